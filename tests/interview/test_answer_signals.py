@@ -9,10 +9,10 @@ import pytest
 
 from memory_plugin.interview import pipeline
 from memory_plugin.interview.answer_signals import (
-    _valid,
     check_signals,
     is_terminal,
     judge_signals,
+    read_signals,
     sentiment,
     signals_by_rule,
     wants_to_stop,
@@ -106,7 +106,7 @@ def test_the_judges_rubric_asks_for_the_same_signals() -> None:
     with open(data_path("judges", "rubrics", "interview", "signals.json"), encoding="utf-8") as file:
         examples = json.load(file)["examples"]
     for example in examples:
-        values = read_reply(example["reply"], lambda value: _valid(value, TABLE))
+        values = read_reply(example["reply"], lambda value: read_signals(value, TABLE))
         assert (None if values is None else list(values["signals"])) == example["signals"]
 
 

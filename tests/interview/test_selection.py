@@ -148,7 +148,7 @@ def test_priority_breaks_ties() -> None:
     state, _ = begin(setup, {})
     now = Situation(state, setup, QuestionSimilarity(setup["redundancy"]))
     found = select_question(now)
-    assert found.forced  # nothing scores anything, so only the closing question is left
+    assert found.fallback_reason  # nothing scores anything, so only the closing question is left
     for entry in scoring["strategies"]:
         entry["priority_base"] = 2.0 if entry["id"] == "cover_element" else 1.0
     scoring["scorers"] = [dict(SCORING["scorers"][1])]

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from memory_plugin.kernel import ancestry
-from memory_plugin.kernel.ancestry import Ancestor, ancestors, boot_id, has_proc, parsed_ps, process
+from memory_plugin.kernel.ancestry import Ancestor, ancestors, boot_id, has_proc, parse_ps, process
 
 PROGRAM = "print(flush=True); input()"
 proc = pytest.mark.skipif(not has_proc(), reason="needs /proc")
@@ -69,7 +69,7 @@ def test_a_name_may_hold_any_character(tmp_path: os.PathLike[str], name: str) ->
 
 @proc
 def test_ps_tells_the_same_processes() -> None:
-    by_ps = ancestry._by_ps()
+    by_ps = ancestry._read_ps().get
     if by_ps(os.getpid()) is None:
         pytest.skip("no ps")
     for expected in ancestors()[:4]:
@@ -89,7 +89,7 @@ PS = """
 
 
 def test_the_output_of_ps_is_taken_apart() -> None:
-    found = parsed_ps(PS)
+    found = parse_ps(PS)
     assert sorted(found) == [1, 123, 200]
     client = found[200]
     assert (client.parent, client.start, client.name, client.terminal) == (
@@ -113,10 +113,10 @@ def test_without_proc_and_ps_there_is_no_chain(monkeypatch: pytest.MonkeyPatch) 
 def test_a_chain_that_leads_back_to_itself_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ancestry, "has_proc", lambda: True)
     monkeypatch.setattr(
-        ancestry, "_by_proc", lambda pid: Ancestor(pid, os.getpid(), "1", "x", terminal=False)
+        ancestry, "_read_stat", lambda pid: Ancestor(pid, os.getpid(), "1", "x", terminal=False)
     )
     assert len(ancestors()) == 1
-    monkeypatch.setattr(ancestry, "_by_proc", lambda pid: Ancestor(pid, pid + 1, "1", "x", terminal=False))
+    monkeypatch.setattr(ancestry, "_read_stat", lambda pid: Ancestor(pid, pid + 1, "1", "x", terminal=False))
     assert len(ancestors()) == 64
 
 

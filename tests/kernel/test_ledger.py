@@ -169,7 +169,7 @@ def test_where_an_open_file_cannot_be_renamed_it_is_set_aside_closed(
     if not os.path.isdir("/proc/self/fd"):
         pytest.skip("this system does not tell which files are open")
     monkeypatch.setattr(os, "replace", refused)
-    monkeypatch.setattr(module, "_OPEN_FILES_STAY", True)
+    monkeypatch.setattr(module, "_CANNOT_RENAME_OPEN", True)
     book = Ledger(folder, "book", 300, 3)
     for number in range(5):
         assert book.append("s", "p", {"number": number}) is None
@@ -288,7 +288,7 @@ def test_a_writer_that_got_an_older_part_does_not_rotate_the_current_one(
                 file.write('{"text": "current"}\n')
 
     monkeypatch.setattr(module, "lock_handle", lock_late)
-    monkeypatch.setattr(module, "_ROUNDS", 1)
+    monkeypatch.setattr(module, "_MAX_REOPENS", 1)
     assert ledger.append("s", "p", {"text": "x" * 400}) is None
     assert [row["text"] for row in ledger.rows()] == ["older", "x" * 400, "current"]
     assert not os.path.exists(ledger.path(2))

@@ -13,7 +13,7 @@ from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.state_file import session_file
 from memory_plugin.memories import grants
 from memory_plugin.memories.grants import (
-    MOST_SAVES,
+    MAX_SAVES,
     SECONDS,
     grant,
     is_granted,
@@ -50,10 +50,10 @@ def test_a_request_for_a_save_approves_of_no_other_command(paths: Paths) -> None
 
 def test_a_grant_covers_a_few_saves_and_ends_when_it_is_revoked(paths: Paths) -> None:
     grant(paths, "s", SAVE)
-    assert [use_saves(paths, "s", 1) for _ in range(MOST_SAVES + 1)] == [True] * MOST_SAVES + [False]
+    assert [use_saves(paths, "s", 1) for _ in range(MAX_SAVES + 1)] == [True] * MAX_SAVES + [False]
     grant(paths, "s", SAVE)
-    assert not use_saves(paths, "s", MOST_SAVES + 1)
-    assert use_saves(paths, "s", MOST_SAVES)
+    assert not use_saves(paths, "s", MAX_SAVES + 1)
+    assert use_saves(paths, "s", MAX_SAVES)
     grant(paths, "s", SAVE)
     revoke(paths, "s")
     revoke(paths, "s")

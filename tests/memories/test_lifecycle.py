@@ -106,7 +106,7 @@ def test_an_edit_works_on_what_is_there_now(paths: Paths, store: Store) -> None:
 def test_a_rewrite_does_not_undo_what_somebody_else_wrote(paths: Paths, store: Store) -> None:
     stored = save(paths, store)
     lifecycle.edit(paths, stored, lambda _: {"tags": ["theirs"]}, "edited", approved=True)
-    with pytest.raises(InvalidMemory, match="changed by somebody else"):
+    with pytest.raises(InvalidMemory, match="someone else changed it"):
         lifecycle.rewrite(paths, stored, {**stored.memory.data, "title": "Mine"}, "by hand", approved=True)
     fresh = find(store, "use-postgres")
     lifecycle.rewrite(paths, fresh, {**fresh.memory.data, "title": "Mine"}, "by hand", approved=True)

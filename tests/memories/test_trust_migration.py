@@ -132,9 +132,9 @@ def test_a_store_that_is_not_there_keeps_its_record(paths: Paths, store: Store, 
 
 def test_a_prompt_leaves_a_large_store_to_a_command(paths: Paths, record: Record) -> None:
     path = record()
-    assert not migrate_trust(paths, most=3)
+    assert not migrate_trust(paths, max_files=3)
     assert os.path.exists(path)
-    assert migrate_trust(paths, most=5)
+    assert migrate_trust(paths, max_files=5)
 
 
 @pytest.mark.parametrize("failing", ["open", "scandir"])

@@ -1,7 +1,7 @@
-"""Parse what Claude passes with an answer, from plain lines or JSON, and validate it part by part.
+"""Parse what Claude passes with an answer, from plain lines or JSON, and validate each part.
 
-Lines have the form `name: value`, because the client asks the user for permission to run commands that hold JSON, and not for these. A
-line without a known name continues the value above it.
+Lines have the form `name: value`, because the client asks the user for permission to run commands that contain JSON, and not for these.
+A line without a known name continues the value above it.
 
     question: as it was asked               memory: n1
     answer: as it was given                 title: what it says
@@ -11,7 +11,7 @@ line without a known name continues the value above it.
     covered: element, element
     wish: skip
 
-An invalid part is dropped and named, the rest counts. No length, type or number is trusted.
+An invalid part is dropped and reported; the rest is used. No length, type or number is trusted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["decode_answer", "decode_memories", "parse_answer"]
 _MAX_ANSWER, _MAX_LABEL, _MAX_QUOTE, _MAX_QUESTION, _MAX_ID = 20_000, 120, 400, 500, 60
 _MAX_CONCEPTS, _MAX_RELATIONS, _MAX_COVERED, _MAX_ALIASES = 60, 120, 200, 8
 _STANCES = {"-1": -1, "-": -1, "0": 0, "": 0, "1": 1, "+1": 1, "+": 1}
-_CONFIDENCE = 0.8  # of a concept without one
+_DEFAULT_CONFIDENCE = 0.8
 _FLAGS = {"true": True, "false": False}
 _FIELDS = ("answer", "question", "concepts", "relations", "signals", "covered", "wish")
 _WISHES = ("", "stop", "skip", "deeper")
@@ -39,7 +39,7 @@ _MEMORY_LINES = ("memory", "category", "title", "body", "context", "tags", "aske
 
 
 def decode_answer(text: str) -> dict[str, Any]:
-    """Return the answer on standard input: from lines, JSON, or the bare text. Raises InvalidAnswer."""
+    """Return the fields of the answer on standard input: lines, a JSON object, or the bare answer. Raises InvalidAnswer."""
     if _is_lines(text):
         return _answer_from_lines(text)
     if not text.lstrip().startswith("{"):
@@ -48,7 +48,7 @@ def decode_answer(text: str) -> dict[str, Any]:
         data = loads(text)
     except ValueError:
         raise InvalidAnswer("standard input: expected JSON, or the answer as plain text") from None
-    assert isinstance(data, dict)
+    assert isinstance(data, dict)  # JSON text that begins with a brace
     unknown = [name for name in data if name not in _FIELDS]
     if unknown:
         raise InvalidAnswer("unknown field %r, expected only %s" % (unknown[0][:40], ", ".join(_FIELDS)))
@@ -56,7 +56,7 @@ def decode_answer(text: str) -> dict[str, Any]:
 
 
 def decode_memories(text: str) -> list[Any]:
-    """Return the memories on standard input, from lines or JSON, unchecked. Raises InvalidAnswer for any other form."""
+    """Return the memories on standard input, not yet validated, from lines or JSON. Raises InvalidAnswer for any other form."""
     if _is_lines(text):
         return _memories_from_lines(text)
     try:
@@ -74,23 +74,27 @@ def _is_lines(text: str) -> bool:
 
 
 def _line_name(line: str, names: tuple[str, ...]) -> str:
-    found = line.partition(":")[0].strip().lower() if ":" in line else ""
-    return found if found in names else ""
+    """Return the known name that a line begins with, or an empty text."""
+    name, colon, _ = line.partition(":")
+    name = name.strip().lower()
+    return name if colon and name in names else ""
 
 
 def _named_values(text: str, names: tuple[str, ...]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    """Return the names and values of lines; text before the first known name is ignored."""
+    pairs: list[tuple[str, str]] = []
     for line in text.strip().splitlines():
         name = _line_name(line, names)
         if name:
-            found.append((name, line.partition(":")[2].strip()))
-        elif found:
-            found[-1] = (found[-1][0], "%s\n%s" % (found[-1][1], line.strip()))
-    return found
+            pairs.append((name, line.partition(":")[2].strip()))
+        elif pairs:
+            name, value = pairs[-1]
+            pairs[-1] = (name, "%s\n%s" % (value, line.strip()))
+    return pairs
 
 
 def _answer_from_lines(text: str) -> dict[str, Any]:
-    """Return the same object that JSON would give."""
+    """Return the object that the same answer has in JSON."""
     data: dict[str, Any] = {}
     for name, value in _named_values(text, _ANSWER_LINES):
         if name == "covered":
@@ -98,7 +102,7 @@ def _answer_from_lines(text: str) -> dict[str, Any]:
         elif name == "signal":
             data.setdefault("signals", {}).update(_signal_from_line(value))
         elif name == "concept":
-            data.setdefault("concepts", []).append(_concept_from_line(_columns(value, 5)))
+            data.setdefault("concepts", []).append(_concept_from_line(value))
         elif name == "relation":
             source, target = _columns(value, 2)
             data.setdefault("relations", []).append({"source": source, "target": target})
@@ -108,19 +112,30 @@ def _answer_from_lines(text: str) -> dict[str, Any]:
 
 
 def _columns(value: str, count: int) -> list[str]:
+    """Return exactly `count` columns of a value separated by `|`; missing ones are empty."""
     return ([part.strip() for part in value.split("|")] + [""] * count)[:count]
 
 
-def _concept_from_line(columns: list[str]) -> dict[str, Any]:
-    kind, text, stance, confidence, quote = columns
-    found = {"type": kind, "text": text, "stance": _STANCES.get(stance, stance), "quote": quote}
-    return dict(found, confidence=_number_or_text(confidence)) if confidence else found
+def _concept_from_line(line: str) -> dict[str, Any]:
+    kind, text, stance, confidence, quote = _columns(line, 5)
+    concept: dict[str, Any] = {
+        "type": kind,
+        "text": text,
+        "stance": _STANCES.get(stance, stance),
+        "quote": quote,
+    }
+    if confidence:
+        concept["confidence"] = _number_or_text(confidence)
+    return concept
 
 
-def _signal_from_line(value: str) -> dict[str, Any]:
-    name, *fields = (part.strip() for part in value.split("|"))
-    pairs = [(key.strip(), said.strip()) for key, _, said in (field.partition("=") for field in fields)]
-    return {name: {key: _FLAGS.get(said, _number_or_text(said)) for key, said in pairs}}
+def _signal_from_line(line: str) -> dict[str, Any]:
+    name, *pairs = (part.strip() for part in line.split("|"))
+    fields: dict[str, Any] = {}
+    for pair in pairs:
+        key, _, value = (part.strip() for part in pair.partition("="))
+        fields[key] = _FLAGS.get(value, _number_or_text(value))
+    return {name: fields}
 
 
 def _number_or_text(text: str) -> float | str:
@@ -131,17 +146,17 @@ def _number_or_text(text: str) -> float | str:
 
 
 def _memories_from_lines(text: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    memories: list[dict[str, Any]] = []
     for name, value in _named_values(text, _MEMORY_LINES):
         if name == "memory":
-            found.append({"concept": value})
-        elif not found:
+            memories.append({"concept": value})
+        elif not memories:
             raise InvalidAnswer("standard input: expected `memory: CONCEPT` before `%s:`" % name)
         elif name in ("tags", "asked_as"):
-            found[-1][name] = [part.strip() for part in value.split(";")]
+            memories[-1][name] = [part.strip() for part in value.split(";")]
         else:
-            found[-1][name] = value
-    return found
+            memories[-1][name] = value
+    return memories
 
 
 def parse_answer(
@@ -149,17 +164,16 @@ def parse_answer(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the valid parts of an answer, and descriptions of the dropped ones.
 
-    `clean` prepares a text for storage: without secrets and private passages, on one line, limited to a number of characters.
-    Raises InvalidAnswer when there is neither an answer nor a wish.
+    `clean(text, limit)` prepares a text for storage: without secrets and private passages, on one line, cut to `limit` characters.
+    Raises InvalidAnswer if there is neither an answer nor a wish.
     """
     dropped: list[str] = []
     answer, wish, question = data.get("answer", ""), data.get("wish", ""), data.get("question", "")
     if wish not in _WISHES:
         raise InvalidAnswer("wish: expected one of stop, skip, deeper, got %r" % (wish,))
     if not isinstance(answer, str) or not (answer.strip() or wish):
-        raise InvalidAnswer(
-            "answer: expected a text, got %s" % ("nothing" if answer == "" else repr(answer)[:40])
-        )
+        got = "nothing" if answer == "" else repr(answer)[:40]
+        raise InvalidAnswer("answer: expected a text, got %s" % got)
     return {
         "answer": clean(answer, _MAX_ANSWER),
         "question": clean(question, _MAX_QUESTION) if isinstance(question, str) else "",
@@ -171,51 +185,50 @@ def parse_answer(
     }, dropped
 
 
-def _limited(data: dict[str, Any], name: str, most: int, dropped: list[str]) -> list[Any]:
+def _limited(data: dict[str, Any], name: str, limit: int, dropped: list[str]) -> list[Any]:
     value = data.get(name)
     if value is None:
         return []
     if not isinstance(value, list):
         dropped.append("%s: expected a list" % name)
         return []
-    if len(value) > most:
-        dropped.append("%s: %d given, only the first %d are read" % (name, len(value), most))
-    return value[:most]
+    if len(value) > limit:
+        dropped.append("%s: only the first %d of %d are used" % (name, limit, len(value)))
+    return value[:limit]
 
 
 def _concepts(
-    given: list[Any], setup: dict[str, Any], clean: Clean, dropped: list[str]
+    entries: list[Any], setup: dict[str, Any], clean: Clean, dropped: list[str]
 ) -> list[dict[str, Any]]:
     types = [entry["id"] for entry in setup["pack"]["types"]]
-    found = []
-    for at, entry in enumerate(given):
+    concepts = []
+    for number, entry in enumerate(entries):
         try:
             concept = _concept(entry, types, clean)
         except InvalidAnswer as error:
-            dropped.append("concepts.%d: %s" % (at, error))
+            dropped.append("concepts.%d: %s" % (number, error))
             continue
-        if concept["text"]:
-            found.append(concept)
-    return found
+        if concept["text"]:  # nothing is left of one that was all private
+            concepts.append(concept)
+    return concepts
 
 
 def _concept(entry: object, types: list[str], clean: Clean) -> dict[str, Any]:
     """Return a concept with its texts cleaned. Raises InvalidAnswer for the first invalid field."""
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str) or not entry["text"].strip():
-        raise InvalidAnswer("expected an object with a text")
+        raise InvalidAnswer("expected an object with a `text`")
     if entry.get("type") not in types:
         raise InvalidAnswer(
             "type: expected one of %s, got %r" % (", ".join(types), str(entry.get("type"))[:40])
         )
-    stance, confidence = entry.get("stance", 0), entry.get("confidence", _CONFIDENCE)
+    stance, confidence = entry.get("stance", 0), entry.get("confidence", _DEFAULT_CONFIDENCE)
     if isinstance(stance, (bool, float)) or stance not in (-1, 0, 1):
         raise InvalidAnswer("stance: expected -1, 0 or 1")
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
         raise InvalidAnswer("confidence: expected 0 to 1")
-    given = entry.get("aliases")
-    aliases = (
-        [alias for alias in given[:_MAX_ALIASES] if isinstance(alias, str)] if isinstance(given, list) else []
-    )
+    aliases = entry.get("aliases")
+    aliases = aliases if isinstance(aliases, list) else []
+    cleaned = [clean(alias, _MAX_LABEL) for alias in aliases[:_MAX_ALIASES] if isinstance(alias, str)]
     quote, revises = entry.get("quote", ""), entry.get("revises", "")
     return {
         "text": clean(entry["text"], _MAX_LABEL),
@@ -223,24 +236,28 @@ def _concept(entry: object, types: list[str], clean: Clean) -> dict[str, Any]:
         "stance": stance,
         "confidence": confidence,
         "quote": clean(quote, _MAX_QUOTE) if isinstance(quote, str) else "",
-        "aliases": [text for text in (clean(alias, _MAX_LABEL) for alias in aliases) if text],
+        "aliases": [alias for alias in cleaned if alias],
         "revises": clean(revises, _MAX_LABEL) if isinstance(revises, str) else "",
     }
 
 
-def _relations(given: list[Any], clean: Clean, dropped: list[str]) -> list[list[str]]:
-    found = []
-    for at, entry in enumerate(given):
-        ends = [entry.get("source"), entry.get("target")] if isinstance(entry, dict) else []
-        if len(ends) == 2 and all(isinstance(end, str) and end.strip() for end in ends):
-            found.append([clean(str(end), _MAX_LABEL) for end in ends])
+def _relations(entries: list[Any], clean: Clean, dropped: list[str]) -> list[list[str]]:
+    relations = []
+    for number, entry in enumerate(entries):
+        ends = [entry.get("source"), entry.get("target")] if isinstance(entry, dict) else [None]
+        if all(isinstance(end, str) and end.strip() for end in ends):
+            relations.append([clean(str(end), _MAX_LABEL) for end in ends])
         else:
-            dropped.append("relations.%d: expected an object with a source and a target" % at)
-    return found
+            dropped.append("relations.%d: expected an object with a source and a target" % number)
+    return relations
 
 
-def _covered(given: list[Any], setup: dict[str, Any], dropped: list[str]) -> list[str]:
-    known = {element["id"] for element in setup["elements"]}
-    unknown = [name for name in given if not isinstance(name, str) or name not in known]
-    dropped += ["covered: no element %r" % str(name)[:_MAX_ID] for name in unknown]
-    return [name for name in given if isinstance(name, str) and name in known]
+def _covered(names: list[Any], setup: dict[str, Any], dropped: list[str]) -> list[str]:
+    elements = {element["id"] for element in setup["elements"]}
+    covered = []
+    for name in names:
+        if isinstance(name, str) and name in elements:
+            covered.append(name)
+        else:
+            dropped.append("covered: unknown element %r" % str(name)[:_MAX_ID])
+    return covered

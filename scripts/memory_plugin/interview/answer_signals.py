@@ -1,4 +1,4 @@
-"""The six signals of an answer: from Claude or a judge, each validated separately, or from phrases if one is missing."""
+"""The six signals of an answer: validate those from Claude or a judge, and find the missing ones by phrases."""
 
 from __future__ import annotations
 
@@ -14,44 +14,53 @@ if TYPE_CHECKING:
 
     SignalValues = dict[str, dict[str, Any]]
 
-__all__ = ["check_signals", "is_terminal", "judge_signals", "sentiment", "signals_by_rule", "wants_to_stop"]
+__all__ = [
+    "check_signals",
+    "is_terminal",
+    "judge_signals",
+    "read_signals",
+    "sentiment",
+    "signals_by_rule",
+    "wants_to_stop",
+]
 
 _MAX_TEXT = 300
 _RUBRIC = "interview/signals"
-_TURNS_SHOWN, _MAX_CHARACTERS = 10, 800  # what a judge is shown
+_MAX_TURNS, _MAX_CHARACTERS = 10, 800  # of the excerpt for a judge
 
 
-def check_signals(given: object, table: dict[str, Any]) -> tuple[SignalValues, list[str]]:
-    """Return the valid signals and the names of the dropped ones; each is validated separately."""
-    if not isinstance(given, dict):
-        return {}, [] if given is None else ["signals"]
-    found: SignalValues = {}
-    dropped: list[str] = []
-    for name, value in given.items():
-        if value is None:  # what an answer does not show is left out, or null where a schema wants every key
+def check_signals(data: object, table: dict[str, Any]) -> tuple[SignalValues, list[str]]:
+    """Return the valid signals and the names of the invalid ones; each is validated separately."""
+    if not isinstance(data, dict):
+        return {}, [] if data is None else ["signals"]
+    valid: SignalValues = {}
+    invalid: list[str] = []
+    for name, value in data.items():
+        if value is None:  # a judge whose schema requires every key sends null for "no such signal"
             continue
         rule = table["signals"].get(name)
-        fields = _fields(value, rule) if rule is not None and isinstance(value, dict) else None
+        fields = _valid_fields(value, rule) if rule is not None and isinstance(value, dict) else None
         if fields is None:
-            dropped.append(str(name)[:40])
+            invalid.append(str(name)[:40])
         else:
-            found[name] = fields
-    return found, dropped
+            valid[name] = fields
+    return valid, invalid
 
 
-def _fields(value: dict[str, Any], rule: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the known fields of one signal; None when a required one is missing or a known one is invalid."""
-    found: dict[str, Any] = {}
+def _valid_fields(value: dict[str, Any], rule: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the known fields of one signal; None if a required one is missing or a known one is invalid."""
+    fields: dict[str, Any] = {}
     for name, form in rule["fields"].items():
-        if name not in value or value[name] is None:
+        if value.get(name) is None:
             continue
-        if not _fits(value[name], form):
+        if not _has_form(value[name], form):
             return None
-        found[name] = value[name][:_MAX_TEXT] if form == "text" else value[name]
-    return found if all(name in found for name in rule["required"]) else None
+        fields[name] = value[name][:_MAX_TEXT] if form == "text" else value[name]
+    return fields if all(name in fields for name in rule["required"]) else None
 
 
-def _fits(value: object, form: str | list[str]) -> bool:
+def _has_form(value: object, form: str | list[str]) -> bool:
+    """Return whether a value is one of the listed texts, or a flag, a text, or a share (0 to 1)."""
     if isinstance(form, list):
         return isinstance(value, str) and value in form
     if form == "flag":
@@ -62,45 +71,44 @@ def _fits(value: object, form: str | list[str]) -> bool:
 
 
 def signals_by_rule(
-    answer: str, patterns: dict[str, list[str]], *, said_something: bool = True
+    answer: str, patterns: dict[str, list[str]], *, has_concepts: bool = True
 ) -> SignalValues:
     """Return the signals found by phrases in an answer.
 
-    `said_something` tells whether the answer held a concept: one without any that ends in a question mark asks back.
+    An answer without concepts that ends in a question mark is a question in return.
     """
-    said = normalize(answer)
-    found: SignalValues = {}
-    terminal, open_ = (
-        contains_phrase(said, patterns["terminal"]),
-        contains_phrase(said, patterns["exploratory"]),
-    )
-    hedges = count_phrases(said, patterns["hedge"])
-    if terminal:
-        response = "exploratory" if open_ else "terminal"
-        found["knowledge_ceiling"] = {"terminal": not open_, "response": response}
-    asks_back = not said_something and not open_ and not terminal and answer.rstrip().endswith("?")
-    if contains_phrase(said, patterns["confused"]) or asks_back:
-        found["uncertainty"] = {"type": "conceptual_clarity", "severity": 0.6}
-    elif terminal:
-        found["uncertainty"] = {"type": "knowledge_gap", "severity": 0.4 if open_ else 0.9}
+    text = normalize(answer)
+    signals: SignalValues = {}
+    is_terminal_phrase = contains_phrase(text, patterns["terminal"])
+    is_exploratory = contains_phrase(text, patterns["exploratory"])
+    hedges = count_phrases(text, patterns["hedge"])
+    if is_terminal_phrase:
+        response = "exploratory" if is_exploratory else "terminal"
+        signals["knowledge_ceiling"] = {"terminal": not is_exploratory, "response": response}
+    is_plain = not has_concepts and not is_exploratory and not is_terminal_phrase
+    asks_back = is_plain and answer.rstrip().endswith("?")
+    if contains_phrase(text, patterns["confused"]) or asks_back:
+        signals["uncertainty"] = {"type": "conceptual_clarity", "severity": 0.6}
+    elif is_terminal_phrase:
+        signals["uncertainty"] = {"type": "knowledge_gap", "severity": 0.4 if is_exploratory else 0.9}
     elif hedges >= 2:
-        found["uncertainty"] = {"type": "confidence_qualification", "severity": min(1.0, hedges / 4)}
-    if contains_phrase(said, patterns["causal"]):
-        found["reasoning"] = {"quality": "causal"}
-    if contains_phrase(said, patterns["reversal"]):
-        found["contradiction"] = {"present": True, "kind": "stance_reversal"}
-    intensity = _intensity(said, patterns)
+        signals["uncertainty"] = {"type": "confidence_qualification", "severity": min(1.0, hedges / 4)}
+    if contains_phrase(text, patterns["causal"]):
+        signals["reasoning"] = {"quality": "causal"}
+    if contains_phrase(text, patterns["reversal"]):
+        signals["contradiction"] = {"present": True, "kind": "stance_reversal"}
+    intensity = _intensity(text, patterns)
     if intensity != "neutral":
-        found["emotional"] = {"intensity": intensity}
-    return found
+        signals["emotional"] = {"intensity": intensity}
+    return signals
 
 
-def _intensity(said: str, patterns: dict[str, list[str]]) -> str:
-    good, bad = count_phrases(said, patterns["positive"]), count_phrases(said, patterns["negative"])
-    if good == bad:
+def _intensity(text: str, patterns: dict[str, list[str]]) -> str:
+    positive, negative = count_phrases(text, patterns["positive"]), count_phrases(text, patterns["negative"])
+    if positive == negative:
         return "neutral"
-    strong = max(good, bad) >= 2 or contains_phrase(said, patterns["intensifier"])
-    return ("high_" if strong else "moderate_") + ("positive" if good > bad else "negative")
+    is_strong = max(positive, negative) >= 2 or contains_phrase(text, patterns["intensifier"])
+    return ("high_" if is_strong else "moderate_") + ("positive" if positive > negative else "negative")
 
 
 def sentiment(signals: SignalValues, table: dict[str, Any]) -> float:
@@ -110,27 +118,28 @@ def sentiment(signals: SignalValues, table: dict[str, Any]) -> float:
 
 
 def wants_to_stop(answer: str, patterns: dict[str, list[str]]) -> bool:
-    """Return whether an answer only asks to stop; "stop the build when a test fails" is an answer."""
-    said = normalize(answer)
-    found = False
+    """Return whether an answer only asks to stop: "stop the build when a test fails" does not."""
+    text = normalize(answer)
+    has_phrase = False
+    # The longest first: "stop" must not leave the rest of "let's stop here".
     for phrase in sorted(patterns["stop"], key=len, reverse=True):
-        if " %s " % phrase in said:
-            said, found = said.replace(" %s " % phrase, "  "), True
-    return found and all(word in patterns["filler"] for word in said.split())
+        if " %s " % phrase in text:
+            text, has_phrase = text.replace(" %s " % phrase, "  "), True
+    return has_phrase and all(word in patterns["filler"] for word in text.split())
 
 
 def is_terminal(signals: SignalValues) -> bool:
-    """Return whether the user does not know and has no more to say; "not sure yet, maybe ..." is not terminal."""
+    """Return whether the user does not know and has no more to say: "not sure yet, maybe ..." is not terminal."""
     ceiling = signals.get("knowledge_ceiling", {})
     return bool(ceiling.get("terminal")) and ceiling.get("response", "terminal") == "terminal"
 
 
 def judge_signals(interview: Interview, answer: str, context: Context) -> Verdict:
-    """Ask a judge for the signals of an answer; `values["signals"]` of the verdict holds them.
+    """Ask a judge for the signals of an answer, which are then in the verdict's `values["signals"]`.
 
-    The caller has checked that the user wants a judge and that the project may have one.
+    The caller has checked that the user configured a judge and that the project is allowed one.
     """
-    from ..kernel.judge.asking import judge_for  # the network is imported only when a judge is asked
+    from ..kernel.judge.asking import judge_for  # imports the network
 
     judge = judge_for("interview", context)
     seconds = context.settings.integer("interview.judge.timeout_ms") / 1000
@@ -143,19 +152,22 @@ def _judge_question(interview: Interview, answer: str) -> Question:
 
     turns = [
         {name: excerpt(turn[name], _MAX_CHARACTERS) for name in ("question", "answer")}
-        for turn in interview.state["turns"][-_TURNS_SHOWN:]
+        for turn in interview.state["turns"][-_MAX_TURNS:]
     ]
-    asked = interview.question or (interview.state["next"] or {}).get("probe", "")
+    question = interview.question or (interview.state["next"] or {}).get("probe", "")
     data = {
         "before": turns,
-        "question": excerpt(asked, _MAX_CHARACTERS),
+        "question": excerpt(question, _MAX_CHARACTERS),
         "answer": excerpt(answer, _MAX_CHARACTERS),
     }
-    return Question(load_rubric(_RUBRIC), data, lambda value: _valid(value, interview.setup["signals"]))
+    return Question(load_rubric(_RUBRIC), data, lambda value: read_signals(value, interview.setup["signals"]))
 
 
-def _valid(value: dict[str, Any], table: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the valid signals of a reply, none where it says null to what it names; None when it holds none in any form."""
-    found, dropped = check_signals(value, table)
-    says_none = not dropped and any(name in table["signals"] for name in value)
-    return {"signals": found} if found or says_none else None
+def read_signals(reply: dict[str, Any], table: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the valid signals of a judge's reply, possibly none; None for a reply that is not about signals.
+
+    A reply that names signals, all of them null, says that there are none.
+    """
+    valid, invalid = check_signals(reply, table)
+    says_none = not invalid and any(name in table["signals"] for name in reply)
+    return {"signals": valid} if valid or says_none else None

@@ -1,9 +1,9 @@
-"""Apply one answer to the state of an interview: add nodes and edges for its concepts, mark elements as covered, and add a turn."""
+"""Apply one answer to an interview's state: add its concepts to the graph, mark elements as covered, and append a turn."""
 
 from __future__ import annotations
 
 from .answer_signals import check_signals, is_terminal, sentiment, signals_by_rule
-from .graph import LEADS_TO, REVISES, Graph
+from .graph import LEADS_TO, REVISES, Graph, node_index
 from .wording import contains_phrase, contains_run, content_stems, count_phrases, normalize
 
 TYPE_CHECKING = False
@@ -19,13 +19,15 @@ _EXCLUDING = ("apart from", "besides", "other than", "except", "aside from", "be
 
 
 def new_state(covered: dict[str, str]) -> State:
-    """Return the state of an interview before its first question; `covered` maps elements that are known already to their source."""
-    known = {name: {"turn": 0, "by": source} for name, source in covered.items()}
+    """Return the state of an interview before its first question; `covered` maps already known elements to their source.
+
+    `rate` is a moving average of new concepts per answer, `more` the number of questions added by resuming.
+    """
     return {
         "nodes": [],
         "edges": [],
         "turns": [],
-        "covered": known,
+        "covered": {name: {"turn": 0, "by": source} for name, source in covered.items()},
         "skipped": [],
         "rate": 1.0,
         "more": 0,
@@ -35,17 +37,17 @@ def new_state(covered: dict[str, str]) -> State:
 
 def apply_answer(state: State, setup: dict[str, Any], given: dict[str, Any]) -> list[str]:
     """Apply an answer to the question in `state["next"]`, changing the state; return descriptions of dropped parts."""
-    found, invalid = check_signals(given["signals"], setup["signals"])
-    by_rule = signals_by_rule(given["answer"], setup["patterns"], said_something=bool(given["concepts"]))
-    answer = _Answer(state, setup, given, dict(by_rule, **found))
-    # The order counts: relations may name concepts of this same answer, and link what the question has not linked.
+    valid, invalid = check_signals(given["signals"], setup["signals"])
+    by_rule = signals_by_rule(given["answer"], setup["patterns"], has_concepts=bool(given["concepts"]))
+    answer = _Answer(state, setup, given, {**by_rule, **valid})
+    # Relations come last, because they may name concepts of this same answer, and repeat a link of the question.
     answer.add_concepts()
     answer.link_to_question()
     dropped = ["signals.%s: not of the expected form" % name for name in invalid] + answer.add_relations()
     turn = answer.turn(by_rule)
     if turn["wish"] == "skip":
-        state["skipped"].append(answer.asked["focus"]["key"])
-    answer.cover(turn)
+        state["skipped"].append(answer.question["focus"]["key"])
+    answer.cover_elements(turn)
     weight = setup["scoring"]["stop"]["rate_weight"]
     state["rate"] = round((1 - weight) * state["rate"] + weight * answer.new, 6)
     state["turns"].append(turn)
@@ -53,141 +55,149 @@ def apply_answer(state: State, setup: dict[str, Any], given: dict[str, Any]) -> 
 
 
 class _Answer:
-    """An answer while it is applied; `nodes` are the graph's nodes that it names, `new` is how many of them are new."""
+    """An answer that is being applied.
+
+    `given` is what Claude passed on, `question` the stored question. `nodes` are the indexes of the mentioned concepts, and `new` is how
+    many of them are new.
+    """
 
     def __init__(
         self, state: State, setup: dict[str, Any], given: dict[str, Any], signals: dict[str, Any]
     ) -> None:
         self.state, self.setup, self.given, self.signals = state, setup, given, signals
-        self.asked: dict[str, Any] = state["next"]
+        self.question: dict[str, Any] = state["next"]
         self.number = len(state["turns"]) + 1
         self.graph = Graph(state, setup["pack"])
-        self.idle = frozenset(setup["redundancy"]["function_words"])
+        self.function_words = frozenset(setup["redundancy"]["function_words"])
         self.nodes: list[int] = []
         self.new = 0
 
     def _find(self, text: str, stance: int = 0) -> int:
-        return self.graph.find(content_stems(text, self.idle), stance)
+        return self.graph.find(content_stems(text, self.function_words), stance)
 
     def add_concepts(self) -> None:
-        """Add the concepts to the graph, or count one more mention of those it has."""
+        """Add the new concepts to the graph, and count one more mention of the others."""
         for concept in self.given["concepts"]:
-            at = self._find(concept["text"], concept["stance"])
-            if at < 0:
-                at = self._add(concept)
-            elif not self.graph.nodes[at]["stance"]:
-                self.graph.nodes[at]["stance"] = concept["stance"]
+            index = self._find(concept["text"], concept["stance"])
+            if index < 0:
+                index = self._add_concept(concept)
+            elif not self.graph.nodes[index]["stance"]:
+                self.graph.nodes[index]["stance"] = concept["stance"]
             for alias in concept["aliases"]:
-                self.graph.add_name(at, content_stems(alias, self.idle))
-            if at not in self.nodes:
-                self.graph.mention(at, self.number, concept["quote"], concept["confidence"])
-                self.nodes.append(at)
+                self.graph.add_name(index, content_stems(alias, self.function_words))
+            if index not in self.nodes:
+                self.graph.mention(index, self.number, concept["quote"], concept["confidence"])
+                self.nodes.append(index)
 
-    def _add(self, concept: dict[str, Any]) -> int:
-        """Add a node; link it to the one it revises, and mark that one superseded where the user took it back."""
-        graph, stems = self.graph, content_stems(concept["text"], self.idle)
+    def _add_concept(self, concept: dict[str, Any]) -> int:
+        """Add a node and link it to the one it revises. If the user took that one back, mark it as superseded."""
+        graph, stems = self.graph, content_stems(concept["text"], self.function_words)
         earlier = graph.find_opposite(stems, concept["stance"])
-        at = graph.add(concept["text"], concept["type"], stems, concept["stance"], concept["confidence"])
+        index = graph.add(concept["text"], concept["type"], stems, concept["stance"], concept["confidence"])
         self.new += 1
         if concept["revises"]:
             earlier = self._find(concept["revises"])
-        if 0 <= earlier != at:
-            graph.link(at, earlier, REVISES, self.number)
+        if earlier >= 0 and earlier != index:
+            graph.link(index, earlier, REVISES, self.number)
             contradiction = self.signals.get("contradiction", {})
-            reversed_ = contradiction.get("present") and contradiction.get("kind") == "stance_reversal"
-            if concept["revises"] or reversed_:
-                graph.nodes[earlier]["superseded_by"] = graph.nodes[at]["id"]
-        return at
+            is_reversal = contradiction.get("present") and contradiction.get("kind") == "stance_reversal"
+            if concept["revises"] or is_reversal:
+                graph.nodes[earlier]["superseded_by"] = graph.nodes[index]["id"]
+        return index
 
     def link_to_question(self) -> None:
-        """Link the concept that was asked about to the answer: "why does X matter?" answered with Y means that X leads to Y."""
-        if self.asked["strategy"] != "deepen":
+        """Link the question's concept to the answer: "why does X matter?" answered with Y means that X leads to Y."""
+        if self.question["strategy"] != "deepen":
             return
-        source = int(self.asked["focus"]["key"][1:]) - 1
+        source = node_index(self.question["focus"]["key"])
         for target in self.nodes:
-            if target != source and self.graph.climbs(source, target, len(self.graph.ladder)):
+            if self.graph.climbs(source, target, len(self.graph.ladder)):
                 self.graph.link(source, target, LEADS_TO, self.number)
 
     def add_relations(self) -> list[str]:
         """Add the relations that climb one step of the ladder; return descriptions of the dropped ones."""
         dropped = []
-        for at, (source, target) in enumerate(map(self._find, ends) for ends in self.given["relations"]):
+        for number, (source_text, target_text) in enumerate(self.given["relations"]):
+            source, target = self._find(source_text), self._find(target_text)
             if source < 0 or target < 0:
-                dropped.append("relations.%d: no such concept" % at)
+                dropped.append("relations.%d: no such concept" % number)
             elif not self.graph.climbs(source, target):
-                dropped.append("relations.%d: not one step up the ladder" % at)
+                dropped.append("relations.%d: not one step up the ladder" % number)
             else:
                 self.graph.link(source, target, LEADS_TO, self.number)
         return dropped
 
     def turn(self, by_rule: dict[str, Any]) -> dict[str, Any]:
-        """Return the turn as it is stored, but for its elements."""
-        given, asked, patterns = self.given, self.asked, self.setup["patterns"]
-        said = normalize(given["answer"])
-        words, terminal = len(said.split()), is_terminal(self.signals)
-        unclear = self.signals.get("uncertainty", {}).get("type") == "conceptual_clarity"
-        unanswered = not self.nodes and unclear
-        short = words <= self.setup["scoring"]["stop"]["low_words"]
-        low = not self.new and short and not terminal and not unanswered and given["wish"] != "skip"
+        """Return the turn as it is stored, without its elements."""
+        given, question, patterns = self.given, self.question, self.setup["patterns"]
+        text = normalize(given["answer"])
+        words, terminal = len(text.split()), is_terminal(self.signals)
+        misunderstood = self.signals.get("uncertainty", {}).get("type") == "conceptual_clarity"
+        unanswered = not self.nodes and misunderstood
+        is_short = words <= self.setup["scoring"]["stop"]["low_words"]
+        low = not self.new and is_short and not terminal and not unanswered and given["wish"] != "skip"
         return {
             "number": self.number,
-            "strategy": asked["strategy"],
-            "focus": asked["focus"],
-            "question": given["question"] or asked.get("question") or asked["probe"],
+            "strategy": question["strategy"],
+            "focus": question["focus"],
+            "question": given["question"] or question.get("question") or question["probe"],
             "answer": given["answer"],
             "words": words,
-            "elaborations": count_phrases(said, patterns["elaboration"]),
-            "enthusiasm": count_phrases(said, patterns["enthusiasm"]),
-            "hedges": count_phrases(said, patterns["hedge"]),
+            "elaborations": count_phrases(text, patterns["elaboration"]),
+            "enthusiasm": count_phrases(text, patterns["enthusiasm"]),
+            "hedges": count_phrases(text, patterns["hedge"]),
             "wish": given["wish"],
             "signals": self.signals,
             "by_rule": by_rule,
             "terminal": terminal,
             "sentiment": sentiment(self.signals, self.setup["signals"]),
-            "concepts": ["n%d" % (at + 1) for at in self.nodes],
+            "concepts": [self.graph.nodes[index]["id"] for index in self.nodes],
             "new": self.new,
             "unanswered": unanswered,
             "low": low,
         }
 
-    def cover(self, turn: dict[str, Any]) -> None:
-        """Mark elements as covered: asked about and answered, settled by Claude, or named in the answer."""
+    def cover_elements(self, turn: dict[str, Any]) -> None:
+        """Mark elements as covered, and set those of the turn and of its nodes.
+
+        An element is covered if a question about it was answered, if Claude says that it is settled, or if the answer mentions it.
+        """
         covered = self.state["covered"]
-        named = _named(self.setup, content_stems(self.given["answer"], self.idle))
+        mentioned = self._elements_in(self.given["answer"])
         settled = list(self.given["covered"])
         if self.nodes and not turn["terminal"] and not turn["wish"]:
             settled += [e["id"] for e in self.setup["elements"] if e["id"] == turn["focus"]["key"]]
-            settled += self._asked_for()
-        for name in settled:
-            covered.setdefault(name, {"turn": self.number, "by": _BY_ANSWER})
+            settled += self._elements_in_question()
+        for element in settled:
+            covered.setdefault(element, {"turn": self.number, "by": _BY_ANSWER})
         if not turn["terminal"] and not turn["unanswered"]:
-            for name in named:
-                covered.setdefault(name, {"turn": self.number, "by": _BY_NAME})
-        turn["elements"] = sorted({*named, *self.given["covered"]})
-        about = turn["elements"] + ([turn["focus"]["key"]] if turn["focus"]["kind"] == "uncovered" else [])
-        for at in self.nodes:
-            node = self.graph.nodes[at]
-            node["elements"] = sorted({*node["elements"], *_elements_of(node, self.setup, about)})
+            for element in mentioned:
+                covered.setdefault(element, {"turn": self.number, "by": _BY_NAME})
+        turn["elements"] = sorted({*mentioned, *self.given["covered"]})
+        is_element = turn["focus"]["kind"] == "uncovered"
+        about = turn["elements"] + ([turn["focus"]["key"]] if is_element else [])
+        for index in self.nodes:
+            node = self.graph.nodes[index]
+            # A node without an element in its name belongs to the one that the turn was about.
+            elements = _elements_named(self.setup, node["names"]) or about[:1]
+            node["elements"] = sorted({*node["elements"], *elements})
 
-    def _asked_for(self) -> list[str]:
-        """Return the elements that Claude's own question names, without those that the topic names or the question excludes."""
+    def _elements_in_question(self) -> list[str]:
+        """Return the elements that Claude's own question mentions, without those that the topic mentions or the question excludes."""
         question = self.given["question"]
-        if question in ("", self.asked["probe"]) or contains_phrase(normalize(question), _EXCLUDING):
+        if question in ("", self.question["probe"]) or contains_phrase(normalize(question), _EXCLUDING):
             return []
-        always = _named(self.setup, content_stems(self.setup["topic"], self.idle))
-        return [n for n in _named(self.setup, content_stems(question, self.idle)) if n not in always]
+        in_topic = self._elements_in(self.setup["topic"])
+        return [element for element in self._elements_in(question) if element not in in_topic]
+
+    def _elements_in(self, text: str) -> list[str]:
+        return _elements_named(self.setup, [content_stems(text, self.function_words)])
 
 
-def _named(setup: dict[str, Any], stems: list[str]) -> list[str]:
-    """Return the elements that a text names."""
-    return [e["id"] for e in setup["elements"] if any(contains_run(part, stems) for part in e["stems"])]
-
-
-def _elements_of(node: dict[str, Any], setup: dict[str, Any], about: list[str]) -> list[str]:
-    """Return the elements that a node belongs to: those in its name, else the one that the turn was about."""
-    named = [
+def _elements_named(setup: dict[str, Any], texts: list[list[str]]) -> list[str]:
+    """Return the elements with a label or alias in one of some texts, each given as stems."""
+    return [
         element["id"]
         for element in setup["elements"]
-        if any(contains_run(part, name) for part in element["stems"] for name in node["names"])
+        if any(contains_run(name, stems) for name in element["stems"] for stems in texts)
     ]
-    return named or about[:1]

@@ -1,9 +1,9 @@
 """The criteria for choosing a question: vetoes exclude questions, scorers rate the rest.
 
-A veto returns its reason, or an empty text. A scorer returns a raw score from 0 over 1 (neutral) to 2, its reason, and the signals that it
-looked at. To add one, write the function, add it to VETOES or SCORERS, and give it an entry in `config/interview/scoring.json`.
+A veto returns its reason, or an empty text. A scorer returns a raw score from 0 to 2 (1 is neutral), its reason, and the signals it used.
+To add one, write the function, add it to VETOES or SCORERS, and give it an entry in `config/interview/scoring.json`.
 
-The reasons are stored with each decision, and `memory interview replay` compares them: changing a text makes older interviews differ.
+The reasons are stored with each decision, and `memory interview replay` compares them. A changed text makes older interviews differ.
 """
 
 from __future__ import annotations
@@ -24,27 +24,33 @@ __all__ = ["SCORERS", "VETOES"]
 
 
 def _knowledge_ceiling(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
-    """Veto depth where the user does not know; after several such answers in a row, everything that is not exempt."""
-    row = params["terminal_in_a_row"]
-    if len(now.turns) >= row and all(now.did_not_know(turn, params) for turn in now.turns[-row:]):
-        return "%d answers in a row were that they do not know" % row
+    """Veto depth where the user does not know; after several such answers in a row, veto everything that is not exempt."""
+    count = params["terminal_in_a_row"]
+    if len(now.turns) >= count and all(now.did_not_know(turn, params) for turn in now.turns[-count:]):
+        return "%d answers in a row were that they do not know" % count
     if candidate.category not in params["depth_categories"]:
         return ""
     for turn in now.turns[-params["lookback"] :]:
-        if now.did_not_know(turn, params) and _shares(candidate, turn, now):
+        if now.did_not_know(turn, params) and _is_about(candidate, turn, now):
             return "they do not know about %s" % candidate.focus.label
     return ""
 
 
-def _shares(candidate: QuestionCandidate, turn: dict[str, Any], now: Situation) -> bool:
-    """Return whether a turn was about the same focus as a candidate, or named one of its concepts."""
+def _is_about(candidate: QuestionCandidate, turn: dict[str, Any], now: Situation) -> bool:
+    """Return whether a turn has the same focus as a candidate, or mentions one of its concepts."""
     if turn["focus"]["key"] == candidate.focus.key:
         return True
-    said = set(content_stems(turn["question"], now.idle) + content_stems(turn["answer"], now.idle))
-    return any(said.issuperset(name) for at in candidate.focus.nodes for name in now.graph.nodes[at]["names"])
+    stems = set(
+        content_stems(turn["question"], now.function_words)
+        + content_stems(turn["answer"], now.function_words)
+    )
+    return any(
+        stems.issuperset(name) for index in candidate.focus.nodes for name in now.graph.nodes[index]["names"]
+    )
 
 
 def _clarification_first(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
+    """Veto the next question while the last one was not understood."""
     signal = now.signals(params).get("uncertainty", {})
     if signal.get("type") != "conceptual_clarity" or signal.get("severity", 1.0) <= params["severity"]:
         return ""
@@ -52,20 +58,21 @@ def _clarification_first(candidate: QuestionCandidate, now: Situation, params: d
 
 
 def _element_exhausted(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
-    """Veto what was named in most of the last turns, with several concepts about it."""
+    """Veto what was mentioned in many of the last turns, if several recent concepts are about it."""
     mentions = now.mentions(candidate.focus.label, params["lookback"])
     if candidate.focus.kind == "open" or mentions < params["mentions"]:
         return ""
-    wanted = set(content_stems(candidate.focus.label, now.idle))
+    stems = set(content_stems(candidate.focus.label, now.function_words))
     related = sum(
-        any(wanted.intersection(name) for name in now.graph.nodes[at]["names"]) for at in now.recent
+        any(stems.intersection(name) for name in now.graph.nodes[index]["names"]) for index in now.recent
     )
-    return (
-        "%s was named in %d turns" % (candidate.focus.label, mentions) if related >= params["related"] else ""
-    )
+    if related < params["related"]:
+        return ""
+    return "%s was named in %d turns" % (candidate.focus.label, mentions)
 
 
 def _recent_redundancy(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
+    """Veto what was asked recently, in whatever words."""
     recent = [turn["question"] for turn in now.turns[-params["lookback"] :]]
     earlier, score = now.similarity.find_repeated(candidate.probe, recent)
     return "asked already: %s (%.2f)" % (earlier, score) if earlier else ""
@@ -91,31 +98,33 @@ def _coverage_gap(candidate: QuestionCandidate, now: Situation, params: dict[str
 def _gaps(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> float | None:
     """Return how many gaps a question may close; None for none.
 
-    An element counts itself, and each open element of its group a part. An open question counts one while any element is untouched.
-    A question about a concept counts the concept's shallow elements half.
+    - An open question: 1 while any element is uncovered.
+    - A question about an element: its own gap, plus `neighbour` for each other uncovered element of its group.
+    - A question about concepts: the gaps of their elements.
     """
     if candidate.focus.kind == "open":
         return 1.0 if now.uncovered else None
     if candidate.focus.kind == "uncovered":
         element = next(e for e in now.setup["elements"] if e["id"] == candidate.focus.key)
-        others = [
-            e for e in now.uncovered if e is not element and e["group"] and e["group"] == element["group"]
-        ]
-        own = max(0.5, now.gap(element["id"], params["shallow"]))
-        return own + float(params["neighbour"]) * len(others)
-    names = sorted({name for at in candidate.focus.nodes for name in now.graph.nodes[at]["elements"]})
-    gaps: float = sum(now.gap(name, params["shallow"]) for name in names)
+        own_gap = max(0.5, now.gap(element["id"], params["shallow"]))
+        in_group = [e for e in now.uncovered if element["group"] and e["group"] == element["group"]]
+        neighbors = sum(e is not element for e in in_group)
+        return own_gap + float(params["neighbour"]) * neighbors
+    elements = sorted(
+        {name for index in candidate.focus.nodes for name in now.graph.nodes[index]["elements"]}
+    )
+    gaps: float = sum(now.gap(name, params["shallow"]) for name in elements)
     return gaps or None
 
 
 def _ambiguity(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
     if candidate.strategy not in params["strategies"] or not now.turns:
         return 1.0, "not for clarifying", {}
-    found = _by_signal(now, params)
-    if found is not None:
-        return found
+    by_signal = _ambiguity_by_signal(now, params)
+    if by_signal is not None:
+        return by_signal
     hedges = sum(turn["hedges"] for turn in now.turns[-params["lookback"] :])
-    confidence = min([now.graph.nodes[at]["confidence"] for at in candidate.focus.nodes], default=0.7)
+    confidence = min([now.graph.nodes[index]["confidence"] for index in candidate.focus.nodes], default=0.7)
     signals = {"confidence": confidence, "hedges": hedges}
     if confidence < params["unsure_confidence"] or hedges >= params["hedges"]:
         return params["unsure"], "confidence %g, %d hedges" % (confidence, hedges), signals
@@ -124,7 +133,7 @@ def _ambiguity(candidate: QuestionCandidate, now: Situation, params: dict[str, A
     return params["some"], "somewhat unsure", signals
 
 
-def _by_signal(now: Situation, params: dict[str, Any]) -> Scored | None:
+def _ambiguity_by_signal(now: Situation, params: dict[str, Any]) -> Scored | None:
     signals = now.signals(params)
     if "uncertainty" in signals:
         kind = signals["uncertainty"]["type"]
@@ -136,27 +145,29 @@ def _by_signal(now: Situation, params: dict[str, Any]) -> Scored | None:
 
 
 def _depth_breadth(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
-    wanted, why = _wanted(now, params)
+    favored, why = _favored_direction(now, params)
     average = round(now.chains.average, 4)
-    signals = {"breadth": round(now.breadth, 4), "average_chain": average, "favors": wanted}
-    other = "breadth" if wanted == "depth" else "depth"
-    if not wanted:
+    signals = {"breadth": round(now.breadth, 4), "average_chain": average, "favors": favored}
+    opposite = "breadth" if favored == "depth" else "depth"
+    if not favored:
         raw = params["balanced"]
-    elif candidate.category in params[wanted + "_categories"]:
+    elif candidate.category in params[favored + "_categories"]:
         raw = params["favoured"]
+    elif candidate.category in params[opposite + "_categories"]:
+        raw = params["disfavoured"]
     else:
-        raw = params["disfavoured" if candidate.category in params[other + "_categories"] else "rest"]
+        raw = params["rest"]
     return raw, why, signals
 
 
-def _wanted(now: Situation, params: dict[str, Any]) -> tuple[str, str]:
-    """Return what the balance asks for ("breadth", "depth", or an empty text) and why."""
-    signal = now.signals(params).get("concept_depth", {}).get("suggestion")
+def _favored_direction(now: Situation, params: dict[str, Any]) -> tuple[str, str]:
+    """Return "breadth", "depth" or an empty text for neither, and the reason."""
+    suggestion = now.signals(params).get("concept_depth", {}).get("suggestion")
     if now.breadth < params["breadth"]:
         return "breadth", "%d%% of the elements seen" % round(100 * now.breadth)
-    if signal is not None:
-        wanted = {"deepen": "depth", "broaden": "breadth"}.get(signal, "")
-        return wanted, "the last answer suggests to %s" % signal
+    if suggestion is not None:
+        direction = {"deepen": "depth", "broaden": "breadth"}.get(suggestion, "")
+        return direction, "the last answer suggests to %s" % suggestion
     if now.has_ladder and now.chains.average < params["depth"]:
         return "depth", "chains of %.1f steps" % now.chains.average
     return "", "wide and deep enough"
@@ -164,13 +175,13 @@ def _wanted(now: Situation, params: dict[str, Any]) -> tuple[str, str]:
 
 def _engagement(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
     momenta = now.momenta(params)
-    deep = candidate.category in params["depth_categories"]
+    is_deep = candidate.category in params["depth_categories"]
     mean = sum(momenta) / len(momenta) if momenta else 50.0
     low = sum(momentum < params["low"] for momentum in momenta)
     signals = {"momentum": round(mean, 4), "low_answers": low}
     if low >= params["low_answers"]:
-        return (params["depth"] if deep else params["other"]), "the last answers are short", signals
-    raw = params["eager_depth"] if mean > params["high"] and deep else 1.0
+        return params["depth" if is_deep else "other"], "the last answers are short", signals
+    raw = params["eager_depth"] if mean > params["high"] and is_deep else 1.0
     return raw, "momentum %d" % mean, signals
 
 
@@ -190,16 +201,17 @@ def _novelty(candidate: QuestionCandidate, now: Situation, params: dict[str, Any
 
 
 def _cluster_saturation(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
-    why, saturated = "saturation %.2f" % now.saturation, now.saturation > params["high"]
+    why = "saturation %.2f" % now.saturation
+    is_saturated = now.saturation > params["high"]
     seen = len(now.graph.nodes)
     signals = {
         "saturation_pct": round(100 * now.saturation, 1),
         "predicted_species": round(seen / now.saturation, 1) if now.saturation else float(seen),
-        "is_saturated": saturated,
+        "is_saturated": is_saturated,
     }
     if candidate.strategy not in params["strategies"] or now.saturation <= params["some"]:
         return 1.0, why, signals
-    return params["strong" if saturated else "moderate"], why, signals
+    return params["strong" if is_saturated else "moderate"], why, signals
 
 
 def _contrast_opportunity(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
@@ -208,25 +220,30 @@ def _contrast_opportunity(candidate: QuestionCandidate, now: Situation, params: 
     contradicts = bool(now.signals(params).get("contradiction", {}).get("present"))
     density = _density(candidate, now)
     nodes = candidate.focus.nodes
-    opposite = any(now.graph.contrary(node, other) for node in nodes for other in nodes if node < other)
-    signals = {"has_opposite_stance": opposite, "local_cluster_density": density, "opportunity_checked": True}
-    strong = density > params["density"] or contradicts
-    return params["strong" if strong else "moderate"], "opposite stances", signals
+    is_opposed = any(now.graph.are_opposed(node, other) for node in nodes for other in nodes if node < other)
+    signals = {
+        "has_opposite_stance": is_opposed,
+        "local_cluster_density": density,
+        "opportunity_checked": True,
+    }
+    is_strong = density > params["density"] or contradicts
+    return params["strong" if is_strong else "moderate"], "opposite stances", signals
 
 
 def _density(candidate: QuestionCandidate, now: Situation) -> float:
-    """Return the highest local density of the concepts in a focus; 0 without any."""
-    return round(max((now.graph.density(at) for at in candidate.focus.nodes), default=0.0), 4)
+    """Return the highest density around a concept of the focus, 0 to 1; 0 for a focus without concepts."""
+    return round(max((now.graph.density(index) for index in candidate.focus.nodes), default=0.0), 4)
 
 
 def _peripheral_readiness(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
     count = len(now.peripheral)
-    checked = candidate.strategy in params["strategies"]
-    density = _density(candidate, now) if checked else 0.0
-    signals = {"peripheral_count": count, "local_cluster_density": density, "peripheral_checked": checked}
+    applies = candidate.strategy in params["strategies"]
+    density = _density(candidate, now) if applies else 0.0
+    signals = {"peripheral_count": count, "local_cluster_density": density, "peripheral_checked": applies}
     raw = 1.0
-    if checked and count >= params["count"]:
-        raw = params["strong" if count >= params["many"] and density > params["density"] else "moderate"]
+    if applies and count >= params["count"]:
+        is_strong = count >= params["many"] and density > params["density"]
+        raw = params["strong" if is_strong else "moderate"]
     return raw, "%d concepts at the edge" % count, signals
 
 

@@ -1,9 +1,11 @@
-"""Generate what each strategy could ask about now, with one generator for each kind of focus.
+"""Generate the focuses that each strategy could ask about now, with one generator per kind of focus.
 
 To add a kind, write a generator and add it to FOCUSES.
 """
 
 from __future__ import annotations
+
+from .graph import node_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +18,9 @@ __all__ = ["FOCUSES", "Focus", "QuestionCandidate"]
 
 
 class Focus:
-    """What a question is about: its kind, its key, and its label in words; `nodes` are indexes in the graph.
+    """The subject of a question: its kind, key and label, and the indexes of its nodes in the graph.
 
-    `variant` selects other texts of the strategy for a special case, `ask` is what a pack says about how to ask for an element.
+    `variant` selects other texts of the strategy for a special case. `ask` is the pack's advice on how to ask for an element.
     """
 
     __slots__ = ("ask", "key", "kind", "label", "nodes", "variant")
@@ -37,7 +39,8 @@ class Focus:
 class QuestionCandidate:
     """A strategy applied to a focus.
 
-    `veto` is why it must not be asked, or empty; `parts` holds id, raw score, weight, reason and signals of each scorer.
+    `probe` is a plain wording of the question, compared with earlier questions. `veto` is why it must not be asked, or empty. `parts`
+    holds id, raw score, weight, reason and signals of each scorer.
     """
 
     __slots__ = (
@@ -54,157 +57,160 @@ class QuestionCandidate:
         self.parts: list[tuple[str, float, float, str, dict[str, Any]]] = []
         self.total = self.multiplier = self.score = 0.0
 
-    def record(self, *, whole: bool) -> dict[str, Any]:
-        """Return the candidate as it is stored; `whole` includes what each scorer said."""
-        found: dict[str, Any] = {
+    def record(self) -> dict[str, Any]:
+        """Return the candidate as it is stored: with its scores, or with its veto."""
+        if self.veto:
+            return {"strategy": self.strategy, "focus": self.focus.record(), "veto": self.veto}
+        return {
             "strategy": self.strategy,
             "focus": self.focus.record(),
             "sum": self.total,
             "multiplier": self.multiplier,
             "score": self.score,
-        }
-        if self.veto:
-            return {**{key: found[key] for key in ("strategy", "focus")}, "veto": self.veto}
-        if whole:
-            found["scorers"] = [
+            "scorers": [
                 {"id": name, "raw": raw, "weight": weight, "why": why, "signals": signals}
                 for name, raw, weight, why, signals in self.parts
-            ]
-        return found
+            ],
+        }
 
 
-def _on_nodes(kind: str, numbers: tuple[int, ...], now: Situation) -> Focus:
-    nodes = [now.graph.nodes[at] for at in numbers]
+def _node_focus(kind: str, indexes: tuple[int, ...], now: Situation) -> Focus:
+    nodes = [now.graph.nodes[index] for index in indexes]
     key = "+".join(node["id"] for node in nodes)
-    return Focus(kind, key, " and ".join('"%s"' % node["label"] for node in nodes), numbers)
+    return Focus(kind, key, " and ".join('"%s"' % node["label"] for node in nodes), indexes)
 
 
 def _uses(now: Situation, strategy: str, key: str) -> int:
-    """Return how often a strategy asked about something. A question that was not answered may be asked once more."""
-    asked = [t for t in now.turns if t["strategy"] == strategy and t["focus"]["key"] == key]
-    return len(asked) - (len(asked) == 1 and asked[0].get("unanswered", False))
+    """Return how often a strategy asked about a focus. One question that was not answered does not count."""
+    turns = [turn for turn in now.turns if turn["strategy"] == strategy and turn["focus"]["key"] == key]
+    if len(turns) == 1 and turns[0].get("unanswered"):
+        return 0
+    return len(turns)
 
 
 def _recent_node(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield the last named concept that is not at the top of the ladder and was not asked about too often."""
+    """Yield the last mentioned concept that is not at the top of the ladder and was not asked about too often."""
     if not now.has_ladder:
         return
-    for at in now.recent:
-        node = now.graph.nodes[at]
-        climbed = node["type"] in now.graph.terminal or now.graph.level(at) < 0 or now.graph.targets(at)
-        if climbed or node["id"] in now.state["skipped"]:
+    for index in now.recent:
+        node = now.graph.nodes[index]
+        is_top = node["type"] in now.graph.terminal or now.graph.level(index) < 0
+        if is_top or now.graph.targets(index) or node["id"] in now.state["skipped"]:
             continue
         if _uses(now, strategy, node["id"]) < now.scoring["focus"]["depth_per_node"]:
-            yield _on_nodes("recent_node", (at,), now)
+            yield _node_focus("recent_node", (index,), now)
             return
 
 
 def _open(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield the topic as a whole.
+    """Yield the whole topic.
 
-    While specific questions are left: not twice in a row, and not after an open question that brought nothing new.
+    While specific questions are left, do not yield it twice in a row, nor after an open question that brought nothing new.
     """
     topic = now.setup["topic"]
-    before = [turn for turn in now.turns if turn["strategy"] == strategy]
-    twice = bool(now.uncovered or now.graph.nodes) and now.turns[-1:] == before[-1:]
-    fruitless = bool(now.uncovered and before) and not _led_further(before[-1], now)
+    open_turns = [turn for turn in now.turns if turn["strategy"] == strategy]
+    in_a_row = bool(now.uncovered or now.graph.nodes) and now.turns[-1:] == open_turns[-1:]
+    fruitless = bool(now.uncovered and open_turns) and not _brought_something_new(open_turns[-1], now)
     if not now.turns:
         yield Focus("open", "open", topic, variant="first")
-    elif not twice and not fruitless:
+    elif not in_a_row and not fruitless:
         yield Focus("open", "open", topic)
 
 
-def _led_further(turn: dict[str, Any], now: Situation) -> bool:
-    """Return whether an answer touched an element for the first time, or named something outside all elements."""
+def _brought_something_new(turn: dict[str, Any], now: Situation) -> bool:
+    """Return whether an answer mentioned an element for the first time, or a new concept outside all elements."""
     covered, number = now.state["covered"], turn["number"]
-    nodes = [now.graph.nodes[int(name[1:]) - 1] for name in turn["concepts"]]
-    elsewhere = any(node["turns"][0] == number and not node["elements"] for node in nodes)
-    return elsewhere or any(found["turn"] == number for found in covered.values())
+    nodes = [now.graph.nodes[node_index(node_id)] for node_id in turn["concepts"]]
+    is_outside = any(node["turns"][0] == number and not node["elements"] for node in nodes)
+    return is_outside or any(entry["turn"] == number for entry in covered.values())
 
 
 def _uncovered(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield the elements that nobody talked about; once there are none, those that were only named."""
+    """Yield the elements that were not mentioned; once there are none, those that were only mentioned in passing."""
     covered, skipped = now.state["covered"], now.state["skipped"]
-    shallow = [e for e in now.setup["elements"] if covered.get(e["id"], {}).get("by") == "named"]
-    for element in (now.uncovered or shallow)[: now.scoring["focus"]["most_elements"]]:
+    in_passing = [e for e in now.setup["elements"] if covered.get(e["id"], {}).get("by") == "named"]
+    for element in (now.uncovered or in_passing)[: now.scoring["focus"]["most_elements"]]:
         if element["id"] not in skipped and not _uses(now, strategy, element["id"]):
             variant = "" if now.uncovered else "named"
             yield Focus("uncovered", element["id"], element["label"], (), variant, element.get("ask", ""))
 
 
 def _peripheral_node(now: Situation, strategy: str) -> Iterator[Focus]:
-    for at in sorted(now.peripheral, key=lambda at: (now.graph.nodes[at]["mentions"], at)):
-        node = now.graph.nodes[at]
+    """Yield the least mentioned of the concepts with few links."""
+    for index in sorted(now.peripheral, key=lambda index: (now.graph.nodes[index]["mentions"], index)):
+        node = now.graph.nodes[index]
         if node["id"] not in now.state["skipped"] and not _uses(now, strategy, node["id"]):
-            yield _on_nodes("peripheral_node", (at,), now)
+            yield _node_focus("peripheral_node", (index,), now)
             return
 
 
 def _opposite_node(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield a concept with both stances; without one, once, two concepts of opposite stances."""
-    before = any(turn["strategy"] == strategy for turn in now.turns)
+    """Yield a concept that the user is both for and against; if there is none, two opposed concepts, once per interview."""
+    was_used = any(turn["strategy"] == strategy for turn in now.turns)
+    contradictions = now.graph.contradictions()
     for pair in now.graph.opposites(2 * now.scoring["focus"]["recent"]):
-        focus = _on_nodes("opposite_node", tuple(sorted(pair)), now)
-        focus.label = " and ".join(_with_stance(now.graph.nodes[at]) for at in focus.nodes)
-        focus.variant = "twins" if pair in now.graph.contradictions() else ""
-        if not _uses(now, strategy, focus.key) and (focus.variant or not before):
+        focus = _node_focus("opposite_node", tuple(sorted(pair)), now)
+        focus.label = " and ".join(_label_with_stance(now.graph.nodes[index]) for index in focus.nodes)
+        focus.variant = "twins" if pair in contradictions else ""
+        if not _uses(now, strategy, focus.key) and (focus.variant or not was_used):
             yield focus
             return
 
 
-def _with_stance(node: dict[str, Any]) -> str:
-    """Return a concept with its stance and first question, so that two of one name can be told apart."""
-    return '"%s" (%s, question %d)' % (
-        node["label"],
-        "for" if node["stance"] > 0 else "against",
-        node["turns"][0],
-    )
+def _label_with_stance(node: dict[str, Any]) -> str:
+    """Return a label with stance and first question, because two opposed concepts may have the same label."""
+    stance = "for" if node["stance"] > 0 else "against"
+    return '"%s" (%s, question %d)' % (node["label"], stance, node["turns"][0])
 
 
 def _recent_nodes(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield the two or three concepts named last, when something new came since the last summary."""
+    """Yield the last two or three concepts, if there is a new one since the last summary."""
     if len(now.recent) < 2:
         return
-    focus = _on_nodes("recent_nodes", tuple(now.recent[:3]), now)
-    last = [turn["number"] for turn in now.turns if turn["strategy"] == strategy]
-    fresh = sum(turn["new"] for turn in now.turns[last[-1] :]) if last else 1
-    if fresh and not _uses(now, strategy, focus.key):
+    focus = _node_focus("recent_nodes", tuple(now.recent[:3]), now)
+    summaries = [turn["number"] for turn in now.turns if turn["strategy"] == strategy]
+    has_new = not summaries or any(turn["new"] for turn in now.turns[summaries[-1] :])
+    if has_new and not _uses(now, strategy, focus.key):
         yield focus
 
 
 def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield what the last answer left vague: its concept of low confidence, or what the question was about."""
+    """Yield what the last answer left vague: a concept of low confidence, its first concept, or the question's focus."""
     if not now.turns:
         return
     last, rules = now.turns[-1], now.scoring["focus"]
-    named = [int(name[1:]) - 1 for name in last["concepts"]]
-    vague = [at for at in named if now.graph.nodes[at]["confidence"] < rules["clarify_confidence"]]
-    unsure = last["signals"].get("uncertainty", {}).get("type") == "conceptual_clarity"
-    if not vague and not unsure and last["hedges"] < rules["clarify_hedges"]:
+    mentioned = [node_index(node_id) for node_id in last["concepts"]]
+    vague = [
+        index for index in mentioned if now.graph.nodes[index]["confidence"] < rules["clarify_confidence"]
+    ]
+    misunderstood = last["signals"].get("uncertainty", {}).get("type") == "conceptual_clarity"
+    if not vague and not misunderstood and last["hedges"] < rules["clarify_hedges"]:
         return
-    for at in vague or named[:1]:
-        focus = _on_nodes("unclear", (at,), now)
+    for index in vague or mentioned[:1]:
+        focus = _node_focus("unclear", (index,), now)
         if not _uses(now, strategy, focus.key):
             yield focus
             return
-    before = last["focus"]
-    if not named and last["strategy"] != strategy and not _uses(now, strategy, before["key"]):
-        yield Focus("unclear", before["key"], before["label"], variant="rephrase" if unsure else "")
+    key = last["focus"]["key"]
+    if not mentioned and last["strategy"] != strategy and not _uses(now, strategy, key):
+        yield Focus("unclear", key, last["focus"]["label"], variant="rephrase" if misunderstood else "")
 
 
 def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield the last focus once more, for a simpler question, where answers are short or the user does not know."""
+    """Yield the last focus again, for a simpler question, if answers are short or the user does not know."""
     rules = now.scoring["focus"]
-    last = now.turns[-rules["ease_gap"] :]
-    short = any(turn["terminal"] or turn["low"] or turn["words"] < rules["ease_words"] for turn in last)
-    if short and all(turn["strategy"] != strategy for turn in last):
-        before = now.turns[-1]["focus"]
-        if before["kind"] != "closing" and not _uses(now, strategy, before["key"]):
-            yield Focus("last_focus", before["key"], before["label"])
+    recent = now.turns[-rules["ease_gap"] :]
+    struggling = any(
+        turn["terminal"] or turn["low"] or turn["words"] < rules["ease_words"] for turn in recent
+    )
+    if struggling and all(turn["strategy"] != strategy for turn in recent):
+        focus = now.turns[-1]["focus"]
+        if focus["kind"] != "closing" and not _uses(now, strategy, focus["key"]):
+            yield Focus("last_focus", focus["key"], focus["label"])
 
 
 def _whole(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield everything said so far if answers are missing, once for each state of the interview."""
+    """Yield everything said so far, if two of the last three answers said nothing; again only after new concepts."""
     struggling = sum(turn["terminal"] or turn["low"] for turn in now.turns[-3:]) >= 2
     key = "whole-%d" % len(now.graph.nodes)
     if struggling and not _uses(now, strategy, key):
@@ -212,9 +218,9 @@ def _whole(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _closing(now: Situation, _: str) -> Iterator[Focus]:
-    """Yield the last question; a summary of what was said has to come before it."""
-    summed = any(turn["strategy"] == "synthesis" for turn in now.turns)
-    if summed or len(now.recent) < 2 or now.phase != now.scoring["phases"][-1]["id"]:
+    """Yield the closing question; in the last phase only after a summary, or if there is too little to summarize."""
+    summarized = any(turn["strategy"] == "synthesis" for turn in now.turns)
+    if summarized or len(now.recent) < 2 or now.phase != now.scoring["phases"][-1]["id"]:
         yield Focus("closing", "closing", now.setup["topic"])
 
 

@@ -1,7 +1,7 @@
-"""The graph of concepts: nodes with stance and source, edges along the pack's ladder, and measures of both.
+"""The concept graph: nodes with stance and source, edges along the pack's ladder, and measures of both.
 
-Concepts that are worded differently but mean the same share a node. Every mention is counted: the fewer new concepts appear among the
-mentions, the fewer remain to be found.
+Concepts that are worded differently but mean the same share a node. Every mention is counted, because the share of concepts that were
+mentioned only once tells how many remain to be found.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
     Node = dict[str, Any]
 
-__all__ = ["LEADS_TO", "REVISES", "Chains", "Graph", "chao1", "longest_path", "measure_chains"]
+__all__ = ["LEADS_TO", "REVISES", "Chains", "Graph", "chao1", "longest_path", "measure_chains", "node_index"]
 
 LEADS_TO, REVISES = "leads_to", "revises"
-_SAME = 0.75  # two labels with at least this share of common stems are one concept
-_KEPT = 12  # mentions and quotes kept of a node
-_MAX_STEPS = 50_000  # of the search for chains, so that a hostile graph takes bounded time
+_MIN_SHARED = 0.75  # two labels that share at least this part of their stems are one concept
+_MAX_MENTIONS = 12  # stored turns and quotes per node
+_MAX_STEPS = 50_000  # bounds the time of the search for chains on a hostile graph
 
 
 class Graph:
-    """The graph in an interview's state; a node is known by its index.
+    """The graph in an interview's state. A node is identified by its index.
 
     `nodes` and `edges` (source, target, kind, turn) are the state's own lists.
     """
@@ -38,24 +38,24 @@ class Graph:
         self._by_stem: dict[str, list[int]] | None = None
 
     def find(self, stems: list[str], stance: int) -> int:
-        """Return the node that these stems name, or -1. A node of the opposite stance is a different concept."""
+        """Return the node whose name has these stems, or -1. A node of the opposite stance is a different concept."""
         if self._by_stem is None:
             self._by_stem = {}
-            for at, node in enumerate(self.nodes):
-                self._index(at, node)
-        counts: dict[int, int] = {}
+            for index, node in enumerate(self.nodes):
+                self._index_stems(index, node)
+        shared: dict[int, int] = {}
         wanted = set(stems)
-        for word in sorted(wanted):
-            for at in self._by_stem.get(word, ()):
-                counts[at] = counts.get(at, 0) + 1
-        best, most = -1, 0.0
-        for at in sorted(counts):
-            node = self.nodes[at]
-            share = counts[at] / len(wanted.union(*node["names"]))
-            share = max(share, 1.0 if any(wanted == set(name) for name in node["names"]) else 0.0)
-            if share > most and node["stance"] * stance >= 0 and not node["superseded_by"]:
-                best, most = at, share
-        return best if most >= _SAME else -1
+        for stem in sorted(wanted):
+            for index in self._by_stem.get(stem, ()):
+                shared[index] = shared.get(index, 0) + 1
+        best, best_share = -1, 0.0
+        for index in sorted(shared):
+            node = self.nodes[index]
+            same_name = any(wanted == set(name) for name in node["names"])
+            share = 1.0 if same_name else shared[index] / len(wanted.union(*node["names"]))
+            if share > best_share and node["stance"] * stance >= 0 and not node["superseded_by"]:
+                best, best_share = index, share
+        return best if best_share >= _MIN_SHARED else -1
 
     def find_opposite(self, stems: list[str], stance: int) -> int:
         """Return the node with the same name and the opposite stance, or -1."""
@@ -78,50 +78,49 @@ class Graph:
         }
         self.nodes.append(node)
         if self._by_stem is not None:
-            self._index(len(self.nodes) - 1, node)
+            self._index_stems(len(self.nodes) - 1, node)
         self._neighbors = None
         return len(self.nodes) - 1
 
-    def mention(self, at: int, turn: int, quote: str, confidence: float) -> None:
-        """Count one more mention of a node, with its source."""
-        node = self.nodes[at]
+    def mention(self, index: int, turn: int, quote: str, confidence: float) -> None:
+        """Count one more mention of a node, with its turn and quote."""
+        node = self.nodes[index]
         node["mentions"] += 1
         node["confidence"] = confidence
-        node["turns"] = [*node["turns"], turn][-_KEPT:]
+        node["turns"] = [*node["turns"], turn][-_MAX_MENTIONS:]
         if quote:
-            node["quotes"] = [*node["quotes"], [turn, quote]][-_KEPT:]
+            node["quotes"] = [*node["quotes"], [turn, quote]][-_MAX_MENTIONS:]
 
-    def add_name(self, at: int, stems: list[str]) -> None:
+    def add_name(self, index: int, stems: list[str]) -> None:
         """Add another name to a node."""
-        if stems and stems not in self.nodes[at]["names"]:
-            self.nodes[at]["names"].append(stems)
+        if stems and stems not in self.nodes[index]["names"]:
+            self.nodes[index]["names"].append(stems)
             if self._by_stem is not None:
-                self._index(at, self.nodes[at])
+                self._index_stems(index, self.nodes[index])
 
-    def _index(self, at: int, node: Node) -> None:
+    def _index_stems(self, index: int, node: Node) -> None:
         assert self._by_stem is not None
-        for word in sorted({word for name in node["names"] for word in name}):
-            numbers = self._by_stem.setdefault(word, [])
-            if at not in numbers[-1:]:
-                numbers.append(at)
+        for stem in sorted({stem for name in node["names"] for stem in name}):
+            indexes = self._by_stem.setdefault(stem, [])
+            if index not in indexes[-1:]:
+                indexes.append(index)
 
-    def climbs(self, source: int, target: int, most: int = 1) -> bool:
-        """Return whether one node is at the same step of the ladder as another or at most `most` steps below it."""
-        levels = [self.level(at) for at in (source, target)]
-        return min(levels) >= 0 and 0 <= levels[1] - levels[0] <= most
+    def climbs(self, source: int, target: int, max_steps: int = 1) -> bool:
+        """Return whether `target` is on the ladder 0 to `max_steps` steps above `source`."""
+        low, high = self.level(source), self.level(target)
+        return low >= 0 and high >= 0 and 0 <= high - low <= max_steps
 
-    def level(self, at: int) -> int:
+    def level(self, index: int) -> int:
         """Return a node's step on the ladder, from 0; -1 for a type that is not on it."""
-        kind = self.nodes[at]["type"]
+        kind = self.nodes[index]["type"]
         return self.ladder.index(kind) if kind in self.ladder else -1
 
-    def link(self, source: int, target: int, kind: str, turn: int) -> bool:
-        """Add an edge. Return False when it exists already or would link a node to itself."""
+    def link(self, source: int, target: int, kind: str, turn: int) -> None:
+        """Add an edge, unless it exists already or would link a node to itself."""
         if source == target or (kind == LEADS_TO and target in self.targets(source)):
-            return False
+            return
         self.edges.append([source, target, kind, turn])
         self._neighbors = None
-        return True
 
     def targets(self, source: int) -> list[int]:
         """Return the nodes that a node leads to."""
@@ -136,13 +135,13 @@ class Graph:
                 self._neighbors[target].add(source)
         return self._neighbors
 
-    def density(self, at: int) -> float:
+    def density(self, index: int) -> float:
         """Return the share of possible edges that exist among a node and its neighbors, 0 to 1; 0 for an isolated node."""
-        around = self.neighbors()
-        group = around[at] | {at}
+        neighbors = self.neighbors()
+        group = neighbors[index] | {index}
         if len(group) < 2:
             return 0.0
-        edges = sum(len(around[node] & group) for node in group) / 2
+        edges = sum(len(neighbors[node] & group) for node in group) / 2
         return edges / (len(group) * (len(group) - 1) / 2)
 
     def peripheral(self) -> list[int]:
@@ -150,44 +149,46 @@ class Graph:
         degrees = [len(neighbors) for neighbors in self.neighbors()]
         mean = sum(degrees) / len(degrees) if degrees else 0.0
         return [
-            at
-            for at, degree in enumerate(degrees)
-            if 0 < degree < mean and not self.nodes[at]["superseded_by"]
+            index
+            for index, degree in enumerate(degrees)
+            if 0 < degree < mean and not self.nodes[index]["superseded_by"]
         ]
 
-    def recent(self, most: int) -> list[int]:
-        """Return the nodes named last, the latest first, without superseded ones."""
-        current = [at for at, node in enumerate(self.nodes) if node["turns"] and not node["superseded_by"]]
-        return sorted(current, key=lambda at: (-self.nodes[at]["turns"][-1], -at))[:most]
-
-    def opposites(self, most: int) -> list[tuple[int, int]]:
-        """Return pairs of nodes with opposite stances, the latest first: pairs where one revises the other, then any two recent ones."""
-        recent = self.recent(most)
-        stances = [self.nodes[at]["stance"] for at in recent]
-        return self.contradictions() + [
-            (node, other)
-            for first, node in enumerate(recent)
-            for second, other in enumerate(recent[first + 1 :], first + 1)
-            if stances[first] and stances[first] == -stances[second]
+    def recent(self, count: int) -> list[int]:
+        """Return the last mentioned nodes, the latest first, without superseded ones."""
+        current = [
+            index for index, node in enumerate(self.nodes) if node["turns"] and not node["superseded_by"]
         ]
+        return sorted(current, key=lambda index: (-self.nodes[index]["turns"][-1], -index))[:count]
+
+    def opposites(self, count: int) -> list[tuple[int, int]]:
+        """Return pairs of nodes with opposite stances: contradictions first, then pairs among the last `count` nodes."""
+        recent = self.recent(count)
+        pairs = [(node, other) for rank, node in enumerate(recent) for other in recent[rank + 1 :]]
+        return self.contradictions() + [pair for pair in pairs if self.are_opposed(*pair)]
 
     def contradictions(self) -> list[tuple[int, int]]:
         """Return pairs of nodes of which one revises the other while neither is superseded, the latest first."""
         revised = [(node, other) for node, other, kind, _ in reversed(self.edges) if kind == REVISES]
-        return [pair for pair in revised if self.contrary(*pair)]
+        return [pair for pair in revised if self.are_opposed(*pair)]
 
-    def contrary(self, node: int, other: int) -> bool:
-        """Return whether two nodes are both current and of opposite stance."""
-        first, second = self.nodes[node], self.nodes[other]
-        return first["stance"] * second["stance"] < 0 and not (
-            first["superseded_by"] or second["superseded_by"]
-        )
+    def are_opposed(self, index: int, other: int) -> bool:
+        """Return whether two nodes have opposite stances and neither is superseded."""
+        first, second = self.nodes[index], self.nodes[other]
+        superseded = first["superseded_by"] or second["superseded_by"]
+        return first["stance"] * second["stance"] < 0 and not superseded
+
+
+def node_index(node_id: str) -> int:
+    """Return the index of a node from its id: `n1` is the first."""
+    return int(node_id[1:]) - 1
 
 
 def chao1(mentions: list[int]) -> float:
-    """Return the estimated share of all concepts that were named, 0 to 1, from how many were named once and twice; 0 for none.
+    """Estimate the share of all concepts that has been mentioned, 0 to 1, from the mentions per concept; 0 for none.
 
-    A. Chao, "Nonparametric estimation of the number of classes in a population", 1984; the bias-corrected form where none was named twice.
+    A. Chao, "Nonparametric estimation of the number of classes in a population", 1984. The bias-corrected form is used while no concept
+    was mentioned twice.
     """
     seen = sum(count > 0 for count in mentions)
     once, twice = mentions.count(1), mentions.count(2)
@@ -196,7 +197,7 @@ def chao1(mentions: list[int]) -> float:
 
 
 class Chains:
-    """Longest and average length of the chains in edges, their number, and how many of them reach a terminal type."""
+    """Longest and average chain length in edges, the number of chains, and how many of them reach a terminal type."""
 
     __slots__ = ("average", "complete", "count", "longest")
 
@@ -208,57 +209,60 @@ class Chains:
 
 
 def measure_chains(graph: Graph) -> Chains:
-    """Measure the chains from each root to each leaf, by breadth-first search; a cycle ends where it closes.
+    """Measure the chains from each root to each leaf by breadth-first search; a cycle ends where it closes.
 
     A root is a node that nothing leads to, or one of the ladder's first type. A root alone is not a chain.
     """
-    ahead: dict[int, list[int]] = {}
+    successors: dict[int, list[int]] = {}
     reached: set[int] = set()
     for source, target, kind, _ in graph.edges:
         if kind == LEADS_TO:
-            ahead.setdefault(source, []).append(target)
+            successors.setdefault(source, []).append(target)
             reached.add(target)
-    first = graph.ladder[0]
-    roots = [at for at in ahead if at not in reached or graph.nodes[at]["type"] == first]
+    first_type = graph.ladder[0]
+    roots = [
+        index for index in successors if index not in reached or graph.nodes[index]["type"] == first_type
+    ]
     lengths: list[int] = []
     complete = steps = 0
-    for root in roots or list(ahead)[:1]:  # a cycle alone has no root
-        found, visited = _leaves(root, ahead, graph)
-        lengths += [length for _, length in found]
-        complete += sum(graph.nodes[leaf]["type"] in graph.terminal for leaf, _ in found)
+    for root in roots or list(successors)[:1]:  # a graph that is one cycle has no root
+        leaves, visited = _leaves(root, successors, graph)
+        lengths += [length for _, length in leaves]
+        complete += sum(graph.nodes[leaf]["type"] in graph.terminal for leaf, _ in leaves)
         steps += visited
         if steps > _MAX_STEPS:
             break
     return Chains(lengths, complete)
 
 
-def _leaves(root: int, ahead: dict[int, list[int]], graph: Graph) -> tuple[list[tuple[int, int]], int]:
-    """Return the leaves reachable from a root with their distance, and how many nodes were visited."""
-    seen, row, found = {root}, [root], []
+def _leaves(root: int, successors: dict[int, list[int]], graph: Graph) -> tuple[list[tuple[int, int]], int]:
+    """Return the leaves reachable from a root with their distance, and the number of visited nodes."""
+    seen, level = {root}, [root]
+    leaves: list[tuple[int, int]] = []
     length = 0
-    while row:
-        below = []
-        for at in row:
-            on = [to for to in ahead.get(at, ()) if to not in seen]
-            if length and (not on or graph.nodes[at]["type"] in graph.terminal):
-                found.append((at, length))
+    while level:
+        next_level: list[int] = []
+        for index in level:
+            unseen = [target for target in successors.get(index, ()) if target not in seen]
+            if length and (not unseen or graph.nodes[index]["type"] in graph.terminal):
+                leaves.append((index, length))
                 continue
-            seen.update(on)
-            below += list(dict.fromkeys(on))
-        row, length = below, length + 1
-    return found, len(seen)
+            seen.update(unseen)
+            next_level += dict.fromkeys(unseen)
+        level, length = next_level, length + 1
+    return leaves, len(seen)
 
 
 def longest_path(graph: Graph, nodes: Iterable[int]) -> int:
-    """Return the number of nodes on the longest shortest path among some nodes, in any direction; 1 where none are linked."""
+    """Return the number of nodes on the longest shortest path among some nodes, in any direction; 1 if none are linked."""
     chosen = set(nodes)
-    around = graph.neighbors()
-    most = 0
+    neighbors = graph.neighbors()
+    longest = 0
     for start in sorted(chosen):
-        seen, row, length = {start}, [start], 0
-        while row:
+        seen, level, length = {start}, {start}, 0
+        while level:
             length += 1
-            row = sorted({to for at in row for to in around[at] & chosen if to not in seen})
-            seen.update(row)
-        most = max(most, length)
-    return most
+            level = {target for index in level for target in neighbors[index] & chosen} - seen
+            seen |= level
+        longest = max(longest, length)
+    return longest

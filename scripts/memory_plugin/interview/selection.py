@@ -22,49 +22,54 @@ __all__ = [
 ]
 
 _DIGITS = 6
-_DEEP = ("depth", "contrast", "clarification")
+_DEEPER_CATEGORIES = ("depth", "contrast", "clarification")
 
 
 class QuestionChoice:
-    """The chosen candidate, the next best, and the vetoed ones; `forced` says why no score decided, or is empty."""
+    """The chosen candidate, the next best, and the vetoed ones.
 
-    __slots__ = ("chosen", "forced", "others", "vetoed")
+    `fallback_reason` is why the closing question was taken without a score, or empty.
+    """
+
+    __slots__ = ("chosen", "fallback_reason", "runners_up", "vetoed")
 
     def __init__(
         self,
         chosen: QuestionCandidate,
-        others: list[QuestionCandidate],
+        runners_up: list[QuestionCandidate],
         vetoed: list[QuestionCandidate],
-        forced: str,
+        fallback_reason: str = "",
     ) -> None:
-        self.chosen, self.others, self.vetoed, self.forced = chosen, others, vetoed, forced
+        self.chosen, self.runners_up, self.vetoed = chosen, runners_up, vetoed
+        self.fallback_reason = fallback_reason
 
 
 def combine_scores(raw_and_weight: Sequence[tuple[float, float]], multiplier: float) -> tuple[float, float]:
-    """Return the weighted sum of raw scores, each limited to 0 to 2, and that sum times the multiplier of the phase.
+    """Return the weighted sum of the raw scores, each clamped to 0 to 2, and that sum times the phase's multiplier.
 
-    The weights are not normalized: with the shipped ones a candidate that is neutral everywhere has 1.34.
+    The weights are not normalized. With the shipped weights, a candidate that is neutral everywhere has a sum of 1.34.
     """
     total = sum(max(0.0, min(2.0, raw)) * weight for raw, weight in raw_and_weight)
     return round(total, _DIGITS), round(total * multiplier, _DIGITS)
 
 
 def select_question(now: Situation) -> QuestionChoice:
-    """Return the best question to ask now; the closing question when nothing else may be asked."""
-    candidates = _candidates(now)
-    for candidate in candidates:
+    """Return the best question to ask now; the closing question if nothing else may be asked."""
+    allowed: list[QuestionCandidate] = []
+    vetoed: list[QuestionCandidate] = []
+    for candidate in _candidates(now):
         candidate.veto = _veto(candidate, now)
-        if not candidate.veto:
+        if candidate.veto:
+            vetoed.append(candidate)
+        else:
             _score(candidate, now)
-    open_ = [candidate for candidate in candidates if not candidate.veto]
-    deeper = [c for c in open_ if c.category in _DEEP] if now.wish == "deeper" else []
-    ranked = sorted(
-        deeper or [c for c in open_ if c.score > 0], key=lambda question: (-question.score, question.order)
-    )
-    vetoed = [candidate for candidate in candidates if candidate.veto]
+            allowed.append(candidate)
+    deeper = [c for c in allowed if c.category in _DEEPER_CATEGORIES] if now.wish == "deeper" else []
+    ranked = deeper or [candidate for candidate in allowed if candidate.score > 0]
     if not ranked:
-        return QuestionChoice(_closing(now), [], vetoed, "nothing else may be asked")
-    return QuestionChoice(ranked[0], ranked[1:], vetoed, "")
+        return QuestionChoice(_closing_question(now), [], vetoed, "nothing else may be asked")
+    ranked.sort(key=lambda candidate: (-candidate.score, candidate.order))
+    return QuestionChoice(ranked[0], ranked[1:], vetoed)
 
 
 def _candidates(now: Situation) -> list[QuestionCandidate]:
@@ -81,25 +86,26 @@ def _candidates(now: Situation) -> list[QuestionCandidate]:
 
 
 def texts_for(entry: dict[str, Any], focus: Focus) -> dict[str, Any]:
-    """Return the texts of a strategy for a focus (intent, why, probe), from its variant where it has one."""
-    found = dict(entry, **entry.get("variants", {}).get(focus.variant, {}))
-    return dict(found, intent=focus.ask) if focus.ask and not focus.variant else found
+    """Return a strategy's texts for a focus (intent, why, probe), with those of the variant or of the pack."""
+    if focus.variant:
+        return {**entry, **entry.get("variants", {}).get(focus.variant, {})}
+    return {**entry, "intent": focus.ask} if focus.ask else entry
 
 
 def recent_labels(now: Situation) -> str:
-    """Return the two concepts named last, in quotes, as a question may name them."""
-    return " and ".join('"%s"' % now.graph.nodes[at]["label"] for at in now.recent[:2]) or "that"
+    """Return the last two concepts in quotes, to be inserted into a question; "that" if there is none."""
+    return " and ".join('"%s"' % now.graph.nodes[index]["label"] for index in now.recent[:2]) or "that"
 
 
 def fill_template(text: str, focus: str, topic: str, recent: str = "") -> str:
-    """Return a text of the strategies with focus, topic and recent concepts inserted; inserted text is not expanded again."""
-    parts = {"focus": focus, "topic": topic, "recent": recent}
-    pieces = text.split("{")
-    found = pieces[0]
-    for piece in pieces[1:]:
+    """Return a strategy's text with focus, topic and recent concepts inserted."""
+    values = {"focus": focus, "topic": topic, "recent": recent}
+    # Not str.replace: what the user said may hold braces, and must not be expanded in turn.
+    filled, *pieces = text.split("{")
+    for piece in pieces:
         name, _, rest = piece.partition("}")
-        found += parts[name] + rest
-    return found
+        filled += values[name] + rest
+    return filled
 
 
 def _veto(candidate: QuestionCandidate, now: Situation) -> str:
@@ -122,9 +128,9 @@ def _score(candidate: QuestionCandidate, now: Situation) -> None:
     )
 
 
-def _closing(now: Situation) -> QuestionCandidate:
+def _closing_question(now: Situation) -> QuestionCandidate:
     """Return the closing question, which may always be asked."""
     strategies = now.scoring["strategies"]
-    entry = next((e for e in strategies if e["focus"] == "closing"), strategies[-1])
+    entry = next((entry for entry in strategies if entry["focus"] == "closing"), strategies[-1])
     focus = Focus("closing", "closing", now.setup["topic"])
     return QuestionCandidate(entry, focus, fill_template(entry["probe"], focus.label, now.setup["topic"]), 0)

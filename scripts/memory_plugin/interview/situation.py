@@ -1,4 +1,4 @@
-"""The situation of an interview: everything that the choice of the next question depends on, computed once per turn."""
+"""The situation of an interview: everything the choice of the next question depends on, computed once per turn."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ if TYPE_CHECKING:
 
 __all__ = ["Situation", "phase_lengths"]
 
-_MAX_LINKED = 50  # nodes examined for the depth of one element
+_MAX_NODES = 50  # examined for the depth of one element
 
 
 def phase_lengths(phases: list[dict[str, Any]], budget: int) -> list[int]:
-    """Return how many questions each phase lasts with `budget` (>= 1) in all; the last phase takes the rest."""
-    whole = sum(phase["turns"] for phase in phases)
+    """Return the number of questions in each phase for a `budget` (>= 1) of questions; the last phase takes the rest."""
+    parts = sum(phase["turns"] for phase in phases)
     lengths: list[int] = []
     for phase in phases[:-1]:
-        share = max(1, round(budget * phase["turns"] / whole))
+        share = max(1, round(budget * phase["turns"] / parts))
         lengths.append(min(share, max(0, budget - sum(lengths) - 1)))
     return [*lengths, max(1, budget - sum(lengths))]
 
 
 class Situation:
-    """An interview between two questions. Shares are 0 to 1; `phase` is the id of the next question's phase.
+    """An interview between two questions.
 
-    `similarity` compares questions, `wish` is what the user asked for instead of answering (`deeper`, `resume`, `stop`), or empty.
+    `breadth` and `saturation` are 0 to 1. `phase` is the id of the next question's phase. `wish` is what the user asked for instead of
+    answering (`deeper`, `resume`, `stop`), or empty.
     """
 
     __slots__ = (
-        "_depths", "_momenta", "_said", "breadth", "budget", "chains", "graph", "idle", "peripheral", "phase",
+        "_depths", "_momenta", "_turn_stems", "breadth", "budget", "chains", "function_words", "graph", "peripheral", "phase",
         "recent", "saturation", "scoring", "setup", "similarity", "state", "turns", "uncovered", "wish",
     )  # fmt: skip
 
@@ -45,7 +46,7 @@ class Situation:
         self.scoring: dict[str, Any] = setup["scoring"]
         self.turns: list[dict[str, Any]] = state["turns"]
         self.graph = Graph(state, setup["pack"])
-        self.idle = frozenset(setup["redundancy"]["function_words"])
+        self.function_words = frozenset(setup["redundancy"]["function_words"])
         self.chains = measure_chains(self.graph)
         self.recent = self.graph.recent(self.scoring["focus"]["recent"])
         self.peripheral = self.graph.peripheral()
@@ -59,15 +60,15 @@ class Situation:
         self.phase = self._phase()
         self._depths: dict[str, float] = {}
         self._momenta: list[float] = []
-        self._said: list[list[list[str]]] = []
+        self._turn_stems: list[list[list[str]]] = []  # per turn: the stems of question and answer
 
     def _phase(self) -> str:
         lengths = phase_lengths(self.scoring["phases"], self.budget)
-        at = len(self.turns)
+        turn = len(self.turns)
         for phase, length in zip(self.scoring["phases"], lengths):
-            if at < length:
+            if turn < length:
                 return str(phase["id"])
-            at -= length
+            turn -= length
         return str(self.scoring["phases"][-1]["id"])
 
     @property
@@ -76,46 +77,48 @@ class Situation:
         return len(self.graph.ladder) > 1
 
     def signals(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Return the signals of the last answer; those that rules read from it where a scorer's params ask for no others."""
+        """Return the last answer's signals: all of them, or only the rules' if the params turn `use_llm_signals` off."""
         return _signals(self.turns[-1], params) if self.turns else {}
 
     def did_not_know(self, turn: dict[str, Any], params: dict[str, Any]) -> bool:
-        """Return whether the answer of a turn was that the user does not know."""
+        """Return whether the user answered in this turn that they do not know."""
         return is_terminal(_signals(turn, params))
 
     def element_depth(self, name: str) -> float:
         """Return the longest path among the concepts of an element, as a share of the ladder; 0 without any."""
         if name not in self._depths:
-            linked = [at for at, node in enumerate(self.graph.nodes) if name in node["elements"]][
-                -_MAX_LINKED:
-            ]
-            self._depths[name] = min(1.0, longest_path(self.graph, linked) / len(self.graph.ladder))
+            nodes = [index for index, node in enumerate(self.graph.nodes) if name in node["elements"]]
+            length = longest_path(self.graph, nodes[-_MAX_NODES:])
+            self._depths[name] = min(1.0, length / len(self.graph.ladder))
         return self._depths[name]
 
     def gap(self, name: str, shallow: float) -> float:
-        """Return 1 for an element that was not mentioned, 0.5 for a shallow one, else 0."""
+        """Return 1 for an element that was not mentioned, 0.5 for one of a depth below `shallow`, else 0."""
         if name not in self.state["covered"]:
             return 1.0
-        known = self.state["covered"][name]["by"] != "named"
-        if known or not self.has_ladder:
+        settled = self.state["covered"][name]["by"] != "named"
+        if settled or not self.has_ladder:
             return 0.0
         return 0.5 if self.element_depth(name) < shallow else 0.0
 
     def mentions(self, label: str, lookback: int) -> int:
-        """Return in how many of the last turns a name occurred, in question or answer."""
-        part = content_stems(label, self.idle)
-        if not self._said:
-            self._said = [
-                [content_stems(turn[name], self.idle) for name in ("question", "answer")]
+        """Return in how many of the last turns a label occurred, in question or answer."""
+        stems = content_stems(label, self.function_words)
+        if not self._turn_stems:
+            self._turn_stems = [
+                [content_stems(turn[name], self.function_words) for name in ("question", "answer")]
                 for turn in self.turns
             ]
-        return sum(any(contains_run(part, said) for said in both) for both in self._said[-lookback:])
+        return sum(
+            any(contains_run(stems, text_stems) for text_stems in texts)
+            for texts in self._turn_stems[-lookback:]
+        )
 
     def momenta(self, params: dict[str, Any]) -> list[float]:
-        """Return the momentum of each recent answer: points for words, elaborations, enthusiasm and signals of interest."""
+        """Return the momentum of each recent answer: points for words, elaborations, enthusiasm and interest; skips do not count."""
         if not self._momenta:
-            spoken = [turn for turn in self.turns if turn["wish"] != "skip"]
-            self._momenta = [_momentum(turn, params) for turn in spoken[-params["answers"] :]]
+            answered = [turn for turn in self.turns if turn["wish"] != "skip"]
+            self._momenta = [_momentum(turn, params) for turn in answered[-params["answers"] :]]
         return self._momenta
 
 
@@ -126,12 +129,12 @@ def _momentum(turn: dict[str, Any], params: dict[str, Any]) -> float:
         + params["enthusiasm"] * turn["enthusiasm"]
     )
     signals = _signals(turn, params)
-    eager = signals.get("emotional", {}).get("intensity", "").endswith("_positive")
-    thinks = signals.get("reasoning", {}).get("quality", "reactive") not in ("reactive", "associative")
-    points += params["signal"] * (eager + thinks)
+    is_positive = signals.get("emotional", {}).get("intensity", "").endswith("_positive")
+    has_reasons = signals.get("reasoning", {}).get("quality", "reactive") not in ("reactive", "associative")
+    points += params["signal"] * (is_positive + has_reasons)
     return points
 
 
 def _signals(turn: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = turn["signals" if params["use_llm_signals"] else "by_rule"]
-    return found
+    signals: dict[str, Any] = turn["signals" if params["use_llm_signals"] else "by_rule"]
+    return signals

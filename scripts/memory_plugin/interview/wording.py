@@ -1,6 +1,6 @@
 """Analyze the words of answers and questions: phrases, stems, and the similarity of two questions.
 
-The similarity is tuned on one half of `tests/interview/question_pairs.jsonl`. Character n-grams were tried instead: they find copies only.
+The similarity was tuned on one half of `tests/interview/question_pairs.jsonl`. Character n-grams were tried too, and found only copies.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 def normalize(text: str) -> str:
     """Return the text in lower case, its words separated and enclosed by single spaces, without apostrophes."""
-    kept = fold(text).lower().replace("'", "")
-    if kept.isascii():
-        return " %s " % " ".join(kept.translate(_BLANKS).split())
-    return " %s " % " ".join("".join(c if c.isalnum() else " " for c in kept).split())
+    folded = fold(text).lower().replace("'", "")
+    if folded.isascii():
+        return " %s " % " ".join(folded.translate(_BLANKS).split())
+    return " %s " % " ".join("".join(c if c.isalnum() else " " for c in folded).split())
 
 
-def count_phrases(said: str, phrases: Iterable[str]) -> int:
-    """Return how often phrases occur in a normalized text, all together."""
-    return sum(said.count(" %s " % phrase) for phrase in phrases)
+def count_phrases(text: str, phrases: Iterable[str]) -> int:
+    """Return how often any of some phrases occurs in a normalized text."""
+    return sum(text.count(" %s " % phrase) for phrase in phrases)
 
 
-def contains_phrase(said: str, phrases: Iterable[str]) -> bool:
-    """Return whether a normalized text contains one of some phrases, compared word by word."""
-    return any(" %s " % phrase in said for phrase in phrases)
+def contains_phrase(text: str, phrases: Iterable[str]) -> bool:
+    """Return whether a normalized text contains one of some phrases as whole words."""
+    return any(" %s " % phrase in text for phrase in phrases)
 
 
 def cached_stem(word: str) -> str:
@@ -52,41 +52,39 @@ def cached_stem(word: str) -> str:
     return _STEMS[word]
 
 
-def content_stems(text: str, idle: Collection[str]) -> list[str]:
-    """Return the stems of a text's words in order, without idle words.
-
-    A text of idle words alone gives all its stems.
-    """
-    found = [word for word in words(text) if not is_whole(word)]
-    return [cached_stem(word) for word in found if word not in idle] or [cached_stem(word) for word in found]
+def content_stems(text: str, function_words: Collection[str]) -> list[str]:
+    """Return the stems of a text's words in order, without function words unless it has no others."""
+    all_words = [word for word in words(text) if not is_whole(word)]
+    content = [word for word in all_words if word not in function_words]
+    return [cached_stem(word) for word in content or all_words]
 
 
-def contains_run(part: list[str], whole: list[str]) -> bool:
-    """Return whether some stems occur consecutively in others; False for no stems."""
-    size = len(part)
-    return size > 0 and any(whole[at : at + size] == part for at in range(len(whole) - size + 1))
+def contains_run(run: list[str], stems: list[str]) -> bool:
+    """Return whether the stems of `run` occur consecutively in others; False for an empty run."""
+    size = len(run)
+    return size > 0 and any(stems[start : start + size] == run for start in range(len(stems) - size + 1))
 
 
 def stem_table(table: dict[str, Any]) -> dict[str, Any]:
-    """Return the table of `config/interview/redundancy.json` with its words stemmed, JSON throughout."""
+    """Return the table of `config/interview/redundancy.json` with its words stemmed, as plain JSON values."""
     groups = [(word, name) for name, members in table["groups"].items() for word in members.split()]
     return dict(
         table,
         function_words=table["function_words"].split(),
         light_words=[cached_stem(word) for word in table["light_words"].split()],
         groups={cached_stem(word): "=" + name for word, name in groups},
-        kinds=[[said, name] for name, all_said in table["kinds"].items() for said in all_said],
+        kinds=[[phrase, name] for name, phrases in table["kinds"].items() for phrase in phrases],
         opposites=[pair.split() for pair in table["opposites"]],
-        phrases=[[said, name] for name, all_said in table["phrases"].items() for said in all_said],
+        phrases=[[phrase, name] for name, phrases in table["phrases"].items() for phrase in phrases],
     )
 
 
 class QuestionSimilarity:
-    """The comparison of questions by a prepared table."""
+    """Compares questions by a table that `stem_table` prepared."""
 
     __slots__ = (
-        "_both_sides", "_groups", "_idle", "_kinds", "_light", "_light_words", "_opposites", "_other_word",
-        "_phrases", "_seen", "threshold",
+        "_both_sides", "_function_words", "_groups", "_kinds", "_light", "_light_words", "_opposites", "_other_word",
+        "_parsed", "_phrases", "threshold",
     )  # fmt: skip
 
     def __init__(self, table: dict[str, Any]) -> None:
@@ -94,64 +92,67 @@ class QuestionSimilarity:
         self._light: float = table["light"]
         self._both_sides: float = table["both_sides"]
         self._other_word: float = table["other_word"]
-        self._idle = frozenset(table["function_words"])
+        self._function_words = frozenset(table["function_words"])
         self._light_words = frozenset(table["light_words"])
         self._groups: dict[str, str] = table["groups"]
-        # Interviews that started with an older version have none of these in their frozen table.
+        # The frozen tables of interviews that an older version started lack these three.
         self._kinds: list[list[str]] = table.get("kinds", [])
         self._opposites: list[list[str]] = table.get("opposites", [])
         self._phrases: list[list[str]] = table.get("phrases", [])
-        self._seen: dict[str, tuple[frozenset[str], str, frozenset[str]]] = {}
+        self._parsed: dict[str, tuple[frozenset[str], str, frozenset[str]]] = {}
 
     def score(self, first: str, second: str) -> float:
         """Return how similar two questions are, from 0 to 1.
 
-        Twice the weight of what they share over the weight of both (Dice, 1945). The score is lowered where each holds a word of its
-        own, and where they ask for different things (who, why) or for opposites.
+        This is the Dice coefficient of their weighted stems (Dice, 1945). The score is lowered if each question has a word of its own,
+        and if they ask for different things (who, why) or for opposites.
         """
-        (mine, my_kind, my_words), (yours, your_kind, your_words) = self._read(first), self._read(second)
-        total = self._weight(mine) + self._weight(yours)
+        stems1, kind1, words1 = self._parse(first)
+        stems2, kind2, words2 = self._parse(second)
+        total = self._weight(stems1) + self._weight(stems2)
         if not total:
             return 0.0
-        score = 2 * self._weight(mine & yours) / total
-        own = self._has_heavy(mine - yours) or (my_kind and not your_kind)
-        if own and (self._has_heavy(yours - mine) or (your_kind and not my_kind)):
+        score = 2 * self._weight(stems1 & stems2) / total
+        has_own1 = self._has_heavy(stems1 - stems2) or (kind1 and not kind2)
+        has_own2 = self._has_heavy(stems2 - stems1) or (kind2 and not kind1)
+        if has_own1 and has_own2:
             score -= self._both_sides
-        if (my_kind and your_kind and my_kind != your_kind) or self._has_opposites(my_words, your_words):
+        if (kind1 and kind2 and kind1 != kind2) or self._has_opposites(words1, words2):
             score -= self._other_word
         return max(0.0, score)
 
-    def _has_opposites(self, mine: frozenset[str], yours: frozenset[str]) -> bool:
-        """Return whether one question holds a word and the other its opposite in the same place."""
-        only, other = mine - yours, yours - mine
-        return any((a in only and b in other) or (b in only and a in other) for a, b in self._opposites)
+    def _has_opposites(self, words1: frozenset[str], words2: frozenset[str]) -> bool:
+        """Return whether one question alone has a word, and the other alone its opposite."""
+        only1, only2 = words1 - words2, words2 - words1
+        return any((a in only1 and b in only2) or (b in only1 and a in only2) for a, b in self._opposites)
 
-    def find_repeated(self, question: str, asked: Iterable[str]) -> tuple[str, float]:
-        """Return the earlier question that this one repeats and its score; an empty text and the best score for a new one."""
-        nearest, most = "", 0.0
-        for other in asked:
+    def find_repeated(self, question: str, earlier: Iterable[str]) -> tuple[str, float]:
+        """Return the most similar earlier question and its score; an empty text instead of it below the threshold."""
+        nearest, best = "", 0.0
+        for other in earlier:
             score = self.score(question, other)
-            if score > most:
-                nearest, most = other, score
-        return (nearest, most) if most >= self.threshold else ("", most)
+            if score > best:
+                nearest, best = other, score
+        return (nearest, best) if best >= self.threshold else ("", best)
 
-    def _read(self, question: str) -> tuple[frozenset[str], str, frozenset[str]]:
-        """Return the stems and groups of a question, the kind of thing it asks for (empty for what and how), and its words."""
-        if question not in self._seen:
-            said = normalize(question)
-            every = frozenset(said.split())
-            said, kind = self._kind(question, said)
+    def _parse(self, question: str) -> tuple[frozenset[str], str, frozenset[str]]:
+        """Return a question's stems (or their groups), the kind of thing it asks for (empty for what and how), and its words."""
+        if question not in self._parsed:
+            text = normalize(question)
+            all_words = frozenset(text.split())
+            text, kind = self._split_kind(question, text)
             stems = []
-            for phrase, name in self._phrases:
-                if " %s " % phrase in said:
-                    said = said.replace(" %s " % phrase, "  ")
-                    stems += [name] if name else []
-            stems += content_stems(said, self._idle)
-            self._seen[question] = (frozenset(self._groups.get(word, word) for word in stems), kind, every)
-        return self._seen[question]
+            for phrase, group in self._phrases:
+                if " %s " % phrase in text:
+                    text = text.replace(" %s " % phrase, "  ")
+                    stems += [group] if group else []
+            stems += content_stems(text, self._function_words)
+            grouped = frozenset(self._groups.get(word, word) for word in stems)
+            self._parsed[question] = (grouped, kind, all_words)
+        return self._parsed[question]
 
-    def _kind(self, question: str, said: str) -> tuple[str, str]:
-        """Return the normalized question without the words for what it asks for, and that kind: who, when, why, how many ...
+    def _split_kind(self, question: str, text: str) -> tuple[str, str]:
+        """Return the normalized question without its question phrase, and the kind of thing this asks for: who, when, why, how many.
 
         A single word counts only where a clause begins: "what happens when it fails" does not ask for a time.
         """
@@ -162,9 +163,9 @@ class QuestionSimilarity:
         )
         for phrase, kind in self._kinds:
             marked = " %s " % phrase
-            if marked in said and (" " in phrase or marked in openings):
-                return said.replace(marked, " ", 1), kind
-        return said, ""
+            if marked in text and (" " in phrase or marked in openings):
+                return text.replace(marked, " ", 1), kind
+        return text, ""
 
     def _weight(self, stems: frozenset[str]) -> float:
         return sum(self._light if word in self._light_words else 1.0 for word in stems)

@@ -1,7 +1,7 @@
 """Read the parent processes of this one: what started it, when, and in which environment.
 
-A project's settings may put any variable into the environment of a command that Claude runs, but they cannot change which processes
-that command descends from, nor the environment in which the client itself was started.  On Linux `/proc` shows both; elsewhere `ps`
+A project's settings may put any variable into the environment of a command that Claude runs. They can change neither the processes
+that the command descends from nor the environment in which the client itself was started. On Linux `/proc` shows both; elsewhere `ps`
 shows only the processes.
 """
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     Finder = Callable[[int], Optional["Ancestor"]]
 
-__all__ = ["MARK", "Ancestor", "ancestors", "boot_id", "has_proc", "parsed_ps", "process", "walk"]
+__all__ = ["MARK", "Ancestor", "ancestors", "boot_id", "has_proc", "parse_ps", "process", "walk"]
 
 # Set by the client for each command and hook; measured: a project's settings cannot override it.
 MARK = "CLAUDECODE"
 _PROC = "/proc"
-_MOST = 64
+_MAX_ANCESTORS = 64
 _MAX_BYTES = 2 << 20
 _PS = ("/bin/ps", "-axo", "pid=,ppid=,tty=,lstart=,command=")
 _PS_SECONDS = 2.0
@@ -34,7 +34,7 @@ _INITS = frozenset(["init", "systemd", "launchd"])
 
 
 class Ancestor:
-    """One process. `start` distinguishes it from a later one with the same number."""
+    """One process. `start` distinguishes it from a later process with the same id."""
 
     __slots__ = ("_environment", "_words", "name", "parent", "pid", "start", "terminal")
 
@@ -55,14 +55,14 @@ class Ancestor:
 
     @property
     def words(self) -> Sequence[str]:
-        """Its first two arguments, its own name among them; empty where they cannot be read."""
+        """Return the first two words of its command line, the program first; empty if they cannot be read."""
         if self._words is None:
-            self._words = _proc(self.pid, "cmdline").split("\0")[:2]
+            self._words = _read_proc(self.pid, "cmdline").split("\0")[:2]
         return self._words
 
     @property
     def is_client(self) -> bool:
-        """Return whether it looks like Claude Code: by its name, or as a script of that package."""
+        """Return whether it looks like Claude Code, by its name or as a script of the npm package."""
         if self.name in _CLIENTS:
             return True
         first = os.path.basename(self.words[0]) if self.words else ""
@@ -85,18 +85,18 @@ class Ancestor:
 
     @property
     def is_marked(self) -> bool:
-        """Return whether it was started by the client, or below a process that was; False where its environment cannot be read."""
+        """Return whether the client or one of its descendants started it; False if its environment cannot be read."""
         return MARK in self.environment()
 
     def environment(self) -> dict[str, str]:
-        """Return the environment in which it was started; empty where that cannot be read."""
+        """Return the environment in which it was started; empty if it cannot be read."""
         if self._environment is None:
-            pairs = (pair.partition("=") for pair in _proc(self.pid, "environ").split("\0"))
+            pairs = (pair.partition("=") for pair in _read_proc(self.pid, "environ").split("\0"))
             self._environment = {name: value for name, mark, value in pairs if mark}
         return self._environment
 
     def folder(self) -> str:
-        """Return the folder in which it works; empty where that cannot be read."""
+        """Return its working folder; empty if it cannot be read."""
         try:
             return os.readlink("%s/%d/cwd" % (_PROC, self.pid))
         except OSError:
@@ -110,10 +110,10 @@ def has_proc() -> bool:
 
 def walk() -> Iterator[Ancestor]:
     """Yield this process and its ancestors, nearest first, at most 64; none if neither `/proc` nor `ps` is available."""
-    find = _by_proc if has_proc() else _by_ps()
+    find = _finder()
     seen: set[int] = set()
     pid = os.getpid()
-    while pid > 0 and pid not in seen and len(seen) < _MOST:
+    while pid > 0 and pid not in seen and len(seen) < _MAX_ANCESTORS:
         seen.add(pid)
         ancestor = find(pid)
         if ancestor is None:
@@ -128,13 +128,17 @@ def ancestors() -> list[Ancestor]:
 
 
 def process(pid: int) -> Ancestor | None:
-    """Return one process by its number; None when there is none."""
-    return (_by_proc if has_proc() else _by_ps())(pid)
+    """Return the process with this id; None if there is none."""
+    return _finder()(pid)
 
 
-def _by_proc(pid: int) -> Ancestor | None:
-    """Read `/proc/PID/stat` (proc(5)): the name in parentheses may hold any character, so the fields are counted from its end."""
-    before, mark, after = _proc(pid, "stat").rpartition(")")
+def _finder() -> Finder:
+    return _read_stat if has_proc() else _read_ps().get
+
+
+def _read_stat(pid: int) -> Ancestor | None:
+    """Read `/proc/PID/stat` (proc(5)). The name in parentheses may hold any character, so the fields are counted from its end."""
+    before, mark, after = _read_proc(pid, "stat").rpartition(")")
     fields = after.split()
     if not mark or len(fields) < 20 or not fields[1].isdigit():
         return None
@@ -142,7 +146,7 @@ def _by_proc(pid: int) -> Ancestor | None:
     return Ancestor(pid, int(fields[1]), fields[19], name, terminal=fields[4] != "0")
 
 
-def _proc(pid: int, name: str) -> str:
+def _read_proc(pid: int, name: str) -> str:
     try:
         with open("%s/%d/%s" % (_PROC, pid, name), "rb") as file:
             return os.fsdecode(file.read(_MAX_BYTES))
@@ -150,20 +154,19 @@ def _proc(pid: int, name: str) -> str:
         return ""
 
 
-def _by_ps() -> Finder:
+def _read_ps() -> dict[int, Ancestor]:
     from subprocess import DEVNULL, PIPE, SubprocessError, run
 
     try:
-        done = run(_PS, stdout=PIPE, stderr=DEVNULL, env={"LC_ALL": "C"}, timeout=_PS_SECONDS, check=False)
-        found = parsed_ps(os.fsdecode(done.stdout))
+        result = run(_PS, stdout=PIPE, stderr=DEVNULL, env={"LC_ALL": "C"}, timeout=_PS_SECONDS, check=False)
     except (OSError, SubprocessError):
-        found = {}
-    return found.get
+        return {}
+    return parse_ps(os.fsdecode(result.stdout))
 
 
-def parsed_ps(output: str) -> dict[int, Ancestor]:
-    """Return the processes in the output of `ps` by their numbers; lines of another form are left out."""
-    found = {}
+def parse_ps(output: str) -> dict[int, Ancestor]:
+    """Return the processes in the output of `ps` by id; lines of another form are skipped."""
+    processes = {}
     for line in output.splitlines():
         fields = line.split(None, 8)
         if len(fields) == 9 and fields[0].isdigit() and fields[1].isdigit():
@@ -177,8 +180,8 @@ def parsed_ps(output: str) -> dict[int, Ancestor]:
                 terminal="?" not in fields[2],
                 words=words,
             )
-            found[ancestor.pid] = ancestor
-    return found
+            processes[ancestor.pid] = ancestor
+    return processes
 
 
 def boot_id() -> str:

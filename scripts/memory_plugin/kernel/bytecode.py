@@ -1,8 +1,8 @@
 """Recovery from damaged bytecode files of this package.
 
-On a disk that is just full, importlib writes part of a cache file and takes it for complete; from then on importing that module fails with
-an EOFError, ValueError or TypeError from `marshal`, not, as with other damage, with a silent look at the source.  A disk fills up by
-whole blocks, mostly of 4 kB: this module, and the `__init__` modules that import it, are smaller, so their own files are complete or
+When a disk fills up, importlib may write part of a cache file and take it for complete. From then on importing that module raises
+EOFError, ValueError or TypeError from `marshal`; after other damage Python silently reads the source instead. Disks fill up in whole
+blocks, mostly of 4 kB. The cache files of this module and of the `__init__` modules that import it are smaller, so they are complete or
 empty, and Python ignores an empty one.
 """
 
@@ -23,7 +23,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
 def import_with_cache_repair(load: Callable[[], T]) -> T:
-    """Return what `load` imports; where a bytecode file is damaged, delete it and import again from source."""
+    """Return what `load` imports; if a bytecode file is damaged, delete it and import again from source."""
     try:
         return load()
     except (EOFError, ValueError, TypeError):
@@ -33,7 +33,7 @@ def import_with_cache_repair(load: Callable[[], T]) -> T:
 
 
 def discard_damaged(package: str = _PACKAGE) -> int:
-    """Delete this Python's bytecode files that cannot be read, and return how many; undeletable ones stay."""
+    """Delete the unreadable bytecode files of this Python version; return how many were deleted."""
     from importlib.util import cache_from_source  # slow to import, and needed only after damage
 
     count = 0

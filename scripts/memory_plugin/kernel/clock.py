@@ -13,7 +13,7 @@ def now() -> float:
 
 
 def iso(seconds: float) -> str:
-    """Return a time in UTC with whole seconds, such as `2026-03-01T08:00:00Z` (RFC 3339); such texts sort by time."""
+    """Return a time in UTC with whole seconds (RFC 3339), such as `2026-03-01T08:00:00Z`; these texts sort by time."""
     return strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(seconds))
 
 

@@ -1,4 +1,4 @@
-"""The context that every handler and feature gets along with its own input."""
+"""The context that every handler and feature gets in addition to its own input."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ __all__ = ["load_data"]
 
 
 def load_data(*parts: str) -> dict[str, Any]:
-    """Return the object in `config/PARTS.json`, read again at each call; `("recall", "gate")` names `config/recall/gate.json`.
+    """Read the object in `config/PARTS.json`, at each call; `("recall", "gate")` names `config/recall/gate.json`.
 
     Raises OSError when the file is missing, and ValueError when it holds no JSON object.
     """

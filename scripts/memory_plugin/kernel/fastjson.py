@@ -16,20 +16,18 @@ except ImportError:  # an interpreter without the private C module
 __all__ = ["digest", "dumps", "loads"]
 
 _SPACE = " \t\n\r"
-
-
-# Python 3.9.14 and later limit the digits themselves (CVE-2020-10735); elsewhere a number of 250,000 digits takes a second.
+# Python 3.9.14 and later limit the digits themselves (CVE-2020-10735); before, a number of 250,000 digits takes a second.
 _MAX_DIGITS = 4300
 
 
 def _integer(text: str) -> int:
     if len(text) > _MAX_DIGITS:
-        raise ValueError("not JSON that is read: a number of %d digits" % len(text))
+        raise ValueError("not JSON: a number of %d digits" % len(text))
     return int(text)
 
 
 class _Defaults:
-    """What the C scanner reads from `json.JSONDecoder`."""
+    """The attributes that the C scanner reads from a `json.JSONDecoder`."""
 
     strict = True
     object_hook = None
@@ -88,7 +86,7 @@ def loads(text: str) -> object:
 
 
 def dumps(value: object) -> str:
-    """Return the compact JSON text of a value, ASCII only, so that it is safe on any terminal and in any log.
+    """Return the compact JSON text of a value, in ASCII, which is safe on any terminal and in any log.
 
     Raises ValueError for NaN, infinity and circular values, TypeError for what JSON cannot hold.
     """

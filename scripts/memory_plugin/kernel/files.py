@@ -23,14 +23,13 @@ __all__ = [
     "stamp",
 ]
 
-BINARY = getattr(
-    os, "O_BINARY", 0
-)  # without it Windows writes CR before each LF, and reads no further than 0x1A
+# Without it Windows writes CR before each LF, and reads no further than 0x1A.
+BINARY = getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | getattr(os, "O_CLOEXEC", 0) | _NO_LINKS
 
-# Errors of `open` that last until the file or its permissions change; a path that cannot exist raises ValueError, without a number.
+# Errors of `open` that last until the file or its permissions change. None: a path that cannot exist raises ValueError, without a number.
 _LASTING = (
     None,
     errno.ELOOP,
@@ -73,7 +72,7 @@ def cause(error: Exception) -> str:
 
 
 def stamp(status: os.stat_result) -> str:
-    """Return a text that differs after a file changed: modification time in ns, size and inode."""
+    """Return a text that changes with the file: its modification time in ns, size and inode."""
     return "%d:%d:%d" % (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
@@ -87,11 +86,11 @@ def read_regular(path: str, limit: int, follow: bool = False) -> tuple[bytes, os
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(errno.ENOENT, "not there", path) from None
     except (OSError, ValueError) as error:
-        linked = getattr(error, "errno", 0) == errno.ELOOP
-        cause = "a symbolic link" if linked else getattr(error, "strerror", None) or str(error)
-        if getattr(error, "errno", None) not in _LASTING:
-            raise ReadFailed(path, cause) from None
-        raise Unreadable("%s: %s" % (path, cause)) from None
+        number = getattr(error, "errno", None)
+        reason = getattr(error, "strerror", None) or str(error)
+        if number not in _LASTING:
+            raise ReadFailed(path, reason) from None
+        raise Unreadable("%s: %s" % (path, "a symbolic link" if number == errno.ELOOP else reason)) from None
     try:
         status = os.fstat(handle)
         if not modes.S_ISREG(status.st_mode):
@@ -105,23 +104,23 @@ def read_regular(path: str, limit: int, follow: bool = False) -> tuple[bytes, os
 
 def _read_all(handle: int, limit: int, path: str) -> bytes:
     parts: list[bytes] = []
-    left = limit + 1
-    while left > 0:
+    remaining = limit + 1
+    while remaining > 0:
         try:
-            part = os.read(handle, left)
+            part = os.read(handle, remaining)
         except OSError as error:
             raise ReadFailed(path, error.strerror or "not read") from None
         if not part:
             break
         parts.append(part)
-        left -= len(part)
-    if left <= 0:
+        remaining -= len(part)
+    if remaining <= 0:
         raise Unreadable("%s: grew beyond %d bytes" % (path, limit))
     return b"".join(parts)
 
 
 def make_folder(path: str, mode: int = 0o700) -> None:
-    """Make a folder and those above it, readable by their owner alone; an existing one is left as it is. Raises OSError."""
+    """Make a folder and its parents, readable by their owner alone; existing ones keep their mode. Raises OSError."""
     if os.path.isdir(path):
         return
     parent = os.path.dirname(path)
@@ -137,7 +136,7 @@ def make_folder(path: str, mode: int = 0o700) -> None:
 def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True) -> None:
     """Write a file atomically: a reader sees the old content or the new one. Raises OSError.
 
-    With `durable` False it does not wait for the disk, for data that may be lost in a power failure.
+    `durable` False: do not wait for the disk, for data that may be lost in a power failure.
     """
     draft = "%s.%d.%s%s" % (path, os.getpid(), os.urandom(_DRAFT_BYTES).hex(), _DRAFT_END)
     handle = os.open(draft, _CREATE, mode)
@@ -157,13 +156,13 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True
 def replace_if_changed(path: str, content: bytes, limit: int) -> bool:
     """Write a file if its content changed, or delete it for empty content; return whether it changed. Raises OSError.
 
-    An existing file of more than `limit` bytes is replaced without a look at it.
+    An existing file of more than `limit` bytes is replaced without being compared.
     """
     try:
-        before = read_regular(path, limit)[0]
+        current = read_regular(path, limit)[0]
     except OSError:
-        before = b""
-    if content == before:
+        current = b""
+    if content == current:
         return False
     if content:
         make_folder(os.path.dirname(path))
@@ -174,7 +173,7 @@ def replace_if_changed(path: str, content: bytes, limit: int) -> bool:
 
 
 def is_draft(name: str) -> bool:
-    """Return whether a name is that of a temporary file of `replace_file`, which a killed writer leaves behind."""
+    """Return whether this is the name of a temporary file of `replace_file`, as a killed writer leaves it behind."""
     parts = name.rsplit(".", 3)
     return (
         name.endswith(_DRAFT_END)

@@ -1,8 +1,8 @@
 """Ledgers: append-only JSON Lines files, one record a line.
 
-Safe with many writers at once and after a kill in mid-write: each record is one locked write, and the next writer ends a line that was
-cut off.  A file that exceeds its limit is renamed to `NAME.1.jsonl`, and the oldest part is deleted.  A disk that is full or read-only
-loses the record and nothing else.
+Many processes may write at once, and any of them may be killed in mid-write: each record is one locked write, and the next writer ends a
+line that was cut off. A file that exceeds its limit is renamed to `NAME.1.jsonl`, and the oldest part is deleted. If the disk is full or
+read-only, the record is lost and nothing else.
 """
 
 from __future__ import annotations
@@ -33,10 +33,9 @@ _MAX_LINE = 1 << 20
 _OPEN = (
     os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 )
-_ROUNDS = (
-    20  # other writers rotate the file this often during one wait only where `stat` and `fstat` never agree
-)
-_OPEN_FILES_STAY = os.name == "nt"  # Windows cannot rename a file that is open
+# Other writers rotate the file this often during one wait only on a disk where `stat` and `fstat` never agree.
+_MAX_REOPENS = 20
+_CANNOT_RENAME_OPEN = os.name == "nt"
 
 
 def open_ledger(paths: Paths, settings: Settings, name: str) -> Ledger:
@@ -62,7 +61,7 @@ class Ledger:
         return os.path.join(self.folder, self.name + (".%d" % part if part else "") + ".jsonl")
 
     def append(self, session: str, project: str, fields: dict[str, object]) -> str | None:
-        """Append one record. Return None, or why it was not written. Never raises for an error of the disk."""
+        """Append one record; return None, or why it was not written. Never raises for a disk error."""
         record: dict[str, object] = {
             "schema": SCHEMA,
             "time": now_iso(),
@@ -92,22 +91,22 @@ class Ledger:
                 os.ftruncate(handle, size)
                 raise OSError(errno.ENOSPC, "disk full")
             full = size + len(line) > self.max_bytes and self._is_ours(handle)
-            if full and not _OPEN_FILES_STAY:
+            if full and not _CANNOT_RENAME_OPEN:
                 self._rotate()
         finally:
             os.close(handle)
-        if full and _OPEN_FILES_STAY:
+        if full and _CANNOT_RENAME_OPEN:
             self._rotate_closed()
 
     def _open_locked(self) -> int:
-        end, rounds = monotonic() + WAIT, _ROUNDS
+        end, attempts = monotonic() + WAIT, _MAX_REOPENS
         while True:
             handle = os.open(self.path(), _OPEN, 0o600)
             try:
-                _refuse_odd(handle)
+                _require_regular(handle)
                 lock_handle(handle, end - monotonic())
-                rounds -= 1
-                if rounds == 0 or self._is_current(handle):
+                attempts -= 1
+                if attempts == 0 or self._is_current(handle):
                     return handle
             except BaseException:
                 os.close(handle)
@@ -115,23 +114,23 @@ class Ledger:
             os.close(handle)
 
     def _is_current(self, handle: int) -> bool:
-        """Return whether the open file is still the current one: another writer may have rotated it while this one waited for the lock."""
+        """Return whether the open file is still the current one; another writer may have rotated it during the wait for the lock."""
         try:
             return os.stat(self.path()).st_ino == os.fstat(handle).st_ino
         except FileNotFoundError:
             return False
 
     def _is_ours(self, handle: int) -> bool:
-        """Return whether the locked file is the current one, also where `stat` and `fstat` never agree on its number.
+        """Return whether the locked file is the current one, even on a disk where `stat` and `fstat` never agree on inodes.
 
-        A writer that gave up waiting for the current file has an older part, whose lock keeps no other writer from rotating.
+        After `_MAX_REOPENS` attempts the locked file may be an older part, whose lock does not keep others from rotating.
         """
         try:
-            there, here = os.stat(self.path()), os.fstat(handle)
+            current, locked = os.stat(self.path()), os.fstat(handle)
         except FileNotFoundError:
             return False
-        same = (there.st_size, there.st_mtime_ns) == (here.st_size, here.st_mtime_ns)
-        return there.st_ino == here.st_ino or same
+        same = (current.st_size, current.st_mtime_ns) == (locked.st_size, locked.st_mtime_ns)
+        return current.st_ino == locked.st_ino or same
 
     def _rotate(self) -> None:
         for part in range(self.keep, 0, -1):
@@ -139,13 +138,13 @@ class Ledger:
                 os.replace(self.path(part - 1), self.path(part))
         if self.keep == 0:
             os.unlink(self.path())
-        beyond = self.keep + 1
-        while os.path.exists(self.path(beyond)):
-            os.unlink(self.path(beyond))
-            beyond += 1
+        surplus = self.keep + 1
+        while os.path.exists(self.path(surplus)):
+            os.unlink(self.path(surplus))
+            surplus += 1
 
     def _rotate_closed(self) -> None:
-        """Rotate after the file's own lock was released; postponed while another process has the file open."""
+        """Rotate the file, which Windows allows only after closing it; if another process has it open, a later writer rotates."""
         try:
             with FileLock(os.path.join(self.folder, self.name + ".lock"), WAIT):
                 if os.stat(self.path()).st_size > self.max_bytes:
@@ -159,17 +158,17 @@ class Ledger:
 
 
 def open_to_read(path: str, flags: int) -> int:
-    """Return a handle of a regular file, for `open(..., opener=...)`. Raises OSError for a link, a pipe or a device."""
+    """Open a regular file, as the `opener` of `open`. Raises OSError for a link, a pipe or a device."""
     handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
     try:
-        _refuse_odd(handle)
+        _require_regular(handle)
     except OSError:
         os.close(handle)
         raise
     return handle
 
 
-def _refuse_odd(handle: int) -> None:
+def _require_regular(handle: int) -> None:
     """Raise OSError for a pipe or a device, where writes are lost and reads can block forever."""
     if not modes.S_ISREG(os.fstat(handle).st_mode):
         raise OSError(errno.EINVAL, "not a regular file")

@@ -1,7 +1,7 @@
 """Locks between processes with a bounded wait: on a network home folder a lock may never be granted.
 
-Some network file systems know no locks. Then a `FileLock` is a file that only one process can create, and `lock_handle` does nothing:
-its callers append with one write, which needs no lock on the file systems that have none.
+Some network file systems support no locks. There a `FileLock` is a file that only one process can create, and `lock_handle` does nothing;
+its callers append with a single write, which these file systems keep in one piece.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ except ImportError:  # Windows
     from msvcrt import LK_NBLCK, locking  # type: ignore[attr-defined,unused-ignore]
 
     def _try_lock(handle: int) -> None:
-        # The locked byte is far behind the data, because Windows does not let others read a locked range.
+        # Windows does not let others read a locked range, so the locked byte is far behind the data.
         os.lseek(handle, 1 << 40, os.SEEK_SET)
         locking(handle, LK_NBLCK, 1)
 
@@ -39,7 +39,7 @@ _NO_LOCKS = (
     getattr(errno, "EOPNOTSUPP", errno.ENOSYS),
     getattr(errno, "ENOTSUP", errno.ENOSYS),
 )
-_CREATED = ".held"
+_LOCK_FILE = ".held"
 _STALE_SECONDS = 60  # longer than any holder takes; a killed one leaves its file
 
 
@@ -68,8 +68,8 @@ def lock_handle(handle: int, wait: float) -> bool:
         sleep(_PAUSE)
 
 
-def _create_held(path: str, wait: float) -> None:
-    """Create the file that represents a lock. Raises Busy after `wait` seconds; the file of a killed process is replaced."""
+def _create_lock_file(path: str, wait: float) -> None:
+    """Create the file that represents a lock, replacing that of a killed process. Raises Busy after `wait` seconds."""
     end = monotonic() + wait
     while True:
         try:
@@ -98,7 +98,7 @@ def _remove(path: str) -> None:
 
 
 class FileLock:
-    """A lock file, held inside a `with` block. Entering raises Busy after `wait` seconds, OSError where no file can be made."""
+    """A lock file, held inside a `with` block. Entering raises Busy after `wait` seconds, and OSError if no file can be created."""
 
     __slots__ = ("_created", "_handle", "_path", "_wait")
 
@@ -113,7 +113,7 @@ class FileLock:
         self._handle = os.open(self._path, flags, 0o600)
         try:
             if not lock_handle(self._handle, self._wait):
-                _create_held(self._path + _CREATED, self._wait)
+                _create_lock_file(self._path + _LOCK_FILE, self._wait)
                 self._created = True
         except BaseException:
             os.close(self._handle)
@@ -126,4 +126,4 @@ class FileLock:
         os.close(self._handle)
         if self._created:
             self._created = False
-            _remove(self._path + _CREATED)
+            _remove(self._path + _LOCK_FILE)

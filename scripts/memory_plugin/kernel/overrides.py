@@ -36,7 +36,7 @@ _MAX_LINES = 200
 
 
 class OverrideError(RuntimeError):
-    """Raised for an override that cannot be used; the text names the file, the key, what was expected and what was found."""
+    """Raised for an override that cannot be used; the text names the file, the key, the expected value and the one found."""
 
     def __init__(self, path: str, key: str, expected: str, got: object) -> None:
         text = repr(got)
@@ -47,9 +47,9 @@ class OverrideError(RuntimeError):
 
 
 def overridable() -> dict[str, Any]:
-    """Return what may be overridden: by feature, then by part, its file, reason and paths."""
-    found: dict[str, Any] = load_data("overrides")["features"]
-    return found
+    """Return the tables that may be overridden, by feature and part: the file, reason and paths of each."""
+    features: dict[str, Any] = load_data("overrides")["features"]
+    return features
 
 
 def override_file(feature: str) -> str | None:
@@ -63,8 +63,8 @@ def load_overridden(feature: str, part: str) -> dict[str, Any]:
     path = override_file(feature)
     if path is None or not os.path.lexists(path):
         return _shipped(feature, part)
-    given = _read(path, feature)
-    return _merged(path, feature, part, given[part]) if part in given else _shipped(feature, part)
+    changes = _read(path, feature)
+    return _merged(path, feature, part, changes[part]) if part in changes else _shipped(feature, part)
 
 
 def load_or_shipped(feature: str, part: str) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def load_or_shipped(feature: str, part: str) -> dict[str, Any]:
 
 
 def check_overrides(feature: str) -> dict[str, dict[str, Any]]:
-    """Return the merged tables of a feature by part, only those that the user changed. Raises OverrideError for the first problem."""
+    """Return the merged tables of the parts that the user changed. Raises OverrideError for the first problem."""
     path = override_file(feature)
     if path is None or not os.path.lexists(path):
         return {}
@@ -87,33 +87,33 @@ def check_overrides(feature: str) -> dict[str, dict[str, Any]]:
 
 
 def override_problems() -> list[str]:
-    """Return what is wrong with the user's overrides, one text per file with a problem."""
-    found = []
+    """Return the first problem of each of the user's override files that has one."""
+    problems = []
     for feature in overridable():
         try:
             check_overrides(feature)
         except OverrideError as error:
-            found.append(str(error))
-    return found
+            problems.append(str(error))
+    return problems
 
 
 def _shipped(feature: str, part: str) -> dict[str, Any]:
-    # The common case: no override file, and `config/overrides.json` is not read, since a part's file has the part's name.
+    # Without an override file, the common case, `config/overrides.json` need not be read: a part's file has the part's name.
     if part == "prompt":
         return load_data(*overridable()[feature][part]["file"])
     return load_data(feature, part)
 
 
 def _read(path: str, feature: str) -> dict[str, Any]:
-    """Return the user's file, each of its parts known; all parts are checked, not only the one that is needed now."""
+    """Return the user's file. All its parts are checked, not only the one that is needed now. Raises OverrideError."""
     try:
-        given = loads(read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig"))
+        override = loads(read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig"))
     except (OSError, Unreadable) as error:
         raise OverrideError(path, "the file", "a readable file", error_text(error)) from None
     except ValueError:
         raise OverrideError(path, "the file", "JSON in UTF-8", "other text") from None
     parts = overridable()[feature]
-    changes = _object(path, "the file", given)
+    changes = _object(path, "the file", override)
     for part, value in changes.items():
         if part not in parts:
             raise _unknown(path, part, parts)
@@ -121,38 +121,41 @@ def _read(path: str, feature: str) -> dict[str, Any]:
     return changes
 
 
-def _merged(path: str, feature: str, part: str, given: object) -> dict[str, Any]:
+def _merged(path: str, feature: str, part: str, override: object) -> dict[str, Any]:
     entry = overridable()[feature][part]
     rules: _Rules = [(place.split("."), rule) for place, rule in entry["paths"].items()]
-    found = _object(path, part, _apply(path, [part], load_data(*entry["file"]), given, rules))
+    table = _object(path, part, _apply(path, [part], load_data(*entry["file"]), override, rules))
     for place, total in entry.get("sums", {}).items():
-        added = round(sum(_numbers_at(found, place.split("."))), 6)
+        added = round(sum(_numbers_at(table, place.split("."))), 6)
         if added != total:
             raise OverrideError(path, "%s.%s" % (part, place), "numbers that add up to %g" % total, added)
-    return found
+    return table
 
 
-def _apply(path: str, at: list[str], shipped: object, given: object, rules: _Rules) -> object:
-    """Return `shipped` with what is given; `rules` name the places below this one that may change, and what each may be."""
+def _apply(path: str, at: list[str], shipped: object, override: object, rules: _Rules) -> object:
+    """Return `shipped` with the override applied; `rules` say which places below `at` may change, and to what."""
     leaf = next((rule for place, rule in rules if not place), None)
     if leaf is not None:
-        return _value(path, ".".join(at), shipped, given, leaf)
-    names = _names(shipped)
+        return _checked_value(path, ".".join(at), shipped, override, leaf)
+    entries = _entries(shipped)
     changed = {}
-    for name, value in _object(path, ".".join(at), given).items():
-        below = [(place[1:], rule) for place, rule in rules if place[0] in ("*", name)]
-        if name not in names or not below:
-            known = [
-                known_name for known_name in names if any(place[0] in ("*", known_name) for place, _ in rules)
-            ]
-            raise _unknown(path, ".".join([*at, name]), known)
-        changed[name] = _apply(path, [*at, name], names[name], value, below)
-    merged = {**names, **changed}
+    for name, value in _object(path, ".".join(at), override).items():
+        rules_below = _rules_below(rules, name)
+        if name not in entries or not rules_below:
+            raise _unknown(
+                path, ".".join([*at, name]), [entry for entry in entries if _rules_below(rules, entry)]
+            )
+        changed[name] = _apply(path, [*at, name], entries[name], value, rules_below)
+    merged = {**entries, **changed}
     return list(merged.values()) if isinstance(shipped, list) else merged
 
 
-def _names(table: object) -> dict[str, Any]:
-    """Return the named places of a table: its keys, or the ids of its entries."""
+def _rules_below(rules: _Rules, name: str) -> _Rules:
+    return [(place[1:], rule) for place, rule in rules if place[0] in ("*", name)]
+
+
+def _entries(table: object) -> dict[str, Any]:
+    """Return the entries of a table by name: by key, or for a list by id."""
     if isinstance(table, dict):
         return table
     return {entry["id"]: entry for entry in table} if isinstance(table, list) else {}
@@ -162,50 +165,49 @@ def _numbers_at(table: object, place: list[str]) -> list[float]:
     """Return the numbers at a place of a table; `*` stands for every name."""
     if not place:
         return [table] if isinstance(table, (int, float)) else []
-    names = _names(table)
-    chosen = [value for name, value in names.items() if place[0] in ("*", name)]
-    return [number for value in chosen for number in _numbers_at(value, place[1:])]
+    entries = [entry for name, entry in _entries(table).items() if place[0] in ("*", name)]
+    return [number for entry in entries for number in _numbers_at(entry, place[1:])]
 
 
-def _value(path: str, key: str, shipped: object, given: object, rule: object) -> object:
-    """Return the given value. Raises OverrideError where it breaks its rule, or is of another kind than what it replaces."""
+def _checked_value(path: str, key: str, shipped: object, value: object, rule: object) -> object:
+    """Return the value. Raises OverrideError if it breaks its rule or has another type than the shipped value."""
     if isinstance(shipped, bool):
-        fits, expected = isinstance(given, bool), "true or false"
+        fits, expected = isinstance(value, bool), "true or false"
     elif isinstance(shipped, (int, float)) and isinstance(rule, list):
         kind = (int,) if isinstance(shipped, int) else (int, float)
-        fits = isinstance(given, kind) and not isinstance(given, bool) and rule[0] <= given <= rule[1]
+        fits = isinstance(value, kind) and not isinstance(value, bool) and rule[0] <= value <= rule[1]
         expected = "a %s from %g to %g" % ("whole number" if kind == (int,) else "number", *rule)
     elif isinstance(shipped, str):
-        fits, expected = _is_text(given), "a text of at most %d characters" % _MAX_TEXT
+        fits, expected = _is_text(value), "a text of at most %d characters" % _MAX_TEXT
     elif isinstance(shipped, list) and not any(map(_is_text, shipped)):
         fits = (
-            isinstance(given, list)
-            and len(given) == len(shipped)
-            and all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in given)
+            isinstance(value, list)
+            and len(value) == len(shipped)
+            and all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in value)
         )
         expected = "a list of %d numbers" % len(shipped)
     else:
-        fits = isinstance(given, list) and 0 < len(given) <= _MAX_LINES and all(map(_is_text, given))
+        fits = isinstance(value, list) and 0 < len(value) <= _MAX_LINES and all(map(_is_text, value))
         expected = "a list of 1 to %d texts" % _MAX_LINES
     if not fits:
-        raise OverrideError(path, key, expected, given)
-    return given
+        raise OverrideError(path, key, expected, value)
+    return value
 
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and len(value) <= _MAX_TEXT
 
 
-def _object(path: str, key: str, given: object) -> dict[str, Any]:
-    if not isinstance(given, dict):
-        raise OverrideError(path, key, "an object", given)
-    return given
+def _object(path: str, key: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise OverrideError(path, key, "an object", value)
+    return value
 
 
 def _unknown(path: str, key: str, known: Iterable[str]) -> OverrideError:
     from difflib import get_close_matches
 
     names = list(known)
-    near = get_close_matches(key.rpartition(".")[2], names, 1, 0.5)
-    expected = "a name like %s" % near[0] if near else "one of " + ", ".join(names)
+    matches = get_close_matches(key.rpartition(".")[2], names, 1, 0.5)
+    expected = "a name like %s" % matches[0] if matches else "one of " + ", ".join(names)
     return OverrideError(path, key, expected, key.rpartition(".")[2])

@@ -29,13 +29,10 @@ _MAX_POINTER = 4096
 
 
 def data_path(*parts: str) -> str:
-    """Return the path of a file under the plugin's `config/`, which lies inside the package when it is installed from a wheel."""
-    inside = os.path.join(_PACKAGE, "config")
-    folder = (
-        inside
-        if os.path.isdir(inside)
-        else os.path.join(os.path.dirname(os.path.dirname(_PACKAGE)), "config")
-    )
+    """Return the path of a file under the plugin's `config/`, which is inside the package if that was installed from a wheel."""
+    folder = os.path.join(_PACKAGE, "config")
+    if not os.path.isdir(folder):
+        folder = os.path.join(os.path.dirname(os.path.dirname(_PACKAGE)), "config")
     return os.path.join(folder, *parts)
 
 
@@ -45,10 +42,10 @@ def config_folder() -> str | None:
 
 
 def config_folder_of(environment: Mapping[str, str]) -> str | None:
-    """Return the host's config folder as `config_folder` does, in an environment that may be another process's."""
-    chosen = environment.get("CLAUDE_CONFIG_DIR", "")
-    if os.path.isabs(chosen):
-        return os.path.normpath(chosen)
+    """Return the host's config folder in an environment, which may be that of another process; None as for `config_folder`."""
+    folder = environment.get("CLAUDE_CONFIG_DIR", "")
+    if os.path.isabs(folder):
+        return os.path.normpath(folder)
     home = environment.get("HOME") or environment.get("USERPROFILE") or ""
     return os.path.join(os.path.normpath(home), ".claude") if os.path.isabs(home) else None
 
@@ -85,8 +82,8 @@ def _profile_of_windows() -> str:
 def state_folder(config: str | None, project: str | None) -> tuple[str | None, str]:
     """Return the folder for ledgers, indexes and trust, or None and the reason.
 
-    None without a home folder, when the folder lies inside the project (the author of the project would control it), or when another
-    user owns it.  The only project that may hold it is the home folder itself.
+    None without a home folder, if the folder is inside the project, whose author would control it, or if another user owns it. The only
+    project that may contain it is the home folder itself.
     """
     if config is None:
         return None, "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path"
@@ -121,7 +118,7 @@ def _inside(path: str, folder: str) -> bool:
 def project_root(start: str) -> str:
     """Return the real path of the project that holds `start`.
 
-    That is the git root; without git the nearest folder above with a memory store of its own, else `start` itself.
+    It is the git root; without git the nearest parent folder with a memory store, else `start` itself.
     """
     start = os.path.realpath(start)
     without_git = ""
@@ -135,14 +132,14 @@ def project_root(start: str) -> str:
             and not _is_config(folder)
         ):
             without_git = folder
-        above = os.path.dirname(folder)
-        if above == folder:
+        parent = os.path.dirname(folder)
+        if parent == folder:
             return without_git or start
-        folder = above
+        folder = parent
 
 
 def _is_config(folder: str) -> bool:
-    """Return whether `folder/.claude` is the host's config folder, whose `memory` is the user's own store and no project's."""
+    """Return whether `folder/.claude` is the host's config folder, whose `memory` is the user's own store."""
     config = config_folder()
     return config is not None and os.path.realpath(config) == os.path.join(folder, ".claude")
 
@@ -208,8 +205,8 @@ class Paths:
 
 
 def _slug(name: str) -> str:
-    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
-    return kept[:40].strip("-") or "project"
+    letters = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
+    return letters[:40].strip("-") or "project"
 
 
 def locate(launch: str) -> Paths:

@@ -1,8 +1,8 @@
 """SQLite without its Python wrapper, for the reason given in `fastjson`.
 
-A module of its own, since a skipped prompt must not load SQLite. The C module imports `functools` for one name, `lru_cache`, and with it
-`collections` and `operator`: three quarters of what its import costs. So it gets a stand-in that holds only this name, made from the C
-half of the real module, and gone again when the import is done.
+This is a module of its own because a skipped prompt must not load SQLite. The C module imports `functools` for one name, `lru_cache`, and
+with it `collections` and `operator`, which take three quarters of the import time. During the import a stand-in holds this one name, made
+from the C half of `functools`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _FunctoolsStandIn:
 
     @staticmethod
     def lru_cache(maxsize: int = 128, typed: bool = False) -> Callable[[Any], Any]:
-        """Do what `functools.lru_cache` does, except that `cache_info` fails, which SQLite does not call."""
+        """Do what `functools.lru_cache` does, except for `cache_info`, which SQLite does not call."""
         from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
 
         return lambda function: _lru_cache_wrapper(function, maxsize, typed, None)

@@ -1,6 +1,6 @@
 """Small JSON objects in the state folder that may be lost without harm: session state, caches, marks.
 
-Approvals and spending are stored elsewhere, because for them an unreadable file is an error and must never count as empty.
+Approvals and spending are stored elsewhere: for them an unreadable file is an error and must never count as empty.
 """
 
 from __future__ import annotations

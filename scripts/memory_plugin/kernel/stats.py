@@ -28,11 +28,11 @@ __all__ = [
 
 _Z = 1.959963984540054  # the 97.5% quantile of the normal distribution: all intervals here are of 95%
 _RESAMPLES = 1000
-_FEWEST_PAIRS = 5  # with fewer, a bootstrap interval says nothing
+_MIN_PAIRS = 5  # with fewer pairs a bootstrap interval is meaningless
 
 
 class Estimate(NamedTuple):
-    """A figure and its 95% interval; None where the data do not determine it."""
+    """A figure and its 95% interval; None for what the data do not determine."""
 
     value: float | None
     low: float | None
@@ -77,7 +77,7 @@ def share(k: int, n: int) -> Proportion:
 
 
 def share_difference(proportion: Proportion, other: Proportion) -> tuple[float, float, float] | None:
-    """Return `one - other` with Newcombe's interval, as (difference, low, high); None when one of them is of 0."""
+    """Return the difference of the shares with Newcombe's interval, as (difference, low, high); None if one of them has no cases."""
     if proportion.value is None or other.value is None:
         return None
     assert proportion.low is not None
@@ -122,10 +122,10 @@ def spearman(pairs: Pairs) -> float | None:
     """
     if len(pairs) < 2:
         return None
-    ours, theirs = _ranks([a for a, _ in pairs]), _ranks([b for _, b in pairs])
-    middle = (len(pairs) + 1) / 2
-    spread = math.sqrt(sum((a - middle) ** 2 for a in ours) * sum((b - middle) ** 2 for b in theirs))
-    return sum((a - middle) * (b - middle) for a, b in zip(ours, theirs)) / spread if spread else None
+    first, second = _ranks([a for a, _ in pairs]), _ranks([b for _, b in pairs])
+    mean = (len(pairs) + 1) / 2
+    spread = math.sqrt(sum((a - mean) ** 2 for a in first) * sum((b - mean) ** 2 for b in second))
+    return sum((a - mean) * (b - mean) for a, b in zip(first, second)) / spread if spread else None
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
@@ -146,21 +146,17 @@ def _ranks(values: Sequence[float]) -> list[float]:
 def bootstrap(figure: Callable[[Pairs], float | None], pairs: Pairs) -> Estimate:
     """Return a figure with its percentile bootstrap interval; no interval for fewer than five pairs.
 
-    The resampling is seeded, so that the same data give the same interval.
+    The resampling is seeded: the same data give the same interval.
     """
     import random
 
     value = figure(pairs)
-    if value is None or len(pairs) < _FEWEST_PAIRS:
+    if value is None or len(pairs) < _MIN_PAIRS:
         return Estimate(value, None, None)
-    chance = random.Random(20260301)  # noqa: S311 (resampling, not a secret)
-    found = sorted(
-        again
-        for _ in range(_RESAMPLES)
-        for again in [figure(chance.choices(pairs, k=len(pairs)))]
-        if again is not None
-    )
-    if len(found) < _RESAMPLES / 2:
+    generator = random.Random(20260301)  # noqa: S311 (resampling, not a secret)
+    resampled = (figure(generator.choices(pairs, k=len(pairs))) for _ in range(_RESAMPLES))
+    figures = sorted(again for again in resampled if again is not None)
+    if len(figures) < _RESAMPLES / 2:
         return Estimate(value, None, None)
-    low, high = (found[min(len(found) - 1, int(quantile * len(found)))] for quantile in (0.025, 0.975))
+    low, high = (figures[min(len(figures) - 1, int(quantile * len(figures)))] for quantile in (0.025, 0.975))
     return Estimate(value, low, high)

@@ -43,9 +43,13 @@ def forget(store: Store, path: str) -> None:
 
 def rebuild(store: Store) -> int:
     """Rebuild the index from the files; return how many memories it lists."""
-    lines = {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)}
+    lines = _lines_of_files(store)
     _save(store, lines)
     return len(lines)
+
+
+def _lines_of_files(store: Store) -> dict[str, str]:
+    return {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)}
 
 
 def _is_listed(stored: StoredMemory) -> bool:
@@ -54,10 +58,10 @@ def _is_listed(stored: StoredMemory) -> bool:
 
 def _lines(store: Store) -> dict[str, str]:
     """Return the lines by the path that they name, built from the files if there is no index yet."""
-    present = _present(store)
-    if present is None:
-        return {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)}
-    text = present.decode("utf-8", "replace")
+    current = _current(store)
+    if current is None:
+        return _lines_of_files(store)
+    text = current.decode("utf-8", "replace")
     rows = (line for line in text.splitlines() if line.startswith("- [") and _ARROW in line)
     return {row.rpartition(_ARROW)[2].partition(" #tags:")[0]: row for row in rows}
 
@@ -67,11 +71,11 @@ def _save(store: Store, lines: dict[str, str]) -> None:
         return
     text = _HEADER + "\n" + "".join(line + "\n" for line in sorted(lines.values()))
     data = text.encode("utf-8", "replace")
-    if data != _present(store):
+    if data != _current(store):
         replace_file(_path(store), data, 0o600 if store.scope == USER else 0o666, durable=False)
 
 
-def _present(store: Store) -> bytes | None:
+def _current(store: Store) -> bytes | None:
     try:
         return read_regular(_path(store), _MAX_BYTES)[0]
     except OSError:

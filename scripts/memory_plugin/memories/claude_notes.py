@@ -1,7 +1,7 @@
 """Read the memory that Claude Code itself keeps: Markdown files in its project folder, which the plugin never writes.
 
-The folder's name is the project's path with every other character than letters and digits turned into a hyphen, so `/a/b-c` and `/a/b/c`
-share one.  It is read only if a transcript next to it names exactly this project.
+The folder's name is the project's path with a hyphen for every character except letters and digits, so `/a/b-c` and `/a/b/c` share one.
+It is read only if a transcript next to it names exactly this project.
 """
 
 from __future__ import annotations
@@ -44,17 +44,14 @@ class NativeNote(NamedTuple):
 
 
 def native_folders(paths: Paths) -> list[str]:
-    """Return the memory folders of this project, as proven by a transcript next to them; they may not exist yet."""
+    """Return the memory folders of this project that a transcript confirms; they may not exist yet."""
     if paths.config_dir is None:
         return []
     found = []
     for start in dict.fromkeys([paths.project_root, paths.launch_dir]):
         folder = os.path.join(paths.config_dir, "projects", re.sub(r"[^A-Za-z0-9]", "-", start))
-        if (
-            os.path.isdir(folder)
-            and not os.path.islink(folder)
-            and _names_project(folder, paths.project_root)
-        ):
+        is_folder = os.path.isdir(folder) and not os.path.islink(folder)
+        if is_folder and _names_project(folder, paths.project_root):
             found.append(os.path.join(folder, "memory"))
     return found
 
@@ -110,13 +107,13 @@ def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
 
 
 def notes(folder: str) -> Iterator[NativeNote]:
-    """Return the passages of all Markdown files in a memory folder; unreadable files are skipped."""
+    """Yield the passages of all Markdown files in a memory folder; unreadable files are skipped."""
     for path, _ in note_files(folder):
         yield from notes_in(path)
 
 
 def notes_in(path: str) -> Iterator[NativeNote]:
-    """Return the passages of one Markdown file; empty if it cannot be read."""
+    """Yield the passages of one Markdown file, none if it cannot be read."""
     try:
         data, status = read_regular(path, _MAX_BYTES)
     except OSError:
@@ -130,13 +127,13 @@ def _passages(name: str, text: str) -> list[tuple[str, str]]:
     front = _FRONT.match(text)
     fields = dict(_FIELD.findall(front[1])) if front else {}
     text = text[front.end() :] if front else text
-    whole = (
-        fields.get("description") or fields.get("title") or fields.get("name") or os.path.splitext(name)[0]
-    )
+    title = next((fields[field] for field in ("description", "title", "name") if fields.get(field)), "")
+    title = title or os.path.splitext(name)[0]
     headings = list(_HEADING.finditer(text))[:_MAX_NOTES_PER_FILE]
     if not headings:
-        return [(whole, text.strip())] if text.strip() else []
-    found = [(whole, text[: headings[0].start()].strip())]
+        return [(title, text.strip())] if text.strip() else []
+    passages = [(title, text[: headings[0].start()].strip())]
     ends = [heading.start() for heading in headings[1:]] + [len(text)]
-    found += [(heading[1].strip(), text[heading.end() : end].strip()) for heading, end in zip(headings, ends)]
-    return [(title, body) for title, body in found if body]
+    for heading, end in zip(headings, ends):
+        passages.append((heading[1].strip(), text[heading.end() : end].strip()))
+    return [(title, body) for title, body in passages if body]

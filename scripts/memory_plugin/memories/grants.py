@@ -1,8 +1,8 @@
 """Grants: for a few minutes after the user asked for it, Claude may save or accept something in this session.
 
-A page that Claude reads can ask it to remember something. So what Claude stores unasked is pending, and only a prompt that the user typed
-issues a grant, for at most three saves and until the next prompt; each save is shown to the user. This is a safeguard, not a guarantee,
-because Claude runs with the user's rights.
+A page that Claude reads can ask it to remember something. Therefore a memory that Claude stores unasked is pending. Only a prompt that the
+user typed issues a grant, for at most three saves and until the next prompt, and each save is shown to the user. This is a safeguard, not a
+guarantee, because Claude runs with the user's rights.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
 __all__ = [
-    "MOST_SAVES",
+    "MAX_SAVES",
     "SECONDS",
     "grant",
     "is_granted",
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 SECONDS = 600.0
-MOST_SAVES = 3
+MAX_SAVES = 3
 PART = "grant"
 _MAX_BYTES = 16_384
 _LOCK_WAIT = 1.0
@@ -43,7 +43,7 @@ _LOCK_WAIT = 1.0
 def grant(paths: Paths, session: str, kind: str) -> None:
     """Issue a grant of a kind (`save_requests.SAVE` or APPROVAL) for a session and its project. Raises OSError."""
     until = now() + SECONDS
-    _write(paths, session, {"project": paths.project_key, "until": until, "kind": kind, "left": MOST_SAVES})
+    _write(paths, session, {"project": paths.project_key, "until": until, "kind": kind, "left": MAX_SAVES})
 
 
 def revoke(paths: Paths, session: str) -> None:
@@ -55,8 +55,8 @@ def revoke(paths: Paths, session: str) -> None:
 
 def is_granted(paths: Paths, session: str, *, approval: bool = False) -> bool:
     """Return whether this session and project have a valid grant for a save, or for any command (`approval`)."""
-    found = _read(paths, session)
-    return _left(found) > 0 and (not approval or found.get("kind") == APPROVAL)
+    state = _read(paths, session)
+    return _remaining(state) > 0 and (not approval or state.get("kind") == APPROVAL)
 
 
 def use_saves(paths: Paths, session: str, number: int) -> bool:
@@ -64,11 +64,11 @@ def use_saves(paths: Paths, session: str, number: int) -> bool:
     if not is_granted(paths, session):
         return False
     with FileLock(session_file(paths, session, PART) + ".lock", _LOCK_WAIT):
-        found = _read(paths, session)
-        left = _left(found)
-        if left >= number:
-            _write(paths, session, {**found, "left": left - number})
-    return left >= number
+        state = _read(paths, session)
+        remaining = _remaining(state)
+        if remaining >= number:
+            _write(paths, session, {**state, "left": remaining - number})
+    return remaining >= number
 
 
 def record_saves(paths: Paths, session: str, lines: list[str]) -> None:
@@ -76,9 +76,9 @@ def record_saves(paths: Paths, session: str, lines: list[str]) -> None:
     if not os.path.lexists(session_file(paths, session, PART)):
         return
     with FileLock(session_file(paths, session, PART) + ".lock", _LOCK_WAIT):
-        found = _read(paths, session)
-        if found:
-            _write(paths, session, {**found, "unshown": [*_unshown(found), *lines]})
+        state = _read(paths, session)
+        if state:
+            _write(paths, session, {**state, "unshown": [*_unshown(state), *lines]})
 
 
 def take_unshown_saves(paths: Paths, session: str) -> list[str]:
@@ -86,34 +86,34 @@ def take_unshown_saves(paths: Paths, session: str) -> list[str]:
     path = session_file(paths, session, PART)
     if not os.path.lexists(path):
         return []
-    found = _read(paths, session)
-    lines = _unshown(found)
+    state = _read(paths, session)
+    lines = _unshown(state)
     if lines:
-        _write(paths, session, {**found, "unshown": []})
+        _write(paths, session, {**state, "unshown": []})
     return lines
 
 
-def _unshown(found: dict[str, Any]) -> list[str]:
-    lines = found.get("unshown")
+def _unshown(state: dict[str, Any]) -> list[str]:
+    lines = state.get("unshown")
     return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
 
 
 def _read(paths: Paths, session: str) -> dict[str, Any]:
     try:
-        found = loads(read_regular(session_file(paths, session, PART), _MAX_BYTES)[0].decode("ascii"))
+        state = loads(read_regular(session_file(paths, session, PART), _MAX_BYTES)[0].decode("ascii"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) and found.get("project") == paths.project_key else {}
+    return state if isinstance(state, dict) and state.get("project") == paths.project_key else {}
 
 
-def _left(found: dict[str, Any]) -> int:
+def _remaining(state: dict[str, Any]) -> int:
     """Return how many saves a grant still covers; 0 if it is damaged or expired."""
-    until, left = found.get("until"), found.get("left")
-    holds = isinstance(until, float) and now() <= until <= now() + SECONDS
-    return left if holds and isinstance(left, int) and 0 < left <= MOST_SAVES else 0
+    until, left = state.get("until"), state.get("left")
+    is_valid = isinstance(until, float) and now() <= until <= now() + SECONDS
+    return left if is_valid and isinstance(left, int) and 0 < left <= MAX_SAVES else 0
 
 
-def _write(paths: Paths, session: str, found: dict[str, Any]) -> None:
+def _write(paths: Paths, session: str, state: dict[str, Any]) -> None:
     path = session_file(paths, session, PART)
     make_folder(os.path.dirname(path))
-    replace_file(path, dumps(found).encode("ascii"), durable=False)
+    replace_file(path, dumps(state).encode("ascii"), durable=False)

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_block", "shown_items", "shown_line"]
 
 MAX_TAG = 40
-_LONGEST_LINE = 1000
-_LONGEST_WORD = 200
+_MAX_LINE = 1000
+_MAX_SHORT_VALUE = 200
 _MAX_REPEATED = 300  # characters of a text that is likely to recur, such as a tag or a title
-# Characters redacted beyond a cut and then dropped: more than the longest secret of any rule (a private key of 8,000).
+# Characters that are redacted beyond a cut and then dropped: more than the longest secret of any rule, a private key of 8,000.
 CUT_MARGIN = 10_000
-_FEW_ITEMS = 16
+_MAX_SEPARATE_ITEMS = 16
 MAX_PHRASE = 200
-_GROWTH = 4  # how much longer a text may become in NFC, amply
+_MAX_GROWTH = 4  # a generous bound for how much longer a text becomes in NFC
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,78}[a-z0-9])?\Z")
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ][0-9:.,]{4,20} ?(?:[Zz]|[+-][0-9:]{2,6})?)?\Z")
 # Fields that we write ourselves, with the pattern of our values; any other value is treated as ordinary text.
@@ -43,7 +43,7 @@ _FIXED = {
 
 
 class Redacted(NamedTuple):
-    """A piece of text that was not written: the rule that found it, and its field."""
+    """A piece of text that was removed: the rule that found it, and its field."""
 
     rule: str
     field: str
@@ -56,8 +56,8 @@ def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
     """
     redacted: list[Redacted] = []
     cleaned: dict[str, Any] = {}
-    for given, value in data.items():
-        name = clean_text(given, "a field's name", redacted)
+    for field, value in data.items():
+        name = clean_text(field, "a field's name", redacted)
         cleaned[name] = value if _is_fixed(name, value) else _clean(value, name, redacted, 0, name)
     cleaned["title"] = plain(str(cleaned.get("title") or ""), MAX_TITLE)
     for name, length in (("tags", MAX_TAG), ("asked_as", MAX_PHRASE)):
@@ -66,11 +66,11 @@ def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
             cleaned[name] = list(dict.fromkeys(filter(None, texts)))
     if not cleaned["title"]:
         raise InvalidMemory(
-            "title: nothing is left of it once private text and hidden characters are taken out"
+            "title: nothing is left of it after private text and hidden characters are removed"
         )
     if not any(_holds_text(value) for value in cleaned["content"].values()):
         raise InvalidMemory(
-            "content: nothing is left of it once private text and hidden characters are taken out"
+            "content: nothing is left of it after private text and hidden characters are removed"
         )
     return cleaned, redacted
 
@@ -88,7 +88,7 @@ def _holds_text(value: object) -> bool:
 
 
 def _clean(value: object, field: str, redacted: list[Redacted], depth: int, name: str = "") -> object:
-    """Return a value without secrets; `name` is the key that it is stored under, which items of lists and objects inherit."""
+    """Return a value without secrets; `name` is the key that it is stored under, which the items of a list inherit."""
     if depth > MAX_DEPTH:
         raise InvalidMemory("%s: nested more than %d levels deep" % (field, MAX_DEPTH))
     if isinstance(value, str):
@@ -97,7 +97,7 @@ def _clean(value: object, field: str, redacted: list[Redacted], depth: int, name
         return [_clean(item, field, redacted, depth + 1, name) for item in value]
     if isinstance(value, dict):
         return dict(
-            _clean_field(str(given), item, field, redacted, depth + 1, name) for given, item in value.items()
+            _clean_field(str(key), item, field, redacted, depth + 1, name) for key, item in value.items()
         )
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         text = _clean_value(str(value), field, redacted, name)
@@ -106,24 +106,26 @@ def _clean(value: object, field: str, redacted: list[Redacted], depth: int, name
 
 
 def _clean_field(
-    given: str, value: object, field: str, redacted: list[Redacted], depth: int, outer: str
+    key: str, value: object, field: str, redacted: list[Redacted], depth: int, outer: str
 ) -> tuple[str, object]:
-    name = clean_text(given, field, redacted)
-    carried = "%s_%s" % (outer, name)
-    carried = carried if outer and names_a_secret(carried) else name
-    return name, _clean(value, "%s.%s" % (field, name), redacted, depth, carried)
+    """Return a key and its value without secrets; the outer key counts if both together name a secret, as `api: {key: ...}`."""
+    name = clean_text(key, field, redacted)
+    compound = "%s_%s" % (outer, name)
+    scope = compound if outer and names_a_secret(compound) else name
+    return name, _clean(value, "%s.%s" % (field, name), redacted, depth, scope)
 
 
 def _clean_value(value: str, field: str, redacted: list[Redacted], name: str) -> str:
-    """Return a text without secrets; a text without a known form may be a secret because of its name, as in `password: ...`."""
-    if name and len(value) <= _LONGEST_WORD:
+    """Return a text without secrets. A text of no known form may be a secret because of its name, as in `password: ...`."""
+    if name and len(value) <= _MAX_SHORT_VALUE:
         prefix = " ".join(name.split()) + ": "
         redactions: list[Redacted] = []
         text = clean_text(prefix + value, field, redactions)
         if redactions and text.startswith(prefix):
             redacted.extend(redactions)
-            has_more = names_a_secret(name) and len(value.split()) > 1
-            return "[redacted:%s]" % redactions[0].rule if has_more else text[len(prefix) :]
+            # Of several words under a secret's name, all go: the rules find only the first.
+            replaces_all = names_a_secret(name) and len(value.split()) > 1
+            return "[redacted:%s]" % redactions[0].rule if replaces_all else text[len(prefix) :]
         words = value.split()[1:] if names_a_secret(name) else []
         for word in words:
             clean_text(prefix + word, field, redactions)
@@ -134,8 +136,8 @@ def _clean_value(value: str, field: str, redacted: list[Redacted], name: str) ->
 
 
 def _visible(text: str) -> str:
-    """Return the text without hidden characters, uncut: a text that is too long is refused when it is written."""
-    return block(text, _GROWTH * len(text) + 1)
+    """Return the text without hidden characters, and without a limit of length: writing refuses a memory that is too large."""
+    return block(text, _MAX_GROWTH * len(text) + 1)
 
 
 def _without_secrets(text: str, place: str) -> Redaction:
@@ -164,35 +166,35 @@ def _redact_visible(text: str, place: str) -> Redaction:
 
 
 def shown(text: str) -> str:
-    """Return a stored text as it may be shown to a person or to Claude, since files in a repository may contain anything."""
+    """Return a stored text as it may be shown to a person or to Claude; a file in a repository may contain anything."""
     return _without_secrets(text, "inject").text
 
 
-def shown_line(text: str, limit: int = _LONGEST_LINE) -> str:
-    """Return the text as `shown`, on one line of at most `limit` characters: a title of several could pass for the commands' own words.
+def shown_line(text: str, limit: int = _MAX_LINE) -> str:
+    """Return the text as `shown`, on one line of at most `limit` characters; a title of several lines could pass for a command's output.
 
-    Like `shown_block`, it redacts no more than `limit` characters and a margin, however long the text is.
+    Like `shown_block`, it redacts at most `limit` characters and a margin.
     """
     return plain(_beginning(text, limit), limit)
 
 
 def shown_items(items: Sequence[str], limit: int) -> list[str]:
-    """Return short texts, such as tags, as `shown_line` does, but redacted together, since each scan takes at least 0.1 ms.
+    """Return short texts, such as tags, as `shown_line` does, but redacted together, because each scan takes at least 0.1 ms.
 
-    If the number of texts changes, because one contains a line break or a secret spans two, the first 16 are redacted separately.
+    If a text contains a line break, or a secret spans two texts, the first 16 are redacted separately and the others are dropped.
     """
     joined = "\n".join(items)
-    found = shown(joined).split("\n") if items and len(joined.splitlines()) == len(items) else []
-    if len(found) != len(items):
-        found = [shown(item) for item in items[:_FEW_ITEMS]]
-    return [plain(text, limit) for text in found]
+    texts = shown(joined).split("\n") if items and len(joined.splitlines()) == len(items) else []
+    if len(texts) != len(items):
+        texts = [shown(item) for item in items[:_MAX_SEPARATE_ITEMS]]
+    return [plain(text, limit) for text in texts]
 
 
 def shown_block(text: str, limit: int) -> str:
     """Return the first lines of the text as `shown`, at most `limit` characters.
 
-    A text cut before redaction ends in what may be half a secret, so the last `CUT_MARGIN` characters of what is left are dropped: by
-    length in the redacted text, since a long secret that became a short mark would move that end forward.
+    A text that is cut before redaction may end in half a secret, so the last `CUT_MARGIN` characters of the redacted text are dropped.
+    They are counted there because a long secret that became a short mark moves the end forward.
     """
     return block(_beginning(text, limit), limit)
 
@@ -204,12 +206,12 @@ def _beginning(text: str, limit: int) -> str:
 
 
 def clean_text(text: str, field: str, redacted: list[Redacted]) -> str:
-    """Return a text as it may be written and add what was removed to `redacted`. Raises InvalidMemory if a rule refuses it."""
+    """Return a text as it may be written, and add what was removed to `redacted`. Raises InvalidMemory if a rule refuses it."""
     result = _without_secrets(without_private(text), "memory")
     for finding in result.findings:
         if finding.action == "block":
             raise InvalidMemory(
-                "%s: refused, it holds what must not be stored (%s); the setting hygiene.allow lets this rule through"
+                "%s: refused, because it contains what must not be stored (%s); to allow it, add the rule to the setting hygiene.allow"
                 % (field, finding.rule)
             )
         if finding.action == "redact":

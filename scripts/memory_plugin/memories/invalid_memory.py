@@ -1,4 +1,4 @@
-"""The error of a memory that cannot be used, apart from `record`, which few commands need."""
+"""The error of a memory that cannot be used, in a module of its own: the command line catches it without importing `record`."""
 
 from __future__ import annotations
 

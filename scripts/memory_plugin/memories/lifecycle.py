@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Removal(NamedTuple):
-    """The result of `forget`: the deleted files, and when the file of a retired memory will be deleted (empty if it is deleted already)."""
+    """The result of `forget`: the deleted files, and when a retired memory's file will be deleted (empty if it is deleted already)."""
 
     id: str
     deleted: list[str]
@@ -50,33 +50,32 @@ class Removal(NamedTuple):
 
 
 class PartlyDone(OSError):
-    """Raised when the first of two writes succeeded and the second failed; its text says what is done, why not the rest, and what to do."""
+    """Raised when the first of two writes succeeded and the second failed; the text says what is done, what failed, and what to do."""
 
     def __init__(self, done: str, error: OSError, advice: str) -> None:
         super().__init__(error.errno or errno.EIO, "%s (%s). %s" % (done, error_text(error), advice))
 
 
 def save(paths: Paths, store: Store, data: dict[str, Any], approved: bool, how: str = "save") -> Written:
-    """Store a memory. If the user asked for it (`approved`), it is trusted at once; else it is pending until they accept it."""
+    """Store a memory. If the user asked for it (`approved`), it is trusted at once; otherwise it is pending."""
     written = writing.add(paths, store, data)
     _trust(paths, [written], approved, how)
     return written
 
 
 def save_all(
-    paths: Paths, store: Store, many: Iterable[dict[str, Any]], approved: bool
+    paths: Paths, store: Store, batch: Iterable[dict[str, Any]], approved: bool
 ) -> list[Written | InvalidMemory]:
     """Store many memories as `save` does; return for each what was written or why it was refused.
 
-    Raises OSError and Busy; the memories before the failing one stay stored.
+    Raises OSError and Busy; the memories before the failing one remain stored.
     """
     results: list[Written | InvalidMemory] = []
     try:
-        results.extend(_added(paths, store, data) for data in many)
+        results.extend(_added(paths, store, data) for data in batch)
     finally:
-        _trust(
-            paths, (result for result in results if not isinstance(result, InvalidMemory)), approved, "import"
-        )
+        written = (result for result in results if not isinstance(result, InvalidMemory))
+        _trust(paths, written, approved, "import")
         catalog.rebuild(store)
     return results
 
@@ -88,11 +87,11 @@ def _added(paths: Paths, store: Store, data: dict[str, Any]) -> Written | Invali
         return error
 
 
-def _trust(paths: Paths, many: Iterable[Written], approved: bool, how: str) -> None:
+def _trust(paths: Paths, batch: Iterable[Written], approved: bool, how: str) -> None:
     """Trust what was written, if the user approved it. The files exist already and are pending until this succeeds."""
     if not approved:
         return
-    accepted = [written.stored for written in many if written.is_exact]
+    accepted = [written.stored for written in batch if written.is_exact]
     try:
         load_trust(paths).accept(accepted, how)
     except OSError as error:
@@ -110,28 +109,29 @@ def edit(
     summary: str,
     approved: bool,
 ) -> Written:
-    """Change some fields of a memory, made by `fields` from its present data.
+    """Replace the fields that `fields` returns for the memory's present data.
 
-    The changed memory is pending unless the user asked for the change (`approved`). It is also pending if someone else changed the file to
-    an untrusted text after the user saw it as `stored`.
+    The changed memory is pending unless the user asked for the change (`approved`). It is also pending if someone else changed the file
+    after the user saw it as `stored`.
     """
-    seen: list[bool] = []
+    unchanged = True
 
     def changed(present: dict[str, Any]) -> dict[str, Any]:
-        seen.append(present == stored.memory.data)
+        nonlocal unchanged
+        unchanged = present == stored.memory.data
         return with_change(present, summary, fields(present))
 
     written = writing.change(paths, stored, changed)
-    _trust(paths, [written], approved and all(seen), "edit")
+    _trust(paths, [written], approved and unchanged, "edit")
     return written
 
 
 def supersede(paths: Paths, old: Item, new: Item) -> StoredMemory:
     """Mark one memory as replaced by another, as the user asked; return the older one after the change.
 
-    Both files name the other, and the newer one is written first, so an interruption leaves either the old state or a superseded memory. A
-    file that is not trusted is not written, because writing it would trust its whole text. The older memory is also not written if it is in
-    another store, since other projects that use that store do not have the newer one.
+    Each file names the other. The newer one is written first, so an interruption leaves either the old state or a superseded memory. An
+    untrusted file is not written, because that would trust its whole text. Nor is an older memory in another store, because other projects
+    that use that store do not have the newer one.
     """
     names = older_names(old.stored.key, old.stored.memory.supersedes, new.stored.key)
     if new.trust == TRUSTED and set(names).difference(new.stored.memory.supersedes):
@@ -145,16 +145,16 @@ def supersede(paths: Paths, old: Item, new: Item) -> StoredMemory:
 
 
 def _with_older(names: list[str], data: dict[str, Any]) -> dict[str, Any]:
-    there = data.get("supersedes")
-    kept = [name for name in there if isinstance(name, str)] if isinstance(there, list) else []
-    return {"supersedes": list(dict.fromkeys([*kept, *names]))[:MAX_SUPERSEDES]}
+    listed = data.get("supersedes")
+    present = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    return {"supersedes": list(dict.fromkeys([*present, *names]))[:MAX_SUPERSEDES]}
 
 
 def unsupersede(paths: Paths, old: StoredMemory, newer: Iterable[Item], approved: bool) -> StoredMemory:
-    """Undo `supersede`, so that a memory is recalled again; return it after the change.
+    """Undo `supersede`: the memory is recalled again; return it after the change.
 
-    `newer` are the memories that name it in `supersedes`. Those that are not trusted stay as they are, and so do all unless the user
-    `approved`, since a change would make them pending.
+    `newer` are the memories that name it in `supersedes`. They are changed only if they are trusted and the user asked for the change
+    (`approved`), because otherwise the change would make them pending.
     """
     for item in newer:
         if approved and item.trust == TRUSTED:
@@ -166,21 +166,20 @@ def unsupersede(paths: Paths, old: StoredMemory, newer: Iterable[Item], approved
 
 
 def _without(old: StoredMemory, data: dict[str, Any]) -> dict[str, Any]:
-    there = data.get("supersedes")
+    listed = data.get("supersedes")
     names = (old.memory.id, "%s/%s" % (old.memory.category, old.memory.id), old.key)
-    kept = [name for name in there if name not in names] if isinstance(there, list) else []
-    return {"supersedes": kept}
+    return {"supersedes": [name for name in listed if name not in names] if isinstance(listed, list) else []}
 
 
 def rewrite(
     paths: Paths, stored: StoredMemory, data: dict[str, Any], summary: str, approved: bool
 ) -> Written:
-    """Replace all fields of a memory with the user's edit. Raises InvalidMemory if someone else changed the memory in the meantime."""
+    """Replace all fields of a memory with the user's version. Raises InvalidMemory if someone else changed the memory meanwhile."""
 
     def replaced(present: dict[str, Any]) -> dict[str, Any]:
         if present != stored.memory.data:
             raise InvalidMemory(
-                "%s was changed by somebody else in the meantime; nothing was changed" % stored.memory.id
+                "%s: someone else changed it in the meantime; your version was not saved" % stored.memory.id
             )
         return with_change(data, summary, {})
 
@@ -190,23 +189,24 @@ def rewrite(
 
 
 def redact(paths: Paths, stored: StoredMemory) -> Written:
-    """Remove secrets and hidden characters from a memory's file; it stays trusted if its text is the trusted text that was examined."""
-    seen: list[bool] = []
+    """Remove secrets and hidden characters from a memory's file; it stays trusted if the file still holds the trusted text `stored`."""
+    unchanged = True
 
     def cleaned(present: dict[str, Any]) -> dict[str, Any]:
-        seen.append(present == stored.memory.data)
+        nonlocal unchanged
+        unchanged = present == stored.memory.data
         return with_change(present, "secrets taken out", {})
 
     was_trusted = load_trust(paths).is_trusted(stored)
     written = writing.change(paths, stored, cleaned)
-    _trust(paths, [written], was_trusted and all(seen), "redact")
+    _trust(paths, [written], was_trusted and unchanged, "redact")
     return written
 
 
 def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace_days: int) -> Removal:
     """Retire a memory, or delete its file at once. A retired file is deleted after the grace period.
 
-    Trust is withdrawn first, so that a file that remains or reappears is pending.
+    Trust is withdrawn first: a file that remains or reappears is pending.
     """
     trust = load_trust(paths)
     (trust.erase if at_once else trust.withdraw)(stored)
@@ -256,6 +256,7 @@ def _move(paths: Paths, stored: StoredMemory, fields: dict[str, Any], summary: s
 
 
 def _after(moment: str, days: int) -> str:
+    """Return the time some days after another one; empty for an invalid time."""
     try:
         start = datetime.strptime(moment[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
         return (start + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -268,16 +269,11 @@ def remove_expired_retired(paths: Paths, store: Store, grace_days: int) -> list[
 
     Temporary files of killed writers are deleted too.
     """
-    gone = writing.sweep(paths, store)
+    deleted = writing.sweep(paths, store)
     trust = load_trust(paths)
     for stored in list(all_memories(store)):
-        goes_at = _after(str(stored.memory.data.get("retired_at") or ""), grace_days)
-        if (
-            stored.memory.status == RETIRED
-            and goes_at
-            and goes_at <= now_iso()
-            and trust.is_forgotten(stored)
-        ):
+        due = _after(str(stored.memory.data.get("retired_at") or ""), grace_days)
+        if stored.memory.status == RETIRED and due and due <= now_iso() and trust.is_forgotten(stored):
             trust.erase(stored)
-            gone += writing.remove(paths, stored)
-    return gone
+            deleted += writing.remove(paths, stored)
+    return deleted

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FieldChange", "changes", "readable_fields"]
 
-_LONGEST = 20_000
-_MOST_LINES = 400
-_LONGEST_LINE = 2000
+_MAX_TEXT = 20_000
+_MAX_LINES = 400
+_MAX_LINE = 2000
 _CUT = "... the rest is not shown here; read the file"
 
 
@@ -32,7 +32,7 @@ def readable_fields(memory: Memory) -> dict[str, list[str]]:
 
     The last line of a cut text says so, because nobody should accept text that they did not see.
     """
-    found = {
+    fields = {
         "title": _lines(memory.title),
         "tags": _lines(", ".join(memory.tags)),
         "files": _lines(", ".join(memory.files)),
@@ -47,7 +47,7 @@ def readable_fields(memory: Memory) -> dict[str, list[str]]:
         shown_line(name).replace("_", " "): _lines(_text(value))
         for name, value in memory.data["content"].items()
     }
-    return {name: lines for name, lines in {**found, **content}.items() if lines}
+    return {name: lines for name, lines in {**fields, **content}.items() if lines}
 
 
 def changes(old: Memory, new: Memory) -> list[FieldChange]:
@@ -66,18 +66,18 @@ def _difference(old: list[str], new: list[str]) -> list[str]:
 
 def _guard_lines(memory: Memory) -> list[str]:
     if memory.guard is not None:
-        return [shown_line(guard_in_words(memory.guard), _LONGEST_LINE)]
+        return [shown_line(guard_in_words(memory.guard), _MAX_LINE)]
     problem = guard_problem(memory)
-    return ["invalid: " + shown_line(problem, _LONGEST_LINE)] if problem else []
+    return ["invalid: " + shown_line(problem, _MAX_LINE)] if problem else []
 
 
 def _lines(text: str) -> list[str]:
     """Return a text as lines of limited number and length."""
     if not text:
         return []
-    given = shown_block(text, _LONGEST).splitlines()
-    lines = [line[:_LONGEST_LINE] for line in given[:_MOST_LINES]]
-    is_cut = len(text) > _LONGEST or lines != given
+    all_lines = shown_block(text, _MAX_TEXT).splitlines()
+    lines = [line[:_MAX_LINE] for line in all_lines[:_MAX_LINES]]
+    is_cut = len(text) > _MAX_TEXT or lines != all_lines
     return [*lines, _CUT] if is_cut else lines
 
 

@@ -35,9 +35,9 @@ __all__ = [
 
 MAX_BYTES = 256 * 1024
 MAX_FILES = 200_000
-# 100,000 memories of 600 bytes fit. A larger folder is probably hostile and is read from its smallest file up to this size.
+# Enough for 100,000 memories of 600 bytes. A larger folder is probably hostile; its smallest files are read, up to this size.
 MAX_FOLDER_BYTES = 64 << 20
-# Three bytes of JSON, such as `[],`, become 70 bytes of memory, and each value costs every walk over the data a microsecond.
+# Three bytes of JSON, such as `[],`, become 70 bytes in memory, and each traversal takes a microsecond per value.
 MAX_VALUES = 10_000
 
 
@@ -52,12 +52,12 @@ class StoredMemory(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name of the memory that is unique over all scopes and categories."""
+        """Return the name of the memory that is unique over all scopes and categories."""
         return memory_key(self.store.scope, self.memory.category, self.memory.id)
 
 
 class FileProblem(NamedTuple):
-    """A file in a store that is not a memory, and why. `passes` marks a temporary reason, after which the file may be readable again."""
+    """A file in a store that is not a memory, and why. `passes` says that the reason is temporary."""
 
     path: str
     reason: str
@@ -97,18 +97,14 @@ def category_folders(store: Store) -> list[tuple[Category, str]]:
     """Return the folders of a store that are read, each with its category."""
     if why_not_read(store):
         return []
-    found = []
-    for category in categories().values():
-        path = os.path.join(store.root, category.folder)
-        if is_read(path):
-            found.append((category, path))
-    return found
+    folders = [(category, os.path.join(store.root, category.folder)) for category in categories().values()]
+    return [(category, folder) for category, folder in folders if is_read(folder)]
 
 
 def is_read(folder: str) -> bool:
-    """Return whether a category's folder is read: it exists, and is neither a link nor a repository of its own.
+    """Return whether a category's folder is read: it exists and is neither a link nor a git repository.
 
-    A folder that cannot be examined now counts as read; `listing` then raises the reason.
+    A folder that cannot be examined counts as read; `listing` then raises the error.
     """
     try:
         status = os.lstat(folder)
@@ -119,13 +115,13 @@ def is_read(folder: str) -> bool:
     return modes.S_ISDIR(status.st_mode) and not os.path.lexists(os.path.join(folder, ".git"))
 
 
-def listing(folder: str, most: int | None = None) -> list[tuple[str, os.stat_result]]:
+def listing(folder: str, max_entries: int | None = None) -> list[tuple[str, os.stat_result]]:
     """Return the JSON files of a folder with their status; links, folders and hidden files are skipped, and all after 200,000 entries.
 
     If the files (of at most MAX_BYTES each) exceed MAX_FOLDER_BYTES together, the largest are left out. Empty for a missing folder. Raises
-    OSError if it cannot be read, and TooManyEntries if it has more than `most` entries (None: no limit).
+    OSError if it cannot be read, and TooManyEntries if it has more than `max_entries` entries (None: no limit).
     """
-    return _within_folder_limit(list(_entries(folder, most)))[0]
+    return _within_folder_limit(list(_entries(folder, max_entries)))[0]
 
 
 def _within_folder_limit(
@@ -143,26 +139,26 @@ def _within_folder_limit(
     return found, []
 
 
-def _entries(folder: str, most: int | None = None) -> Iterator[tuple[str, os.stat_result]]:
+def _entries(folder: str, max_entries: int | None = None) -> Iterator[tuple[str, os.stat_result]]:
     try:
         entries = os.scandir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return
     with entries:
         for count, entry in enumerate(entries):
-            if most is not None and count >= most:
+            if max_entries is not None and count >= max_entries:
                 raise TooManyEntries
             if count >= MAX_FILES:
                 return
-            if (
-                entry.name.endswith(".json")
-                and not entry.name.startswith(".")
-                and entry.is_file(follow_symlinks=False)
-            ):
+            if _has_memory_name(entry.name) and entry.is_file(follow_symlinks=False):
                 try:
                     yield entry.path, entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
+
+
+def _has_memory_name(name: str) -> bool:
+    return name.endswith(".json") and not name.startswith(".")
 
 
 def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
@@ -173,7 +169,7 @@ def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
         parsed = loads(data.decode("utf-8-sig"))
     except ValueError as error:
         if data.startswith(b"<<<<<<< ") or b"\n<<<<<<< " in data:
-            raise InvalidMemory("it holds the marks of a merge conflict; resolve the conflict") from None
+            raise InvalidMemory("it contains a merge conflict; resolve the conflict") from None
         raise InvalidMemory("not a JSON text in UTF-8: %s" % error) from None
     memory = parse_memory(parsed, os.path.basename(path)[: -len(".json")], category)
     return StoredMemory(memory, store, path, stamp(status), digest(data))
@@ -195,28 +191,28 @@ def _separators(data: bytes) -> int:
 
 
 def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Iterator[StoredMemory]:
-    """Return every memory of a store; files that cannot be read are added to `problems`."""
-    named: list[FileProblem] = [] if problems is None else problems
+    """Yield every memory of a store; files that cannot be read are added to `problems`."""
+    reported: list[FileProblem] = [] if problems is None else problems
     for category, folder in category_folders(store):
         try:
-            found = sorted(listing(folder))
+            files = sorted(listing(folder))
         except OSError as error:
-            named.append(FileProblem(folder, error.strerror or "cannot be read", passes=True))
+            reported.append(FileProblem(folder, error.strerror or "cannot be read", passes=True))
             continue
-        for path, _status in found:
+        for path, _status in files:
             try:
                 yield read_memory(store, category, path)
             except FileNotFoundError:
                 continue
             except (InvalidMemory, Unreadable) as error:
                 reason = str(error).removeprefix(path + ": ")
-                named.append(FileProblem(path, reason, passes=isinstance(error, ReadFailed)))
+                reported.append(FileProblem(path, reason, passes=isinstance(error, ReadFailed)))
     if problems is not None:
-        problems.extend(_passed_over(store))
+        problems.extend(_skipped_entries(store))
 
 
-def _passed_over(store: Store) -> Iterator[FileProblem]:
-    """Return the entries in place of a memory or its folder that are neither: links, pipes, folders, repositories."""
+def _skipped_entries(store: Store) -> Iterator[FileProblem]:
+    """Yield the entries where a memory or its folder should be that are neither: links, pipes, folders, repositories."""
     if why_not_read(store):
         return
     for category in categories().values():
@@ -225,19 +221,19 @@ def _passed_over(store: Store) -> Iterator[FileProblem]:
             yield from _odd_entries(folder)
             yield from _beyond_folder_limit(folder)
         elif os.path.lexists(folder):
-            yield FileProblem(folder, "a plain folder is read alone, no link and no repository of its own")
+            yield FileProblem(folder, "only a plain folder is read, not a link or a git repository")
 
 
 def _beyond_folder_limit(folder: str) -> Iterator[FileProblem]:
-    """Return the problem of a folder that is too large in total; single files that are too large are reported elsewhere."""
+    """Yield the problem of a folder that is too large in total; `read_memory` reports single files that are too large."""
     try:
         beyond = _within_folder_limit(list(_entries(folder)))[1]
     except OSError:
         return
-    left = [file for file in beyond if file[1].st_size <= MAX_BYTES]
-    if left:
+    count = sum(status.st_size <= MAX_BYTES for _, status in beyond)
+    if count:
         reason = "expected at most %d bytes of memories in a folder; the %d largest are not read"
-        yield FileProblem(folder, reason % (MAX_FOLDER_BYTES, len(left)))
+        yield FileProblem(folder, reason % (MAX_FOLDER_BYTES, count))
 
 
 def _odd_entries(folder: str) -> Iterator[FileProblem]:
@@ -247,8 +243,6 @@ def _odd_entries(folder: str) -> Iterator[FileProblem]:
         return
     with entries:
         for entry in entries:
-            named = entry.name.endswith(".json") and not entry.name.startswith(".")
-            if named and not entry.is_file(follow_symlinks=False):
-                yield FileProblem(
-                    entry.path, "a symbolic link" if entry.is_symlink() else "not a regular file"
-                )
+            if _has_memory_name(entry.name) and not entry.is_file(follow_symlinks=False):
+                reason = "a symbolic link" if entry.is_symlink() else "not a regular file"
+                yield FileProblem(entry.path, reason)

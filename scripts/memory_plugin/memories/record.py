@@ -48,8 +48,8 @@ CONTEXT = "context"
 MAX_CHANGES = 50
 MAX_ASKED_AS = 8
 MAX_LISTED = 64  # tags, and also files
-_LONGEST_ITEM = 1000
-_LONGEST_LIST = 4000
+_MAX_ITEM_LENGTH = 1000
+_MAX_LIST_LENGTH = 4000  # characters of all items
 MAX_SUPERSEDES = 20
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
@@ -98,15 +98,14 @@ class Memory(NamedTuple):
 @lru_cache(maxsize=1)
 def categories() -> dict[str, Category]:
     """Return the categories by name, in the order in which equal matches are listed."""
-    table = load_data("memories", "categories")
     return {
-        name: Category(name, c["folder"], c["label"], c["primary"], tuple(c["fields"]))
-        for name, c in table.items()
+        name: Category(name, row["folder"], row["label"], row["primary"], tuple(row["fields"]))
+        for name, row in load_data("memories", "categories").items()
     }
 
 
 def category_named(name: str) -> Category:
-    """Return the category of that name, in any spelling (`TECH_DEBT`, `tech-debt`). Raises InvalidMemory, which lists all categories."""
+    """Return a category by its name in any spelling (`TECH_DEBT`, `tech-debt`). Raises InvalidMemory, which lists all categories."""
     category = categories().get(name.strip().lower().replace("-", "_"))
     if category is None:
         raise InvalidMemory("category: expected one of %s, got %r" % (", ".join(categories()), name))
@@ -114,9 +113,9 @@ def category_named(name: str) -> Category:
 
 
 def parse_memory(data: object, identity: str, category: Category) -> Memory:
-    """Return the memory in a parsed JSON file; the file's name and folder determine its id and category, whatever the data claims.
+    """Return the memory in a parsed JSON file. The file's name and folder determine its id and category, whatever the data says.
 
-    Raises InvalidMemory when it has no usable id, title or content. Fields of a wrong type that recall can do without are read as empty.
+    Raises InvalidMemory without a valid id, title or content. Other fields of a wrong type are read as empty.
     """
     if not is_id(identity):
         raise InvalidMemory(
@@ -129,7 +128,7 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         raise InvalidMemory("title: expected a text, got %r" % (title,))
     if not isinstance(data.get("content"), dict):
         raise InvalidMemory("content: expected an object, got %s" % type(data.get("content")).__name__)
-    _refuse_odd(data, 0)
+    _require_writable(data, 0)
     return Memory(
         id=identity,
         category=category.name,
@@ -153,16 +152,16 @@ def is_id(identity: object) -> bool:
     return isinstance(identity, str) and _ID.match(identity) is not None
 
 
-def _refuse_odd(value: object, depth: int) -> None:
+def _require_writable(value: object, depth: int) -> None:
     """Reject data that cannot be traversed or written as JSON again: deep nesting, and numbers that became infinite."""
     if depth > MAX_DEPTH:
         raise InvalidMemory("nested more than %d levels deep" % MAX_DEPTH)
     if isinstance(value, dict):
         for item in value.values():
-            _refuse_odd(item, depth + 1)
+            _require_writable(item, depth + 1)
     elif isinstance(value, list):
         for item in value:
-            _refuse_odd(item, depth + 1)
+            _require_writable(item, depth + 1)
     elif isinstance(value, float) and not isfinite(value):
         raise InvalidMemory("a number is out of range")
 
@@ -177,7 +176,7 @@ def _status(value: object) -> str:
 
 def _expiry(data: dict[str, Any]) -> str:
     """Return when a memory expires, as `now_iso` writes it; a date means the end of its day. Empty for never and for an invalid date."""
-    match = _DATE.match(_written_expiry(data))
+    match = _DATE.match(_expiry_text(data))
     if match is None:
         return ""
     day, clock, offset = match.group("day"), match.group("clock") or "23:59:59", match.group("offset") or "Z"
@@ -190,17 +189,17 @@ def _expiry(data: dict[str, Any]) -> str:
     return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
-def _written_expiry(data: dict[str, Any]) -> str:
+def _expiry_text(data: dict[str, Any]) -> str:
     return (_text(data.get("expires_at")) or _text(data["content"].get("expires"))).strip()
 
 
 def unreadable_expiry(memory: Memory) -> str:
-    """Return an expiry that is not a date, so that the memory never expires; empty if the expiry is valid."""
-    return "" if memory.expires_at else _written_expiry(memory.data)
+    """Return an expiry that is not a date, which means that the memory never expires; empty for a valid expiry."""
+    return "" if memory.expires_at else _expiry_text(memory.data)
 
 
 def _guard(data: dict[str, Any]) -> Guard | None:
-    """Return the guard; None also for an invalid one, since damaging a guard must make its memory pending, not invalid."""
+    """Return the guard; None also for an invalid one, because a damaged guard makes its memory pending, not invalid."""
     try:
         return parse_guard(data.get("guard"))
     except InvalidGuard:
@@ -208,7 +207,7 @@ def _guard(data: dict[str, Any]) -> Guard | None:
 
 
 def guard_problem(memory: Memory) -> str:
-    """Return why the guard of a memory cannot be enforced; empty if it is valid or there is none."""
+    """Return why a memory's guard cannot be enforced; empty for a valid guard and for none."""
     try:
         parse_guard(memory.data.get("guard"))
     except InvalidGuard as error:
@@ -220,21 +219,21 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _texts(value: object, most: int = MAX_LISTED) -> tuple[str, ...]:
-    """Return the first texts of a list: at most `most`, of 1 to 1,000 characters each and 4,000 in all.
+def _texts(value: object, max_items: int = MAX_LISTED) -> tuple[str, ...]:
+    """Return the first texts of a list: at most `max_items`, of 1 to 1,000 characters each and 4,000 in all.
 
-    Each text is redacted separately wherever it is shown, so their number is limited. A longer text is not a tag, path or question and is
-    skipped, since cutting it could leave half a secret.
+    Their number is limited because each text is redacted separately wherever it is shown. A longer text is no tag, path or question. It is
+    skipped rather than cut, which could leave half a secret.
     """
-    found: list[str] = []
-    left = _LONGEST_LIST
+    texts: list[str] = []
+    remaining = _MAX_LIST_LENGTH
     for item in value if isinstance(value, list) else ():
-        if isinstance(item, str) and 0 < len(item) <= min(left, _LONGEST_ITEM):
-            found.append(item)
-            left -= len(item)
-            if len(found) == most:
+        if isinstance(item, str) and 0 < len(item) <= min(remaining, _MAX_ITEM_LENGTH):
+            texts.append(item)
+            remaining -= len(item)
+            if len(texts) == max_items:
                 break
-    return tuple(found)
+    return tuple(texts)
 
 
 # Latin letters that Unicode does not decompose into an ASCII letter and a mark.
@@ -257,10 +256,10 @@ _LETTERS = str.maketrans(
 
 def slug(title: str) -> str:
     """Return an id made from a title: ASCII letters, digits and hyphens, or a digest if the title has none."""
-    spelled = unicodedata.normalize("NFKD", title.lower().translate(_LETTERS))
-    folded = spelled.encode("ascii", "ignore").decode("ascii").lower()
-    kept = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:60].strip("-")
-    return kept or "memory-" + digest(title.encode("utf-8", "replace"), 4)
+    decomposed = unicodedata.normalize("NFKD", title.lower().translate(_LETTERS))
+    letters = decomposed.encode("ascii", "ignore").decode("ascii").lower()
+    identity = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:60].strip("-")
+    return identity or "memory-" + digest(title.encode("utf-8", "replace"), 4)
 
 
 def new_memory(
@@ -287,11 +286,11 @@ def new_memory(
 
 
 def with_change(data: dict[str, Any], summary: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy with some fields replaced, the change noted in `changes` (the last 50 are kept) and `updated_at` set."""
+    """Return a copy with some fields replaced, the change added to `changes` (the last 50 are kept) and `updated_at` set."""
     changes = data.get("changes")
-    kept = list(changes) if isinstance(changes, list) else []
-    changed = dict(data, **fields)
-    changed["changes"] = [*kept, {"date": now_iso(), "summary": summary[:300]}][-MAX_CHANGES:]
+    earlier = changes if isinstance(changes, list) else []
+    changed = {**data, **fields}
+    changed["changes"] = [*earlier, {"date": now_iso(), "summary": summary[:300]}][-MAX_CHANGES:]
     changed["updated_at"] = now_iso()
     if isinstance(data.get("times_updated"), int):
         changed["times_updated"] = data["times_updated"] + 1
@@ -299,21 +298,21 @@ def with_change(data: dict[str, Any], summary: str, fields: dict[str, Any]) -> d
 
 
 def body_content(category: Category, body: str) -> dict[str, Any]:
-    """Return the content for a plain body, put into the category's main field; a runbook's steps are its lines without list marks."""
+    """Return the content with a plain body in the category's main field; for a runbook, its lines without list marks are the steps."""
     if category.primary not in _LISTED:
         return {category.primary: body.strip()}
     lines = (_STEP_MARK.sub("", line, count=1).rstrip() for line in body.splitlines())
     return {category.primary: [line for line in lines if line]}
 
 
-def body_text(memory: Memory, longest_context: int | None = None) -> str:
+def body_text(memory: Memory, max_context: int | None = None) -> str:
     """Return the content as a person would read it: one `name: value` line per field, the category's main field first and unnamed.
 
-    A context of more than `longest_context` characters is left out; None keeps any.
+    A context of more than `max_context` characters is left out; None means no limit.
     """
     category = categories()[memory.category]
     content = memory.data["content"]
-    if longest_context is not None and len(_readable(content.get(CONTEXT))) > longest_context:
+    if max_context is not None and len(_readable(content.get(CONTEXT))) > max_context:
         content = {name: value for name, value in content.items() if name != CONTEXT}
     names = [category.primary] + [n for n in category.fields if n != category.primary]
     names += [n for n in content if n not in names]
@@ -326,7 +325,7 @@ def body_text(memory: Memory, longest_context: int | None = None) -> str:
 
 
 def _label(name: str) -> str:
-    """Return a field's name with spaces. An irregular name is kept, since it may be a key that is recognized by its underscores."""
+    """Return a field's name with spaces. An irregular name is kept: it may be a key that is recognized by its underscores."""
     return name.replace("_", " ") if _FIELD.match(name) else name
 
 
@@ -340,7 +339,6 @@ def _readable(value: object) -> str:
     if isinstance(value, list):
         return "; ".join(filter(None, map(_readable, value)))
     if isinstance(value, dict):
-        return ", ".join(
-            "%s: %s" % (_label(k), t) for k, t in ((k, _readable(v)) for k, v in value.items()) if t
-        )
+        texts = {name: _readable(item) for name, item in value.items()}
+        return ", ".join("%s: %s" % (_label(name), text) for name, text in texts.items() if text)
     return ""

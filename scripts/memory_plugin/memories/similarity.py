@@ -22,11 +22,11 @@ __all__ = ["NEAR_DUPLICATE", "SAME_TITLE", "Similarity", "plain_title"]
 SAME_TITLE, NEAR_DUPLICATE = "same title", "near duplicate"
 _SAME_QUESTION = "older %s on the same question"
 _QUESTIONS = frozenset(["decision", "constraint", "preference", "runbook"])
-_MOST_WORDS = 400
+_MAX_WORDS = 400
 
 
 class _Terms(NamedTuple):
-    """What is compared of one memory, as sets of stems."""
+    """The parts of one memory that are compared, as sets of stems."""
 
     title: frozenset[str]
     text: frozenset[str]
@@ -35,19 +35,19 @@ class _Terms(NamedTuple):
 
 
 class Similarity:
-    """Compares memories; words are weighted by their rarity among the memories of `around`, and `stop` has stop words by language."""
+    """Compares memories. Words are weighted by their rarity in `corpus`; `stop` holds the stop words by language."""
 
-    def __init__(self, around: Iterable[Memory], stop: dict[str, frozenset[str]]) -> None:
+    def __init__(self, corpus: Iterable[Memory], stop: dict[str, frozenset[str]]) -> None:
         self._stop = stop
-        self._known: dict[tuple[object, ...], _Terms] = {}
-        held = [self._terms(memory) for memory in around]
-        self._number = max(len(held), _setting("rarest"))
-        self._held = Counter(term for terms in held for term in terms.text | terms.tags)
+        self._cache: dict[tuple[object, ...], _Terms] = {}
+        documents = [self._terms(memory) for memory in corpus]
+        self._size = max(len(documents), _setting("rarest"))
+        self._frequency = Counter(term for terms in documents for term in terms.text | terms.tags)
 
     def why(self, new: Memory, old: Memory) -> str:
-        """Return what the older memory is to the newer one: "same title", "near duplicate", "older decision on the same question", or "".
+        """Return how the older memory relates to the newer: "same title", "near duplicate", "older decision on the same question", or "".
 
-        A decision is compared with decisions, a runbook with runbooks; technical debt and summaries of sessions answer no question.
+        A decision is compared with decisions, a runbook with runbooks; technical debt and session summaries answer no question.
         """
         if plain_title(new.title) == plain_title(old.title):
             return SAME_TITLE
@@ -61,35 +61,35 @@ class Similarity:
         return NEAR_DUPLICATE if repeats else ""
 
     def _same_question(self, terms: _Terms, other: _Terms, text: float) -> bool:
-        around = _setting("tags") * _shared(terms.tags, other.tags)
-        around += _setting("files") * _shared(terms.files, other.files)
-        if not around and text < _setting("text_alone"):
+        context = _setting("tags") * _overlap(terms.tags, other.tags)
+        context += _setting("files") * _overlap(terms.files, other.files)
+        if not context and text < _setting("text_alone"):
             return False
-        total = _setting("title") * self._cosine(terms.title, other.title) + _setting("text") * text + around
+        total = _setting("title") * self._cosine(terms.title, other.title) + _setting("text") * text + context
         return total >= _setting("same_question")
 
     def _terms(self, memory: Memory) -> _Terms:
         content = body_text(memory)
         key = (memory.title, content, memory.tags, memory.files)
-        if key not in self._known:
-            title, body = words(memory.title), words(content)[:_MOST_WORDS]
-            idle = self._stop[language(title + body, self._stop)]
-            stems = frozenset(stem(word) for word in title if word not in idle)
-            rest = frozenset(stem(word) for word in body if word not in idle)
+        if key not in self._cache:
+            title, body = words(memory.title), words(content)[:_MAX_WORDS]
+            stop_words = self._stop[language(title + body, self._stop)]
+            title_stems = frozenset(stem(word) for word in title if word not in stop_words)
+            body_stems = frozenset(stem(word) for word in body if word not in stop_words)
             tags = frozenset(stem(word) for tag in memory.tags for word in words(tag))
-            self._known[key] = _Terms(stems, stems | rest, tags, frozenset(memory.files))
-        return self._known[key]
+            self._cache[key] = _Terms(title_stems, title_stems | body_stems, tags, frozenset(memory.files))
+        return self._cache[key]
 
     def _cosine(self, terms: frozenset[str], other: frozenset[str]) -> float:
         size = sqrt(self._square(terms) * self._square(other))
         return self._square(terms & other) / size if size else 0.0
 
     def _square(self, terms: frozenset[str]) -> float:
-        """Return the squared length of a vector of terms, each weighed by how few memories hold it (idf)."""
-        return sum(log(1 + self._number / max(1, self._held[term])) ** 2 for term in terms)
+        """Return the squared length of a vector of terms, weighted by inverse document frequency."""
+        return sum(log(1 + self._size / max(1, self._frequency[term])) ** 2 for term in terms)
 
 
-def _shared(terms: frozenset[str], other: frozenset[str]) -> float:
+def _overlap(terms: frozenset[str], other: frozenset[str]) -> float:
     return len(terms & other) / min(len(terms), len(other)) if terms and other else 0.0
 
 

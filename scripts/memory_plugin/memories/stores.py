@@ -24,7 +24,7 @@ PROJECT, USER = "project", "user"
 
 
 class Store(NamedTuple):
-    """A folder of memory files. `root` need not exist yet; `worktree` is the project it belongs to, None for the user's own."""
+    """A folder of memory files. `root` may not exist yet; `worktree` is the project it belongs to, None for the user's own store."""
 
     scope: str
     root: str
@@ -40,7 +40,7 @@ class Store(NamedTuple):
 
 
 def store_key(store: Store) -> str:
-    """Return the name of a store in our state: its last folders, for people, and a digest of its real path."""
+    """Return the name of a store in the state folder: its scope and a digest of its real path."""
     return "%s-%s" % (store.scope, digest(os.fsencode(os.path.realpath(store.root)), 8))
 
 
@@ -64,11 +64,11 @@ def user_store(paths: Paths) -> Store | None:
 
 def stores(paths: Paths) -> list[Store]:
     """Return the stores that are searched together, the project's first."""
-    found = [project_store(paths)]
-    user = user_store(paths)
-    if user is not None and os.path.realpath(user.root) == os.path.realpath(found[0].root):
-        return [user]
-    return found + ([user] if user else [])
+    project, user = project_store(paths), user_store(paths)
+    if user is None:
+        return [project]
+    is_same = os.path.realpath(user.root) == os.path.realpath(project.root)
+    return [user] if is_same else [project, user]
 
 
 def named_store(paths: Paths, scope: str) -> Store:

@@ -33,9 +33,9 @@ class Link(NamedTuple):
 class Resolution(NamedTuple):
     """The outcome for a set of memories.
 
-    `superseded`: key of each superseded memory -> key of the memory that replaces it, or the name that it gives where there is none.
-    `inherited`: key of each memory that replaces older ones -> their phrases, the nearest first.
-    `circular`: keys of memories that supersede one another; what `supersedes` says in them counts for nothing.
+    `superseded` maps the key of each superseded memory to that of its replacement, or to the name in the file if there is no such memory.
+    `inherited` maps the key of each replacement to the phrases of the older memories, the nearest first.
+    `circular` are the keys of memories that supersede one another; their `supersedes` is ignored.
     """
 
     superseded: dict[str, str]
@@ -44,9 +44,9 @@ class Resolution(NamedTuple):
 
 
 def named_keys(name: str, key: str) -> Iterator[str]:
-    """Yield the keys that a name may mean in the memory with this key, the likeliest first.
+    """Yield the keys that a name in the memory with this key may mean, the likeliest first.
 
-    A name is an id, `category/id` or `scope:category/id`; an id is looked for in the memory's own scope and category first.
+    A name is an id, `category/id` or `scope:category/id`; an id is searched in the memory's own scope and category first.
     """
     scope, _, rest = key.partition(":")
     category = rest.partition("/")[0]
@@ -61,7 +61,7 @@ def named_keys(name: str, key: str) -> Iterator[str]:
 
 
 def name_for(key: str, beside: str) -> str:
-    """Return the shortest of the three names by which the memory with the key `beside` may name the one with this key."""
+    """Return the shortest name of the memory with this key, as used inside the memory with the key `beside`."""
     scope, _, rest = key.partition(":")
     if not beside.startswith(scope + ":"):
         return key
@@ -70,22 +70,22 @@ def name_for(key: str, beside: str) -> str:
 
 
 def older_names(key: str, supersedes: tuple[str, ...], beside: str) -> list[str]:
-    """Return the names of a memory and of those that it supersedes, as a newer memory with the key `beside` may give them.
+    """Return the names of a memory and of those that it supersedes, as used inside a newer memory with the key `beside`.
 
-    With the whole chain named, the newest one still supersedes the oldest when those between them are deleted. Names of another category or
-    store are left out: an id could mean another memory there.
+    A newer memory names the whole chain, so it still supersedes the oldest one after those between them are deleted. For a memory of
+    another category or store the chain is left out, because its ids could mean other memories there.
     """
     name = name_for(key, beside)
-    near = key.rpartition("/")[0] == beside.rpartition("/")[0]
-    return [name, *supersedes] if near else [name]
+    same_folder = key.rpartition("/")[0] == beside.rpartition("/")[0]
+    return [name, *supersedes] if same_folder else [name]
 
 
 def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Resolution:
-    """Return who is superseded and what is inherited.
+    """Return which memories are superseded and which phrases are inherited.
 
     Args:
         links: the memories that name others in either field, by key.
-        find: the active memory with a key, whether or not it names others; None when there is none.
+        find: returns the active memory with a key, whether or not it names others; None if there is none.
     """
     newer: dict[str, list[str]] = {}
     superseded: dict[str, str] = {}
@@ -103,38 +103,34 @@ def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Re
     ]
     for older, key in claims:
         newer.setdefault(older, []).append(key)
-    circular_claims = {(older, key) for older, key in claims if older in _reached(key, newer)}
+    # A claim is circular if the claiming memory is itself replaced, directly or indirectly, by the older one.
+    circular_claims = {(older, key) for older, key in claims if older in _replacements(key, newer)}
     for older, key in claims:
         if (older, key) in circular_claims:
             newer[older].remove(key)
         else:
             superseded.setdefault(older, key)
     circular = {key for _, key in circular_claims} | {
-        key for key in superseded if key in _reached(key, newer)
+        key for key in superseded if key in _replacements(key, newer)
     }
     return Resolution(superseded, _inherited(superseded, newer, find), sorted(circular))
 
 
 def _target(name: str, key: str, find: Callable[[str], Link | None]) -> str:
-    return next(
-        (
-            named_key
-            for named_key in named_keys(name, key)
-            if named_key != key and find(named_key) is not None
-        ),
-        "",
-    )
+    """Return the key of the active memory that a name means in the memory with this key; empty if there is none."""
+    targets = (target for target in named_keys(name, key) if target != key and find(target) is not None)
+    return next(targets, "")
 
 
-def _reached(key: str, newer: dict[str, list[str]]) -> list[str]:
-    """Return the memories that replace one, directly or indirectly, the nearest first."""
+def _replacements(key: str, newer: dict[str, list[str]]) -> list[str]:
+    """Return the memories that replace this one, directly or indirectly, the nearest first."""
     found: list[str] = []
-    ahead = newer.get(key, [])[:_MAX_STEPS]
-    while ahead and len(found) < _MAX_STEPS:
-        key = ahead.pop(0)
+    queue = newer.get(key, [])[:_MAX_STEPS]
+    while queue and len(found) < _MAX_STEPS:
+        key = queue.pop(0)
         if key not in found:
             found.append(key)
-            ahead += newer.get(key, [])[:_MAX_STEPS]
+            queue += newer.get(key, [])[:_MAX_STEPS]
     return found
 
 
@@ -147,7 +143,7 @@ def _inherited(
         source = find(older)
         if source is None or not source.is_trusted or not source.asked_as:
             continue
-        for steps, key in enumerate(_reached(older, newer)):
+        for steps, key in enumerate(_replacements(older, newer)):
             successor = find(key)
             if key not in superseded and successor is not None and successor.is_trusted:
                 inherited.setdefault(key, []).append((steps, source.asked_as))

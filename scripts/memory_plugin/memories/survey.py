@@ -25,15 +25,15 @@ __all__ = [
     "choose",
     "choose_titled",
     "life_cycle_state",
-    "naming",
     "shortest_names",
     "successors",
+    "superseding",
     "supersession",
     "survey",
 ]
 
 _CUT_OFF = "\u2026. "
-_MOST_NAMED = 10
+_MAX_NAMED = 10
 EXPIRED, SUPERSEDED = "expired", "superseded"
 CHANGED, NEW, REFUSED = "changed since you trusted it", "you have not accepted it", "you rejected it"
 
@@ -41,7 +41,7 @@ CHANGED, NEW, REFUSED = "changed since you trusted it", "you have not accepted i
 class Item(NamedTuple):
     """A memory, its trust (trusted, pending or rejected), and why it is not trusted (empty for a trusted one).
 
-    `superseded_by` is the key of the memory that replaces it, or the name that the memory gives where there is none such; else empty.
+    `superseded_by` is the key of the memory that replaces it; if that one does not exist, the name in the file; else empty.
     """
 
     stored: StoredMemory
@@ -51,12 +51,12 @@ class Item(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Return whether it awaits approval, and would be recalled after that."""
+        """Return whether it awaits approval and would be recalled once it is accepted."""
         return self.trust == PENDING and life_cycle_state(self) == ACTIVE
 
 
 class Survey(NamedTuple):
-    """The content of the stores: memories, files that are not memories, and stores that are not read, with the reason."""
+    """The content of the stores: memories, files that are not memories, and why some stores are not read (`left_alone`)."""
 
     items: list[Item]
     problems: list[FileProblem]
@@ -66,7 +66,7 @@ class Survey(NamedTuple):
 def survey(paths: Paths, accept_from: Collection[str] = (), scope: str = "") -> Survey:
     """Return everything in the stores, or in those of one scope, without changing any trust.
 
-    `accept_from` is the user's setting of that name. Raises TrustUnreadable, and Busy while records of 0.1.0 are migrated elsewhere.
+    `accept_from` is the user's setting of that name. Raises TrustUnreadable, and Busy while another process migrates records of 0.1.0.
     """
     result = Survey([], [], [])
     trust = None
@@ -97,8 +97,8 @@ def _item(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Item:
     if state == TRUSTED:
         return Item(stored, TRUSTED, "")
     if state == PENDING:
-        known = trust.has_trusted_name(stored.store, memory.category, memory.id)
-        return Item(stored, PENDING, CHANGED if known else NEW)
+        was_trusted = trust.has_trusted_name(stored.store, memory.category, memory.id)
+        return Item(stored, PENDING, CHANGED if was_trusted else NEW)
     return Item(stored, state, REFUSED)
 
 
@@ -109,32 +109,30 @@ def supersession(items: list[Item]) -> Resolution:
     return resolve(links, lambda key: _link(active[key]) if key in active else None)
 
 
-def naming(items: list[Item], old: Item) -> list[Item]:
+def superseding(items: list[Item], old: Item) -> list[Item]:
     """Return the active memories that name this one in `supersedes`."""
     active = {item.stored.key for item in items if item.stored.memory.status == ACTIVE}
-    return [
-        item
-        for item in items
-        if item.stored.key in active
-        and any(
-            old.stored.key
-            == next(
-                (key for key in named_keys(name, item.stored.key) if key in active - {item.stored.key}), ""
-            )
-            for name in item.stored.memory.supersedes
-        )
-    ]
+
+    def names_old(item: Item) -> bool:
+        own_key = item.stored.key
+        for name in item.stored.memory.supersedes:
+            meant = (key for key in named_keys(name, own_key) if key in active and key != own_key)
+            if next(meant, "") == old.stored.key:
+                return True
+        return False
+
+    return [item for item in items if item.stored.key in active and names_old(item)]
 
 
 def successors(items: list[Item], item: Item) -> list[str]:
     """Return the keys of the memories that replace this one, the nearest first."""
     by_key = {other.stored.key: other.superseded_by for other in items}
-    found: list[str] = []
+    keys: list[str] = []
     key = by_key.get(item.stored.key, "")
-    while key and key not in found:
-        found.append(key)
+    while key and key not in keys:
+        keys.append(key)
         key = by_key.get(key, "")
-    return found
+    return keys
 
 
 def _names_others(item: Item) -> bool:
@@ -159,13 +157,12 @@ def life_cycle_state(item: Item) -> str:
 
 
 def choose(items: list[Item], name: str) -> Item:
-    """Return the memory that a user means by an id, `category/id` or `scope:category/id`; a waiting one goes before a trusted one.
+    """Return the memory that a user means by an id, `category/id` or `scope:category/id`; a pending one comes before others.
 
-    Raises InvalidMemory when there is none, or when the name fits several.
+    Raises InvalidMemory if there is none, or if the name fits several.
     """
     hits = [item for item in items if name in _names(item)]
-    waiting = [item for item in hits if item.trust == PENDING]
-    hits = waiting or hits
+    hits = [item for item in hits if item.trust == PENDING] or hits
     if not hits:
         raise InvalidMemory("%s: no memory has this id; `memory list --status all` shows all" % name)
     if len(hits) > 1:
@@ -175,19 +172,19 @@ def choose(items: list[Item], name: str) -> Item:
 
 
 def choose_titled(items: list[Item], name: str) -> Item:
-    """Return the memory that `choose` does, else the one with this title, or with a title that begins so; an active one goes first.
+    """Return the memory that `choose` returns, else the one with this title or with a title that begins with it, active ones first.
 
-    Titles are compared as the session catalog shows them: escaped, perhaps cut, whatever the case. Raises InvalidMemory.
+    Titles are compared as the session catalog shows them: escaped, perhaps cut, ignoring case. Raises InvalidMemory.
     """
     if any(name in _names(item) for item in items):
         return choose(items, name)
-    wanted = _comparable(name)
-    titled = [(item, _comparable(item.stored.memory.title)) for item in items]
-    hits = [item for item, title in titled if title == wanted]
-    hits = hits or [item for item, title in titled if wanted and title.startswith(wanted)]
+    wanted_title = _comparable(name)
+    titles = [(item, _comparable(item.stored.memory.title)) for item in items]
+    hits = [item for item, title in titles if title == wanted_title]
+    hits = hits or [item for item, title in titles if wanted_title and title.startswith(wanted_title)]
     hits = [item for item in hits if life_cycle_state(item) == ACTIVE] or hits
     if len(hits) > 1:
-        keys = ", ".join(item.stored.key for item in hits[:_MOST_NAMED])
+        keys = ", ".join(item.stored.key for item in hits[:_MAX_NAMED])
         raise InvalidMemory("%s: %d titles begin like this; name one of %s" % (name, len(hits), keys))
     return hits[0] if hits else choose(items, name)
 
@@ -197,10 +194,10 @@ def _comparable(title: str) -> str:
 
 
 def shortest_names(items: list[Item]) -> dict[str, str]:
-    """Return key -> the shortest unambiguous name of each memory, for use in a suggested command."""
-    taken = Counter(name for item in items for name in _names(item))
+    """Return the shortest unambiguous name of each memory by key, for use in a suggested command."""
+    counts = Counter(name for item in items for name in _names(item))
     return {
-        item.stored.key: next((name for name in _names(item) if taken[name] == 1), item.stored.key)
+        item.stored.key: next((name for name in _names(item) if counts[name] == 1), item.stored.key)
         for item in items
     }
 

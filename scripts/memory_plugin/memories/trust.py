@@ -1,7 +1,7 @@
 """Trust: Claude may only see memories whose exact text the user saved or accepted, wherever their files are.
 
 A memory is pending until the digest of its text is appended to the record of trusted texts, which is outside every repository. A writer
-first writes the file and then appends, so that an interruption leaves the memory pending. Git plays no part.
+writes the file first and appends then: an interruption leaves the memory pending. Git plays no part.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MAX_TEXT = 1 << 20
 
 
 class TextDigests(NamedTuple):
-    """The digests of a memory's text: `full` includes its id; `text` does not, so that a rejected text stays rejected under another id."""
+    """The digests of a memory's text: `full` includes its id; `text` does not, so a rejected text stays rejected under another id."""
 
     full: str
     text: str
@@ -78,16 +78,16 @@ def canonical(value: object) -> object:
 
 
 def load_trust(paths: Paths, accept_from: Collection[str] = ()) -> Trust:
-    """Return the texts that the user trusts and rejected, in all stores; `accept_from` is the user's own setting of that name.
+    """Return the user's decisions about texts in all stores; `accept_from` is the user's own setting of that name.
 
-    Raises TrustUnreadable when a record exists and cannot be read, Busy when another process holds a damaged one, and RuntimeError without
-    a state folder.
+    Raises TrustUnreadable if a record exists but cannot be read, Busy if another process is repairing a damaged one, and RuntimeError
+    without a state folder.
     """
     return Trust(paths, accept_from)
 
 
 class Trust:
-    """The texts that the user trusts and those that the user rejected. Every change is on the disk when its method returns."""
+    """The texts that the user trusts and those that the user rejected. A change is on the disk when its method returns."""
 
     __slots__ = ("_paths", "accept_from", "rejected", "trusted")
 
@@ -104,9 +104,9 @@ class Trust:
     def state_of(self, stored: StoredMemory) -> str:
         """Return whether exactly this text is TRUSTED, REJECTED, or PENDING."""
         digests = text_digests(stored.memory)
-        if _holds(self.rejected.last_of(digests.text), LIFTED):
+        if _is_in_force(self.rejected.last_of(digests.text), LIFTED):
             return REJECTED
-        if _holds(self.trusted.last_of(digests.full), WITHDRAWN) or self.is_accepted_by_setting(stored):
+        if _is_in_force(self.trusted.last_of(digests.full), WITHDRAWN) or self.is_accepted_by_setting(stored):
             return TRUSTED
         return PENDING
 
@@ -125,19 +125,21 @@ class Trust:
         )
 
     def accept(self, memories: Iterable[StoredMemory], how: str) -> None:
-        """Trust these texts from now on, also those rejected before; `how` says by which act of the user.
-
-        Raises OSError, after which none of them is trusted by this.
-        """
-        known = [(stored, text_digests(stored.memory)) for stored in memories]
+        """Trust these texts, also those rejected before; `how` names the user's action. Raises OSError, and then trusts none of them."""
+        accepted = [(stored, text_digests(stored.memory)) for stored in memories]
         with trust_lock(self._paths):
             self._load(locked=True)
-            new = [pair for pair in known if not _holds(self.trusted.last_of(pair[1].full), WITHDRAWN)]
+            new = [
+                (stored, digests)
+                for stored, digests in accepted
+                if not _is_in_force(self.trusted.last_of(digests.full), WITHDRAWN)
+            ]
             for stored, digests in new:
-                self._keep_text(stored, digests.full)
-            rejected_before = [pair for pair in known if _holds(self.rejected.last_of(pair[1].text), LIFTED)]
+                self._store_text(stored, digests.full)
             self.rejected.append(
-                self._decision(stored, digests.text, LIFTED) for stored, digests in rejected_before
+                self._decision(stored, digests.text, LIFTED)
+                for stored, digests in accepted
+                if _is_in_force(self.rejected.last_of(digests.text), LIFTED)
             )
             self.trusted.append(self._decision(stored, digests.full, how) for stored, digests in new)
 
@@ -152,39 +154,41 @@ class Trust:
         """Withdraw trust from every text of this memory, older ones included. Raises OSError."""
         with trust_lock(self._paths):
             self._load(locked=True)
-            now, digests = self._every_text(stored)
-            held = [digest for digest in digests if _holds(self.trusted.last_of(digest), WITHDRAWN)]
-            self.trusted.append(now._replace(digest=digest) for digest in held or [now.digest])
+            withdrawal, digests = self._every_text(stored)
+            trusted = [digest for digest in digests if _is_in_force(self.trusted.last_of(digest), WITHDRAWN)]
+            self.trusted.append(
+                withdrawal._replace(digest=digest) for digest in trusted or [withdrawal.digest]
+            )
 
     def erase(self, stored: StoredMemory) -> None:
-        """Withdraw trust, and delete the kept texts and the name of this memory; a rejected text stays rejected. Raises OSError."""
+        """Withdraw trust, and delete this memory's stored texts and its name; a rejected text stays rejected. Raises OSError."""
         with trust_lock(self._paths):
             self._load(locked=True)
-            now, digests = self._every_text(stored)
+            withdrawal, digests = self._every_text(stored)
             self.trusted.rewrite(lambda decision: None if decision.digest in digests else decision)
             self.rejected.rewrite(
-                lambda decision: decision._replace(id="") if decision.name == now.name else decision
+                lambda decision: decision._replace(id="") if decision.name == withdrawal.name else decision
             )
             for full in digests:
                 with suppress(FileNotFoundError):
                     os.unlink(self._text_path(full))
 
     def _every_text(self, stored: StoredMemory) -> tuple[Decision, list[str]]:
-        """Return the decision that ends trust in this text, and the digests of it and of all older ones of its name in this project."""
-        now = self._decision(stored, text_digests(stored.memory).full, WITHDRAWN)
-        older = self.trusted.all_named(now.name)
-        return now, list(dict.fromkeys([now.digest, *(decision.digest for decision in older)]))
+        """Return the decision that withdraws trust in this text, and the digests of this and all older texts of the memory."""
+        withdrawal = self._decision(stored, text_digests(stored.memory).full, WITHDRAWN)
+        older = self.trusted.all_named(withdrawal.name)
+        return withdrawal, list(dict.fromkeys([withdrawal.digest, *(decision.digest for decision in older)]))
 
     def last_trusted(self, stored: StoredMemory) -> dict[str, Any] | None:
-        """Return the last trusted version of a memory of this name in this project, redacted; None when none is kept."""
-        last = self._last_held(self._decision(stored, "-", "-").name)
+        """Return the last trusted version of the memory of this name in this project, redacted; None if none is stored."""
+        last = self._last_in_force(self._decision(stored, "-", "-").name)
         if last is None:
             return None
         try:
-            found = loads(read_regular(self._text_path(last.digest), _MAX_TEXT)[0].decode("utf-8"))
+            data = loads(read_regular(self._text_path(last.digest), _MAX_TEXT)[0].decode("utf-8"))
         except (OSError, ValueError):
             return None
-        return found if isinstance(found, dict) else None
+        return data if isinstance(data, dict) else None
 
     def is_forgotten(self, stored: StoredMemory) -> bool:
         """Return whether the user forgot the memory of this name in this project."""
@@ -194,44 +198,41 @@ class Trust:
     def has_trusted_name(self, store: Store, category: str, identity: str) -> bool:
         """Return whether this project has a trusted text under this memory's name."""
         name = Decision("-", "-", self._project(store), category, identity).name
-        return self._last_held(name) is not None
+        return self._last_in_force(name) is not None
 
-    def _last_held(self, name: bytes) -> Decision | None:
-        """Return the last decision about a name, if its text is still trusted; it may have been withdrawn in another project."""
+    def _last_in_force(self, name: bytes) -> Decision | None:
+        """Return the last decision about a name, if its text is still trusted; another project may have withdrawn it."""
         last = self.trusted.last_named(name)
-        held = (
-            last is not None
-            and last.how != WITHDRAWN
-            and _holds(self.trusted.last_of(last.digest), WITHDRAWN)
-        )
-        return last if held else None
+        if last is None or last.how == WITHDRAWN:
+            return None
+        return last if _is_in_force(self.trusted.last_of(last.digest), WITHDRAWN) else None
 
     def note_names(self, memories: Iterable[StoredMemory]) -> None:
-        """Record which memories of this project hold a trusted text, so that a later change is known as a change of it.
+        """Record the names of memories with a trusted text, so that a later change counts as a change of that memory.
 
-        In a clone, a copy or a worktree the text is trusted, but its name is not recorded yet. If the record is locked or cannot be
-        written, a later change counts as a new memory.
+        In a clone, a copy or a worktree a text is trusted before its name is recorded. If the record is locked or cannot be written, a
+        later change counts as a new memory.
         """
         new = self._unnamed(memories)
         if new:
             with suppress(OSError), trust_lock(self._paths, 0.0):
                 self._load(locked=True)
-                named = self._unnamed(new)
                 self.trusted.append(
-                    self._decision(stored, text_digests(stored.memory).full, SEEN) for stored in named
+                    self._decision(stored, text_digests(stored.memory).full, SEEN)
+                    for stored in self._unnamed(new)
                 )
 
     def _unnamed(self, memories: Iterable[StoredMemory]) -> list[StoredMemory]:
-        """Return those whose text is trusted, and whose name is not known in this project."""
+        """Return the memories whose text is trusted, but whose name is not recorded in this project."""
         return [
             stored
             for stored in memories
             if self.trusted.last_named(self._decision(stored, "-", "-").name) is None
-            and _holds(self.trusted.last_of(text_digests(stored.memory).full), WITHDRAWN)
+            and _is_in_force(self.trusted.last_of(text_digests(stored.memory).full), WITHDRAWN)
         ]
 
-    def _keep_text(self, stored: StoredMemory, full: str) -> None:
-        """Keep the accepted text, without its secrets, to show later what changed. Raises OSError."""
+    def _store_text(self, stored: StoredMemory, full: str) -> None:
+        """Store the accepted text without its secrets, to show later what changed. Raises OSError."""
         try:
             cleaned = clean_data(dict(stored.memory.data))[0]
         except InvalidMemory:  # a rule refuses the text altogether
@@ -243,17 +244,17 @@ class Trust:
     def _text_path(self, full: str) -> str:
         return self._paths.state("trust", "texts", full + ".json")
 
-    def _decision(self, stored: StoredMemory, of: str, how: str) -> Decision:
-        return Decision(of, how, self._project(stored.store), stored.memory.category, stored.memory.id)
+    def _decision(self, stored: StoredMemory, digest: str, how: str) -> Decision:
+        return Decision(digest, how, self._project(stored.store), stored.memory.category, stored.memory.id)
 
     def _project(self, store: Store) -> str:
-        """Return the name of the project that a store belongs to, which for a linked worktree may be the main one."""
+        """Return the name of the project that a store belongs to; a linked worktree may share the main worktree's store."""
         if store.worktree is None:
             return USER
         own = store.worktree == self._paths.project_root
         return (self._paths if own else locate(store.worktree)).project_key
 
 
-def _holds(decision: Decision | None, ended: str) -> bool:
-    """Return whether a decision is in force: there is one, and it is not the one that ends it."""
-    return decision is not None and decision.how != ended
+def _is_in_force(decision: Decision | None, end: str) -> bool:
+    """Return whether a decision exists and is not of the kind that ends an earlier one."""
+    return decision is not None and decision.how != end

@@ -1,7 +1,7 @@
 """Append-only files of the user's decisions about texts: `trust/trusted.jsonl` and `trust/rejected.jsonl`.
 
-The last record of a digest decides. A few digests are searched directly in the bytes of the file, so that 100,000 lines cost a prompt only
-milliseconds. Only a missing file counts as empty: an unreadable one is an error, and one without any valid record is renamed.
+The last record of a digest decides. A prompt asks for a few digests and searches them in the bytes of the file: 100,000 lines cost it only
+milliseconds. Only a missing file counts as empty. An unreadable one is an error, and one without any valid record is renamed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SCHEMA = 1
 _LOCK_WAIT = 5.0
 _MAX_BYTES = 256 << 20
 # One search through 20 MB takes 2 ms, and a table of its 100,000 lines 90 ms.
-_FEW = 30
+_MAX_SEARCHES = 30
 _APPEND = (
     os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 )
@@ -75,23 +75,23 @@ def trust_lock(paths: Paths, wait: float = _LOCK_WAIT) -> FileLock:
 
 
 class DecisionFile:
-    """One file of decisions, read when it is first asked and again after it changed. A caller that appends holds `trust_lock`.
+    """One file of decisions, which `load` reads again after a change. A caller that appends holds `trust_lock`.
 
-    `end` are the inode and the size of what was read, by which a later reader finds what was appended since.
+    `end` is the inode and the size of what was read; a later reader passes it to `since`. `set_aside` is the new name of a damaged file.
     """
 
-    __slots__ = ("_asked", "_data", "_tables", "end", "path", "set_aside")
+    __slots__ = ("_data", "_searches", "_tables", "end", "path", "set_aside")
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.end = NOTHING
         self.set_aside = ""
         self._data = b""
-        self._asked = 0
+        self._searches = 0
         self._tables: dict[bytes, dict[bytes, int]] = {}
 
     def load(self, lock: Callable[[], FileLock] | None) -> None:
-        """Read the file if it changed; rename it, under the lock unless that is None, if it has no valid record.
+        """Read the file if it changed, and rename it if it has no valid record, unless `lock` is None (the caller holds the lock).
 
         Raises TrustUnreadable and Busy.
         """
@@ -113,30 +113,30 @@ class DecisionFile:
             self._data, self.end = b"", NOTHING
         except Unreadable as error:
             raise TrustUnreadable(self.path, str(error).removeprefix(self.path + ": ")) from None
-        self._asked = 0
+        self._searches = 0
         self._tables.clear()
 
     def _is_damaged(self) -> bool:
         lines = self._data.split(b"\n", 1)
-        if len(lines) < 2 or _decision(lines[0]) is not None:
+        if len(lines) < 2 or _parse(lines[0]) is not None:
             return False
-        return not any(_decision(line) for line in lines[1].splitlines())
+        return not any(_parse(line) for line in lines[1].splitlines())
 
     def _set_aside(self) -> None:
-        kept = "%s.damaged-%s" % (self.path, now_iso().replace(":", ""))
+        backup = "%s.damaged-%s" % (self.path, now_iso().replace(":", ""))
         try:
-            os.replace(self.path, kept)
+            os.replace(self.path, backup)
         except OSError as error:
             raise TrustUnreadable(self.path, "damaged: %s" % error.strerror) from None
-        self.set_aside = kept
+        self.set_aside = backup
         self._read()
 
     def damaged_lines(self) -> int:
-        """Return the number of lines that hold no decision; a line that a killed writer left is one."""
-        return sum(bool(line.strip()) and _decision(line) is None for line in self._data.splitlines())
+        """Return the number of lines without a decision, such as the torn line of a killed writer."""
+        return sum(bool(line.strip()) and _parse(line) is None for line in self._data.splitlines())
 
     def last_of(self, digest: str) -> Decision | None:
-        """Return the last decision about a text; None when there is none."""
+        """Return the last decision about a text; None if there is none."""
         return self._last(_DIGEST, digest.encode("ascii", "replace") + b'"')
 
     def last_named(self, name: bytes) -> Decision | None:
@@ -146,7 +146,7 @@ class DecisionFile:
     def all_named(self, name: bytes) -> list[Decision]:
         """Return every decision about the memory with this `Decision.name`, the oldest first."""
         lines = (line for line in self._data.splitlines() if name in line)
-        return [decision for line in lines if (decision := _decision(line)) is not None]
+        return [decision for line in lines if (decision := _parse(line)) is not None]
 
     def since(self, end: tuple[int, int]) -> list[Decision] | None:
         """Return the decisions appended after `end`; None if the file was replaced or truncated."""
@@ -154,18 +154,19 @@ class DecisionFile:
             return []
         if (self.end[0] != end[0] and end != NOTHING) or self.end[1] < end[1]:
             return None
-        return [
-            decision
-            for line in self._data[end[1] :].splitlines()
-            if (decision := _decision(line)) is not None
-        ]
+        lines = self._data[end[1] :].splitlines()
+        return [decision for line in lines if (decision := _parse(line)) is not None]
 
     def _last(self, mark: bytes, rest: bytes) -> Decision | None:
-        self._asked += 1
-        at = self._data.rfind(mark + rest) if self._asked < _FEW else self._table(mark).get(rest, -1)
+        self._searches += 1
+        at = (
+            self._data.rfind(mark + rest)
+            if self._searches < _MAX_SEARCHES
+            else self._table(mark).get(rest, -1)
+        )
         while at >= 0:
             start = self._data.rfind(b"\n", 0, at) + 1
-            decision = _decision(self._line(start))
+            decision = _parse(self._line(start))
             if decision is not None:
                 return decision
             at = self._data.rfind(mark + rest, 0, start)
@@ -176,7 +177,7 @@ class DecisionFile:
         return self._data[start:end] if end >= 0 else self._data[start:]
 
     def _table(self, mark: bytes) -> dict[bytes, int]:
-        """Return where each digest, or each name, occurs last. Text of others cannot hold the mark: its quotes are escaped in JSON."""
+        """Return the last offset of each digest or name. No value can contain the mark, because JSON escapes its quotes."""
         if mark not in self._tables:
             table: dict[bytes, int] = {}
             end = b'"' if mark == _DIGEST else b"}"
@@ -209,15 +210,15 @@ class DecisionFile:
 
     def rewrite(self, changed: Callable[[Decision], Decision | None]) -> None:
         """Replace each decision by the result of `changed` (None removes it); all other lines stay. Raises OSError."""
-        kept = []
+        lines = []
         for line in self._data.splitlines(keepends=True):
-            decision = _decision(line)
+            decision = _parse(line)
             new = None if decision is None else changed(decision)
             if decision is None or new == decision:
-                kept.append(line)
+                lines.append(line)
             elif new is not None:
-                kept.append(line[: line.index(_NAME)] + new.name + b"\n")
-        if (data := b"".join(kept)) != self._data:
+                lines.append(line[: line.index(_NAME)] + new.name + b"\n")
+        if (data := b"".join(lines)) != self._data:
             replace_file(self.path, data)
             self._read()
 
@@ -243,7 +244,7 @@ def _line_of(decision: Decision) -> bytes:
     return dumps(head).encode("ascii")[:-1] + b"," + decision.name + b"\n"
 
 
-def _decision(line: bytes) -> Decision | None:
+def _parse(line: bytes) -> Decision | None:
     try:
         row = loads(line.decode("ascii"))
     except ValueError:

@@ -36,8 +36,8 @@ _MAX_SAME_TITLE = 1000
 class Written(NamedTuple):
     """A memory as it was stored, and what was removed from it.
 
-    `created` is False for a memory that existed already; `is_exact` then says whether all of its text is the same, not only the title and
-    the content.
+    `created` is False if a memory with the same title and content existed; `is_exact` then says whether the rest of its text is the
+    same, too.
     """
 
     stored: StoredMemory
@@ -47,7 +47,7 @@ class Written(NamedTuple):
 
 
 def store_lock(paths: Paths, store: Store, wait: float = LOCK_WAIT) -> FileLock:
-    """Return the lock of a store, waited for at most `wait` seconds; it is in our state folder, so that a repository gets no lock files."""
+    """Return the lock of a store, awaited at most `wait` seconds; it is in the state folder, so no lock files appear in a repository."""
     folder = paths.state("locks")
     make_folder(folder)
     return FileLock(os.path.join(folder, store_key(store) + ".lock"), wait)
@@ -56,16 +56,16 @@ def store_lock(paths: Paths, store: Store, wait: float = LOCK_WAIT) -> FileLock:
 def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -> Written:
     """Store a new memory under its id, or one made from its title; if the same title and content exist, return that memory.
 
-    Not `listed` leaves the readable index to a later `catalog.rebuild`.
+    `listed` False leaves the readable index to a later `catalog.rebuild`.
     Raises InvalidMemory, OSError, and Busy when another process held the store for five seconds.
     """
-    _refuse_foreign(store)
+    _require_readable(store)
     data, redacted = clean_data(data)
     category = categories()[data["category"]]
     requested_id = data.get("id")
     base = str(requested_id) if is_id(requested_id) else slug(data["title"])
     with store_lock(paths, store):
-        _begin(store)
+        _prepare_store(store)
         for number in range(1, _MAX_SAME_TITLE):
             identity = base if number == 1 else "%s-%d" % (base[:74], number)
             path = store.path(category.name, identity)
@@ -75,27 +75,27 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
                 if listed:
                     _list(store, stored)
                 return Written(stored, redacted, True)
-            same = _same(store, category.name, path, data)
-            if same is not None:
-                return Written(same, redacted, False, _is_exact(same, data))
+            existing = _same_memory(store, category.name, path, data)
+            if existing is not None:
+                return Written(existing, redacted, False, _is_exact(existing, data))
     raise InvalidMemory("title: %d memories have this title already" % _MAX_SAME_TITLE)
 
 
-def _same(store: Store, category: str, path: str, data: dict[str, Any]) -> StoredMemory | None:
+def _same_memory(store: Store, category: str, path: str, data: dict[str, Any]) -> StoredMemory | None:
+    """Return the memory in a file if its title, content and status are those of `data`."""
     try:
-        there = read_memory(store, categories()[category], path)
+        existing = read_memory(store, categories()[category], path)
     except (InvalidMemory, OSError):
         return None
-    same = all(
-        there.memory.data.get(name) == data.get(name) for name in ("title", "content", "record_status")
-    )
-    return there if same else None
+    fields = ("title", "content", "record_status")
+    is_same = all(existing.memory.data.get(name) == data.get(name) for name in fields)
+    return existing if is_same else None
 
 
-def _is_exact(there: StoredMemory, data: dict[str, Any]) -> bool:
+def _is_exact(existing: StoredMemory, data: dict[str, Any]) -> bool:
     """Return whether a stored memory has exactly the text of `data`, including tags, phrases, files and guard."""
-    wanted = parse_memory(data, there.memory.id, categories()[there.memory.category])
-    return text_digests(wanted) == text_digests(there.memory)
+    memory = parse_memory(data, existing.memory.id, categories()[existing.memory.category])
+    return text_digests(memory) == text_digests(existing.memory)
 
 
 def change(
@@ -104,12 +104,12 @@ def change(
     edit: Callable[[dict[str, Any]], dict[str, Any]],
     cleaned: bool = True,
 ) -> Written:
-    """Rewrite a memory's file with what `edit` makes of its present content, read again under the lock, so that no other change is lost.
+    """Rewrite a memory's file with the result of `edit`, whose input is read under the lock, so no other change is lost.
 
-    Not `cleaned` leaves all other fields as they are: taking a memory out of use must work whatever the file holds.
+    `cleaned` False leaves all other fields as they are: retiring a memory must work whatever the file contains.
     """
     store = stored.store
-    _refuse_foreign(store)
+    _require_readable(store)
     with store_lock(paths, store):
         fresh = read_memory(store, categories()[stored.memory.category], stored.path)
         data = edit(fresh.memory.data)
@@ -123,7 +123,7 @@ def change(
 
 def remove(paths: Paths, stored: StoredMemory) -> list[str]:
     """Delete a memory's file permanently; return the deleted paths."""
-    _refuse_foreign(stored.store)
+    _require_readable(stored.store)
     with store_lock(paths, stored.store):
         os.unlink(stored.path)
         _list(stored.store, None, stored.path)
@@ -131,7 +131,7 @@ def remove(paths: Paths, stored: StoredMemory) -> list[str]:
 
 
 def sweep(paths: Paths, store: Store) -> list[str]:
-    """Delete the temporary files of killed writers and return their paths; while the lock is held, no other writer has any."""
+    """Delete the temporary files of killed writers; return their paths. The lock excludes writers that are still at work."""
     with store_lock(paths, store):
         folders = [store.root, *(folder for _, folder in category_folders(store))]
         drafts = [
@@ -146,13 +146,14 @@ def sweep(paths: Paths, store: Store) -> list[str]:
     return drafts
 
 
-def _refuse_foreign(store: Store) -> None:
+def _require_readable(store: Store) -> None:
+    """Raise InvalidMemory for a store that is not read: nothing is written where it would not be found."""
     reason = why_not_read(store)
     if reason:
         raise InvalidMemory(reason)
 
 
-def _begin(store: Store) -> None:
+def _prepare_store(store: Store) -> None:
     if not os.path.isdir(store.root):
         make_folder(store.root, 0o700 if store.scope == USER else 0o777)
     ignore = os.path.join(store.root, ".gitignore")
@@ -177,12 +178,12 @@ def _write(store: Store, category: str, path: str, data: dict[str, Any]) -> Stor
     if os.path.islink(folder):
         raise InvalidMemory("%s is a symbolic link; a store's folders are never linked" % folder)
     make_folder(folder, 0o700 if private else 0o777)
-    replace_file(path, _encoded(data), 0o600 if private else 0o666)
+    replace_file(path, _encode(data), 0o600 if private else 0o666)
     return read_memory(store, categories()[category], path)
 
 
-def _encoded(data: dict[str, Any]) -> bytes:
-    # A lone surrogate becomes its JSON escape, so that a file which holds one can still be retired without a loss.
+def _encode(data: dict[str, Any]) -> bytes:
+    # A lone surrogate is written as its JSON escape: a file that contains one can be retired without a loss.
     text = (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
     if len(text) > MAX_BYTES:
         raise InvalidMemory(

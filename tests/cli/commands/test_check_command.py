@@ -96,7 +96,7 @@ def test_conflict_marks_are_called_so(project: Project, first: str) -> None:
     project.write(".claude/memory/decisions/a.json", text.replace(first, "<<<<<<< HEAD\n" + first, 1))
     run = project.cli("check")
     assert run.returncode == 1
-    assert "a.json: file: it holds the marks of a merge conflict" in run.stdout
+    assert "a.json: file: it contains a merge conflict" in run.stdout
 
 
 def test_no_memory_file_is_passed_over(project: Project) -> None:

@@ -219,7 +219,7 @@ def test_an_edit_of_what_somebody_else_changed_meanwhile_is_kept_as_a_draft(
     )
     code, output = edited(project, saved, program)
     assert code == 1
-    assert "changed by somebody else" in output
+    assert "someone else changed it" in output
     assert data(project, saved)["tags"] == ["db", "theirs"]
     assert len(drafts(project)) == 1
 
