@@ -78,7 +78,7 @@ def main() -> int:
         steps, told = first_recall(box)
     for number, step in enumerate(steps, 1):
         sys.stdout.write("| %d | %s | %.1f |\n" % (number, step.what, step.seconds))
-    sys.stdout.write("| | together | %.1f |\n" % sum(step.seconds for step in steps))
+    sys.stdout.write("| | total | %.1f |\n" % sum(step.seconds for step in steps))
     return 0 if told else 1
 
 

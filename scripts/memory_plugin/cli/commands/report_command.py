@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
+from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
 from ... import VERSION
 from ...kernel.clock import iso, now
 from ...kernel.files import make_folder, replace_file
-from ...memories.survey import survey
-from ..command_context import CommandError, UsageError, add_days_option, require_days
+from ..command_context import CommandError, UsageError
+from ..options import add_days_option, require_days
 from ..report.figures import Report, as_json, missed_rows, read_ledgers
 from ..report.ledger_files import LedgerFolder, Period
 from ..report.memory_rows import memory_figures
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import argparse
 
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "write a report: what was told, which memories help, replies, sessions, cost"
 EXAMPLES = """\
@@ -50,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", action="store_true", help="print the report instead of writing a file")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Read the ledgers and show the report in one of its three forms."""
     require_days(arguments.days)
     if (arguments.text or arguments.json) and (arguments.out or arguments.open):
@@ -64,7 +62,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         print_report(report, context.console)
     else:
         _write(report, arguments, context)
-    return 0
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
@@ -76,7 +73,6 @@ def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
     figures = read_ledgers(folder)
     context.console.progress("")
     missed, missed_number = missed_rows(figures.recalls, paths)
-    found = survey(paths, context.accept_from)
     return Report(
         title="memory report",
         scope="this project" if arguments.project else "all projects",
@@ -85,7 +81,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
         until=iso(until),
         version=VERSION,
         ledgers=figures,
-        memories=memory_figures(found, figures.recalls, paths),
+        memories=memory_figures(context.survey(), figures.recalls, paths),
         missed=missed,
         missed_number=missed_number,
         checks=examine(context),
@@ -126,15 +122,9 @@ def _write(report: Report, arguments: argparse.Namespace, context: CommandContex
 
 
 def _open(path: str, context: CommandContext) -> None:
-    """Show a file in the browser; where none can be started, say so."""
-    command = {"darwin": ["open"], "win32": ["explorer"]}.get(sys.platform, ["xdg-open"])
+    """Show a file in the browser, or print that none could be started."""
+    command = {"darwin": "open", "win32": "explorer"}.get(sys.platform, "xdg-open")
     try:
-        subprocess.Popen(
-            [*command, path],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        Popen([command, path], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True)
     except OSError:
         context.console.error("no browser could be started; open the file yourself")
