@@ -75,7 +75,7 @@ def test_the_page_fits_is_readable_and_asks_for_nothing(
     folder = os.environ.get("MEMORY_TEST_PICTURES")
     if folder:
         os.makedirs(folder, exist_ok=True)
-        browser.picture(os.path.join(folder, "report-%d-%s.png" % (width, scheme)))
+        browser.screenshot(os.path.join(folder, "report-%d-%s.png" % (width, scheme)))
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
     assert browser.evaluate(WIDER) == []
     ratio, where = browser.evaluate(CONTRAST)
