@@ -52,7 +52,7 @@ def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
         )
         if at % 5:
             interview.state["edges"].append([at - 1, at, "leads_to", 1])
-    store.put(interview, {"kind": "grown"}, decision)
+    store.add_event(interview, {"kind": "grown"}, decision)
     return interview
 
 

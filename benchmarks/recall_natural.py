@@ -1,11 +1,11 @@
-"""What recall says on prompts as people type them, over the stores of small projects, and whether it says the same as a store grows.
+"""Measure recall on prompts as people type them, over the stores of small projects, and its stability as a store grows.
 
-    recall_natural.py --data DIR [--only a,b] [--without-asked-as]    what is injected and pointed at, by type of prompt
-    recall_natural.py --data DIR --growth                             the same memory and prompt among 3, 30 and 300 memories
+    recall_natural.py --data DIR [--only a,b] [--without-asked-as]    measure what is injected and pointed to, by type of prompt
+    recall_natural.py --data DIR --growth                             compare the same prompt among 3, 30 and 300 memories
 
 A store is a folder with corpus.jsonl {id, category, title, body, tags, files, asked_as, supersedes?}, queries.jsonl {id, text, type,
 before?}, qrels.tsv (grade 2: needed, 1: helps) and negatives.jsonl {id, text, kind}. `benchmarks/made` is one such folder, made for this.
-It asks the ranking itself, not the hooks: no judge, no session, no budget. Superseded memories are left out.
+It calls the ranking directly, not the hooks, so there is no judge, session or budget. Superseded memories are left out.
 """
 
 from __future__ import annotations
@@ -30,52 +30,52 @@ from memory_plugin.recall.ranking import Hit, analyze, rank
 
 SIZES = (3, 30, 300)
 NEEDED = 2
-MOST_INJECTED = 3
-MOST_POINTED = 3
-SHORTEST, LONGEST_FOLLOWUP = 10, 60  # the defaults of the settings
+MAX_INJECTED = 3
+MAX_POINTED = 3
+MIN_LENGTH, MAX_FOLLOWUP = 10, 60  # the defaults of the settings
 TYPES = ("ask", "task", "symptom", "named", "followup", "para")
 KINDS = ("other", "chore", "near")
 
 
-class Asked(NamedTuple):
-    """A prompt put to a store: `wanted` has the grade of each memory that bears on it, none for a prompt that needs no memory."""
+class PromptResult(NamedTuple):
+    """The hits of one prompt in one store; `relevant` maps the keys of relevant memories to their grades."""
 
     store: str
     variant: str
     kind: str
     identity: str
-    wanted: dict[str, int]
+    relevant: dict[str, int]
     hits: list[Hit]
 
     def injected(self, thresholds: tuple[float, float]) -> list[str]:
         """Return the keys of the memories that are injected in full."""
-        return [hit.key for hit in self.hits if hit.confidence >= thresholds[0]][:MOST_INJECTED]
+        return [hit.key for hit in self.hits if hit.confidence >= thresholds[0]][:MAX_INJECTED]
 
     def pointed(self, thresholds: tuple[float, float]) -> list[str]:
-        """Return the keys of the memories that are pointed at."""
-        told = self.injected(thresholds)
-        found = [hit.key for hit in self.hits if hit.pointer_confidence >= thresholds[1]]
-        return [key for key in found if key not in told][:MOST_POINTED]
+        """Return the keys of the memories that are pointed to."""
+        injected = self.injected(thresholds)
+        keys = [hit.key for hit in self.hits if hit.pointer_confidence >= thresholds[1]]
+        return [key for key in keys if key not in injected][:MAX_POINTED]
 
     def needed(self) -> set[str]:
         """Return the keys of the memories without which the prompt cannot be answered well."""
-        return {key for key, grade in self.wanted.items() if grade == NEEDED}
+        return {key for key, grade in self.relevant.items() if grade == NEEDED}
 
 
 def current(source: Set) -> list[Record]:
-    """Return the memories of a set that none of its others supersedes."""
+    """Return the memories of a set that are not superseded."""
     old = {record.get("supersedes") for record in source.corpus}
     return [record for record in source.corpus if record["id"] not in old]
 
 
-def ask(
+def results_for(
     memories: Iterable[Record],
     prompts: Iterable[Record],
-    wanted: dict[str, dict[str, int]],
+    relevant: dict[str, dict[str, int]],
     store: str,
     variant: str,
-) -> list[Asked]:
-    """Return what a store of these memories answers to some prompts; `wanted` by the prompt's id."""
+) -> list[PromptResult]:
+    """Return the results of prompts in a store of these memories; `relevant` maps a prompt's id to its grades."""
     with closing(create_index_in_memory()) as connection:
         with transaction(connection):
             put(connection, (document(record) for record in memories))
@@ -83,46 +83,46 @@ def ask(
         for prompt in prompts:
             text, extra = str(prompt["text"]), str(prompt.get("before") or "")
             gate = load_gate()
-            follows = bool(extra) and gate.is_followup(text, LONGEST_FOLLOWUP)
-            heard = not gate.refusal(text) and (follows or effective_length(text) >= SHORTEST)
+            follows = bool(extra) and gate.is_followup(text, MAX_FOLLOWUP)
+            is_asked = not gate.refusal(text) and (follows or effective_length(text) >= MIN_LENGTH)
             query = analyze(text, extra if follows else "")
-            hits = rank(connection, query, LIMIT, only_injectable=True, now_iso="") if heard else []
+            hits = rank(connection, query, LIMIT, only_injectable=True, now_iso="") if is_asked else []
             kind, identity = str(prompt.get("type") or prompt.get("kind")), str(prompt["id"])
-            found.append(Asked(store, variant, kind, identity, wanted.get(identity, {}), hits))
+            found.append(PromptResult(store, variant, kind, identity, relevant.get(identity, {}), hits))
     return found
 
 
-def whole(source: Set, *, asked_as: bool = True) -> list[Asked]:
-    """Return what a store as it is answers to all its prompts."""
+def whole_store(source: Set, *, asked_as: bool = True) -> list[PromptResult]:
+    """Return the results of all prompts of a store in the unchanged store."""
     memories = current(source) if asked_as else [dict(record, asked_as=[]) for record in current(source)]
     variant = "whole" if asked_as else "bare"
-    return ask(memories, source.queries, source.relevant, source.name, variant) + ask(
+    return results_for(memories, source.queries, source.relevant, source.name, variant) + results_for(
         memories, source.negatives, {}, source.name, variant
     )
 
 
-def grown(source: Set, others: list[Set]) -> list[Asked]:
-    """Return what stores of 3, 30 and 300 memories answer to each query that needs one of them.
+def growing_stores(source: Set, others: list[Set]) -> list[PromptResult]:
+    """Return the results of each query that needs a memory, in stores of 3, 30 and 300 memories.
 
-    The small ones hold that memory and others of its store, by chance; the large one the whole store and others of other stores.
+    The small stores contain that memory and random others of its store; the large one also contains memories of other stores.
     """
     memories = {str(record["id"]): record for record in current(source)}
     needed = {str(query["id"]): _needed(source, str(query["id"]), memories) for query in source.queries}
-    asked = [query for query in source.queries if needed[str(query["id"])]]
-    wanted = {identity: {key: NEEDED} for identity, key in needed.items()}
+    results = [query for query in source.queries if needed[str(query["id"])]]
+    relevant = {identity: {key: NEEDED} for identity, key in needed.items()}
     found = []
-    for query in asked:
+    for query in results:
         identity = str(query["id"])
         rng = random.Random("%s %s" % (source.name, identity))
         rest = [record for key, record in memories.items() if source.relevant[identity].get(key) != NEEDED]
         for size in SIZES[:2]:
             chosen = [memories[needed[identity]], *rng.sample(rest, min(len(rest), size - 1))]
-            found += ask(chosen, [query], wanted, source.name, str(size))
+            found += results_for(chosen, [query], relevant, source.name, str(size))
     unrelated = [
         dict(record, id="%s:%s" % (other.name, record["id"])) for other in others for record in current(other)
     ]
     more = random.Random(source.name).sample(unrelated, min(len(unrelated), max(0, SIZES[2] - len(memories))))
-    return found + ask([*memories.values(), *more], asked, wanted, source.name, str(SIZES[2]))
+    return found + results_for([*memories.values(), *more], results, relevant, source.name, str(SIZES[2]))
 
 
 def _needed(source: Set, identity: str, memories: dict[str, Record]) -> str:
@@ -130,47 +130,51 @@ def _needed(source: Set, identity: str, memories: dict[str, Record]) -> str:
     return min((key for key, grade in grades.items() if grade == NEEDED and key in memories), default="")
 
 
-def same_side(asked: list[Asked], threshold: float, sizes: Iterable[int]) -> float:
-    """Return the share of the memories that are on the same side of a threshold in stores of all these sizes."""
+def same_side(results: list[PromptResult], threshold: float, sizes: Iterable[int]) -> float:
+    """Return the share of queries whose memory is on the same side of a threshold in stores of all these sizes."""
     sides: dict[tuple[str, str], dict[str, bool]] = {}
-    for one in asked:
-        sure = max((hit.confidence for hit in one.hits if hit.key in one.wanted), default=0.0)
-        sides.setdefault((one.store, one.identity), {})[one.variant] = sure >= threshold
-    wanted = [str(size) for size in sizes]
-    return mean([float(len({found[size] for size in wanted}) == 1) for found in sides.values()])
+    for result in results:
+        confidence = max((hit.confidence for hit in result.hits if hit.key in result.relevant), default=0.0)
+        sides.setdefault((result.store, result.identity), {})[result.variant] = confidence >= threshold
+    variants = [str(size) for size in sizes]
+    return mean([float(len({by_variant[name] for name in variants}) == 1) for by_variant in sides.values()])
 
 
-def figures(asked: list[Asked], limits: tuple[float, float]) -> dict[str, float]:
-    """Return what reached its prompt and what came uncalled; NaN where there is nothing to count.
+def figures(results: list[PromptResult], limits: tuple[float, float]) -> dict[str, float]:
+    """Return the figures of some results; NaN if there is nothing to count.
 
-    `injected` and `reached` are shares of the prompts that need a memory, `right` and `right_pointed` of what was injected and pointed at
-    on prompts with any, `spoke` and `hinted` of the prompts that want none.
+    `injected` and `reached` are shares of the prompts that need a memory, `right` and `right_pointed` are shares of what was injected and
+    pointed to on prompts with relevant memories, `spoke` and `hinted` are shares of the prompts without any.
     """
-    own = [one for one in asked if one.wanted]
-    silent = [one for one in asked if not one.wanted]
-    must = [one for one in own if one.needed()]
+    related = [result for result in results if result.relevant]
+    unrelated = [result for result in results if not result.relevant]
+    needing = [result for result in related if result.needed()]
 
-    def hint(one: Asked) -> list[str]:
-        return one.injected(limits) + one.pointed(limits)
+    def hinted(result: PromptResult) -> list[str]:
+        return result.injected(limits) + result.pointed(limits)
 
     return {
-        "injected": mean([float(bool(one.needed() & set(one.injected(limits)))) for one in must]),
-        "reached": mean([float(bool(one.needed() & set(hint(one)))) for one in must]),
-        "right": mean([float(key in one.wanted) for one in own for key in one.injected(limits)]),
-        "right_pointed": mean([float(key in one.wanted) for one in own for key in one.pointed(limits)]),
-        "spoke": mean([float(bool(one.injected(limits))) for one in silent]),
-        "hinted": mean([float(bool(hint(one))) for one in silent]),
-        "texts": mean([float(len(one.injected(limits))) for one in asked]),
-        "titles": mean([float(len(one.pointed(limits))) for one in asked]),
+        "injected": mean([float(bool(result.needed() & set(result.injected(limits)))) for result in needing]),
+        "reached": mean([float(bool(result.needed() & set(hinted(result)))) for result in needing]),
+        "right": mean(
+            [float(key in result.relevant) for result in related for key in result.injected(limits)]
+        ),
+        "right_pointed": mean(
+            [float(key in result.relevant) for result in related for key in result.pointed(limits)]
+        ),
+        "spoke": mean([float(bool(result.injected(limits))) for result in unrelated]),
+        "hinted": mean([float(bool(hinted(result))) for result in unrelated]),
+        "texts": mean([float(len(result.injected(limits))) for result in results]),
+        "titles": mean([float(len(result.pointed(limits))) for result in results]),
     }
 
 
-def report(asked: list[Asked], limits: tuple[float, float], label: str = "all") -> None:
+def report(results: list[PromptResult], limits: tuple[float, float], label: str = "all") -> None:
     """Print the figures of all prompts and of each type."""
-    groups: list[tuple[str, Callable[[Asked], bool]]] = [(label, lambda _: True)]
-    groups += [(kind, lambda one, kind=kind: one.kind == kind) for kind in (*TYPES, *KINDS)]  # type: ignore[misc]
+    groups: list[tuple[str, Callable[[PromptResult], bool]]] = [(label, lambda _: True)]
+    groups += [(kind, lambda result, kind=kind: result.kind == kind) for kind in (*TYPES, *KINDS)]  # type: ignore[misc]
     for name, belongs in groups:
-        chosen = [one for one in asked if belongs(one)]
+        chosen = [result for result in results if belongs(result)]
         if chosen:
             print(
                 "%-16s %4d  %s"
@@ -196,25 +200,28 @@ def main() -> int:
     sources = sets(options.data, options.only)
     limits = thresholds()
     if options.growth:
-        asked = [
-            one
+        results = [
+            result
             for source in sources
-            for one in grown(source, [other for other in sets(options.data) if other.name != source.name])
+            for result in growing_stores(
+                source, [other for other in sets(options.data) if other.name != source.name]
+            )
         ]
         print(
             "same side of the inject threshold among %s memories: %.3f"
-            % (SIZES, same_side(asked, limits[0], SIZES))
+            % (SIZES, same_side(results, limits[0], SIZES))
         )
-        print("same side from %d to %d: %.3f" % (*SIZES[1:], same_side(asked, limits[0], SIZES[1:])))
+        print("same side from %d to %d: %.3f" % (*SIZES[1:], same_side(results, limits[0], SIZES[1:])))
         return 0
-    found = {source.name: whole(source, asked_as=not options.without_asked_as) for source in sources}
-    for name, asked in found.items():
-        report_line = figures(asked, limits)
+    found = {source.name: whole_store(source, asked_as=not options.without_asked_as) for source in sources}
+    for name, results in found.items():
+        report_line = figures(results, limits)
         print(
-            "%-16s %4d  %s" % (name, len(asked), "  ".join("%s %.2f" % item for item in report_line.items())),
+            "%-16s %4d  %s"
+            % (name, len(results), "  ".join("%s %.2f" % item for item in report_line.items())),
             flush=True,
         )
-    report([one for asked in found.values() for one in asked], limits)
+    report([result for results in found.values() for result in results], limits)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Stores of any size out of a retrieval benchmark's sets, and what the product answers over them.
+"""Build stores of any size from a retrieval benchmark's sets, and collect the product's answers.
 
 A set is a folder with corpus.jsonl {id, title, tags, body}, queries.jsonl {id, text}, negatives.jsonl {id, text, kind} and qrels.tsv.
 """
@@ -23,7 +23,7 @@ LIMIT = 15
 
 
 class Set(NamedTuple):
-    """One set of a benchmark; `relevant` has the grade of each relevant document by query."""
+    """One set of a benchmark; `relevant` maps each query to the grades of its relevant documents."""
 
     name: str
     corpus: list[Record]
@@ -33,7 +33,7 @@ class Set(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What one query got: `kind` is "own" or the negative's kind, `grades` those of the hits in order, `ideal` the best ones possible."""
+    """The hits of one query and their grades; `kind` is "own" or the negative's kind, `ideal` the grades of all relevant documents."""
 
     kind: str
     hits: list[Hit]
@@ -48,19 +48,20 @@ def sets(data: str, names: str = "") -> list[Set]:
 
 
 def whole(source: Set) -> list[Answer]:
-    """Return the answers of the complete set as one store."""
+    """Return the answers in one store with the complete set."""
     return _answers(source.corpus, source.queries, source.negatives, source.relevant)
 
 
 def small(source: Set, size: int, seed: int, own: int = 3, others: int = 8) -> list[Answer]:
-    """Return the answers of a random store of `size` documents.
+    """Return the answers in a random store of `size` documents.
 
-    `own` queries have a relevant document in it, `others` have none ("removed"), and as many come from each kind of negatives.
+    It is asked `own` queries that have a relevant document in the store, `others` that have none there ("removed"), and as many negatives
+    of each kind.
     """
     rng = random.Random("%s %d %d" % (source.name, size, seed))
     by_id = {str(record["id"]): record for record in source.corpus}
-    asked = rng.sample(source.queries, min(own, len(source.queries), size))
-    kept = {rng.choice(sorted(source.relevant[str(query["id"])])) for query in asked}
+    queries = rng.sample(source.queries, min(own, len(source.queries), size))
+    kept = {rng.choice(sorted(source.relevant[str(query["id"])])) for query in queries}
     rest = [key for key in rng.sample(sorted(by_id), min(len(by_id), 2 * size)) if key not in kept]
     keys = sorted(kept | set(rest[: size - len(kept)]))
     relevant = {
@@ -72,7 +73,7 @@ def small(source: Set, size: int, seed: int, own: int = 3, others: int = 8) -> l
     for kind in ("prompt", "everyday", "cross"):
         of_kind = [record for record in source.negatives if record["kind"] == kind]
         negatives += rng.sample(of_kind, min(others, len(of_kind)))
-    return _answers([by_id[key] for key in keys], asked, negatives, relevant)
+    return _answers([by_id[key] for key in keys], queries, negatives, relevant)
 
 
 def ndcg(answer: Answer, depth: int = 10) -> float:
@@ -82,24 +83,26 @@ def ndcg(answer: Answer, depth: int = 10) -> float:
 
 
 def auroc(answers: list[Answer], kind: str) -> float:
-    """Return the AUROC of own queries over negatives of this kind, by best confidence; ties count half, NaN if there are none."""
-    own, other = ([_top(answer) for answer in answers if answer.kind == wanted] for wanted in ("own", kind))
-    wins = sum((mine > its) + 0.5 * (mine == its) for mine in own for its in other)
+    """Return the AUROC by best confidence of own queries against negatives of a kind; ties count half, NaN if there are none."""
+    own, other = ([_top(answer) for answer in answers if answer.kind == group] for group in ("own", kind))
+    wins = sum((positive > negative) + 0.5 * (positive == negative) for positive in own for negative in other)
     return wins / (len(own) * len(other)) if own and other else math.nan
 
 
-def injected(answers: list[Answer], threshold: float, most: int = 3) -> tuple[float, float, float]:
-    """Return precision, recall and F.5 of injecting up to `most` hits at or above a threshold, over own queries and negatives."""
-    given = right = wanted = 0
+def injected(answers: list[Answer], threshold: float, max_injected: int = 3) -> tuple[float, float, float]:
+    """Return precision, recall and F.5 of injecting up to `max_injected` hits at or above a threshold, over own queries and negatives."""
+    selected = right = relevant = 0
     for answer in answers:
         chosen = [
-            grade for hit, grade in zip(answer.hits[:most], answer.grades) if hit.confidence >= threshold
+            grade
+            for hit, grade in zip(answer.hits[:max_injected], answer.grades)
+            if hit.confidence >= threshold
         ]
-        given += len(chosen)
+        selected += len(chosen)
         right += sum(grade > 0 for grade in chosen)
-        wanted += min(most, len(answer.ideal))
-    precision = right / given if given else 0.0
-    recall = right / wanted if wanted else 0.0
+        relevant += min(max_injected, len(answer.ideal))
+    precision = right / selected if selected else 0.0
+    recall = right / relevant if relevant else 0.0
     return precision, recall, 1.25 * precision * recall / (0.25 * precision + recall) if right else 0.0
 
 
@@ -150,12 +153,12 @@ def _answers(
         with transaction(connection):
             put(connection, (document(record) for record in corpus))
         answers = []
-        for at, asked in enumerate(queries + negatives):
-            hits = rank(connection, analyze(str(asked["text"])), LIMIT, only_injectable=True, now_iso="")
-            kind = str(asked["kind"]) if at >= len(queries) else "own"
-            wanted = relevant[str(asked["id"])] if kind == "own" else {}
+        for at, query in enumerate(queries + negatives):
+            hits = rank(connection, analyze(str(query["text"])), LIMIT, only_injectable=True, now_iso="")
+            kind = str(query["kind"]) if at >= len(queries) else "own"
+            grades = relevant[str(query["id"])] if kind == "own" else {}
             answers.append(
-                Answer(kind, hits, [wanted.get(hit.key, 0) for hit in hits], list(wanted.values()))
+                Answer(kind, hits, [grades.get(hit.key, 0) for hit in hits], list(grades.values()))
             )
         connection.close()
     return answers

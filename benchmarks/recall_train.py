@@ -1,16 +1,16 @@
 """Fit the models behind recall's confidence and write them into `config/recall/trees.json`.
 
-    recall_train.py --natural DIR --sets DIR                    what the shipped models reach, in process
-    recall_train.py --natural DIR --sets DIR --leave-one-out    for each store and set, what a fit on the others reaches on it
-    recall_train.py --natural DIR --sets DIR --ablation         the same, without one group of signals after the other
-    recall_train.py --natural DIR --sets DIR --write            fit, and write the models
+    recall_train.py --natural DIR --sets DIR                    measure the shipped models, in process
+    recall_train.py --natural DIR --sets DIR --leave-one-out    cross-validate: measure each store and set with a fit on the others
+    recall_train.py --natural DIR --sets DIR --ablation         cross-validate without each group of signals in turn
+    recall_train.py --natural DIR --sets DIR --write            fit and write the models
 
-`--natural` holds stores of small projects with prompts as people type them (`recall_natural.py` says in which form), `--sets` those of a
-retrieval benchmark (`recall_stores.py`); `benchmarks/made` and `benchmarks/harbor` always take part. It needs scikit-learn:
-`pip install '.[train]'`. The same data and version give the same models.
+`--natural` is a folder of small projects' stores with prompts as people type them (format: `recall_natural.py`), `--sets` a folder of a
+retrieval benchmark's sets (format: `recall_stores.py`). `benchmarks/made` and `benchmarks/harbor` are always included. Fitting needs
+scikit-learn: `pip install '.[train]'`. The same data and version give the same models.
 
-What is learned from is each store as it is, without its phrases, cut in half, grown with other stores' memories, and each prompt among 3
-and among 30 memories, so that no signal is trusted that grows with a store.
+The training examples use each store in several variants: unchanged, without its `asked_as` phrases, cut in half, grown with other stores'
+memories, and each prompt among 3 and among 30 memories. Otherwise the models would rely on signals that change with the size of a store.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.recall_adapter import thresholds
 from benchmarks.recall_examples import FOLDS, MADE, SIZES, Pool, examples
-from benchmarks.recall_natural import Asked, figures, report, same_side
+from benchmarks.recall_natural import PromptResult, figures, report, same_side
 from benchmarks.recall_stores import Answer, auroc, false_injections, injected, mean
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.confidence import UNIT, Trees, combine, wants_signals
@@ -60,7 +60,7 @@ WANTS = (
     "most_strong",
     "most_pairs",
 )
-DEEPEST_RANK = 6
+MAX_RANK = 6
 GROUPS = {
     "phrases": ("phrase", "phrase_covered", "phrase_share", "phrases", "unasked"),
     "title": ("title", "title_covered", "title_held"),
@@ -74,11 +74,11 @@ GROUPS = {
     "score and rank": ("ratio", "relative", "root"),
     "lengths": ("asked", "length", "words"),
 }
-# What an example weighs, by how its store was made; those of the benchmark's sets are many, and mostly longer questions.
-WEIGHTS = {"whole": 1.0, "bare": 0.4, "half": 0.5, "grown": 0.7, "3": 0.6, "30": 0.6, "300": 0.6}
-OF_SETS = 0.1
-WANTS_OF_SETS = {True: 0.15, False: 1.5}  # own questions, and those of others
-KINDS = {
+# The weight of an example by the variant of its store. Benchmark sets weigh less: they have many examples, mostly longer questions.
+VARIANT_WEIGHTS = {"whole": 1.0, "bare": 0.4, "half": 0.5, "grown": 0.7, "3": 0.6, "30": 0.6, "300": 0.6}
+SET_WEIGHT = 0.1
+WANTS_SET_WEIGHT = {True: 0.15, False: 1.5}  # by whether the question belongs to the set
+KIND_WEIGHTS = {
     "cross": 0.4,
     "everyday": 0.4,
     "prompt": 0.4,
@@ -87,9 +87,10 @@ KINDS = {
     "chore": 1.5,
     "other": 1.5,
 }
-WANTS_KINDS = {"cross": 0.4, "everyday": 1.0, "prompt": 1.0, "near": 1.1, "chore": 2.0, "other": 3.0}
-HELPS = 0.6
-# Where even odds are put: a chance that a memory answers, and log-odds that a prompt wants anything; chosen on stores left out.
+WANTS_KIND_WEIGHTS = {"cross": 0.4, "everyday": 1.0, "prompt": 1.0, "near": 1.1, "chore": 2.0, "other": 3.0}
+HELPS_WEIGHT = 0.6
+# The intercepts are shifted so that these become even odds: a probability that a memory answers, and log-odds that a prompt wants any
+# memory. Chosen by cross-validation over stores.
 INJECT_FROM, WANTS_FROM = 0.26, -0.4
 REASONS = {
     "answers": "Does this memory bear on the prompt? Boosted trees over the signals of recall/signals.py. "
@@ -100,7 +101,7 @@ REASONS = {
 
 
 class Fitted(NamedTuple):
-    """Both models, as `config/recall/trees.json` has them."""
+    """Both models of `config/recall/trees.json`."""
 
     answers: Trees
     wants: Trees
@@ -110,56 +111,62 @@ class Fitted(NamedTuple):
 
 
 def fit(pool: Pool, left_out: int, without: tuple[str, ...] = ()) -> Fitted:
-    """Return both models fitted on all folds but one, without some signals; -1 leaves no fold out."""
-    names, wanted = (tuple(name for name in each if name not in without) for each in (ANSWERS, WANTS))
-    natural = [one for one in pool.natural if pool.folds.get(one.store, -1) != left_out or left_out < 0]
-    of_sets = [one for one in pool.of_sets if pool.folds.get(one.store, -1) != left_out or left_out < 0]
+    """Fit both models on all folds except `left_out` (-1 for none), without the signals named in `without`."""
+    names, wants_names = (tuple(name for name in each if name not in without) for each in (ANSWERS, WANTS))
+    natural = [
+        result for result in pool.natural if pool.folds.get(result.store, -1) != left_out or left_out < 0
+    ]
+    of_sets = [
+        result for result in pool.of_sets if pool.folds.get(result.store, -1) != left_out or left_out < 0
+    ]
     rows, labels, weights = [], [], []
-    for one, base in [(one, 1.0) for one in natural] + [(one, _of_set(one)) for one in of_sets]:
-        for hit in one.hits[:DEEPEST_RANK]:
+    for result, base in [(result, 1.0) for result in natural] + [
+        (result, _set_weight(result)) for result in of_sets
+    ]:
+        for hit in result.hits[:MAX_RANK]:
             rows.append([hit.signals[name] for name in names])
-            labels.append(hit.key in one.wanted)
+            labels.append(hit.key in result.relevant)
             weights.append(
                 base
-                * WEIGHTS.get(one.variant, 1.0)
-                * KINDS.get(one.kind, 1.0)
-                * (HELPS if one.wanted.get(hit.key) == 1 else 1.0)
+                * VARIANT_WEIGHTS.get(result.variant, 1.0)
+                * KIND_WEIGHTS.get(result.kind, 1.0)
+                * (HELPS_WEIGHT if result.relevant.get(hit.key) == 1 else 1.0)
             )
     answers = boosted(rows, labels, weights, names, RISING, FALLING, trees=80, leaves=6)
     answers.intercept -= log(INJECT_FROM / (1 - INJECT_FROM))
     rows, labels, weights = [], [], []
     set_names = pool.sets
-    for one in [*natural, *of_sets]:
-        if one.kind != "removed":
-            rows.append(_wants_row(one, answers, wanted))
-            labels.append(bool(one.wanted))
-            weights.append(_wants_weight(one, set_names))
-    wants = boosted(rows, labels, weights, wanted, WANTS_RISING, WANTS_FALLING, trees=60, leaves=5)
+    for result in [*natural, *of_sets]:
+        if result.kind != "removed":
+            rows.append(_wants_row(result, answers, wants_names))
+            labels.append(bool(result.relevant))
+            weights.append(_wants_weight(result, set_names))
+    wants = boosted(rows, labels, weights, wants_names, WANTS_RISING, WANTS_FALLING, trees=60, leaves=5)
     wants.intercept -= WANTS_FROM
     return Fitted(answers, wants)
 
 
-def _of_set(one: Asked) -> float:
+def _set_weight(result: PromptResult) -> float:
     return (
         1.0
-        if one.store == "harbor"
-        else OF_SETS * (2.0 if one.kind in {"prompt", "everyday", "cross"} else 1.0)
+        if result.store == "harbor"
+        else SET_WEIGHT * (2.0 if result.kind in {"prompt", "everyday", "cross"} else 1.0)
     )
 
 
-def _wants_weight(one: Asked, names: set[str]) -> float:
-    share = WANTS_OF_SETS[one.kind == "own"] if one.store in names else 1.0
-    return WEIGHTS.get(one.variant, 1.0) * WANTS_KINDS.get(one.kind, 1.0) * share
+def _wants_weight(result: PromptResult, names: set[str]) -> float:
+    share = WANTS_SET_WEIGHT[result.kind == "own"] if result.store in names else 1.0
+    return VARIANT_WEIGHTS.get(result.variant, 1.0) * WANTS_KIND_WEIGHTS.get(result.kind, 1.0) * share
 
 
-def _wants_row(one: Asked, answers: Trees, names: tuple[str, ...]) -> list[float]:
-    found = [dict(hit.signals, answers=answers.log_odds(hit.signals)) for hit in one.hits[:DEEPEST_RANK]]
-    shared = one.hits[0].signals if one.hits else {}
-    signals = wants_signals(shared, found)
+def _wants_row(result: PromptResult, answers: Trees, names: tuple[str, ...]) -> list[float]:
+    hit_signals = [dict(hit.signals, answers=answers.log_odds(hit.signals)) for hit in result.hits[:MAX_RANK]]
+    shared = result.hits[0].signals if result.hits else {}
+    signals = wants_signals(shared, hit_signals)
     return [signals.get(name, 0.0) for name in names]
 
 
-def boosted(  # noqa: PLR0913, PLR0917 - what one model is made of
+def boosted(  # noqa: PLR0913, PLR0917 - the parts of one model
     rows: list[list[float]],
     labels: list[bool],
     weights: list[float],
@@ -169,7 +176,7 @@ def boosted(  # noqa: PLR0913, PLR0917 - what one model is made of
     trees: int,
     leaves: int,
 ) -> Trees:
-    """Return boosted trees that rise and fall with the signals that are said to."""
+    """Fit boosted trees that are monotonic in the `rising` and `falling` signals."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # a development extra
 
     model = HistGradientBoostingClassifier(
@@ -194,96 +201,105 @@ def _tree(nodes: Any, at: int) -> Any:  # noqa: ANN401 - rows of an untyped libr
     ]
 
 
-# Judging a fit ---------------------------------------------------------------------------------------------------------------------------
+# Measuring a fit --------------------------------------------------------------------------------------------------------------------------
 
 
-def apply(asked: list[Asked], fitted: Fitted, settings: dict[str, Any]) -> None:
-    """Give every hit the confidences that some models would have given it."""
-    for one in asked:
-        found = [dict(hit.signals, answers=fitted.answers.log_odds(hit.signals)) for hit in one.hits]
-        wants = fitted.wants.log_odds(wants_signals(one.hits[0].signals, found)) if one.hits else 0.0
-        for hit, signals in zip(one.hits, found):
+def apply(results: list[PromptResult], fitted: Fitted, settings: dict[str, Any]) -> None:
+    """Set the confidences of every hit to those of the given models."""
+    for result in results:
+        hit_signals = [dict(hit.signals, answers=fitted.answers.log_odds(hit.signals)) for hit in result.hits]
+        wants = (
+            fitted.wants.log_odds(wants_signals(result.hits[0].signals, hit_signals)) if result.hits else 0.0
+        )
+        for hit, signals in zip(result.hits, hit_signals):
             hit.confidence, hit.pointer_confidence = combine({**signals, "wants": wants}, settings)
-        one.hits.sort(
+        result.hits.sort(
             key=lambda hit: (
                 -fitted.answers.log_odds(hit.signals) - settings["rank_by_score"] * hit.signals["relative"]
             )
         )
 
 
-def left_out(pool: Pool, without: tuple[str, ...] = ()) -> None:
-    """Give every hit the confidences of models that saw neither its store nor its set, nor some signals."""
+def apply_left_out(pool: Pool, without: tuple[str, ...] = ()) -> None:
+    """Set the confidences of every hit to those of models that were fitted without its fold and without the signals in `without`."""
     settings = _settings()
     for fold in range(FOLDS):
         fitted = fit(pool, fold, without)
         apply(
-            [one for one in [*pool.natural, *pool.of_sets] if pool.folds.get(one.store, 0) == fold],
+            [result for result in [*pool.natural, *pool.of_sets] if pool.folds.get(result.store, 0) == fold],
             fitted,
             settings,
         )
 
 
 def judge(pool: Pool, limits: tuple[float, float]) -> None:
-    """Print what the confidences of all examples reach."""
-    natural = [one for one in pool.natural if one.store not in MADE]
+    """Print the figures of all examples at their current confidences."""
+    natural = [result for result in pool.natural if result.store not in MADE]
     whole_stores = _whole_stores(pool)
-    for name in sorted({one.store for one in whole_stores}):
-        _line(name, [one for one in whole_stores if one.store == name], limits)
+    for name in sorted({result.store for result in whole_stores}):
+        _line(name, [result for result in whole_stores if result.store == name], limits)
     report(whole_stores, limits)
     for variant in ("bare", "grown"):
-        _line(variant, [one for one in natural if one.variant == variant], limits)
+        _line(variant, [result for result in natural if result.variant == variant], limits)
     for kind in ("cross", "everyday", "prompt", "removed"):
-        _line(kind, [one for one in natural if one.kind == kind], limits)
-    sized = [one for one in natural if one.variant in {"3", "30", "300"}]
+        _line(kind, [result for result in natural if result.kind == kind], limits)
+    sized = [result for result in natural if result.variant in {"3", "30", "300"}]
     print(
         "same side among 3, 30, 300: %.3f, from 30 to 300: %.3f"
         % (same_side(sized, limits[0], (3, 30, 300)), same_side(sized, limits[0], (30, 300)))
     )
     for variant in ("whole", *map(str, SIZES)):
         _judge_sets(
-            [one for one in pool.of_sets if one.variant == variant and one.store != "harbor"], limits, variant
+            [result for result in pool.of_sets if result.variant == variant and result.store != "harbor"],
+            limits,
+            variant,
         )
     _judge_sets(
-        [one for one in pool.of_sets if one.variant == "whole" and one.store == "harbor"], limits, "harbor"
+        [result for result in pool.of_sets if result.variant == "whole" and result.store == "harbor"],
+        limits,
+        "harbor",
     )
 
 
 def ablate(pool: Pool, limits: tuple[float, float]) -> None:
-    """Print what the whole stores get, on stores left out, without each group of signals."""
+    """Print the cross-validated figures of the whole stores without each group of signals in turn."""
     for group, names in {"as it is": (), **GROUPS}.items():
-        left_out(pool, names)
+        apply_left_out(pool, names)
         _line(group, _whole_stores(pool), limits)
 
 
-def _whole_stores(pool: Pool) -> list[Asked]:
+def _whole_stores(pool: Pool) -> list[PromptResult]:
     return [
-        one
-        for one in pool.natural
-        if one.store not in MADE
-        and one.variant == "whole"
-        and one.kind not in {"cross", "everyday", "prompt"}
+        result
+        for result in pool.natural
+        if result.store not in MADE
+        and result.variant == "whole"
+        and result.kind not in {"cross", "everyday", "prompt"}
     ]
 
 
-def _line(name: str, asked: list[Asked], limits: tuple[float, float]) -> None:
+def _line(name: str, results: list[PromptResult], limits: tuple[float, float]) -> None:
     print(
         "%-16s %4d  %s"
-        % (name, len(asked), "  ".join("%s %.2f" % item for item in figures(asked, limits).items())),
+        % (name, len(results), "  ".join("%s %.2f" % item for item in figures(results, limits).items())),
         flush=True,
     )
 
 
-def _judge_sets(asked: list[Asked], limits: tuple[float, float], label: str) -> None:
-    stores = [[one for one in asked if one.store == name] for name in sorted({one.store for one in asked})]
+def _judge_sets(results: list[PromptResult], limits: tuple[float, float], label: str) -> None:
+    stores = [
+        [result for result in results if result.store == name]
+        for name in sorted({result.store for result in results})
+    ]
     answers = [
         [
             Answer(
-                one.kind,
-                one.hits,
-                [one.wanted.get(hit.key, 0) for hit in one.hits],
-                list(one.wanted.values()),
+                result.kind,
+                result.hits,
+                [result.relevant.get(hit.key, 0) for hit in result.hits],
+                list(result.relevant.values()),
             )
-            for one in store
+            for result in store
         ]
         for store in stores
     ]
@@ -293,9 +309,9 @@ def _judge_sets(asked: list[Asked], limits: tuple[float, float], label: str) -> 
             [
                 mean(
                     [
-                        float(bool(one.injected(limits) + one.pointed(limits)))
-                        for one in store
-                        if one.kind == kind
+                        float(bool(result.injected(limits) + result.pointed(limits)))
+                        for result in store
+                        if result.kind == kind
                     ]
                 )
                 for store in stores
@@ -325,7 +341,7 @@ def _settings() -> dict[str, Any]:
 
 
 def write(fitted: Fitted) -> None:
-    """Put the models into the configuration, a tree a line."""
+    """Write the models to the configuration, one tree per line."""
     entries = {
         name: {
             "value": {
@@ -341,7 +357,7 @@ def write(fitted: Fitted) -> None:
     with open(data_path("recall", "trees.json"), "w", encoding="utf-8") as file:
         file.write(
             re.sub(r'"([\[\]\d.,e-]+)"', r"\1", text) + "\n"
-        )  # the trees, which are text so far, each on its line
+        )  # unquote the trees, which were dumped as strings to keep each on one line
 
 
 def main() -> int:
@@ -361,7 +377,7 @@ def main() -> int:
         ablate(pool, thresholds())
         return 0
     if options.leave_one_out:
-        left_out(pool)
+        apply_left_out(pool)
     elif options.write:
         fitted = fit(pool, -1)
         apply([*pool.natural, *pool.of_sets], fitted, _settings())

@@ -5,10 +5,10 @@
     recall_train_sets.py --data DIR --leave-one-out  for each set, what a fit on all others reaches on it
     recall_train_sets.py --data DIR --write          fit, and write the weights
 
-Each store counts the same however many queries it has, and the small ones of a set together SMALL_SHARE of what the whole one does.
-Whether a prompt concerns a store is learnt within each set, which gets an intercept of its own beside the common weights (fixed effects;
-J. M. Wooldridge, "Econometric Analysis of Cross Section and Panel Data", 2010, section 15.8): what parts one set from the next, such as its
-language and length, is not what parts its own prompts from others, and a set that comes later has its own as well.
+Each store has the same weight, however many queries it has; the small stores of a set together weigh SMALL_SHARE of the whole set. The
+`concerns` model is fitted within sets: each set has its own intercept next to the common weights (fixed effects; J. M. Wooldridge,
+"Econometric Analysis of Cross Section and Panel Data", 2010, section 15.8). Differences between sets, such as language and length, say
+nothing about whether a prompt belongs to a store.
 """
 
 from __future__ import annotations
@@ -30,24 +30,23 @@ from memory_plugin.recall.confidence import logistic
 
 CONCERNS = ("known", "contrast", "matched", "surprise", "session", "title")
 STANDS_OUT = ("lead", "margin", "seen", "title", "held", "asked", "relative")
-# Set by hand: the sets hold hardly a name of a file, and no memory that lists its files.
-NAMED = 1.5
-SIZES = {3: 16, 6: 12, 20: 8, 60: 6, 200: 4}  # size of a small store: how many of it per set
+NAMED = 1.5  # set by hand, because hardly any prompt of the sets names a file
+SIZES = {3: 16, 6: 12, 20: 8, 60: 6, 200: 4}  # size of a small store: how many of them per set
 KINDS = ("prompt", "everyday", "cross")
 TOP = 4
 SMALL_SHARE = 0.3
-FLOOR = 0.5
+THRESHOLD = 0.5
 RIDGE = 0.3
-MOST_FALSE = 0.01
+MAX_FALSE = 0.01
 
 
 # Memories of a made-up project and prompts as people type them into a coding session, most of them shorter than a benchmark's questions.
 MADE = "harbor"
-MIXED = 8  # stores that together count as much as one whole set
+MIXED = 8  # this many mixed stores together weigh as much as one whole set
 
 
 class Store(NamedTuple):
-    """The answers over one store, with the name of its set and its size, 0 for the whole set; `among` another set's documents, or ""."""
+    """The answers in one store; `size` is 0 for the whole set, `among` names another set whose documents were added, or ""."""
 
     name: str
     size: int
@@ -65,29 +64,29 @@ class Row(NamedTuple):
 
 
 def stores(data: str) -> list[Store]:
-    """Return all stores to learn from: those of a benchmark, and those of the made-up set, alone and among the documents of the others."""
+    """Return all training stores: those of the benchmark, and the made-up set, alone and among the documents of each other set."""
     (made,) = sets(os.path.dirname(os.path.abspath(__file__)), MADE)
     others = sets(data)
-    found = [Store(MADE, 0, whole(_among(made, other)), other.name) for other in others]
+    loaded = [Store(MADE, 0, whole(_among(made, other)), other.name) for other in others]
     for source in [*others, made]:
-        found.append(Store(source.name, 0, whole(source)))
-        found += [
+        loaded.append(Store(source.name, 0, whole(source)))
+        loaded += [
             Store(source.name, size, small(source, size, seed))
             for size, times in SIZES.items()
             for seed in range(times)
         ]
-    return found
+    return loaded
 
 
 def _among(source: Set, other: Set) -> Set:
-    """Return a set whose few memories are among the documents of another one."""
+    """Return a set with the documents of another set added."""
     negatives = source.negatives + [record for record in other.negatives if record["kind"] == "prompt"]
     return source._replace(corpus=source.corpus + other.corpus, negatives=negatives)
 
 
 def fit(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
-    """Return the weights of a ridge logistic regression, by Newton's method (iteratively reweighted least squares)."""
-    means, scales = _centred(rows)
+    """Fit a ridge logistic regression by Newton's method (iteratively reweighted least squares), and return its weights."""
+    means, scales = _means_and_deviations(rows)
     beta = _newton(
         [
             (
@@ -105,7 +104,7 @@ def fit(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
 
 
 def fit_within(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
-    """Return weights as `fit` does, learned within the sets: each set has its own intercept, and a common one replaces them afterwards."""
+    """Fit with one intercept per set, and return the weights with a common intercept that gives the right mean probability."""
     others = sorted({row.name for row in rows})[1:]
     marked = [
         row._replace(signals=row.signals + [float(row.name == name) for name in others]) for row in rows
@@ -122,13 +121,13 @@ def fit_within(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
     return weights
 
 
-def _centred(rows: list[Row]) -> tuple[list[float], list[float]]:
+def _means_and_deviations(rows: list[Row]) -> tuple[list[float], list[float]]:
     """Return the weighted mean and standard deviation of each signal."""
-    whole_weight = sum(row.weight for row in rows)
+    total_weight = sum(row.weight for row in rows)
     columns = list(zip(*(row.signals for row in rows)))
-    means = [sum(row.weight * value for row, value in zip(rows, column)) / whole_weight for column in columns]
+    means = [sum(row.weight * value for row, value in zip(rows, column)) / total_weight for column in columns]
     scales = [
-        (sum(row.weight * (value - mean_) ** 2 for row, value in zip(rows, column)) / whole_weight) ** 0.5
+        (sum(row.weight * (value - mean_) ** 2 for row, value in zip(rows, column)) / total_weight) ** 0.5
         + 1e-9
         for column, mean_ in zip(columns, means)
     ]
@@ -144,22 +143,22 @@ def _newton(points: list[tuple[list[float], Row]]) -> list[float]:
         curve = [[RIDGE * (at == to and at > 0) for to in range(size)] for at in range(size)]
         for point, row in points:
             guess = 1 / (1 + exp(-max(-30.0, min(30.0, sum(map(mul, beta, point))))))
-            pull, bend = row.weight * (row.label - guess), row.weight * guess * (1 - guess)
+            residual, curvature = row.weight * (row.label - guess), row.weight * guess * (1 - guess)
             for at in range(size):
-                slope[at] += pull * point[at]
-                bent = bend * point[at]
+                slope[at] += residual * point[at]
+                scaled_point = curvature * point[at]
                 line = curve[at]
                 for to in range(at, size):
-                    line[to] += bent * point[to]
+                    line[to] += scaled_point * point[to]
         for at in range(size):
             for to in range(at):
                 curve[at][to] = curve[to][at]
-        beta = [value + step for value, step in zip(beta, solved(curve, slope))]
+        beta = [value + step for value, step in zip(beta, solve(curve, slope))]
     return beta
 
 
-def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """Solve a system of linear equations by elimination with pivots."""
+def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """Solve a system of linear equations by Gaussian elimination with partial pivoting."""
     rows = [[*line, value] for line, value in zip(matrix, right)]
     size = len(rows)
     for at in range(size):
@@ -168,12 +167,12 @@ def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
         for row in range(at + 1, size):
             factor = rows[row][at] / rows[at][at]
             rows[row] = [value - factor * above for value, above in zip(rows[row], rows[at])]
-    found = [0.0] * size
+    solution = [0.0] * size
     for at in reversed(range(size)):
-        found[at] = (rows[at][size] - sum(rows[at][to] * found[to] for to in range(at + 1, size))) / rows[at][
-            at
-        ]
-    return found
+        solution[at] = (
+            rows[at][size] - sum(rows[at][to] * solution[to] for to in range(at + 1, size))
+        ) / rows[at][at]
+    return solution
 
 
 def share(store: Store) -> float:
@@ -183,10 +182,10 @@ def share(store: Store) -> float:
     return 100.0 if not store.size else 100.0 * SMALL_SHARE / len(SIZES) / SIZES[store.size]
 
 
-def concern_rows(learnt: list[Store]) -> list[Row]:
-    """Return the first hits: 1 for an own query, 0 for a negative of another project; removed ones are left out."""
+def concern_rows(training: list[Store]) -> list[Row]:
+    """Return the first hit of each query: label 1 for an own query, 0 for a negative; removed queries are left out."""
     rows = []
-    for store in learnt:
+    for store in training:
         heads = [answer for answer in store.answers if answer.hits and answer.kind != "removed"]
         own = sum(answer.kind == "own" for answer in heads)
         for answer in heads:
@@ -203,10 +202,10 @@ def concern_rows(learnt: list[Store]) -> list[Row]:
     return rows
 
 
-def answer_rows(learnt: list[Store]) -> list[Row]:
-    """Return the first hits of every query: 1 for a relevant one."""
+def answer_rows(training: list[Store]) -> list[Row]:
+    """Return the first few hits of each query: label 1 for a relevant one."""
     rows = []
-    for store in learnt:
+    for store in training:
         each = share(store) * 4 / sum(len(answer.hits[:TOP]) for answer in store.answers)
         for answer in store.answers:
             for hit, grade in zip(answer.hits[:TOP], answer.grades):
@@ -217,73 +216,77 @@ def answer_rows(learnt: list[Store]) -> list[Row]:
     return rows
 
 
-def learn(learnt: list[Store], base: float) -> dict[str, dict[str, float]]:
-    """Return both models, the second one shifted so that 0.5 is the best threshold."""
+def learn(training: list[Store], base: float) -> dict[str, dict[str, float]]:
+    """Fit both models; the intercept of `stands_out` is shifted so that 0.5 is the best threshold."""
     model = {
-        "concerns": fit_within(concern_rows(learnt), CONCERNS),
-        "stands_out": fit(answer_rows(learnt), STANDS_OUT),
+        "concerns": fit_within(concern_rows(training), CONCERNS),
+        "stands_out": fit(answer_rows(training), STANDS_OUT),
     }
     model["stands_out"]["named"] = NAMED
     start = model["stands_out"]["intercept"]
     best = (-1.0, start)
     for step in range(-8, 17):
         model["stands_out"]["intercept"] = start + step * 0.15
-        best = max(best, (worth(learnt, model, base), start + step * 0.15))
+        best = max(best, (objective(training, model, base), start + step * 0.15))
     model["stands_out"]["intercept"] = best[1]
     return {
         part: {name: round(value, 3) for name, value in weights.items()} for part, weights in model.items()
     }
 
 
-def worth(learnt: list[Store], model: dict[str, dict[str, float]], base: float) -> float:
+def objective(training: list[Store], model: dict[str, dict[str, float]], base: float) -> float:
     """Return the mean F.5 at the threshold over complete sets, minus a penalty for false injections, in small stores too."""
-    learnt = [store for store in learnt if store.name != MADE]
-    apply(learnt, model, base)
-    wholes = [store.answers for store in learnt if not store.size]
-    reached = mean([injected(answers, FLOOR)[2] for answers in wholes])
-    for group in (wholes, [store.answers for store in learnt if store.size]):
+    training = [store for store in training if store.name != MADE]
+    apply(training, model, base)
+    whole_sets = [store.answers for store in training if not store.size]
+    reached = mean([injected(answers, THRESHOLD)[2] for answers in whole_sets])
+    for group in (whole_sets, [store.answers for store in training if store.size]):
         for kind in ("prompt", "everyday"):
-            false = mean([false_injections(answers, kind, FLOOR) for answers in group])
-            reached -= 10 * max(0.0, false - MOST_FALSE)
+            false = mean([false_injections(answers, kind, THRESHOLD) for answers in group])
+            reached -= 10 * max(0.0, false - MAX_FALSE)
     return float(reached)
 
 
-def apply(asked: list[Store], model: dict[str, dict[str, float]], base: float) -> None:
-    """Give every hit the confidence that a model would have given it."""
-    for store in asked:
+def apply(stores: list[Store], model: dict[str, dict[str, float]], base: float) -> None:
+    """Set the confidence of every hit to that of a model."""
+    for store in stores:
         for answer in store.answers:
             for hit in answer.hits:
                 concerns, ahead = (logistic(hit.signals, model[part]) for part in ("concerns", "stands_out"))
                 hit.confidence = concerns * (base + (1 - base) * ahead)
 
 
-def report(title: str, asked: list[Store]) -> None:
-    """Print what the confidences of some stores reach: whole sets and each small size apart, then the whole made set."""
-    for size in sorted({store.size for store in asked}):
+def report(title: str, stores: list[Store]) -> None:
+    """Print the figures of stores at their current confidences: whole sets, each small size, then the made-up set."""
+    for size in sorted({store.size for store in stores}):
         report_group(
-            title, str(size or "whole"), [one for one in asked if one.size == size and one.name != MADE]
+            title,
+            str(size or "whole"),
+            [store for store in stores if store.size == size and store.name != MADE],
         )
-    report_group(title, MADE, [one for one in asked if not one.size and one.name == MADE and not one.among])
-    report_group(title, "among", [one for one in asked if one.among])
+    report_group(
+        title, MADE, [store for store in stores if not store.size and store.name == MADE and not store.among]
+    )
+    report_group(title, "among", [store for store in stores if store.among])
 
 
 def report_group(title: str, label: str, stores: list[Store]) -> None:
-    """Print what the confidences of stores reach, averaged over them; nothing for none."""
+    """Print the mean figures of some stores; nothing if there are none."""
     group = [store.answers for store in stores]
     if group:
-        figures = [mean([auroc(answers, kind) for answers in group]) for kind in (*KINDS, "removed")]
+        aurocs = [mean([auroc(answers, kind) for answers in group]) for kind in (*KINDS, "removed")]
         false = [
-            mean([false_injections(answers, kind, FLOOR) for answers in group])
+            mean([false_injections(answers, kind, THRESHOLD) for answers in group])
             for kind in (*KINDS, "removed")
         ]
-        pooled = [injected(answers, FLOOR) for answers in group]
-        precision, recall, f_half = (mean([one[at] for one in pooled]) for at in range(3))
+        pooled = [injected(answers, THRESHOLD) for answers in group]
+        precision, recall, f_half = (mean([figures[at] for figures in pooled]) for at in range(3))
         print(
             "%-10s %5s | AUROC %s | P %.3f R %.3f F.5 %.3f | false %s"
             % (
                 title,
                 label,
-                " ".join("%.4f" % value for value in figures),
+                " ".join("%.4f" % value for value in aurocs),
                 precision,
                 recall,
                 f_half,
@@ -293,22 +296,22 @@ def report_group(title: str, label: str, stores: list[Store]) -> None:
         )
 
 
-def leave_one_out(found: list[Store], base: float) -> None:
-    """Print for each set, and over all, what a model learnt from the other sets reaches."""
-    kept: dict[int, list[list[float]]] = {}
-    for name in sorted({store.name for store in found} - {MADE}):
-        mine = [store for store in found if store.name == name]
-        model = learn([store for store in found if name not in (store.name, store.among)], base)
-        apply(mine, model, base)
-        report(name, [store for store in mine if not store.size])
-        for store in mine:
-            kept[id(store)] = [[hit.confidence for hit in answer.hits] for answer in store.answers]
-    found = [store for store in found if store.name != MADE]
-    for store in found:
-        for answer, values in zip(store.answers, kept[id(store)]):
+def leave_one_out(stores: list[Store], base: float) -> None:
+    """Cross-validate: print the figures of each set, and of all, with models fitted on the other sets."""
+    confidences: dict[int, list[list[float]]] = {}
+    for name in sorted({store.name for store in stores} - {MADE}):
+        own_stores = [store for store in stores if store.name == name]
+        model = learn([store for store in stores if name not in (store.name, store.among)], base)
+        apply(own_stores, model, base)
+        report(name, [store for store in own_stores if not store.size])
+        for store in own_stores:
+            confidences[id(store)] = [[hit.confidence for hit in answer.hits] for answer in store.answers]
+    stores = [store for store in stores if store.name != MADE]
+    for store in stores:
+        for answer, values in zip(store.answers, confidences[id(store)]):
             for hit, value in zip(answer.hits, values):
                 hit.confidence = value
-    report("left out", found)
+    report("left out", stores)
 
 
 def write(model: dict[str, dict[str, float]]) -> None:
@@ -333,16 +336,16 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    found = stores(options.data)
-    report("now", found)
+    loaded = stores(options.data)
+    report("now", loaded)
     if options.check:
         return 0
     if options.leave_one_out:
-        leave_one_out(found, options.base)
+        leave_one_out(loaded, options.base)
         return 0
-    model = learn(found, options.base)
-    apply(found, model, options.base)
-    report("learnt", found)
+    model = learn(loaded, options.base)
+    apply(loaded, model, options.base)
+    report("training", loaded)
     print(json.dumps(model, indent=1))
     if options.write:
         write(model)

@@ -1,4 +1,4 @@
-"""The stand-in for `os`: what it has is what the real module has, and what it lacks comes from there."""
+"""The replacement for `os`: its names are those of the real module, and a missing one comes from there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.project import PLUGIN_ROOT, Project
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-in is made from `posix`")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the replacement is made from `posix`")
 
 START = """
 import sys
@@ -24,7 +24,7 @@ import os
 
 
 def ran(code: str, **env: str) -> Any:  # noqa: ANN401 (what the code printed as JSON)
-    """Return what some code prints as JSON in a new Python that has the stand-in."""
+    """Return what some code prints as JSON in a new Python that uses the replacement."""
     command = [sys.executable, "-I", "-S", "-c", START + code]
     run = subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=True)
     return json.loads(run.stdout)
@@ -33,12 +33,12 @@ def ran(code: str, **env: str) -> Any:  # noqa: ANN401 (what the code printed as
 def test_every_name_is_that_of_the_real_module() -> None:
     code = """
 mine = {name: value for name, value in vars(os).items() if not name.startswith("__")}
-stand_in, is_quick = os, "_collections_abc" not in sys.modules
+replacement, is_quick = os, "_collections_abc" not in sys.modules
 os.walk
 import os as real, json
 own = ["environ", "fsencode", "fsdecode"]
 same = [name for name in mine if name not in own and hasattr(real, name) and mine[name] != getattr(real, name)]
-print(json.dumps([is_quick, real is not stand_in, real.__file__ != "", same, stand_in.walk is real.walk, len(mine) > 200]))
+print(json.dumps([is_quick, real is not replacement, real.__file__ != "", same, replacement.walk is real.walk, len(mine) > 200]))
 """
     assert ran(code) == [True, True, True, [], True, True]
 
@@ -104,7 +104,7 @@ def test_the_real_module_stays_where_it_is_imported_already() -> None:
     assert ran("os.walk\nimport os\n" + install_again) is True
 
 
-def test_modules_of_the_library_work_with_the_stand_in() -> None:
+def test_modules_of_the_library_work_with_the_replacement() -> None:
     code = """
 import contextlib, glob, json, pathlib, shutil, subprocess, tempfile, threading, traceback, urllib.request
 with tempfile.TemporaryDirectory() as folder:

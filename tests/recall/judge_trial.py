@@ -103,7 +103,7 @@ class Trial:
 
     def shown(self, hits: list[Hit]) -> list[str]:
         """Return the keys of what a search shows."""
-        return [hit.key for hit in self.run(hits, SEARCH).kept]
+        return [hit.key for hit in self.run(hits, SEARCH).search_hits]
 
     def said(self, hits: list[Hit], judged: Judged | None = None) -> tuple[list[str], list[str]]:
         """Return the keys of what a prompt gets in full, and of what it is pointed at."""
@@ -111,7 +111,7 @@ class Trial:
         if judged.silenced:
             return [], []
         limits = Limits(self.bench.settings(), 9500)
-        limits.max_inject = min(limits.max_inject, judged.most)
+        limits.max_inject = min(limits.max_inject, judged.max_inject)
         history = RecallHistory(self.bench.paths, "")
         choice = choose(hits, judged.approvals, limits, history, bool)
         return [hit.key for hit in choice.full], [hit.key for hit in choice.pointers]

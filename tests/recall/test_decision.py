@@ -141,7 +141,7 @@ def history_with(*, injected: str = "", pointed: str = "", header: bool = True) 
         history.note_injected(key, hit(key, HIGH).inject)
     for key in pointed.split():
         history.note_pointed(key, pointer_line(hit(key, HIGH)))
-    history.header_said = header
+    history.has_header = header
     return history
 
 

@@ -121,7 +121,7 @@ def test_a_hostile_title_stays_data(trial: MakeTrial, name: str) -> None:
     tried = trial(judges(relevance=["u1"], usefulness=["u1"]))
     hits = [hit("x9", UNSURE, HOSTILE[name], [HOSTILE[name]]), UNSURES[0]]
     judged = tried.run(hits, prompt="Fix the login " + HOSTILE[name][:300])
-    assert [hit.key for hit in judged.kept] == ["u1"]
+    assert [hit.key for hit in judged.search_hits] == ["u1"]
     for seen in tried.api.seen:
         text = seen.body["messages"][0]["content"]
         assert text.count("<data>") == text.count("</data>") == 1

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.recall_adapter import document, thresholds
-from benchmarks.recall_natural import current, figures, grown, same_side, whole
+from benchmarks.recall_natural import current, figures, growing_stores, same_side, whole_store
 from benchmarks.recall_stores import sets
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
@@ -201,7 +201,7 @@ def test_questions_about_what_holds_get_an_answer_in_seven_languages(language: s
 
 
 def test_the_made_stores_are_answered() -> None:
-    found = figures([one for source in MADE for one in whole(source)], LIMITS)
+    found = figures([one for source in MADE for one in whole_store(source)], LIMITS)
     assert found["injected"] >= 0.5
     assert found["reached"] >= 0.75
     assert found["right"] >= 0.8
@@ -211,7 +211,9 @@ def test_the_made_stores_are_answered() -> None:
 @pytest.mark.slow
 def test_growth_changes_little() -> None:
     sized = [
-        one for source in MADE for one in grown(source, [other for other in MADE if other is not source])
+        one
+        for source in MADE
+        for one in growing_stores(source, [other for other in MADE if other is not source])
     ]
     assert same_side(sized, INJECT, (3, 30)) >= 0.75
 

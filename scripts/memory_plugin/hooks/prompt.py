@@ -135,7 +135,7 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
     from ..interview.reminder import Reminder
 
     try:
-        line = Reminder(context.paths, context.session).prompted()
+        line = Reminder(context.paths, context.session).record_prompt()
     except OSError as error:
         problems.append("the open interview was not noted: %s" % cause(error))
         return ""

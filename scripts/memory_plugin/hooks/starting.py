@@ -1,4 +1,4 @@
-"""What a hook's process imports before it handles its event, the quick way."""
+"""Import the modules that an event needs, with the fast import, before it is handled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AHEAD", "event_handler", "status_line"]
 
-# What an event imports in any case, each module after those that it imports: see `import_ahead`.
+# The modules that an event always imports, each after its own imports: see `import_ahead`.
 _ALWAYS = (
     "kernel.ancestry kernel.clock kernel.fastjson kernel.files kernel.paths "
     "hooks.client_record hooks.environment hooks.events hooks.entry "
@@ -24,7 +24,7 @@ AHEAD = {
 
 
 def event_handler(event: str) -> Callable[[str], int]:
-    """Return what handles an event, with the modules imported that it needs in any case."""
+    """Return the function that handles an event, with the modules imported that it always needs."""
     install()
     import_ahead(AHEAD.get(event, _ALWAYS))
     from .entry import run
@@ -33,7 +33,7 @@ def event_handler(event: str) -> Callable[[str], int]:
 
 
 def status_line() -> Callable[[], int]:
-    """Return what prints the status line."""
+    """Return the function that prints the status line."""
     install()
     from .status_line import run
 

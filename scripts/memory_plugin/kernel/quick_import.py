@@ -1,4 +1,4 @@
-"""A fast import of this package's cached bytecode for hooks, since Python's general file search is most of the cost of an import.
+"""A fast import of this package's cached bytecode for hooks, because most of an import's time is Python's general file search.
 
 It handles only `NAME.py` in its package's folder with an up-to-date cache file. Everything else is left to Python's own import, which
 also writes the cache.
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["import_ahead", "install"]
 
 _PACKAGE = __name__.split(".", 1)[0] + "."
-_MOST_BYTES = 1 << 16
+_MAX_BYTES = 1 << 16
 
 
 class _Finder:
-    """Finds and loads this package's modules; Python asks it before its own finders."""
+    """Find and load this package's modules; Python asks this finder before its own."""
 
     def __init__(self, magic: bytes, tag: str) -> None:
         # PEP 552: with no flags set, a file is valid while the source has the time and size that follow.
@@ -32,7 +32,7 @@ class _Finder:
         self._codes: dict[str, CodeType] = {}
 
     def find_spec(self, name: str, path: Sequence[str] | None, *_: object) -> ModuleSpec | None:
-        """Return how to load a module of this package whose cache file is fresh; None for everything else."""
+        """Return the spec of a module of this package whose cache file is up to date; None for everything else."""
         if path is None or not name.startswith(_PACKAGE):
             return None
         folder, base = path[0] + os.sep, name[name.rfind(".") + 1 :]
@@ -45,7 +45,7 @@ class _Finder:
         try:
             self._codes[name] = loads(self._fresh(source, cached))  # noqa: S302 (what Python's import would load)
         except (OSError, EOFError, ValueError, TypeError):
-            return None  # if it is damaged, Python's own import fails, too, and `bytecode` repairs it
+            return None  # with a damaged cache file Python's own import fails, too, and `bytecode` repairs it
         spec = type(__spec__)(name, self, origin=source, is_package=is_package)  # type: ignore[arg-type]
         spec.has_location = True
         spec.cached = cached
@@ -54,23 +54,23 @@ class _Finder:
         return spec
 
     def _fresh(self, source: str, cached: str) -> bytes:
-        """Return the code in a cache file. Raises OSError unless it is that of the source as it is now."""
+        """Return the code in a cache file. Raises OSError if the file is not for the current source."""
         handle = os.open(cached, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
-            data = os.read(handle, _MOST_BYTES)
+            data = os.read(handle, _MAX_BYTES)
         finally:
             os.close(handle)
-        now = os.stat(source)
-        stamp = (int(now.st_mtime) & 0xFFFFFFFF) | (now.st_size & 0xFFFFFFFF) << 32
+        status = os.stat(source)
+        stamp = (int(status.st_mtime) & 0xFFFFFFFF) | (status.st_size & 0xFFFFFFFF) << 32
         if data[:16] != self._start + stamp.to_bytes(8, "little"):
             raise OSError
         return data[16:]
 
     def load(self, name: str) -> None:
-        """Import a module as a statement would, unless it is there already or its cache file is not fresh."""
+        """Import a module as a statement would, unless it is already imported or its cache file is out of date."""
         package, _, base = name.rpartition(".")
-        above = sys.modules.get(package)
-        spec = None if name in sys.modules or above is None else self.find_spec(name, above.__path__)
+        parent = sys.modules.get(package)
+        spec = None if name in sys.modules or parent is None else self.find_spec(name, parent.__path__)
         if spec is None:
             return
         module = sys.modules[name] = type(sys)(name)
@@ -82,18 +82,18 @@ class _Finder:
         except BaseException:
             del sys.modules[name]
             raise
-        setattr(above, base, module)
+        setattr(parent, base, module)
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leave making the module to Python."""
+        """Return None, so that Python creates the module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the code that was found."""
+        """Run the module's code."""
         exec(self._codes.pop(module.__name__), module.__dict__)  # noqa: S102 (the module's own)
 
 
 def install() -> None:
-    """Let this package's further imports take the short way, where this Python caches bytecode as we know it; once in a process."""
+    """Use the fast import from now on, if this Python caches bytecode in the known format; installs it once in a process."""
     magic = getattr(sys.modules.get("_frozen_importlib_external"), "MAGIC_NUMBER", b"")
     tag = sys.implementation.cache_tag
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
@@ -103,10 +103,11 @@ def install() -> None:
 
 
 def import_ahead(names: str) -> None:
-    """Import modules of this package, named without it, each after those that it imports; the statements find them there.
+    """Import modules of this package before the import statements ask for them.
 
-    It spares Python's locks and look-ups for each: 75,000 of the 270,000 instructions that a module of ours took. Only hooks, which
-    install the short way, do it. A module that cannot be imported so is left to its statement.
+    `names` are without the package's name; each module comes after its own imports. This avoids Python's locks and lookups, 75,000 of the
+    270,000 instructions of one import. Without `install` it does nothing. A module that cannot be imported this way is left to its
+    statement.
     """
     for finder in sys.meta_path:
         if isinstance(finder, _Finder):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .at_tool import apply_feedback, fill_in
+from .at_tool import fill_in
+from .decision import apply_feedback
 from .failure_confidence import FailedCommand, grade
 from .history import FAILURE, RecallHistory, remaining_for_tools
 from .lookup import Lookup
@@ -16,7 +17,7 @@ __all__ = ["failed_command", "recall_at_failure"]
 
 _POOL = 15
 _SECONDS = 2.0
-# Errors that the client reports although nothing failed: the user or a hook did not let the command run.
+# Errors that the client reports although nothing failed: the user or a hook stopped the command.
 _REFUSED = (
     "The user doesn't want",
     "The user does not want",
@@ -28,9 +29,9 @@ _REFUSED = (
 
 
 def failed_command(payload: dict[str, object]) -> FailedCommand | None:
-    """Return the command that failed and its error, or None if it was interrupted or refused, or the event is another one."""
-    given = payload.get("tool_input")
-    command = given.get("command") if isinstance(given, dict) else None
+    """Return the command that failed and its error; None if it was interrupted or refused, or the tool runs no command."""
+    tool_input = payload.get("tool_input")
+    command = tool_input.get("command") if isinstance(tool_input, dict) else None
     error = payload.get("error")
     if payload.get("is_interrupt") is True or not isinstance(command, str) or not isinstance(error, str):
         return None

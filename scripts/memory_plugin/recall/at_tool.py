@@ -5,13 +5,9 @@ The prepared file of `named_files` says which memories name the path; their text
 
 from __future__ import annotations
 
-import os
-
 from ..kernel.clock import now_iso
-from ..kernel.fastjson import digest
-from ..kernel.files import read_regular
 from ..kernel.locks import Busy
-from .decision import Limits, choose, render_answer
+from .decision import Limits, apply_feedback, choose, render_answer
 from .history import TOOL, RecallHistory, remaining_for_tools
 from .index_file import INDEX_ERRORS, failure_reason, index_path, open_index
 from .named_files import FILE, FOLDER, PATTERN, WAYS
@@ -23,18 +19,17 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
 
-__all__ = ["ToolAnswer", "apply_feedback", "fill_in", "recall_at_file"]
+__all__ = ["ToolAnswer", "fill_in", "recall_at_file"]
 
-_MOST_TEXTS, _MOST_POINTERS = 1, 2
+_MAX_TEXTS, _MAX_POINTERS = 1, 2
 _MAX_CHARACTERS = 9000
-_MAX_FILE = 512 * 1024
 _LOCK_TRIES = 3
-_BOTH, _ONE = "both", "one"  # as judges approve: the full text, or a pointer
+_BOTH, _ONE = "both", "one"  # as from the judges: approved for the full text, or for a pointer
 _ORDER = ("CONSTRAINT", *(category for category in CATEGORIES if category != "CONSTRAINT"))
 
 
 class ToolAnswer:
-    """The answer at a tool call: the text for Claude (may be empty), the line for the user, and the record, saved only with a text."""
+    """The answer at a tool call: the text for Claude (may be empty), the line for the user, and the record (saved only with a text)."""
 
     __slots__ = ("context", "receipt", "record")
 
@@ -60,7 +55,7 @@ class ToolAnswer:
 
 
 def recall_at_file(answer: ToolAnswer, named: dict[str, str], agent: str, context: Context) -> ToolAnswer:
-    """Fill in and return the answer to a call on a file; `named` maps each memory that names the file to the way in which it does."""
+    """Fill in and return the answer to a call on a file; `named` maps the key of each memory that names the file to the way."""
     if not remaining_for_tools(RecallHistory(context.paths, context.session, TOOL, agent), context.settings):
         return answer.silent("disabled")
     try:
@@ -69,12 +64,13 @@ def recall_at_file(answer: ToolAnswer, named: dict[str, str], agent: str, contex
         return answer.silent(failure_reason(error))
     if not hits:
         return answer.silent("no_match")
-    approvals = {hit.key: _BOTH if _is_sure(named[hit.key]) and hit.shift <= 0 else _ONE for hit in hits}
+    approvals = {hit.key: _approval(hit, named[hit.key]) for hit in hits}
     return fill_in(answer, hits, approvals, agent, context)
 
 
-def _is_sure(way: str) -> bool:
-    return way in (FILE, PATTERN, FOLDER)
+def _approval(hit: Hit, way: str) -> str:
+    """Return what a memory gets: only a pointer if it names the file in an uncertain way, or if users called it wrong."""
+    return _BOTH if way in (FILE, PATTERN, FOLDER) and hit.shift <= 0 else _ONE
 
 
 def _documents(named: dict[str, str], context: Context) -> list[Hit]:
@@ -89,27 +85,18 @@ def _documents(named: dict[str, str], context: Context) -> list[Hit]:
     finally:
         connection.close()
     now = now_iso()
-    found = [(Hit(row[:-1], 0.0, 1.0, {"way": named[row[0]]}), row[-1]) for row in rows]
-    found.sort(key=lambda pair: pair[1], reverse=True)
-    hits = [hit for hit, _ in found if not hit.expires_at or hit.expires_at > now]
-    hits.sort(key=lambda hit: (WAYS.index(named[hit.key]), _rank(hit.category)))
+    rows.sort(
+        key=lambda row: row[-1], reverse=True
+    )  # the last changed first, within equal ways and categories
+    hits = [Hit(row[:-1], 0.0, 1.0, {"way": named[row[0]]}) for row in rows]
+    hits = [hit for hit in hits if not hit.expires_at or hit.expires_at > now]
+    hits.sort(key=lambda hit: (WAYS.index(named[hit.key]), _category_order(hit.category)))
     apply_feedback(hits, context)
     return hits
 
 
-def _rank(category: str) -> int:
+def _category_order(category: str) -> int:
     return _ORDER.index(category) if category in _ORDER else len(_ORDER)
-
-
-def apply_feedback(hits: list[Hit], context: Context) -> None:
-    """Set each hit's threshold shift from feedback: a memory that users called wrong gets only a pointer here."""
-    if not os.path.exists(context.paths.state("feedback.json")):
-        return
-    from .feedback import Feedback
-
-    feedback = Feedback(context.paths)
-    for hit in hits:
-        hit.shift = feedback.shift(hit.key)
 
 
 def fill_in(
@@ -135,9 +122,9 @@ def _choose(
     settings = context.settings
     left = remaining_for_tools(history, settings)
     limits = Limits(settings, _MAX_CHARACTERS)
-    limits.max_inject = min(limits.max_inject, _MOST_TEXTS, left)
-    limits.max_pointers = min(limits.max_pointers, _MOST_POINTERS, left)
-    choice = choose(hits, approvals, limits, history, is_current)
+    limits.max_inject = min(limits.max_inject, _MAX_TEXTS, left)
+    limits.max_pointers = min(limits.max_pointers, _MAX_POINTERS, left)
+    choice = choose(hits, approvals, limits, history, Hit.is_current)
     del choice.pointers[max(0, left - len(choice.full)) :]
     if not choice.full and not choice.pointers:
         return answer.silent(choice.reason or "over_limit")
@@ -149,13 +136,9 @@ def _choose(
 def _candidate(hit: Hit) -> dict[str, Any]:
     if "way" in hit.parts:
         return {"key": hit.key, "way": hit.parts["way"]}
-    sure = {"confidence": round(hit.confidence, 4), "pointer_confidence": round(hit.pointer_confidence, 4)}
-    return {"key": hit.key, **sure, "score": round(hit.score, 3)}
-
-
-def is_current(hit: Hit) -> bool:
-    """Return whether the file of a memory is unchanged since it was indexed."""
-    try:
-        return digest(read_regular(hit.path, _MAX_FILE)[0]) == hit.digest
-    except OSError:
-        return False
+    return {
+        "key": hit.key,
+        "confidence": round(hit.confidence, 4),
+        "pointer_confidence": round(hit.pointer_confidence, 4),
+        "score": round(hit.score, 3),
+    }

@@ -1,7 +1,7 @@
-"""Store feedback on single memories, and which ones replies used, in `feedback.json`; feedback is reversible.
+"""Store the ratings of memories, and which ones replies used, in `feedback.json`.
 
-Feedback moves a memory's own threshold within bounds: down if it was useful, up if it was wrong. Guards and the session catalog are not
-affected, because they do not depend on a threshold.
+Feedback moves a memory's own threshold within bounds: down if it was useful, up if it was wrong. It does not affect guards and the
+session catalog, which have no threshold. It can be reset.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["USED", "USEFUL", "WRONG", "Feedback", "record_feedback", "reset_feedback"]
 
 USED, USEFUL, WRONG = "used", "useful", "wrong"
-# At the default thresholds, two "useful" raise a memory from a pointer to its full text. One "wrong" outweighs one "useful", because a
-# wrong text costs trust, and a missed one only a search.
+# At the default thresholds, two "useful" raise a memory from a pointer to its full text. One "wrong" outweighs one "useful", because an
+# irrelevant text costs trust, and a missing one only a search.
 _USEFUL_STEP = 0.1
 _WRONG_STEP = 0.15
-_LOWEST_SHIFT, _HIGHEST_SHIFT = -0.2, 0.45
+_MIN_SHIFT, _MAX_SHIFT = -0.2, 0.45
 _USER_SCOPE = "user:"
 _MAX_BYTES = 4 << 20
 _MAX_ENTRIES = 20_000
@@ -51,8 +51,8 @@ class Feedback:
         entry = self._entries.get(_mark(self._project, key))
         if entry is None:
             return 0.0
-        moved = _WRONG_STEP * _count(entry, WRONG) - _USEFUL_STEP * _count(entry, USEFUL)
-        return max(_LOWEST_SHIFT, min(_HIGHEST_SHIFT, moved))
+        shift = _WRONG_STEP * _count(entry, WRONG) - _USEFUL_STEP * _count(entry, USEFUL)
+        return max(_MIN_SHIFT, min(_MAX_SHIFT, shift))
 
     def counts(self, key: str) -> dict[str, int]:
         """Return how often users called a memory useful and wrong, and how many replies used it."""
@@ -83,10 +83,10 @@ def reset_feedback(paths: Paths, keys: Iterable[str] | None) -> int:
     with _locked(paths):
         entries = _entries_to_change(paths)
         marks = list(entries) if keys is None else [_mark(paths.project_key, key) for key in keys]
-        known = [mark for mark in marks if entries.pop(mark, None) is not None]
-        if known:
+        deleted = [mark for mark in marks if entries.pop(mark, None) is not None]
+        if deleted:
             _write(paths, entries)
-    return len(known)
+    return len(deleted)
 
 
 def _path(paths: Paths) -> str:
@@ -99,16 +99,16 @@ def _locked(paths: Paths) -> FileLock:
 
 
 def _mark(project: str, key: str) -> str:
-    """Return the digest that identifies a memory, so that no title is stored; the user's own memories have the same in all projects."""
+    """Return the digest that identifies a memory, so that no title is stored; a user-scope memory has the same in all projects."""
     name = key if key.startswith(_USER_SCOPE) else project + "\0" + key
     return digest(name.encode("utf-8", "replace"), 8)
 
 
 def _entries(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    found = data.get("memories")
-    if not isinstance(found, dict):
+    memories = data.get("memories")
+    if not isinstance(memories, dict):
         return {}
-    return {mark: entry for mark, entry in found.items() if isinstance(entry, dict)}
+    return {mark: entry for mark, entry in memories.items() if isinstance(entry, dict)}
 
 
 def _count(entry: dict[str, Any], kind: str) -> int:
@@ -119,7 +119,7 @@ def _count(entry: dict[str, Any], kind: str) -> int:
 def _entries_to_change(paths: Paths) -> dict[str, dict[str, Any]]:
     """Return the file's entries; a damaged file is first renamed to keep it. Raises OSError if the file cannot be read.
 
-    An unreadable file must not count as empty, because replacing it would lose the feedback.
+    An unreadable file must not count as empty, because it would be replaced and the feedback lost.
     """
     try:
         data = loads(read_regular(_path(paths), _MAX_BYTES)[0].decode("utf-8"))

@@ -1,4 +1,4 @@
-"""The gate of recall: read a prompt and decide, in microseconds and without the index, whether it needs memories at all.
+"""The gate of recall: decide in microseconds, without the index, whether a prompt needs memories at all.
 
 For a prompt such as "fix that", which says little by itself, the previous turn is read from the transcript.
 """
@@ -14,21 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["SHORT", "Gate", "Prompt", "effective_length", "last_turn", "load_gate", "turn_text", "typed_text"]
 
-CONFIRMATION, COMMAND, EMPTY, NOT_TYPED, SHORT, TOLD_NOT_TO = (
-    "confirmation",
-    "command",
-    "empty",
-    "not_typed",
-    "short",
-    "told_not_to",
-)
-# All in characters.
-_MAX_CHAT = 80
+# The reasons for a refusal, as in the ledger.
+CONFIRMATION, COMMAND, EMPTY = "confirmation", "command", "empty"
+NOT_TYPED, SHORT, OPTED_OUT = "not_typed", "short", "told_not_to"
+# Lengths in characters: of a confirmation, of the head and the tail that are searched, of the part of a prompt that is used, and of
+# each half of the previous turn.
+_MAX_CONFIRMATION = 80
 _MAX_HEAD = 2000
 _MAX_TAIL = 400
 _MAX_TYPED = 200_000
 _MAX_OF_TURN = 800
-# How much of a transcript is read for the previous turn.
+# The end of a transcript that is searched for the previous turn.
 _TAIL_BYTES = 256 * 1024
 _TAIL_LINES = 400
 _WORD_MARKS = "'-"
@@ -38,9 +34,9 @@ _loaded: list[Gate] = []
 class Prompt:
     """One prompt, read once for all features.
 
-    `text` is what the host sent; `typed` is the part that may be used and, if the user allows it, recorded: without private
-    passages. `is_typed` says that a person typed it, as far as one can tell. `judges_off` says that the project may not use judges.
-    `turn_before` is the turn before it where that is known already; else the end of the transcript says.
+    `text` is what the host sent; `typed` is without private passages, so it may be used and, if the user allows it, recorded.
+    `is_typed` is False for a text that the client seems to have sent. `judges_off` means that the project may not use judges.
+    `turn_before` is the previous turn; if it is empty, it is read from the end of the transcript when needed.
     """
 
     __slots__ = ("id", "is_typed", "judges_off", "text", "transcript", "turn_before", "typed")
@@ -79,7 +75,7 @@ class Gate:
     def refusal(self, prompt: str) -> str:
         """Return why this prompt gets no memories; empty if it may get some.
 
-        One of command, empty, not_typed, told_not_to, confirmation.
+        One of `command`, `empty`, `not_typed`, `told_not_to` and `confirmation`.
         """
         text = prompt.strip()
         if not text:
@@ -88,22 +84,20 @@ class Gate:
             return COMMAND
         if not self.is_typed(text):
             return NOT_TYPED
-        head = _folded(text)
-        words = split_words(head)
         if self.opts_out(text):
-            return TOLD_NOT_TO
-        if len(text) <= _MAX_CHAT and self._filler.issuperset(words):
+            return OPTED_OUT
+        if len(text) <= _MAX_CONFIRMATION and self._filler.issuperset(split_words(_folded(text))):
             return CONFIRMATION
         return ""
 
     def is_typed(self, prompt: str) -> bool:
-        """Return whether a person seems to have typed this, as opposed to a notice that the client sent."""
+        """Return whether a person seems to have typed this, rather than the client having sent a notice."""
         return not _folded(prompt.lstrip()[:_MAX_HEAD]).startswith(self._not_typed)
 
-    def is_followup(self, prompt: str, longest: int) -> bool:
-        """Return whether a prompt refers to the previous turn, as "fix that" does; False if it is longer than `longest`."""
+    def is_followup(self, prompt: str, max_length: int) -> bool:
+        """Return whether a prompt refers to the previous turn, as "fix that" does; False if it is longer than `max_length`."""
         text = prompt.strip()
-        if len(text) > longest or effective_length(text) > longest:
+        if len(text) > max_length or effective_length(text) > max_length:
             return False
         return text.startswith(self._followup_starts) or not self._followup.isdisjoint(
             split_words(_folded(text))
@@ -113,20 +107,21 @@ class Gate:
         """Return whether a prompt asks for no memories: by a tag anywhere, or in words near its beginning or end."""
         lowered = text.lower()
         if not any(hint in lowered for hint in self._opt_out_hints):
-            return False  # the rules are only loaded for a prompt that may opt out
+            return False  # without a hint the rules are not even loaded
         from .opt_out import load_opt_out
 
         rules = load_opt_out()
         ends = [_folded(text)] + ([_folded(text[-_MAX_TAIL:])] if len(text) > _MAX_HEAD else [])
-        return rules.is_tagged(text) or any(map(rules.is_told, ends))
+        return rules.has_tag(text) or any(map(rules.has_request, ends))
 
 
 def _folded(text: str) -> str:
+    """Return the head of a text in lower case, with plain apostrophes."""
     return text[:_MAX_HEAD].lower().replace("\u2019", "'")
 
 
 def _is_command(text: str) -> bool:
-    """Return whether a text is a slash command, as opposed to a text that begins with a path."""
+    """Return whether a text is a slash command, rather than a text that begins with a path."""
     if not text.startswith("/"):
         return False
     name = text.split(None, 1)[0][1:]
@@ -135,12 +130,12 @@ def _is_command(text: str) -> bool:
 
 def split_words(text: str) -> list[str]:
     """Return the words of a text; apostrophes and hyphens inside a word are kept."""
-    padded_words = "".join(c if c.isalnum() or c in _WORD_MARKS else " " for c in text)
-    return [word.strip(_WORD_MARKS) for word in padded_words.split() if word.strip(_WORD_MARKS)]
+    spaced = "".join(c if c.isalnum() or c in _WORD_MARKS else " " for c in text)
+    return [word.strip(_WORD_MARKS) for word in spaced.split() if word.strip(_WORD_MARKS)]
 
 
 def effective_length(text: str) -> int:
-    """Return the length of a text in Latin characters: a CJK character counts three, spaces at the ends nothing."""
+    """Return the length of a text in Latin characters: a CJK character counts as three; spaces at the ends do not count."""
     return sum(
         3 if "\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" or c >= "\U00020000" else 1
         for c in text.strip()
@@ -159,7 +154,7 @@ def typed_text(prompt: str) -> str:
 
 
 def last_turn(path: str) -> str:
-    """Return the user's last prompt and the last text of its reply, cut to 800 characters each; empty texts if there is no turn.
+    """Return the user's last prompt and the end of its reply, cut to 800 characters each; empty if there is no turn.
 
     Never raises: a transcript that is missing, is a pipe, or has only other records has no turn.
     """

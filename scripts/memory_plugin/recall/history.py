@@ -1,10 +1,9 @@
-"""The history of a session: which memories Claude was told and where, so that nothing is repeated and the limits of each place hold.
+"""The history of a session: which memories were injected and where, so that nothing is repeated and each place keeps its limits.
 
-A place is one of the occasions on which the plugin adds to Claude's context: `prompt`, `catalog`, `tool`, `failure`, `subagent` or `guard`.
-The history is an append-only file of JSON lines, because the hooks of parallel tool calls write it at the same time. A hook that must not
+A place is an occasion on which the plugin adds to Claude's context: `prompt`, `catalog`, `tool`, `failure`, `subagent` or `guard`. The
+history is an append-only file of JSON lines, because the hooks of parallel tool calls write it at the same time. A hook that must not
 repeat what a parallel one is adding decides inside `with history:`, under a lock. The wait for the lock is short and ends with Busy; the
-hook then adds nothing, because repeating a memory is worse than omitting it. A row that cannot be appended is lost, and its memory may be
-repeated.
+hook then adds nothing, because repeating a memory is worse than omitting it. If a row cannot be appended, its memory may be repeated.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ _OPEN = (
 
 
 def forget_session(paths: Paths, session: str) -> None:
-    """Delete the history of a session whose context was compacted or cleared. Its sub-agents keep theirs: each has its own context.
+    """Delete the history of a session whose context was compacted or cleared; sub-agents keep theirs, because each has its own context.
 
-    Raises OSError, but not for a session without a record.
+    Raises OSError, but not for a session without a history.
     """
     try:
         os.unlink(session_file(paths, session))
@@ -61,17 +60,16 @@ def remaining_for_tools(history: RecallHistory, settings: Settings) -> int:
     """Return how many memories tool calls may still inject or point to in this session; 0 if that is switched off."""
     if not (settings.flag("retrieval.enabled") and settings.flag("retrieval.tool.enabled")):
         return 0
-    return max(
-        0, settings.integer("retrieval.tool.max_per_session") - sum(history.injected_counts(TOOL, FAILURE))
-    )
+    used = sum(history.injected_counts(TOOL, FAILURE))
+    return max(0, settings.integer("retrieval.tool.max_per_session") - used)
 
 
 class RecallHistory:
-    """The history of one session, as one place reads and extends it.
+    """The history of one session, read and extended by one place.
 
-    A turn is a prompt that was looked up since the record began; what another place says belongs to the turn of the last prompt. Keys and
-    texts are kept as digests only. A session without an id has no record, so it knows nothing and counts nothing. `agent` is the client's
-    id of a sub-agent: what one is told reaches no other context, so each has a record of its own.
+    A turn is a prompt that was looked up since the history began; injections at other places belong to the turn of the last prompt. Keys
+    and texts are stored only as digests. A session without an id has no history. `agent` is the client's id of a sub-agent, which has its
+    own history, because what it is told reaches no other context.
     """
 
     __slots__ = (
@@ -82,8 +80,8 @@ class RecallHistory:
         "_path",
         "_place",
         "_pointed",
-        "_said",
-        "header_said",
+        "_unsaved",
+        "has_header",
         "turn",
     )
 
@@ -107,9 +105,9 @@ class RecallHistory:
         self._injected: dict[str, tuple[str, int]] = {}
         self._pointed: dict[str, str] = {}
         self._counts: dict[str, list[int]] = {}
-        self._said: dict[str, dict[str, str]] = {"injected": {}, "pointed": {}}
+        self._unsaved: dict[str, dict[str, str]] = {"injected": {}, "pointed": {}}
         self._has_rows = False
-        self.header_said = False
+        self.has_header = False
         self.turn = 0
         for line in content.split(b"\n"):
             if line:
@@ -126,7 +124,7 @@ class RecallHistory:
             return
         self._has_rows = True
         self.turn += place == PROMPT
-        self.header_said = self.header_said or row.get("header") is True
+        self.has_header = self.has_header or row.get("header") is True
         injected, pointed = _texts(row.get("injected")), _texts(row.get("pointed"))
         self._injected.update((key, (text, self.turn)) for key, text in injected.items())
         self._pointed.update(pointed)
@@ -143,29 +141,29 @@ class RecallHistory:
         return digest == _digest(text) and self.turn - turn < repeat_after
 
     def was_pointed(self, key: str, line: str) -> bool:
-        """Return whether exactly this line was given as a pointer to a memory at any place."""
+        """Return whether exactly this line was injected as a pointer to a memory at any place."""
         return self._pointed.get(_digest(key)) == _digest(line)
 
     def injected_counts(self, *places: str) -> tuple[int, int]:
-        """Return how many full texts and how many pointers these places gave in this session, for their common limit."""
-        found = [self._counts.get(place, (0, 0)) for place in places]
-        return sum(counts[0] for counts in found), sum(counts[1] for counts in found)
+        """Return how many full texts and how many pointers these places injected in this session, for their common limit."""
+        counts = [self._counts.get(place, (0, 0)) for place in places]
+        return sum(full for full, _ in counts), sum(pointers for _, pointers in counts)
 
     def note_injected(self, key: str, text: str) -> None:
-        """Record that a memory is injected now, at this history's place."""
+        """Record that a memory is injected now at this place."""
         self._injected[_digest(key)] = (_digest(text), self.turn)
-        self._said["injected"][_digest(key)] = _digest(text)
+        self._unsaved["injected"][_digest(key)] = _digest(text)
         self._count(self._place, 1, 0)
 
     def note_pointed(self, key: str, line: str) -> None:
-        """Record that a pointer to a memory is given now, at this history's place."""
+        """Record that a pointer to a memory is injected now at this place."""
         self._pointed[_digest(key)] = _digest(line)
-        self._said["pointed"][_digest(key)] = _digest(line)
+        self._unsaved["pointed"][_digest(key)] = _digest(line)
         self._count(self._place, 0, 1)
 
     def save(self) -> None:
-        """Append what was recorded; a prompt in a session with a history is a turn even without entries. Raises OSError, including Busy."""
-        if not self._path or not self._is_worth_a_row():
+        """Append what was recorded; if there is a history, a prompt is a turn even without entries. Raises OSError, including Busy."""
+        if not self._path or not self._needs_row():
             return
         if self._handle >= 0:
             self._append()
@@ -197,8 +195,8 @@ class RecallHistory:
         finally:
             self._close()
 
-    def _is_worth_a_row(self) -> bool:
-        if self._said["injected"] or self._said["pointed"]:
+    def _needs_row(self) -> bool:
+        if self._unsaved["injected"] or self._unsaved["pointed"]:
             return True
         return self._has_rows and self._place == PROMPT
 
@@ -206,7 +204,7 @@ class RecallHistory:
         make_folder(os.path.dirname(self._path))
         handle = os.open(self._path, _OPEN, 0o600)
         try:
-            _refuse_odd(handle)
+            _require_regular_file(handle)
             lock_handle(handle, _LOCK_WAIT)
             if os.fstat(handle).st_size > _MAX_BYTES:
                 os.ftruncate(handle, 0)
@@ -228,19 +226,19 @@ class RecallHistory:
         return b"".join(parts)
 
     def _append(self) -> None:
-        """Append one row. Its line end comes first, so that it also ends a row that was cut off."""
+        """Append one row. The line feed comes first, to end a row that was cut off."""
         row: dict[str, object] = {"place": self._place}
-        if self.header_said:
+        if self.has_header:
             row["header"] = True
-        row.update((name, value) for name, value in self._said.items() if value)
+        row.update((name, value) for name, value in self._unsaved.items() if value)
         line = b"\n" + dumps(row).encode("ascii")
         if os.write(self._handle, line) != len(line):
             raise OSError(errno.ENOSPC, "disk full")
         self._has_rows = True
-        self._said = {"injected": {}, "pointed": {}}
+        self._unsaved = {"injected": {}, "pointed": {}}
 
 
-def _refuse_odd(handle: int) -> None:
+def _require_regular_file(handle: int) -> None:
     if not modes.S_ISREG(os.fstat(handle).st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
 

@@ -1,13 +1,16 @@
 """Ask two judges about the candidates of a prompt or search: which are relevant, and which are useful.
 
-On a prompt, a memory that both approve is injected and one that only one approves becomes a pointer; a search shows both kinds. Under
-`when: unsure` the judges see the candidates between `min_confidence` and the inject threshold, under `always` the best
-`candidate_pool_size` whatever their confidence; shuffled, as titles, categories and tags. `path` names the result:
+On a prompt, a memory that both judges approve is injected, and one that only one approves becomes a pointer. A search shows the memories
+that are approved. With `when: unsure` the judges see the candidates between `min_confidence` and the inject threshold, with `always` the
+best `candidate_pool_size`. They see titles, categories and tags in random order. `path` names the result:
 
-    judged    both answered            single    one combined question was answered
-    partial   one answered             fallback  none did: the thresholds, at most `fallback_top_k` in full
-    no_key    there is no key: same    disabled  no judge is wanted here: the thresholds alone
-    rules     nothing was unsure, or sure ones fill every place: the thresholds alone
+    judged    both judges answered
+    partial   one of them answered
+    single    one combined question was answered
+    fallback  none answered: the thresholds decide, at most `fallback_top_k` in full
+    no_key    there is no key: as `fallback`
+    disabled  judges are switched off here: the thresholds decide
+    rules     no candidate was unsure, or sure ones fill every place: the thresholds decide
 """
 
 from __future__ import annotations
@@ -29,14 +32,16 @@ __all__ = ["AUTO", "SEARCH", "JudgeCandidates", "Judged", "judge_candidates"]
 AUTO, SEARCH = "auto", "search"
 _BLOCK = "retrieval.judge."
 _SEARCH_POOL = 20
-_PROMPT, _TITLE, _TAG, _TAGS = 500, 120, 40, 12  # characters, and tags of one memory
+_MAX_PROMPT, _MAX_TITLE, _MAX_TAG = 500, 120, 40  # characters
+_MAX_TAGS = 12  # of one memory
+# (rubric, key of its answer)
 _DUAL = (("relevance", "relevant"), ("usefulness", "useful"))
 _SINGLE = (("combined", "keep"),)
 _TAINTED = "the project's own settings set variables that decide where keys and texts go; see: memory doctor"
 
 
 class JudgeCandidates:
-    """The material for the judges: the typed prompt, the previous turn if it is a follow-up, and the hits, best first."""
+    """The material for the judges: the typed prompt, the previous turn for a follow-up, and the hits, best first."""
 
     __slots__ = ("before", "hits", "prompt")
 
@@ -49,21 +54,24 @@ class JudgeCandidates:
 class Judged:
     """The judges' verdicts on the candidates, and how they were reached.
 
-    `approvals` maps the key of each judged hit to "both", "one" or "none" of the judges that answered; it is empty where none did, and
-    then the thresholds decide. `most` is how many may be injected in full; `silenced` is the reason why Claude gets nothing at all, mostly
-    empty. `kept` are the hits that a search shows, in the order of the ranking. `path` names the case, `reasons` what failed, `verdicts`
-    maps a hit's key to (relevant, useful), None where one did not answer; `notice` is a line for the user, usually empty.
+    approvals: key of each judged hit -> "both", "one" or "none" of the judges that answered; empty if none did: the thresholds decide
+    max_inject: how many may be injected in full; silenced: why nothing at all may be injected, usually empty
+    search_hits: the hits that a search shows, in the order of the ranking
+    path, reasons: the result as in the table above, and what failed
+    verdicts: key -> (relevant, useful), None for a judge that did not answer
+    asked, dropped: the number of hits that the judges were shown, and of indices in their answers that were invalid
+    notice: a line for the user, usually empty
     """
 
     __slots__ = (
-        "approvals", "asked", "dropped", "kept", "most", "notice", "path", "reasons", "silenced", "spent", "verdicts",
+        "approvals", "asked", "dropped", "max_inject", "notice", "path", "reasons", "search_hits", "silenced", "spent", "verdicts",
     )  # fmt: skip
 
-    def __init__(self, path: str, most: int) -> None:
+    def __init__(self, path: str, max_inject: int) -> None:
         self.path = path
-        self.most = most
+        self.max_inject = max_inject
         self.silenced = ""
-        self.kept: list[Hit] = []
+        self.search_hits: list[Hit] = []
         self.approvals: dict[str, str] = {}
         self.reasons: list[str] = []
         self.verdicts: dict[str, tuple[bool | None, bool | None]] = {}
@@ -86,14 +94,14 @@ def judge_candidates(
 ) -> Judged:
     """Return the judges' answers about the hits of a prompt (AUTO) or a search (SEARCH) within the context's deadline. Never raises.
 
-    `judges_off` says that the project may not use judges, because its settings decide where keys and texts go. Only in a search may the
-    user's `apiKeyHelper` be run.
+    `judges_off` means that the project may not use judges, because its settings decide where keys and texts go. The user's `apiKeyHelper`
+    is run only for a search.
     """
     settings = context.settings
     deadline = context.deadline.within(settings.number(_BLOCK + "timeout_per_call"))
-    wanted = settings.judge_asked_for("retrieval")
-    if judges_off or not wanted:
-        reasons = [_TAINTED] if judges_off and wanted else []
+    switched_on = settings.judge_asked_for("retrieval")
+    if judges_off or not switched_on:
+        reasons = [_TAINTED] if judges_off and switched_on else []
         return _unjudged("disabled", candidates.hits, mode, settings, reasons)
     from ..kernel.judge.asking import judge_for
 
@@ -103,30 +111,30 @@ def judge_candidates(
         path = "no_key" if problem.failure == "no_key" else "fallback"
         return _unjudged(path, candidates.hits, mode, settings, [problem.failure])
     unsure = _unsure(candidates.hits, mode, settings)
-    if not unsure or (mode == AUTO and len(_sure(candidates.hits, settings)) >= _most(mode, settings)):
+    if not unsure or (mode == AUTO and len(_sure(candidates.hits, settings)) >= _max_output(mode, settings)):
         return _unjudged("rules", candidates.hits, mode, settings, [])
     return _ask(judge, candidates, unsure, mode, context.within(deadline.remaining()))
 
 
 def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons: list[str]) -> Judged:
-    """Return the result without judges: on a prompt the thresholds decide, a search shows the best."""
-    most = settings.integer("retrieval.max_inject")
+    """Return the result without judges: on a prompt the thresholds decide, a search shows the best hits."""
+    max_inject = settings.integer("retrieval.max_inject")
     if path in ("fallback", "no_key"):
-        most = min(most, settings.integer(_BLOCK + "fallback_top_k"))
+        max_inject = min(max_inject, settings.integer(_BLOCK + "fallback_top_k"))
     elif path == "rules":
-        most = _most(AUTO, settings)
-    judged = Judged(path, most)
-    if most == 0:
+        max_inject = _max_output(AUTO, settings)
+    judged = Judged(path, max_inject)
+    if max_inject == 0:
         judged.silenced = "no_fallback" if path in ("fallback", "no_key") else "max_inject"
     judged.reasons = reasons
     if mode == SEARCH:
-        judged.kept = hits[: _most(SEARCH, settings)]
+        judged.search_hits = hits[: _max_output(SEARCH, settings)]
     return judged
 
 
-def _most(mode: str, settings: Settings) -> int:
-    most = settings.integer(_BLOCK + "modes.%s.max_output" % mode)
-    return most if mode == SEARCH else min(most, settings.integer("retrieval.max_inject"))
+def _max_output(mode: str, settings: Settings) -> int:
+    max_output = settings.integer(_BLOCK + "modes.%s.max_output" % mode)
+    return max_output if mode == SEARCH else min(max_output, settings.integer("retrieval.max_inject"))
 
 
 def _sure(hits: list[Hit], settings: Settings) -> list[Hit]:
@@ -147,34 +155,30 @@ def _unsure(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
     pool = hits[: settings.integer(_BLOCK + "candidate_pool_size")]
     if settings.text(_BLOCK + "when") == "always":
         return pool
-    low, high = (
-        settings.number(_BLOCK + "min_confidence"),
-        settings.own_number("retrieval.inject_threshold"),
-    )
+    low = settings.number(_BLOCK + "min_confidence")
+    high = settings.own_number("retrieval.inject_threshold")
     return [hit for hit in pool if low <= hit.confidence < high]
 
 
 def _ask(judge: Judge, candidates: JudgeCandidates, unsure: list[Hit], mode: str, context: Context) -> Judged:
     settings = context.settings
     shown = _shuffled(unsure, candidates.prompt)
-    forms = _DUAL if settings.flag(_BLOCK + "dual_verification") else _SINGLE
+    rubrics = _DUAL if settings.flag(_BLOCK + "dual_verification") else _SINGLE
     data = _data(candidates, shown)
-    verdicts = judge.ask_all(
-        [_question(name, key, data, len(shown)) for name, key in forms], context.deadline
-    )
-    answers = [_chosen(verdict, shown) for verdict in verdicts]
+    questions = [_question(name, key, data, len(shown)) for name, key in rubrics]
+    verdicts = judge.ask_all(questions, context.deadline)
+    answers = [_chosen_keys(verdict, shown) for verdict in verdicts]
     answered = [answer for answer in answers if answer is not None]
     failures = [
-        "%s: %s" % (form[0], verdict.failure) for form, verdict in zip(forms, verdicts) if verdict.failure
+        "%s: %s" % (name, verdict.failure) for (name, _), verdict in zip(rubrics, verdicts) if verdict.failure
     ]
     if answered:
-        judged = Judged(_path(len(forms), len(answered)), _most(mode, settings))
+        judged = Judged(_path(len(rubrics), len(answered)), _max_output(mode, settings))
         judged.reasons = failures
         judged.verdicts = _pairs(answers, shown)
         judged.approvals = _approvals(answered, shown, settings.text(_BLOCK + "modes.%s.verification" % mode))
-        judged.kept = [hit for hit in candidates.hits if judged.approvals.get(hit.key) == "both"][
-            : judged.most
-        ]
+        approved = [hit for hit in candidates.hits if judged.approvals.get(hit.key) == "both"]
+        judged.search_hits = approved[: judged.max_inject]
     else:
         judged = _unjudged("fallback", candidates.hits, mode, settings, failures)
     judged.asked = len(shown)
@@ -185,7 +189,7 @@ def _ask(judge: Judge, candidates: JudgeCandidates, unsure: list[Hit], mode: str
 
 
 def _shuffled(hits: list[Hit], prompt: str) -> list[Hit]:
-    """Return the hits in an order that depends only on the prompt, so that it does not reveal their rank to the judges."""
+    """Return the hits in an order that depends only on the prompt, so that it does not show the judges their rank."""
     seed = digest(prompt.encode("utf-8", "replace"))
     return sorted(hits, key=lambda hit: digest((seed + hit.key).encode("utf-8", "replace")))
 
@@ -193,17 +197,17 @@ def _shuffled(hits: list[Hit], prompt: str) -> list[Hit]:
 def _data(candidates: JudgeCandidates, shown: list[Hit]) -> dict[str, Any]:
     from ..kernel.judge.excerpts import excerpt, one_line
 
-    request = excerpt(candidates.prompt, _PROMPT)
+    request = excerpt(candidates.prompt, _MAX_PROMPT)
     data: dict[str, Any] = {"request": request}
-    room = _PROMPT - len(request)
-    if candidates.before and room > _TAG:
+    room = _MAX_PROMPT - len(request)
+    if candidates.before and room > _MAX_TAG:
         data["said_before"] = excerpt(candidates.before, room)
     data["notes"] = [
         {
             "index": at,
             "category": hit.category.lower(),
-            "title": one_line(hit.title, _TITLE),
-            "tags": [one_line(tag, _TAG) for tag in hit.tags[:_TAGS]],
+            "title": one_line(hit.title, _MAX_TITLE),
+            "tags": [one_line(tag, _MAX_TAG) for tag in hit.tags[:_MAX_TAGS]],
         }
         for at, hit in enumerate(shown)
     ]
@@ -216,8 +220,8 @@ def _question(name: str, key: str, data: dict[str, Any], offered: int) -> Questi
     return Question(load_rubric(name), data, lambda value: chosen_indices(value, key, offered))
 
 
-def _chosen(verdict: Verdict, shown: list[Hit]) -> set[str] | None:
-    """Return the keys of the hits that a judge chose; None when it did not answer."""
+def _chosen_keys(verdict: Verdict, shown: list[Hit]) -> set[str] | None:
+    """Return the keys of the hits that a judge chose; None if it did not answer."""
     if verdict.values is None:
         return None
     return {shown[at].key for at in verdict.values["chosen"] if 0 <= at < len(shown)}
@@ -233,19 +237,22 @@ def _path(asked: int, answered: int) -> str:
 
 def _approvals(answered: list[set[str]], shown: list[Hit], verification: str) -> dict[str, str]:
     """Return "both", "one" or "none" for each shown hit, by the judges that answered; unless strict, one counts as both."""
-    enough = len(answered) if verification == "strict" else 1
+    needed = len(answered) if verification == "strict" else 1
     approvals = {}
     for hit in shown:
-        count = sum(hit.key in answer for answer in answered)
-        approvals[hit.key] = "both" if count >= enough else "one" if count else "none"
+        votes = sum(hit.key in answer for answer in answered)
+        approvals[hit.key] = "both" if votes >= needed else "one" if votes else "none"
     return approvals
 
 
 def _pairs(answers: list[set[str] | None], shown: list[Hit]) -> dict[str, tuple[bool | None, bool | None]]:
-    """Return the answers about each hit; one combined answer counts for both."""
-    both = answers * 2 if len(answers) == 1 else answers
-    votes = [[None if answer is None else hit.key in answer for hit in shown] for answer in both]
-    return {hit.key: (relevant, useful) for hit, relevant, useful in zip(shown, *votes)}
+    """Return the votes (relevant, useful) about each hit; one combined answer counts for both."""
+    relevance, usefulness = answers * 2 if len(answers) == 1 else answers
+    return {hit.key: (_vote(hit, relevance), _vote(hit, usefulness)) for hit in shown}
+
+
+def _vote(hit: Hit, answer: set[str] | None) -> bool | None:
+    return None if answer is None else hit.key in answer
 
 
 def _spent(verdicts: list[Verdict]) -> dict[str, object]:

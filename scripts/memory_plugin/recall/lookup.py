@@ -1,6 +1,6 @@
-"""Look up a prompt in the index, which is first brought up to date if that takes little time.
+"""Look up a prompt in the index, and bring the index up to date first if that takes little time.
 
-Recall does not wait for a locked index, rebuilds a damaged one once, and never uses the old text of a file that was edited since.
+Recall does not wait for a locked index, rebuilds a damaged one once, and never uses the old text of an edited file.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.fastjson import digest
-from ..kernel.files import cause, make_folder, read_regular
+from ..kernel.files import cause, make_folder
 from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
 from ..kernel.text.tokens import words
@@ -37,18 +36,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Lookup"]
 
-_MAX_FILE = 512 * 1024
-_CREATE_WAIT = 1.0
+_CREATE_WAIT = 1.0  # seconds
 _REFRESH_WAIT = 0.1
-_ROUNDS = 2
-_MIN_TELLING = 4  # letters; shorter words are in most prompts and ids
+_RANK_AGAIN = 2  # times, if files near the top were edited
+_MIN_WANTED = 4  # letters; shorter words are in most prompts and ids
 
 
 class Lookup:
     """One query to the index, within the deadline of its context.
 
-    `answered_by` is fts5, keyword or none; `refreshed` is the number of files that were read again; `problem` is the reason, for the
-    ledger, why the index could not answer or is not up to date; `needs_refresh` asks for a background process that brings it up to date.
+    `answered_by` is fts5, keyword or none; `refreshed` is the number of files that were read again; `problem` says, for the ledger, why
+    the index could not answer or is not up to date; `needs_refresh` asks for a background process that brings it up to date.
     """
 
     __slots__ = (
@@ -78,11 +76,11 @@ class Lookup:
             self._connection.close()
 
     def best(self, text: str, extra: str, pool: int) -> list[Hit]:
-        """Return the best injectable memories for a text, best first; a damaged index is rebuilt once.
+        """Return at most `pool` injectable memories for a text, best first; a damaged index is rebuilt once.
 
-        `extra` is the turn before, which counts for less; `pool` is the most hits to return.
+        `extra` is the previous turn, which has less weight.
         """
-        self._wanted = frozenset(word for word in words(text) if len(word) >= _MIN_TELLING)
+        self._wanted = frozenset(word for word in words(text) if len(word) >= _MIN_WANTED)
         for _attempt in range(2):
             try:
                 if self._connection is None and not self._open():
@@ -99,7 +97,7 @@ class Lookup:
         return []
 
     def refresh(self) -> None:
-        """Bring the index up to date if that takes little time, and close it; `problem` says what prevented it."""
+        """Bring the index up to date if that takes little time, and close it; a failure is in `problem`."""
         try:
             self._open()
         except INDEX_ERRORS as error:
@@ -107,19 +105,12 @@ class Lookup:
         finally:
             self.close()
 
-    def is_current(self, hit: Hit) -> bool:
-        """Return whether the file of a memory is unchanged since it was indexed."""
-        try:
-            return digest(read_regular(hit.path, _MAX_FILE)[0]) == hit.digest
-        except OSError:
-            return False
-
     def _rank_current(self, text: str, extra: str, pool: int) -> list[Hit]:
-        """Rank, and rank again while files near the top turn out to have been edited in place; `is_current` catches what remains."""
+        """Rank, and rank again if files near the top were edited in place; the caller checks the others."""
         hits = self._rank(text, extra, pool)
-        for _round in range(_ROUNDS):
+        for _round in range(_RANK_AGAIN):
             top = hits[: self._context.settings.integer("retrieval.max_inject")]
-            edited = [hit.path for hit in top if not self.is_current(hit)]
+            edited = [hit.path for hit in top if not hit.is_current()]
             if not edited or not self._refresh(edited):
                 break
             hits = self._rank(text, extra, pool)
@@ -133,6 +124,7 @@ class Lookup:
         return rank(self._connection, analyze(text, extra), pool, True, now_iso(), deadline, backend)
 
     def _open(self) -> bool:
+        """Open the index and bring it up to date; return False if there is none to ask."""
         try:
             self._connection = open_index(index_path(self._context.paths))
         except IndexMissing:
@@ -147,7 +139,7 @@ class Lookup:
     def _create(self) -> bool:
         """Create an index of the first few files; a background process reads the others.
 
-        If several hooks find no index, one creates it while the others wait a moment.
+        If several hooks find no index, one creates it while the others wait up to a second.
         """
         path = index_path(self._context.paths)
         try:
@@ -165,7 +157,7 @@ class Lookup:
         return False
 
     def _open_unfinished(self, path: str) -> bool:
-        """Open the index that another process is still filling; what it has committed can be recalled."""
+        """Open the index that another process is filling; recall uses what is committed already."""
         try:
             self._connection = open_index(path)
         except IndexUnavailable:
@@ -185,7 +177,7 @@ class Lookup:
         return True
 
     def _refresh(self, edited: list[str] | None = None) -> bool:
-        """Bring the index up to date; wait briefly for another process that does so, because it usually reads only a few files."""
+        """Bring the index up to date; if another process does so, wait briefly, because it usually reads only a few files."""
         try:
             with refresh_lock(index_path(self._context.paths), _REFRESH_WAIT):
                 return self._read_share(edited)
@@ -197,7 +189,7 @@ class Lookup:
         return False
 
     def _read_share(self, edited: list[str] | None = None) -> bool:
-        """Read a few changed files; return True if any was read or none is left. Raises OSError."""
+        """Read a few changed files; return whether any was read, or none is left. Raises OSError."""
         from .due_files import prompt_share
         from .index_refresh import refresh
 
@@ -213,11 +205,11 @@ class Lookup:
                 raise
             self.needs_refresh = True
             return False
-        done = report.read + report.dropped + report.regraded
-        self.refreshed += done
+        updated = report.read + report.dropped + report.regraded
+        self.refreshed += updated
         if report.left:
             self.problem = "refreshing"
             self.needs_refresh = True
         if report.problem:
             self.problem = "not_read: %s" % report.problem
-        return bool(done or not report.left)
+        return bool(updated or not report.left)

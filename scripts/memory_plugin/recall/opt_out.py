@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OptOut", "load_opt_out"]
 
-_LONGEST_OF = 3
-_LONGEST_CLAUSE = 60
+_MAX_OF_WORDS = 3  # words after "of" in which the owner of a memory is looked for
+_MAX_CLAUSE = 60  # characters
 _loaded: list[OptOut] = []
 
 
@@ -37,18 +37,18 @@ class OptOut:
         self._verbs = _sequences(table["verbs"])
         self._around = [(verb.split(), then.split()) for verb, then in table["around"]]
 
-    def is_tagged(self, text: str) -> bool:
+    def has_tag(self, text: str) -> bool:
         """Return whether a text contains a tag such as `#nomem`, as a word of its own."""
         lowered = text.lower().replace("\uff03", "#")
-        return any(_stands_alone(lowered, tag, self._table["before_tags"]) for tag in self._table["tags"])
+        return any(_has_separate_tag(lowered, tag, self._table["before_tags"]) for tag in self._table["tags"])
 
-    def is_told(self, text: str) -> bool:
-        """Return whether a passage asks to leave memories out; `text` is in lower case, with plain apostrophes."""
+    def has_request(self, text: str) -> bool:
+        """Return whether a passage asks not to use memories; `text` is in lower case, with plain apostrophes."""
         return self._has_clause(text) or self._has_phrase(split_words(text)) or self._has_unspaced(text)
 
     def _has_clause(self, text: str) -> bool:
         for clause in text.translate(self._clause_ends).replace(" - ", "\n").split("\n"):
-            if clause and len(clause) < _LONGEST_CLAUSE:
+            if clause and len(clause) < _MAX_CLAUSE:
                 words = [word for word in clause.split() if word not in self._words["polite"]]
                 if " ".join(words) in self._clauses:
                     return True
@@ -61,7 +61,7 @@ class OptOut:
         return any(
             word in nouns
             and (self._is_refused_before(words, at) or self._is_refused_after(words, at))
-            and not self._is_of_a_computer(words[at + 1 : at + 2 + _LONGEST_OF])
+            and not self._is_computer_memory(words[at + 1 : at + 2 + _MAX_OF_WORDS])
             for at, word in enumerate(words)
         )
 
@@ -92,8 +92,8 @@ class OptOut:
             at -= 1
         return at
 
-    def _is_of_a_computer(self, after: list[str]) -> bool:
-        """Return whether the words after a noun make it a computer's memory: "leak", or "of" something that is not ours."""
+    def _is_computer_memory(self, after: list[str]) -> bool:
+        """Return whether the words after a noun make it a computer's memory: "leak", or "of" an owner other than ours."""
         if not after:
             return False
         if after[0] not in self._words["of"]:
@@ -114,15 +114,15 @@ class OptOut:
 
 
 def _sequences(phrases: list[str]) -> dict[str, list[list[str]]]:
-    """Return phrases as lists of words, the longest first, by their last word."""
-    found: dict[str, list[list[str]]] = {}
+    """Return phrases as lists of words by their last word, the longest first."""
+    by_last: dict[str, list[list[str]]] = {}
     for words in sorted((phrase.split() for phrase in set(phrases)), key=lambda words: (-len(words), words)):
-        found.setdefault(words[-1], []).append(words)
-    return found
+        by_last.setdefault(words[-1], []).append(words)
+    return by_last
 
 
 def _longest_end(words: list[str], phrases: dict[str, list[list[str]]]) -> list[str]:
-    """Return the longest phrase with which the words end; empty when there is none."""
+    """Return the longest phrase with which the words end; empty if there is none."""
     ends = phrases.get(words[-1], []) if words else []
     return next((end for end in ends if _ends_with(words, end)), [])
 
@@ -135,7 +135,7 @@ def _follows(words: list[str], at: int, phrases: list[str]) -> bool:
     return any(words[at : at + len(phrase.split())] == phrase.split() for phrase in phrases)
 
 
-def _stands_alone(text: str, tag: str, before: str) -> bool:
+def _has_separate_tag(text: str, tag: str, before: str) -> bool:
     at = text.find(tag)
     while at >= 0:
         after = text[at + len(tag) : at + len(tag) + 1]
@@ -148,24 +148,24 @@ def _stands_alone(text: str, tag: str, before: str) -> bool:
 
 
 def _has_pair(text: str, firsts: list[str], seconds: list[str], group: dict[str, Any]) -> bool:
-    """Return whether one of `firsts` leads to one of `seconds` with nothing but the group's `between` in the middle."""
+    """Return whether one of `firsts` is followed by one of `seconds` with nothing but the group's `between` words in the middle."""
     for first in firsts:
         at = text.find(first)
         while at >= 0:
-            turned = text[:at].endswith(tuple(group["not_after"]))
-            if not turned and _leads_to(text[at + len(first) :], seconds, group):
+            negated = text[:at].endswith(tuple(group["not_after"]))
+            if not negated and _is_followed(text[at + len(first) :], seconds, group):
                 return True
             at = text.find(first, at + 1)
     return False
 
 
-def _leads_to(rest: str, seconds: list[str], group: dict[str, Any]) -> bool:
+def _is_followed(rest: str, seconds: list[str], group: dict[str, Any]) -> bool:
     between = [word for word in group["between"] if word]
     while True:
         for second in seconds:
             if rest.startswith(second) and not rest[len(second) :].startswith(tuple(group["other_senses"])):
                 return True
-        passed = next((word for word in between if rest.startswith(word)), "")
-        if not passed:
+        skipped = next((word for word in between if rest.startswith(word)), "")
+        if not skipped:
             return False
-        rest = rest[len(passed) :]
+        rest = rest[len(skipped) :]

@@ -21,7 +21,7 @@ __all__ = ["due_notice", "pending_keys"]
 
 _PENDING = "pending"
 _RECORDS = ("trusted.jsonl", "rejected.jsonl")
-_OLD_RECORD = ".json"  # how the records of 0.1.0 end, one a store
+_OLD_RECORD = ".json"  # the ending of the records of 0.1.0, one for each store
 
 
 def pending_keys(connection: Connection) -> list[str]:
@@ -34,9 +34,9 @@ def pending_keys(connection: Connection) -> list[str]:
 
 
 def due_notice(paths: Paths, connection: Connection | None) -> str:
-    """Return a line for the user about the memories that await approval, once per set of memories; else an empty text.
+    """Return a line for the user about the memories that await approval, once per set of memories; usually empty.
 
-    `connection` is the index, None where it cannot answer. Raises SqliteError.
+    `connection` is the index, or None if it cannot answer. Raises SqliteError.
     """
     folder = paths.state("trust")
     if any(_looks_unreadable(os.path.join(folder, name)) for name in _RECORDS):
@@ -56,7 +56,7 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
 
 
 def _looks_unreadable(path: str) -> bool:
-    """Return whether a file is there and may not be readable; if it is, reading it says so."""
+    """Return whether a file exists and may be unreadable; only reading it tells."""
     try:
         status = os.lstat(path)
     except FileNotFoundError:
@@ -79,13 +79,13 @@ def _has_old_records(paths: Paths, folder: str) -> bool:
 
 
 def _is_due(paths: Paths, pending: list[str]) -> bool:
-    """Return whether this set of memories was never mentioned before, and record it as mentioned."""
+    """Return whether the user was not told about this set of memories before, and record it as told."""
     path = paths.state("notices", paths.project_key + ".json")
-    told = digest("\n".join(pending).encode("utf-8", "replace"))
-    if read_state(path).get(_PENDING) == told:
+    current = digest("\n".join(pending).encode("utf-8", "replace"))
+    if read_state(path).get(_PENDING) == current:
         return False
     try:
-        write_state(path, {_PENDING: told})
+        write_state(path, {_PENDING: current})
     except OSError:
         return False
     return True

@@ -6,8 +6,6 @@ to it. The judges, if switched on, decide about the matches in between.
 
 from __future__ import annotations
 
-import os
-
 from ..kernel.files import cause
 from ..kernel.quick_import import import_ahead
 from .gate import SHORT, effective_length, last_turn, load_gate
@@ -29,21 +27,21 @@ __all__ = ["AHEAD", "EXPECTED_PROBLEMS", "Answer", "check", "decide", "recall"]
 
 # A refresh in progress is not a fault: recall uses what is already indexed.
 EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere")
-# What a look-up imports, each module after those that it imports: see `import_ahead`.
+# The modules that a lookup imports, each after its own imports: see `import_ahead`.
 AHEAD = (
     "kernel.sqlite kernel.text.tokens recall.index_file kernel.text.stem recall.query recall.signals recall.confidence recall.scoring "
     "recall.ranking recall.lookup"
 )
 _NEAR_MISSES = 5
 _PLACE = "prompt"
-_RANKING_SECONDS = 3.0  # what is left of the prompt's time is for the judges
+_RANKING_SECONDS = 3.0  # the rest of the prompt's time is for the judges
 
 
 class Answer:
     """Recall's answer to a prompt: the block to inject (may be empty), and the record of the decision.
 
-    `receipt` is the line that tells the user what Claude was told, `notice` one about the judges; both are usually empty.
-    `needs_refresh` asks for a background process that brings the index up to date.
+    `receipt` is a line for the user about what was injected, `notice` one about the judges; both are usually empty. `needs_refresh` asks
+    for a background process that brings the index up to date.
     """
 
     __slots__ = ("context", "needs_refresh", "notice", "receipt", "record")
@@ -70,10 +68,10 @@ class Answer:
 
 
 def recall(answer: Answer, prompt: Prompt, room: int, context: Context) -> Answer:
-    """Fill in the answer to one prompt and return it; `room` is how many characters of the hook's output are left.
+    """Fill in the answer to one prompt and return it; `room` is the number of characters left in the hook's output.
 
-    The answer is passed in so that its record can be saved even if this raises. It raises only on a bug: problems with files, the index and
-    the deadline are recorded in the answer.
+    The caller creates the answer, so that it can save the record even if this raises. Only a bug raises: problems with files, the index
+    and the deadline are recorded in the answer.
     """
     settings = context.settings
     if not settings.flag("retrieval.enabled"):
@@ -99,15 +97,18 @@ def decide(
     *,
     ask_judges: bool = True,
 ) -> None:
-    """Look up a prompt and fill in the answer; add what Claude gets to `history`, without saving it."""
+    """Look up a prompt, fill in the answer, and add the injected memories to `history`, without saving it."""
     import_ahead(AHEAD)
-    from .lookup import Lookup  # SQLite is not loaded for a prompt that is skipped
+    from .lookup import Lookup  # loads SQLite, which a skipped prompt does without
 
     settings = context.settings
     lookup = Lookup(context.within(_RANKING_SECONDS))
     try:
         hits = lookup.best(prompt.typed, before, settings.integer("retrieval.judge.candidate_pool_size"))
-        _apply_feedback(hits, context)
+        if hits:
+            from .decision import apply_feedback
+
+            apply_feedback(hits, context)
         judged = None
         if hits and ask_judges and lookup.answered_by == "fts5" and settings.judge_asked_for("retrieval"):
             judged = _judge(answer, prompt, before, _not_injected_yet(hits, history, settings), context)
@@ -119,7 +120,7 @@ def decide(
 
 
 def check(prompt: Prompt, settings: Settings) -> tuple[str, str]:
-    """Return the previous turn if the prompt refers to it, and the reason why the prompt gets no memories (usually empty)."""
+    """Return the previous turn, if the prompt refers to it, and the reason why the prompt gets no memories (usually empty)."""
     gate = load_gate()
     refusal = gate.refusal(prompt.typed)
     if refusal:
@@ -134,17 +135,6 @@ def check(prompt: Prompt, settings: Settings) -> tuple[str, str]:
     if not before and effective_length(prompt.typed) < settings.integer("retrieval.min_prompt_length"):
         refusal = SHORT
     return before, refusal
-
-
-def _apply_feedback(hits: list[Hit], context: Context) -> None:
-    """Shift the thresholds of the hits with feedback; usually there is no such file."""
-    if not hits or not os.path.exists(context.paths.state("feedback.json")):
-        return
-    from .feedback import Feedback
-
-    feedback = Feedback(context.paths)
-    for hit in hits:
-        hit.shift = feedback.shift(hit.key)
 
 
 def _not_injected_yet(hits: list[Hit], history: RecallHistory, settings: Settings) -> list[Hit]:
@@ -172,7 +162,7 @@ def _decide(
     judged: Judged | None,
     settings: Settings,
 ) -> Choice | None:
-    """Decide what Claude gets and put it into the answer; return None if there was nothing to decide."""
+    """Choose among the hits and fill in the answer; return None if there is nothing to choose from."""
     from .decision import Limits, choose, render_answer
 
     if not hits:
@@ -183,7 +173,7 @@ def _decide(
     if silenced:
         answer.silent(silenced)
         return None
-    choice = choose(hits, judged.approvals if judged else {}, limits, history, lookup.is_current)
+    choice = choose(hits, judged.approvals if judged else {}, limits, history, lambda hit: hit.is_current())
     answer.needs_refresh = "edited" in choice.withheld.values()
     if choice.full or choice.pointers:
         render_answer(answer, choice, history, settings.text("retrieval.receipt"))
@@ -193,9 +183,9 @@ def _decide(
 
 
 def _apply_judges(limits: Limits, judged: Judged | None, settings: Settings) -> str:
-    """Lower the limits according to the judges' result; return the reason if Claude gets nothing at all."""
+    """Lower the limits according to the judges' result; return the reason if nothing at all may be injected."""
     if judged is not None:
-        limits.max_inject = min(limits.max_inject, judged.most)
+        limits.max_inject = min(limits.max_inject, judged.max_inject)
     if not settings.integer("retrieval.max_inject"):
         return "max_inject"
     return judged.silenced if judged is not None else ""
@@ -204,15 +194,15 @@ def _apply_judges(limits: Limits, judged: Judged | None, settings: Settings) -> 
 def _describe(
     answer: Answer, lookup: Lookup, hits: list[Hit], choice: Choice | None, settings: Settings
 ) -> None:
-    """Add the best few hits and everything that Claude got to the record."""
-    told = {hit.key for hit in choice.full + choice.pointers} if choice else set()
+    """Add the best few hits and all chosen ones to the record."""
+    chosen = {hit.key for hit in choice.full + choice.pointers} if choice else set()
     withheld = choice.withheld if choice else {}
     answer.record.update(
         answered_by=lookup.answered_by,
         candidates=[
             _candidate(hit, withheld.get(hit.key, ""))
             for at, hit in enumerate(hits)
-            if at < _NEAR_MISSES or hit.key in told
+            if at < _NEAR_MISSES or hit.key in chosen
         ],
         found=len(hits),
         inject_threshold=settings.number("retrieval.inject_threshold"),
@@ -223,27 +213,25 @@ def _describe(
 
 
 def _candidate(hit: Hit, withheld: str) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    row: dict[str, Any] = {
         "key": hit.key,
         "confidence": round(hit.confidence, 4),
         "pointer_confidence": round(hit.pointer_confidence, 4),
         "score": round(hit.score, 3),
     }
     if hit.shift:
-        found["shift"] = round(hit.shift, 3)
+        row["shift"] = round(hit.shift, 3)
     if withheld:
-        found["withheld"] = withheld
-    found["parts"] = _numbers(hit.parts)
-    return found
-
-
-def _numbers(parts: dict[str, Any]) -> dict[str, float]:
-    """Return the numeric parts of a score; the matched words come from the prompt and must not reach the ledger."""
-    return {name: round(value, 3) for name, value in parts.items() if isinstance(value, (int, float))}
+        row["withheld"] = withheld
+    # Numbers only: the matched words come from the prompt and must not reach the ledger.
+    row["parts"] = {
+        name: round(part, 3) for name, part in hit.parts.items() if isinstance(part, (int, float))
+    }
+    return row
 
 
 def _save(history: RecallHistory, answer: Answer) -> None:
-    """Save the session's history; if that fails, a memory may be repeated, which is better than no answer."""
+    """Save the session's history. If that fails, a memory may be repeated, which is better than no answer."""
     try:
         history.save()
     except OSError as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import digest, loads
+from ..kernel.files import read_regular
 from .confidence import Trees, confidences
 from .index_file import IndexUnusable, has_fts5, meta_get
 from .query import PromptTerms, Query, analyze, intents_in, stem_idfs, weigh_terms
@@ -40,6 +41,7 @@ CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "S
 # The signals shown in explanations, because they tell a person most; all are in `Hit.signals`.
 _EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "title_covered", "missed", "named")
 HIT_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
+_MAX_FILE = 512 * 1024  # bytes
 
 
 class Model:
@@ -117,6 +119,13 @@ class Hit:
         self.parts = parts
         self.signals: dict[str, float] = {}
         self.shift = 0.0
+
+    def is_current(self) -> bool:
+        """Return whether the memory's file is unchanged since it was indexed."""
+        try:
+            return digest(read_regular(self.path, _MAX_FILE)[0]) == self.digest
+        except OSError:
+            return False
 
 
 def rank(

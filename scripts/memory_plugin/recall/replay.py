@@ -1,6 +1,6 @@
-"""Replay past prompts under other settings, without a model and without writing anything, to see what Claude would have been told.
+"""Replay past prompts under other settings, without a judge and without writing anything, to see what would have been injected.
 
-The stores are the current ones. Each session has its own history in memory, so that nothing is repeated in it.
+The stores are the current ones. Each session gets a history that is only in memory, so that nothing is repeated in it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ..kernel.clock import iso
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.lines import Lines
 from ..kernel.transcript.reader import open_transcript
-from ..kernel.transcript.rows import reply_text_of, user_input_of
+from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
 from .gate import Prompt, turn_text
 from .pipeline import Answer, check, decide
 
@@ -34,7 +34,7 @@ class PastPrompt(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The result for a prompt: keys injected in full, keys with a pointer, the reason for nothing, and the block's estimated tokens."""
+    """The result for a prompt: keys injected in full, keys with a pointer, the reason for silence, and the block's estimated tokens."""
 
     injected: list[str]
     pointed: list[str]
@@ -48,7 +48,7 @@ class Result(NamedTuple):
 
 
 def past_prompts(path: str, oldest: float) -> Iterator[PastPrompt]:
-    """Yield the prompts that a person typed in a transcript, from `oldest` (seconds since 1970) on; one without a time counts as new.
+    """Yield the prompts that a person typed in a transcript, from `oldest` (seconds since 1970) on, and those without a time.
 
     Repeated rows, such as those of a resumed session, are yielded once. Raises OSError.
     """
@@ -61,7 +61,7 @@ def past_prompts(path: str, oldest: float) -> Iterator[PastPrompt]:
             if text:
                 reply = without_private(text).strip()
             kind, prompt = user_input_of(record)
-            if kind != "prompt":
+            if kind != PROMPT:
                 continue
             identity = str(record.get("uuid") or "")
             if identity in seen:
@@ -74,7 +74,7 @@ def past_prompts(path: str, oldest: float) -> Iterator[PastPrompt]:
 
 
 def replay_prompt(past: PastPrompt, history: RecallHistory, context: Context, room: int) -> Result:
-    """Return what Claude would be told on a past prompt, and add it to the history of the prompt's session."""
+    """Return what would be injected on a past prompt, and add it to the history of the prompt's session."""
     settings = context.settings
     if not settings.flag("retrieval.enabled"):
         return Result([], [], "disabled", 0)

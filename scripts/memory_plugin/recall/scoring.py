@@ -1,9 +1,8 @@
 """Score documents for the terms of a query: FTS5 finds candidates, BM25F scores them.
 
-Each term has two posting lists: the documents with it in a strong field, and those with it only in the body.
-The lists are read heaviest first and each adds its weight to its documents (impact-ordered retrieval: V. N. Anh and A. Moffat, "Pruned
-query evaluation using pre-computed impacts", SIGIR 2006), so that the budget runs out on common words, not on distinctive ones.
-Without FTS5 the texts themselves are searched.
+Each term has two posting lists: the documents with it in a strong field, and those with it only in the body. The lists are read heaviest
+first, and each adds its weight to its documents (impact-ordered retrieval: V. N. Anh and A. Moffat, "Pruned query evaluation using
+pre-computed impacts", SIGIR 2006), so that the budget is spent on distinctive words first. Without FTS5 the texts themselves are searched.
 
 BM25F is that of S. Robertson and H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), section 3.6. Matches of
 the words' exact forms and of their character 4-grams add to it.
@@ -20,21 +19,20 @@ if TYPE_CHECKING:
     from .query import Term
     from .ranking import Model
 
-# Documents between two checks of the deadline.
-_STRIDE = 256
-_GRAM = 4
+_DEADLINE_STRIDE = 256  # documents between two checks of the deadline
+_GRAM = 4  # characters
 
 
 def candidates(
     connection: Connection, terms: list[Term], model: Model, only_injectable: bool, deadline: Deadline | None
 ) -> list[int]:
-    """Return the row ids of the best documents by the weights of their lists, best first. Raises TimeoutError when the deadline passes."""
+    """Return the row ids of the best documents by the weights of their lists, best first. Raises TimeoutError at the deadline."""
     tables = (POSTINGS[True],) if only_injectable else (POSTINGS[True], POSTINGS[False])
-    found: dict[int, float] = {}
-    left = model.ranking["postings"]
+    scores: dict[int, float] = {}
+    budget = model.ranking["postings"]
     for weight, length, token in _lists(terms, model.ranking["strong"]):
-        left -= length
-        if left < 0 and found:
+        budget -= length
+        if budget < 0 and scores:
             break
         if deadline is not None and deadline.remaining() <= 0:
             raise TimeoutError("ranking ran out of time")
@@ -43,10 +41,10 @@ def candidates(
             query = "SELECT group_concat(rowid) FROM %s WHERE %s MATCH ?" % (table, table)
             listed = connection.execute(query, (token,)).fetchone()[0]
             for rowid in map(int, listed.split(",") if listed else ()):
-                found[rowid] = found.get(rowid, 0.0) + weight
-    best = sorted(found)
-    # A sort is stable also in reverse: of equals the lower row id stays first.
-    best.sort(key=found.__getitem__, reverse=True)
+                scores[rowid] = scores.get(rowid, 0.0) + weight
+    best = sorted(scores)
+    # Sorting is stable even in reverse, so of equal scores the lower row id stays first.
+    best.sort(key=scores.__getitem__, reverse=True)
     return best[: model.ranking["pool"]]
 
 
@@ -64,31 +62,31 @@ def _lists(terms: list[Term], strong: float) -> list[tuple[float, int, str]]:
 def keyword_candidates(
     connection: Connection, terms: list[Term], model: Model, only_injectable: bool, deadline: Deadline | None
 ) -> list[int]:
-    """Return the row ids of the documents that hold the heaviest terms, best first, without FTS5. Raises TimeoutError."""
-    wanted = [(" " + term.stem + "~", term.weight) for term in terms if term.strong + term.weak]
-    found: list[tuple[float, int]] = []
+    """Return the row ids of the documents with the heaviest terms, best first, without FTS5. Raises TimeoutError at the deadline."""
+    weights = [(" " + term.stem + "~", term.weight) for term in terms if term.strong + term.weak]
+    scored: list[tuple[float, int]] = []
     rows = connection.execute(
         "SELECT v.rowid, v.title || v.tags || v.files || v.asked_as, v.body FROM vectors v JOIN documents d ON d.rowid = v.rowid "
         "WHERE d.injectable >= ?",
         (int(only_injectable),),
     )
     for at, (rowid, head, body) in enumerate(rows):
-        if at % _STRIDE == 0 and deadline is not None and deadline.remaining() <= 0:
+        if at % _DEADLINE_STRIDE == 0 and deadline is not None and deadline.remaining() <= 0:
             raise TimeoutError("ranking ran out of time")
         total = 0.0
-        for text, weight in wanted:
+        for text, weight in weights:
             if text in head:
                 total += weight * model.ranking["strong"]
             elif text in body:
                 total += weight
         if total:
-            found.append((-total, rowid))
-    found.sort()
-    return [rowid for _, rowid in found[: model.ranking["pool"]]]
+            scored.append((-total, rowid))
+    scored.sort()
+    return [rowid for _, rowid in scored[: model.ranking["pool"]]]
 
 
 class Pattern:
-    """The substrings to count in a document for one term of the query."""
+    """The substrings to count in a document for one term: its stem, its exact form, and the stem's character 4-grams."""
 
     __slots__ = ("exact", "grams", "term", "whole")
 
@@ -96,13 +94,13 @@ class Pattern:
         self.term = term
         self.exact = " " + term.stem + "~"
         self.whole = " " + term.form + " "
-        # The parts of a whole name have grams of their own.
+        # A full name needs no grams, because its parts have theirs.
         grams = len(self.exact) - _GRAM + 1 if term.stem.isalnum() else 0
         self.grams = [self.exact[at : at + _GRAM] for at in range(grams)]
 
 
 class Match:
-    """A document's score and its parts, each a sum over the terms of the query; `matched` has the exact part by term."""
+    """A document's score and its parts, sums over the terms of the query; `matched` maps the stems of matching terms to their parts."""
 
     __slots__ = ("exact", "fields", "forms", "lengths", "matched", "rowid", "score", "soft", "text", "title")
 
@@ -124,12 +122,12 @@ def best_matches(
 ) -> list[Match]:
     """Return the matches of (row id, fields) pairs, best first; grams are counted for the best `soft_pool`, and the others are left out.
 
-    `averages` are the mean lengths of the fields, the last that of all fields together.
+    `averages` are the mean lengths of the fields; the last is that of all fields together.
     """
     patterns = [Pattern(term) for term in terms[: model.ranking["terms"]]]
-    matches = [_exact(Match(rowid, fields), patterns, averages, model) for rowid, fields in documents]
+    matches = [_score_words(Match(rowid, fields), patterns, averages, model) for rowid, fields in documents]
     matches.sort(key=_order)
-    best = [_soft(match, patterns, averages, model) for match in matches[: model.ranking["soft_pool"]]]
+    best = [_score_grams(match, patterns, averages, model) for match in matches[: model.ranking["soft_pool"]]]
     best.sort(key=_order)
     return best
 
@@ -138,7 +136,7 @@ def _order(match: Match) -> tuple[float, int]:
     return -match.score, match.rowid
 
 
-def _exact(match: Match, patterns: list[Pattern], averages: list[float], model: Model) -> Match:
+def _score_words(match: Match, patterns: list[Pattern], averages: list[float], model: Model) -> Match:
     settings = model.ranking
     k1, b = settings["k1"], settings["b"]
     zones = [
@@ -167,18 +165,18 @@ def _saturated(text: str, zones: list[tuple[str, float]], weight: float, k1: flo
     return weight * (k1 + 1) * frequency / (frequency + k1)
 
 
-def _soft(match: Match, patterns: list[Pattern], averages: list[float], model: Model) -> Match:
+def _score_grams(match: Match, patterns: list[Pattern], averages: list[float], model: Model) -> Match:
     k1, b = model.ranking["k1"], model.ranking["b"]
     norm = k1 * (1 - b + b * sum(match.lengths) / averages[-1])
     text = match.text
     for pattern in patterns:
-        found = 0.0
+        saturated = 0.0
         for gram in pattern.grams:
             count = text.count(gram)
             if count:
-                found += count / (count + norm)
-        if found:
-            match.soft += pattern.term.weight * (k1 + 1) * found / len(pattern.grams)
+                saturated += count / (count + norm)
+        if saturated:
+            match.soft += pattern.term.weight * (k1 + 1) * saturated / len(pattern.grams)
     return _sum_up(match, model)
 
 
