@@ -110,7 +110,7 @@ def langfuse(context: CommandContext) -> Check:
         overview.host,
         counted(overview.sent, "score"),
     )
-    waiting = overview.unqueued + overview.waiting
+    waiting = overview.unqueued + overview.pending
     if overview.refused:
         why = tuple(sorted(set(overview.refused.values())))[:_SHOWN]
         text += ", %d to send, %d refused by the server" % (waiting, len(overview.refused))
