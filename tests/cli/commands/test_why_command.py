@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from memory_plugin.cli.commands.why_command import explain_decision
 from memory_plugin.cli.console import Console
+from memory_plugin.memories.survey import survey
 from memory_plugin.recall.explain import find_decision
 from tests.project import Project
 from tests.recall.store_files import ASK, BODY, TITLE, at_home
@@ -106,16 +108,10 @@ def test_lines_keep_to_the_width_of_a_terminal(asked: Project, monkeypatch: pyte
     screen = Terminal()
     with at_home(asked) as paths:
         row = find_decision(paths, "last") or {}
-        session = SimpleNamespace(console=Console(screen), paths=paths, accept_from="everyone")
-        quiet = {
-            **row,
-            "injected": [],
-            "outcome": "silent",
-            "reason": "over_budget",
-            "trouble": "index_locked",
-        }
-        candidates = [{**one, "withheld": "over_budget"} for one in row["candidates"]]
-        explain_decision({**quiet, "candidates": candidates}, session)  # type: ignore[arg-type]
+        context = SimpleNamespace(console=Console(screen), paths=paths, survey=partial(survey, paths))
+        silent = {"injected": [], "outcome": "silent", "reason": "over_budget", "trouble": "index_locked"}
+        candidates = [{**candidate, "withheld": "over_budget"} for candidate in row["candidates"]]
+        explain_decision({**row, **silent, "candidates": candidates}, context)  # type: ignore[arg-type]
     lines = screen.getvalue().splitlines()
     assert len(lines) > 5
     assert max(map(len, lines)) <= 70
