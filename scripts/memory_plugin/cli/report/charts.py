@@ -1,4 +1,7 @@
-"""Charts as inline SVG: shapes only, which stretch to any width; texts stand beside them in HTML, so that they keep their size."""
+"""Draw charts as inline SVG.
+
+An SVG holds only shapes, which stretch to any width; its labels are HTML next to it, so they keep their size.
+"""
 
 from __future__ import annotations
 
@@ -13,32 +16,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Bucket", "buckets", "columns", "curve", "day_label", "interval", "safe", "share_bar"]
 
-_MOST_COLUMNS = 62
+_MAX_COLUMNS = 62
 _WIDTH, _HEIGHT = 1000, 100
 _MAX_TEXT = 1000
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_FULL_GAP = 0.22  # of a column, left free between two
+_GAP = 0.22  # of a column's width, between two columns
 
 
 class Bucket(NamedTuple):
-    """Some days shown as one column: a label, and the sums of their numbers."""
+    """Consecutive days shown as one column: their first date, and the sums of their numbers."""
 
     label: str
     values: tuple[float, ...]
 
 
 def safe(text: object) -> str:
-    """Return a text for HTML: one line without hidden characters, unable to end an element or an attribute."""
+    """Return a text escaped for HTML elements and attributes, on one line and without hidden characters."""
     return escape(plain(str(text), _MAX_TEXT))
 
 
 def buckets(days: Mapping[str, Sequence[float]], first: str, last: str, width: int) -> list[Bucket]:
-    """Return all days from `first` to `last` in at most 62 columns of equally many days; days without numbers are 0."""
+    """Group the days from `first` to `last` into at most 62 columns of equal length; a day without numbers counts as 0."""
     start, end = _date(first), _date(last)
     if start is None or end is None or end < start:
         return []
     number = (end - start).days + 1
-    size = -(-number // _MOST_COLUMNS)
+    size = -(-number // _MAX_COLUMNS)
     sums = [[0.0] * width for _ in range(-(-number // size))]
     for day, values in days.items():
         date = _date(day)
@@ -59,108 +62,93 @@ def _date(text: str) -> dt.date | None:
         return None
 
 
-def columns(found: Sequence[Bucket], names: Sequence[tuple[str, str]], title: str, text: str) -> str:
-    """Return stacked columns; `names` are the CSS class and the label of each value, from the bottom up."""
-    top = _nice(max((sum(one.values) for one in found), default=0))
-    step = _WIDTH / max(1, len(found))
+def columns(days: Sequence[Bucket], series: Sequence[tuple[str, str]], title: str, text: str) -> str:
+    """Return stacked columns; `series` are the CSS class and the label of each value, from the bottom up."""
+    top = _nice(max((sum(day.values) for day in days), default=0))
+    step = _WIDTH / max(1, len(days))
     shapes = []
-    for at, one in enumerate(found):
+    for at, day in enumerate(days):
         base = float(_HEIGHT)
         parts = []
-        for (kind, _), value in zip(names, one.values):
+        for (kind, _), value in zip(series, day.values):
             height = _HEIGHT * value / top
             base -= height
             if height > 0:
                 parts.append(
                     '<rect class="f-%s" x="%.1f" y="%.2f" width="%.1f" height="%.2f"/>'
-                    % (kind, at * step + step * _FULL_GAP / 2, base, step * (1 - _FULL_GAP), height)
+                    % (kind, at * step + step * _GAP / 2, base, step * (1 - _GAP), height)
                 )
         if parts:
-            told = ", ".join("%s %s" % (_number(v), label) for (_, label), v in zip(names, one.values) if v)
-            shapes.append(
-                "<g><title>%s: %s</title>%s</g>" % (safe(day_label(one.label)), safe(told), "".join(parts))
-            )
-    return _figure("".join(shapes), found, _number(top), _number(top / 2), title, text) + _as_table(
-        found, names
-    )
+            values = zip(series, day.values)
+            counts = ", ".join("%s %s" % (_number(value), label) for (_, label), value in values if value)
+            hint = "%s: %s" % (safe(day_label(day.label)), safe(counts))
+            shapes.append("<g><title>%s</title>%s</g>" % (hint, "".join(parts)))
+    figure = _figure("".join(shapes), days, (_number(top), _number(top / 2)), title, text)
+    return figure + _as_table(days, series)
 
 
-def _as_table(found: Sequence[Bucket], names: Sequence[tuple[str, str]]) -> str:
-    """Return the numbers of a chart, folded away: for those who cannot see it, and to copy them."""
-    heads = "".join('<th scope="col" class="n">%s</th>' % safe(label) for _, label in names)
-    rows = "".join(
-        '<tr><th scope="row">%s</th>%s</tr>'
-        % (
-            safe(day_label(one.label)),
-            "".join('<td class="n">%s</td>' % _number(value) for value in one.values),
-        )
-        for one in found
-        if any(one.values)
-    )
+def _as_table(days: Sequence[Bucket], series: Sequence[tuple[str, str]]) -> str:
+    """Return a chart's numbers as a collapsed table, for screen readers and for copying."""
+    heads = "".join('<th scope="col" class="n">%s</th>' % safe(label) for _, label in series)
+    rows = []
+    for day in days:
+        if any(day.values):
+            cells = "".join('<td class="n">%s</td>' % _number(value) for value in day.values)
+            rows.append('<tr><th scope="row">%s</th>%s</tr>' % (safe(day_label(day.label)), cells))
     return (
         '<details><summary>As a table</summary><div class="scroll"><table><thead><tr><th scope="col">From</th>%s</tr></thead>'
-        "<tbody>%s</tbody></table></div></details>" % (heads, rows)
+        "<tbody>%s</tbody></table></div></details>" % (heads, "".join(rows))
     )
 
 
-def curve(found: Sequence[tuple[str, float | None]], title: str, text: str) -> str:
+def curve(points: Sequence[tuple[str, float | None]], title: str, text: str) -> str:
     """Return a line of shares (0 to 1) over time; None leaves a gap."""
-    top = _nice(100 * max((value for _, value in found if value is not None), default=0.0)) / 100
-    step = _WIDTH / max(1, len(found))
+    top = _nice(100 * max((value for _, value in points if value is not None), default=0.0)) / 100
+    step = _WIDTH / max(1, len(points))
     runs: list[list[tuple[float, float, str]]] = [[]]
-    for at, (label, value) in enumerate(found):
+    for at, (label, value) in enumerate(points):
         if value is None:
             runs.append([])
         else:
-            runs[-1].append(
-                (
-                    (at + 0.5) * step,
-                    _HEIGHT * (1 - value / top),
-                    "%s: %.0f%%" % (day_label(label), 100 * value),
-                )
-            )
+            hint = "%s: %.0f%%" % (day_label(label), 100 * value)
+            runs[-1].append(((at + 0.5) * step, _HEIGHT * (1 - value / top), hint))
     shapes = "".join(_run(run, step) for run in runs if run)
-    days = [Bucket(label, ()) for label, _ in found]
-    return _figure(shapes, days, "%.0f%%" % (100 * top), "%.0f%%" % (50 * top), title, text)
+    days = [Bucket(label, ()) for label, _ in points]
+    return _figure(shapes, days, ("%.0f%%" % (100 * top), "%.0f%%" % (50 * top)), title, text)
 
 
 def _run(run: Sequence[tuple[float, float, str]], step: float) -> str:
+    """Return a line through consecutive points, each with its position and hint."""
     points = [(x, y) for x, y, _ in run]
-    if len(points) == 1:  # one day alone is a short stroke
+    if len(points) == 1:  # a single day is a short stroke
         (x, y) = points[0]
         points = [(x - step / 3, y), (x + step / 3, y)]
     line = " ".join("%.1f,%.2f" % point for point in points)
     area = "%.1f,%d %s %.1f,%d" % (points[0][0], _HEIGHT, line, points[-1][0], _HEIGHT)
-    hits = "".join(
+    targets = "".join(
         '<rect x="%.1f" y="0" width="%.1f" height="%d" fill="none" pointer-events="all"><title>%s</title></rect>'
-        % (x - step / 2, step, _HEIGHT, safe(said))
-        for x, _, said in run
+        % (x - step / 2, step, _HEIGHT, safe(hint))
+        for x, _, hint in run
     )
-    return '<polygon class="area" points="%s"/><polyline class="curve" points="%s"/>%s' % (area, line, hits)
+    return '<polygon class="area" points="%s"/><polyline class="curve" points="%s"/>%s' % (
+        area,
+        line,
+        targets,
+    )
 
 
-def _figure(shapes: str, found: Sequence[Bucket], top: str, middle: str, title: str, text: str) -> str:
+def _figure(shapes: str, days: Sequence[Bucket], scale: tuple[str, str], title: str, text: str) -> str:
+    """Return a chart with its axes; `scale` are the labels at the top and in the middle."""
     lines = "".join('<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>' % (_WIDTH, y, y) for y in (0, 50))
-    labels = (
-        [found[0].label, found[len(found) // 2].label, found[-1].label]
-        if len(found) > 2
-        else [one.label for one in found]
-    )
+    marked = [days[0], days[len(days) // 2], days[-1]] if len(days) > 2 else days
+    labels = dict.fromkeys(day_label(day.label) for day in marked)
     return (
         '<figure><div class="plot"><div class="y" aria-hidden="true"><span>%s</span><span>%s</span><span>0</span></div>'
-        '<svg role="img" viewBox="0 0 %d %d" preserveAspectRatio="none"><title>%s</title><desc>%s</desc>%s%s</svg>'
-        '<div class="x" aria-hidden="true">%s</div></div></figure>'
-        % (
-            safe(top),
-            safe(middle),
-            _WIDTH,
-            _HEIGHT,
-            safe(title),
-            safe(text),
-            lines,
-            shapes,
-            "".join("<span>%s</span>" % safe(day_label(label)) for label in dict.fromkeys(labels)),
-        )
+        % (safe(scale[0]), safe(scale[1]))
+        + '<svg role="img" viewBox="0 0 %d %d" preserveAspectRatio="none"><title>%s</title><desc>%s</desc>%s%s</svg>'
+        % (_WIDTH, _HEIGHT, safe(title), safe(text), lines, shapes)
+        + '<div class="x" aria-hidden="true">%s</div></div></figure>'
+        % "".join("<span>%s</span>" % safe(label) for label in labels)
     )
 
 
@@ -181,7 +169,7 @@ def share_bar(parts: Sequence[tuple[str, float]], whole: float, text: str) -> st
 
 def interval(low: float, value: float, high: float, text: str) -> str:
     """Return a share with its interval on a line from 0 to 1."""
-    x1, x, x2 = (_WIDTH * max(0.0, min(1.0, one)) for one in (low, value, high))
+    x1, x, x2 = (_WIDTH * max(0.0, min(1.0, share)) for share in (low, value, high))
     return (
         '<svg class="bar" role="img" viewBox="0 0 %d 10" preserveAspectRatio="none"><title>%s</title>'
         '<rect class="f-track" width="%d" height="10"/><rect class="f-told" width="%.1f" height="10"/>'
@@ -191,7 +179,7 @@ def interval(low: float, value: float, high: float, text: str) -> str:
 
 
 def _nice(value: float) -> float:
-    """Return a round number that is at least the value, for the top of a scale."""
+    """Return a round number, at least the value, for the top of a scale."""
     if value <= 0:
         return 1
     power: float = 10.0 ** (log10(value) // 1)
@@ -210,6 +198,6 @@ def _number(value: float) -> str:
 
 
 def day_label(text: str) -> str:
-    """Return a date as people write it, such as `Nov 2, 2026`; a text that is no date as it is."""
+    """Return a date as people write it, such as `Nov 2, 2026`; return any other text unchanged."""
     date = _date(text)
     return text if date is None else "%s %d, %d" % (_MONTHS[date.month - 1], date.day, date.year)

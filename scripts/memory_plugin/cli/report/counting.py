@@ -1,4 +1,4 @@
-"""Counters whose memory is bounded, whatever the ledgers hold: distinct values, quantiles, and counts by name."""
+"""Counters with bounded memory, however large the ledgers are: distinct values, quantiles, and counts by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CappedCounter", "Distinct", "Histogram"]
 
-_KEPT = 4096  # the estimate is then within 5% in 999 of 1,000 cases
+_SAMPLE = 4096  # hashes; the estimate is then within 5% in 999 of 1,000 cases
 _RANGE = 1 << 32
 _STEP = 1.05  # each bucket of a histogram is 5% wider than the one before
 _LOG_STEP = log(_STEP)
@@ -25,45 +25,45 @@ class Distinct:
     Source: Bar-Yossef et al., Counting Distinct Elements in a Data Stream, RANDOM 2002 (the k minimum values).
     """
 
-    __slots__ = ("_heap", "_known")
+    __slots__ = ("_hashes", "_heap")
 
     def __init__(self) -> None:
         self._heap: list[int] = []  # the smallest hashes, negated, so that the largest of them is on top
-        self._known: set[int] = set()
+        self._hashes: set[int] = set()
 
     def add(self, text: str) -> None:
         """Count a text unless it was counted before."""
         value = _mixed(crc32(text.encode("utf-8", "replace")))
-        if value in self._known:
+        if value in self._hashes:
             return
-        if len(self._heap) < _KEPT:
+        if len(self._heap) < _SAMPLE:
             heappush(self._heap, -value)
-            self._known.add(value)
+            self._hashes.add(value)
         elif value < -self._heap[0]:
-            self._known.discard(-heapreplace(self._heap, -value))
-            self._known.add(value)
+            self._hashes.discard(-heapreplace(self._heap, -value))
+            self._hashes.add(value)
 
     @property
     def is_exact(self) -> bool:
-        """Return whether `estimate` is a count."""
-        return len(self._heap) < _KEPT
+        """Return whether `estimate` is exact."""
+        return len(self._heap) < _SAMPLE
 
     def estimate(self) -> int:
         """Return the number of different texts."""
         if self.is_exact:
             return len(self._heap)
-        return round((_KEPT - 1) * _RANGE / -self._heap[0])
+        return round((_SAMPLE - 1) * _RANGE / -self._heap[0])
 
 
 def _mixed(value: int) -> int:
-    """Spread a checksum over all 32 bits: those of similar texts are similar (the finalizer of MurmurHash3)."""
+    """Spread a checksum over all 32 bits, because similar texts have similar ones (the finalizer of MurmurHash3)."""
     value = (value ^ value >> 16) * 0x85EBCA6B & 0xFFFFFFFF
     value = (value ^ value >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
     return value ^ value >> 16
 
 
 class Histogram:
-    """Counts of positive numbers in buckets that grow by 5%, for quantiles of a stream."""
+    """Counts of positive numbers in buckets that grow by 5%, to estimate the quantiles of a stream."""
 
     __slots__ = ("_buckets", "n")
 
@@ -90,21 +90,20 @@ class Histogram:
 
 
 class CappedCounter:
-    """Counts by name for at most `most` names; what comes later under further names is counted in `others`."""
+    """Counts for the first `max_names` names; those of all later names are summed in `others`."""
 
-    __slots__ = ("_counts", "_most", "others")
+    __slots__ = ("_counts", "_max_names", "others")
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_names: int) -> None:
         self._counts: dict[str, int] = {}
-        self._most = most
+        self._max_names = max_names
         self.others = 0
 
     def add(self, name: str, number: int = 1) -> None:
         """Count a name."""
-        known = self._counts.get(name)
-        if known is not None:
-            self._counts[name] = known + number
-        elif len(self._counts) < self._most:
+        if name in self._counts:
+            self._counts[name] += number
+        elif len(self._counts) < self._max_names:
             self._counts[name] = number
         else:
             self.others += number

@@ -1,4 +1,4 @@
-"""The parts that sections of the page are made of: tables, tiles, notes for what is empty."""
+"""Build the parts of the page's sections: tables, tiles, notes, and messages for empty ones."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ __all__ = [
     "section",
     "table",
     "tile",
+    "tiles",
 ]
 
 
-_FITS_A_PHONE = 4  # columns, when one of them is a bar
+_MAX_NARROW = 4  # columns that fit on a phone if one of them is a bar
+
+
+def tiles(*figures: str) -> str:
+    """Return a row of tiles."""
+    return '<div class="tiles">%s</div>' % "".join(figures)
 
 
 def section(name: str, heading: str, text: str, *parts: str) -> str:
-    """Return a section with its anchor, heading, and a sentence about it."""
-    return '<section id="%s"><h2>%s</h2><p class="about">%s</p>%s</section>' % (
-        name,
-        safe(heading),
-        safe(text),
-        "".join(parts),
-    )
+    """Return a section with its anchor, heading, and a sentence about it; `parts` are HTML."""
+    head = '<section id="%s"><h2>%s</h2><p class="about">%s</p>' % (name, safe(heading), safe(text))
+    return head + "".join(parts) + "</section>"
 
 
 def table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> str:
@@ -42,25 +44,17 @@ def table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> st
     On a narrow screen the rows of a wide one become cards.
     """
     top = "".join('<th scope="col" class="%s">%s</th>' % (kind, safe(name)) for name, kind in heads)
-    body = "".join(
-        "<tr>%s</tr>"
-        % "".join(
+    body = []
+    for row in rows:
+        cells = (
             '<td class="%s" data-label="%s">%s</td>' % (kind, safe(name), cell)
             for (name, kind), cell in zip(heads, row)
         )
-        for row in rows
-    )
-    is_wide = len(heads) > _FITS_A_PHONE or (
-        len(heads) > 2 and not any(kind == "barcell" for _, kind in heads)
-    )
-    return (
-        '<div class="scroll"><table class="%s"><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>'
-        % (
-            "wide" if is_wide else "",
-            top,
-            body,
-        )
-    )
+        body.append("<tr>%s</tr>" % "".join(cells))
+    has_bar = any(kind == "barcell" for _, kind in heads)
+    is_wide = len(heads) > (_MAX_NARROW if has_bar else 2)
+    html = '<div class="scroll"><table class="%s"><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>'
+    return html % ("wide" if is_wide else "", top, "".join(body))
 
 
 def tile(value: str, label: str, kind: str = "") -> str:
@@ -69,12 +63,12 @@ def tile(value: str, label: str, kind: str = "") -> str:
 
 
 def about(text: str) -> str:
-    """Return a paragraph in a quiet color."""
+    """Return a paragraph in a muted color."""
     return '<p class="soft">%s</p>' % safe(text)
 
 
 def empty(text: str, command: str = "") -> str:
-    """Return what to say instead of a table or a chart without rows, and what to do."""
+    """Return the message for a table or chart without rows, with a command to run."""
     return '<p class="empty">%s%s</p>' % (safe(text), " " + code(command) if command else "")
 
 
@@ -84,14 +78,14 @@ def code(text: str) -> str:
 
 
 def more(shown: int, number: int, command: str) -> str:
-    """Return how many rows a table leaves out, and where they are; empty if there are none."""
+    """Return a note on how many rows a table omits, with the command that shows them; empty if it omits none."""
     if number <= shown:
         return ""
-    return '<p class="soft">%s</p>' % ("and %s more: " % count(number - shown) + code(command))
+    return '<p class="soft">and %s more: %s</p>' % (count(number - shown), code(command))
 
 
 def count(number: float) -> str:
-    """Return a whole number with separators; nothing for 0, so that a table shows what there is."""
+    """Return a number rounded to a whole one, with thousands separators."""
     return f"{number:,.0f}"
 
 

@@ -1,4 +1,4 @@
-"""All figures of a report, read from a folder of ledgers in one pass, and as JSON."""
+"""Read all figures of a report from a folder of ledgers in one pass, and return them as JSON."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from ..checks import Check
     from .ledger_files import LedgerFolder
     from .memory_rows import MemoryFigures, MemoryRow
+    from .spend_figures import FeatureSpend
 
 __all__ = ["LedgerFigures", "MissedRow", "Report", "as_json", "missed_rows", "read_ledgers"]
 
-_MOST_EVENTS = 200
-_MOST_PROMPTS = 25
+_MAX_EVENTS = 200
+_MAX_PROMPTS = 25
 _MAX_NAME = 120
 
 
@@ -71,9 +72,9 @@ class Report(NamedTuple):
 
 
 def read_ledgers(folder: LedgerFolder) -> LedgerFigures:
-    """Return the figures of all ledgers of a folder. What a damaged row says is skipped and counted."""
+    """Return the figures of all ledgers in a folder. Damaged rows are skipped and counted."""
     recalls, replies, meter = RecallFigures(), ReplyFigures(), EffectMeter()
-    sessions, spend, events = SessionFigures(), SpendFigures(), CappedCounter(_MOST_EVENTS)
+    sessions, spend, events = SessionFigures(), SpendFigures(), CappedCounter(_MAX_EVENTS)
     _read_recalls(folder, recalls)
     for row in folder.rows("feedback"):
         recalls.add_feedback(row)
@@ -109,32 +110,32 @@ def _read_scores(folder: LedgerFolder, replies: ReplyFigures, meter: EffectMeter
 
 
 def missed_rows(recalls: RecallFigures, paths: Paths) -> tuple[list[MissedRow], int]:
-    """Return the latest prompts that found nothing, each text once, and how many such prompts there were."""
+    """Return the latest prompts that found nothing, each text once, and the number of all such prompts."""
     total = sum(number for reason, number in recalls.reasons if reason in NOTHING_FIT)
     texts = prompt_texts(recalls.missed, paths)
     rows: dict[str, MissedRow] = {}
-    for one in reversed(recalls.missed):
-        text = shown_prompt(one.text) if one.text else texts.get(one.prompt_id, "")
-        name = text.casefold() or one.prompt_id
+    for prompt in reversed(recalls.missed):
+        text = shown_prompt(prompt.text) if prompt.text else texts.get(prompt.prompt_id, "")
+        name = text.casefold() or prompt.prompt_id
         if name in rows:
             rows[name] = rows[name]._replace(times=rows[name].times + 1)
             continue
         rows[name] = MissedRow(
-            one.time,
-            text,
-            plain(one.prompt_id, _MAX_NAME),
-            plain(one.project, _MAX_NAME),
-            one.reason,
-            plain(one.nearest, _MAX_NAME),
-            one.confidence,
-            1,
+            time=prompt.time,
+            text=text,
+            prompt_id=plain(prompt.prompt_id, _MAX_NAME),
+            project=plain(prompt.project, _MAX_NAME),
+            reason=prompt.reason,
+            nearest=plain(prompt.nearest, _MAX_NAME),
+            confidence=prompt.confidence,
+            times=1,
         )
     ordered = sorted(rows.values(), key=lambda row: (bool(row.text), row.times, row.time), reverse=True)
-    return ordered[:_MOST_PROMPTS], total
+    return ordered[:_MAX_PROMPTS], total
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """Return the report for programs."""
+    """Return the report as JSON data."""
     figures = report.ledgers
     return {
         "scope": report.scope,
@@ -157,14 +158,11 @@ def as_json(report: Report) -> dict[str, Any]:
         },
         "spend": {
             "usd": round(figures.spend.usd, 6),
-            "features": {name: _feature(one) for name, one in sorted(figures.spend.features.items())},
+            "features": {name: _feature(spend) for name, spend in sorted(figures.spend.features.items())},
             "failures": dict(figures.spend.failures),
             "verdicts": dict(figures.spend.verdicts),
         },
-        "health": {
-            "checks": [check._asdict() for check in report.checks],
-            "events": dict(figures.events),
-        },
+        "health": {"checks": [check._asdict() for check in report.checks], "events": dict(figures.events)},
     }
 
 
@@ -185,16 +183,16 @@ def _recall_json(recalls: RecallFigures) -> dict[str, Any]:
     }
 
 
-def _memories_json(found: MemoryFigures, left_out: int) -> dict[str, Any]:
+def _memories_json(memories: MemoryFigures, left_out: int) -> dict[str, Any]:
     return {
-        "stored": found.stored,
-        "pending": found.pending,
-        "recalled": found.recalled,
-        "helping": [_memory(row) for row in found.helping],
-        "never_used": found.unused_number,
-        "unused": [_memory(row) for row in found.unused],
-        "stale_number": found.stale_number,
-        "stale": [{**_memory(row), "why": row.stale, "fix": row.fix} for row in found.stale],
+        "stored": memories.stored,
+        "pending": memories.pending,
+        "recalled": memories.recalled,
+        "helping": [_memory(row) for row in memories.helping],
+        "never_used": memories.unused_number,
+        "unused": [_memory(row) for row in memories.unused],
+        "stale_number": memories.stale_number,
+        "stale": [{**_memory(row), "why": row.stale, "fix": row.fix} for row in memories.stale],
         "left_out": left_out,
     }
 
@@ -204,7 +202,7 @@ def _replies_json(figures: LedgerFigures) -> dict[str, Any]:
     total = replies.total()
     return {
         **{name: getattr(total, name) for name in ("replies", "padded", "drifted")},
-        "density": _mean(total.density, total.measured),
+        "density": round(total.density / total.measured, 3) if total.measured else None,
         "models": dict(replies.models),
         "patterns": dict(replies.rules),
         "effect": {
@@ -221,14 +219,10 @@ def _memory(row: MemoryRow) -> dict[str, Any]:
     return {"id": row.name, "title": row.title, "project": row.project, "updated": row.updated, **counts}
 
 
-def _feature(one: Any) -> dict[str, Any]:  # noqa: ANN401  (a FeatureSpend; only its figures are read)
+def _feature(spend: FeatureSpend) -> dict[str, Any]:
     names = ("calls", "cached", "failed", "unpriced", "tokens")
-    median = _rounded(one.wait.quantile(0.5), 1)
-    return {**{name: getattr(one, name) for name in names}, "usd": round(one.usd, 6), "ms_median": median}
-
-
-def _mean(total: float, n: int) -> float | None:
-    return round(total / n, 3) if n else None
+    median = _rounded(spend.wait.quantile(0.5), 1)
+    return {**{name: getattr(spend, name) for name in names}, "usd": round(spend.usd, 6), "ms_median": median}
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

@@ -1,4 +1,4 @@
-"""The files of a folder of ledgers, read once as a stream: only the rows of a period and of a project are parsed."""
+"""Read the ledgers in a folder once, as a stream. Only the rows of one period and project are parsed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["LedgerFolder", "Period", "best_candidate", "candidates_of"]
 _MAX_LINE = 1 << 20
 _BLOCK = 1 << 16  # bytes; a block and its lines stay in the processor's cache
 _REPORT_EVERY = 20_000
-_CANDIDATES = ',"candidates":['  # an unescaped quote cannot be part of a text, so this marks the field
+_CANDIDATES = ',"candidates":['  # a JSON text contains no unescaped quote, so only the field itself matches
 _BEST_WITHIN = 400  # characters after the beginning of the candidates
-_HEAD = '{"schema":1,"time":"'  # how each record of ours begins
-_DAMAGED = "?"  # stands for a line that is not UTF-8; no parser takes it
+_HEAD = '{"schema":1,"time":"'  # the start of every record of ours
+_DAMAGED = "?"  # replaces a line that is not UTF-8; it is not valid JSON
 _BEST = re.compile(r'\{"key":"([^"\\]{1,300})","confidence":([0-9.]{1,9})[,}]')
 
 
@@ -34,10 +34,10 @@ class Period(NamedTuple):
 
 
 class LedgerFolder:
-    """A folder with ledgers and their older parts; `skipped` counts lines without a record, `lines` all lines read."""
+    """A folder with ledgers and their older parts; `skipped` counts lines without a valid record, `lines` all lines read."""
 
     def __init__(self, folder: str, period: Period, progress: Callable[[int, int, int], None]) -> None:
-        """Find the files; `progress` gets the bytes read, the bytes in all, and the lines read."""
+        """Find the files; `progress` is called with the bytes read, the total bytes, and the lines read."""
         self.folder = folder
         self.period = period
         self.skipped = 0
@@ -49,7 +49,7 @@ class LedgerFolder:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether no file of the folder is a ledger."""
+        """Return whether the folder contains no ledger."""
         return not self._files
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
@@ -61,7 +61,7 @@ class LedgerFolder:
                     yield row
 
     def parsed(self, line: str) -> dict[str, Any] | None:
-        """Return the record of a line; None for one of another time or project, and, counted, for what is no record."""
+        """Return the record of a line; None outside the period or project. An invalid line gives None too, and is counted."""
         try:
             row = loads(line)
         except ValueError:
@@ -72,9 +72,9 @@ class LedgerFolder:
         return row if self._is_wanted(row) else None
 
     def blocks(self, name: str) -> Iterator[list[str]]:
-        """Yield some hundred lines at a time, without those whose beginning says that they belong to another time or project.
+        """Yield a few hundred lines at a time, without those that start with a time outside the period or name another project.
 
-        A list costs a tenth of what a generator of lines costs, and ledgers have millions.
+        A ledger may have millions of lines, and a list costs a tenth of a generator's time for each.
         """
         since, until = self.period.since, self.period.until
         mark = '"project":"%s"' % self.period.project if self.period.project else ""
@@ -93,7 +93,7 @@ class LedgerFolder:
         return not self.period.project or row.get("project") == self.period.project
 
     def _texts(self, name: str) -> Iterator[str]:
-        """Yield the files of a ledger in pieces that end where a line ends."""
+        """Yield the text of a ledger's files, in pieces that end at a line's end."""
         reported = self.lines
         for path, size in self._files.get(name, ()):
             start = self._read
@@ -112,7 +112,7 @@ class LedgerFolder:
 
 
 def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401  (an open file of bytes)
-    """Yield whole lines; one that is too long comes in pieces, which hold no record."""
+    """Yield whole lines. A line that is too long comes in pieces, none of which is a valid record."""
     rest = b""
     while data := file.read(_BLOCK):
         end = data.rfind(b"\n") + 1
@@ -129,7 +129,7 @@ def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401  (an open file of byt
 
 
 def _text(block: bytes) -> str:
-    """Return lines as text. Ours are ASCII; a block that is not is decoded line by line, so that one bad line spoils no other."""
+    """Return a block as text. Our lines are ASCII; any other block is decoded line by line, so one bad line affects no other."""
     if block.isascii():
         return block.decode("ascii")
     return "\n".join(map(_line, block.split(b"\n")))
@@ -144,27 +144,29 @@ def _line(line: bytes) -> str:
 
 def _ledger_files(folder: str) -> dict[str, list[tuple[str, int]]]:
     """Return paths and sizes by ledger, the oldest part first: `recalls.2.jsonl`, `recalls.1.jsonl`, `recalls.jsonl`."""
-    found: dict[str, list[tuple[int, str, int]]] = {}
+    ledgers: dict[str, list[tuple[int, str, int]]] = {}
     with os.scandir(folder) as entries:
         for entry in entries:
-            words = entry.name.split(".")
-            if words[-1] != "jsonl" or len(words) > 3 or not entry.is_file(follow_symlinks=False):
+            name, *suffixes = entry.name.split(".")
+            if suffixes[-1:] != ["jsonl"] or len(suffixes) > 2 or not entry.is_file(follow_symlinks=False):
                 continue
-            part = int(words[1]) if len(words) == 3 and words[1].isdigit() and len(words[1]) < 10 else 0
-            found.setdefault(words[0], []).append((part, entry.path, entry.stat().st_size))
+            number = suffixes[0]
+            part = int(number) if number.isdigit() and len(number) < 10 else 0
+            ledgers.setdefault(name, []).append((part, entry.path, entry.stat().st_size))
     return {
-        name: [(path, size) for _, path, size in sorted(parts, reverse=True)] for name, parts in found.items()
+        name: [(path, size) for _, path, size in sorted(parts, reverse=True)]
+        for name, parts in ledgers.items()
     }
 
 
 def candidates_of(line: str) -> str:
-    """Return the beginning of the candidates in a line of the ledger `recalls`; empty where it has none."""
+    """Return the first characters of the candidates in a line of the `recalls` ledger; empty if it has none."""
     at = line.find(_CANDIDATES)
     return line[at : at + _BEST_WITHIN] if at > 0 else ""
 
 
 def best_candidate(text: str) -> tuple[str, float] | None:
-    """Return key and confidence of the first candidate, which is the best one, from their beginning; None where it says none."""
+    """Return the key and confidence of the best candidate, which is the first, from their first characters. None if there is none."""
     match = _BEST.search(text)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""The memories of the stores joined with their figures: which help, which were never used, which are stale and why."""
+"""Join the stored memories with their figures: which help, which were never used, which are stale and why."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryFigures", "MemoryRow", "memory_figures"]
 
-_MOST_ROWS = 25
+_MAX_ROWS = 25
 _MAX_NAME = 120
-_MOST_FILES = 20
+_MAX_FILES = 20
 
 
 class MemoryRow(NamedTuple):
@@ -37,7 +37,7 @@ class MemoryRow(NamedTuple):
 
 
 class MemoryFigures(NamedTuple):
-    """The tables; the numbers count all rows, of which the tables hold the first 25."""
+    """The tables, each with at most 25 rows, and the numbers of all rows."""
 
     stored: int
     pending: int
@@ -49,29 +49,31 @@ class MemoryFigures(NamedTuple):
     stale_number: int
 
 
-def memory_figures(found: Survey, figures: RecallFigures, paths: Paths) -> MemoryFigures:
-    """Return the tables for the memories at hand and for those of other projects that the ledgers name."""
-    names = shortest_names(found.items)
-    here = {item.stored.key: item for item in found.items}
-    active = [item for item in found.items if life_cycle_state(item) == ACTIVE and item.trust == TRUSTED]
-    told = [
+def memory_figures(stored: Survey, figures: RecallFigures, paths: Paths) -> MemoryFigures:
+    """Return the tables for the memories in the current stores, and for those of other projects that the ledgers name."""
+    names = shortest_names(stored.items)
+    here = {item.stored.key: item for item in stored.items}
+    active = [item for item in stored.items if life_cycle_state(item) == ACTIVE and item.trust == TRUSTED]
+    recalled = [
         _row(use, key, project, here, names, paths)
         for (project, key), use in figures.memories.items()
         if use.told or use.pointed or use.used
     ]
-    told.sort(key=lambda row: (-(row.use.used + row.use.useful), -row.use.told, -row.use.pointed, row.name))
+    recalled.sort(
+        key=lambda row: (-(row.use.used + row.use.useful), -row.use.told, -row.use.pointed, row.name)
+    )
     unused = [_stored_row(item, _use(item, figures, paths), names) for item in active]
     unused = [row for row in unused if not (row.use.told or row.use.pointed or row.use.used)]
     unused.sort(key=lambda row: (-row.use.near, row.updated))
-    stale = _stale_rows(found, figures, names, paths)
+    stale = _stale_rows(stored, figures, names, paths)
     return MemoryFigures(
         stored=len(active),
-        pending=sum(item.waits for item in found.items),
-        recalled=len(told),
-        helping=told[:_MOST_ROWS],
-        unused=unused[:_MOST_ROWS],
+        pending=sum(item.waits for item in stored.items),
+        recalled=len(recalled),
+        helping=recalled[:_MAX_ROWS],
+        unused=unused[:_MAX_ROWS],
         unused_number=len(unused),
-        stale=stale[:_MOST_ROWS],
+        stale=stale[:_MAX_ROWS],
         stale_number=len(stale),
     )
 
@@ -85,7 +87,7 @@ def _use(item: Item, figures: RecallFigures, paths: Paths) -> MemoryUse:
 def _row(
     use: MemoryUse, key: str, project: str, here: dict[str, Item], names: dict[str, str], paths: Paths
 ) -> MemoryRow:
-    """Return the row of a memory that the ledgers name; its title is known only where its store is at hand."""
+    """Return the row of a memory that the ledgers name; its title is known only if its store is a current one."""
     item = here.get(key) if project in ("", paths.project_key) else None
     if item is not None:
         return _stored_row(item, use, names)
@@ -102,19 +104,20 @@ def _stored_row(
 
 
 def _stale_rows(
-    found: Survey, figures: RecallFigures, names: dict[str, str], paths: Paths
+    stored: Survey, figures: RecallFigures, names: dict[str, str], paths: Paths
 ) -> list[MemoryRow]:
     rows = []
-    for item in found.items:
-        why, command = _staleness(item, _use(item, figures, paths), paths)
+    for item in stored.items:
+        use = _use(item, figures, paths)
+        why, command = _staleness(item, use, paths)
         if why:
             fix = "memory %s %s" % (command, names[item.stored.key])
-            rows.append(_stored_row(item, _use(item, figures, paths), names, why, fix))
+            rows.append(_stored_row(item, use, names, why, fix))
     return rows
 
 
 def _staleness(item: Item, use: MemoryUse, paths: Paths) -> tuple[str, str]:
-    """Return why a memory may be out of date, and the command that settles it; two empty texts for a current one."""
+    """Return why a memory may be out of date, and the command that resolves it; two empty texts if it is current."""
     memory = item.stored.memory
     state = life_cycle_state(item)
     if state == SUPERSEDED:
@@ -125,23 +128,22 @@ def _staleness(item: Item, use: MemoryUse, paths: Paths) -> tuple[str, str]:
         return "", ""
     if use.wrong > use.useful:
         return "you said %s that it was wrong" % _times(use.wrong), "edit"
-    gone = [] if item.stored.store.worktree is None else _gone(memory.files, paths.project_root)
-    if gone:
-        return "%s no longer exists" % shown_line(gone[0]) + (
-            ", and %d more" % (len(gone) - 1) if len(gone) > 1 else ""
-        ), "edit"
-    return "", ""
+    missing = [] if item.stored.store.worktree is None else _missing_files(memory.files, paths.project_root)
+    if not missing:
+        return "", ""
+    others = ", and %d more" % (len(missing) - 1) if len(missing) > 1 else ""
+    return "%s no longer exists%s" % (shown_line(missing[0]), others), "edit"
 
 
 def _times(number: int) -> str:
     return "once" if number == 1 else "%d times" % number
 
 
-def _gone(files: tuple[str, ...], root: str) -> list[str]:
-    """Return the related files that are missing in the project; patterns and paths outside of it are skipped."""
+def _missing_files(files: tuple[str, ...], root: str) -> list[str]:
+    """Return the related files that do not exist in the project; patterns and paths outside it are skipped."""
     return [
         name
-        for name in files[:_MOST_FILES]
+        for name in files[:_MAX_FILES]
         if not (set("*?[") & set(name) or os.path.isabs(name) or ".." in name.split("/"))
         and "\0" not in name
         and not os.path.lexists(os.path.join(root, name))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...kernel.paths import data_path
 from .charts import day_label, safe
-from .elements import count, money, percent, tile
+from .elements import count, money, percent, tile, tiles
 from .page_quality import health_section, replies_section, sessions_section, spend_section
 from .page_recall import memories_section, missed_section, recall_section
 
@@ -56,7 +56,7 @@ def _top(report: Report) -> str:
     links = "".join('<a href="#%s">%s</a>' % pair for pair in _NAV)
     return (
         '<header class="top"><h1>%s</h1><span class="when">%s, %s to %s</span></header><p class="lead">%s</p>'
-        '<nav aria-label="Sections">%s</nav><div class="tiles">%s</div>'
+        '<nav aria-label="Sections">%s</nav>%s'
     ) % (
         safe(report.title),
         safe(report.scope),
@@ -64,47 +64,45 @@ def _top(report: Report) -> str:
         safe(day_label(report.until)),
         safe(lead(report)),
         links,
-        "".join(_tiles(report)),
+        _tiles(report),
     )
 
 
 def lead(report: Report) -> str:
-    """Return the report in a sentence or two."""
+    """Return a summary of the report in one to three sentences."""
     recalls = report.ledgers.recalls
     if not recalls.prompts:
         return "Nothing was recorded in this period yet."
     told, pointed = recalls.total("injected"), recalls.total("pointed")
-    text = "On %s of %s prompts Claude was told a memory, and on %s it was pointed to one." % (
-        count(told),
-        count(recalls.prompts),
-        count(pointed),
-    )
+    counts = count(told), count(recalls.prompts), count(pointed)
+    text = "On %s of %s prompts Claude was told a memory, and on %s it was pointed to one." % counts
     used = sum(use.used for use in recalls.memories.values())
     if used:
         text += " Replies used what they were told at least %s %s." % (
             count(used),
             "time" if used == 1 else "times",
         )
-    if report.memories.unused_number:
+    memories = report.memories
+    if memories.unused_number:
         text += " %s of %s active memories were never needed." % (
-            count(report.memories.unused_number),
-            count(report.memories.stored),
+            count(memories.unused_number),
+            count(memories.stored),
         )
     return text
 
 
-def _tiles(report: Report) -> list[str]:
+def _tiles(report: Report) -> str:
     recalls = report.ledgers.recalls
-    half = recalls.wait.quantile(0.5)
+    median = recalls.wait.quantile(0.5)
     sessions = count(recalls.sessions.estimate())
-    return [
+    return tiles(
         tile(count(recalls.prompts), "prompts"),
         tile(percent(recalls.total("injected"), recalls.prompts), "told a memory", "told"),
         tile(percent(recalls.total("pointed"), recalls.prompts), "pointed to one", "pointed"),
         tile(sessions if recalls.sessions.is_exact else "about " + sessions, "sessions"),
-        tile("\u2013" if half is None else "%.0f ms" % half, "median time in the hook"),
+        tile("\u2013" if median is None else "%.0f ms" % median, "median time in the hook"),
         tile(money(report.ledgers.spend.usd), "spent on judges"),
-    ]
+    )
 
 
 def _bottom(report: Report) -> str:

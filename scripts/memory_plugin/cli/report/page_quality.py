@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from ...kernel.data import load_data
 from ...sessions.dimensions import dimensions
 from .charts import buckets, columns, curve, interval, safe, share_bar
-from .elements import about, code, count, empty, money, percent, section, table, tile
+from .elements import about, code, count, empty, money, percent, section, table, tile, tiles
 
 if TYPE_CHECKING:
     from ...kernel.stats import Proportion
     from .figures import Report
+    from .spend_figures import FeatureSpend
 
 __all__ = ["health_section", "replies_section", "sessions_section", "spend_section"]
 
@@ -25,46 +26,46 @@ def replies_section(report: Report) -> str:
     text = "How much filler Claude's replies carry, by rules; a low share does not prove a good answer."
     if not total.replies:
         return section("replies", "Replies", text, empty("No reply was scored in this period."))
-    sums = {day: (one.replies, one.padded) for day, one in replies.days.items()}
+    sums = {name: (day.replies, day.padded) for name, day in replies.days.items()}
     points = [
-        (one.label, one.values[1] / one.values[0] if one.values[0] else None)
-        for one in buckets(sums, report.since, report.until, 2)
+        (day.label, day.values[1] / day.values[0] if day.values[0] else None)
+        for day in buckets(sums, report.since, report.until, 2)
     ]
     density = "%.2f" % (total.density / total.measured) if total.measured else "\u2013"
-    tiles = [
-        tile(count(total.replies), "replies scored"),
-        tile(percent(total.padded, total.replies), "with filler"),
-        tile(percent(total.drifted, total.replies), "drifted"),
-        tile(density, "mean density"),
-    ]
+    description = "%d of %d replies hold filler." % (total.padded, total.replies)
     return section(
         "replies",
         "Replies",
         text,
-        '<div class="tiles">%s</div>' % "".join(tiles),
-        '<ul class="legend"><li class="accent">share of replies with filler</li></ul>',
-        curve(
-            points,
-            "Replies with filler, by day",
-            "%d of %d replies hold filler." % (total.padded, total.replies),
+        tiles(
+            tile(count(total.replies), "replies scored"),
+            tile(percent(total.padded, total.replies), "with filler"),
+            tile(percent(total.drifted, total.replies), "drifted"),
+            tile(density, "mean density"),
         ),
-        '<div class="two"><div>%s</div><div>%s%s</div></div>'
-        % (_patterns(report), _effect(report), _models(report)),
+        '<ul class="legend"><li class="accent">share of replies with filler</li></ul>',
+        curve(points, "Replies with filler, by day", description),
+        _two(_patterns(report), _effect(report) + _models(report)),
     )
 
 
+def _two(left: str, right: str) -> str:
+    """Return two blocks side by side."""
+    return '<div class="two"><div>%s</div><div>%s</div></div>' % (left, right)
+
+
 def _patterns(report: Report) -> str:
-    found = list(report.ledgers.replies.rules)[:_ROWS]
-    if not found:
+    rules = list(report.ledgers.replies.rules)[:_ROWS]
+    if not rules:
         return ""
     examples = {
         rule["id"]: rule["hit"][0] for rule in load_data("replies", "filler")["rules"] if rule.get("hit")
     }
     cells = []
-    for name, number in found:
+    for name, number in rules:
         example = examples.get(name, "").split("\n")[0]
         quote = "<small>\u201c%s\u201d</small>" % safe(example[:80]) if example else ""
-        bar = share_bar([("pointed", number)], found[0][1], "%d matches" % number)
+        bar = share_bar([("pointed", number)], rules[0][1], "%d matches" % number)
         cells.append((safe(name) + quote, bar, count(number)))
     return "<h3>Phrases found most</h3>" + table([("Rule", "name"), ("", "barcell"), ("Matches", "n")], cells)
 
@@ -75,24 +76,25 @@ def _effect(report: Report) -> str:
     if not effect.corrected.n and not effect.control.n:
         return head + about("No reply drifted and was followed by another one that could be measured.")
     rows = [
-        (safe(name), _interval(one), percent(one.k, one.n), count(one.n))
-        for name, one in (("Corrected", effect.corrected), ("Control group", effect.control))
+        (safe(name), _interval(group), percent(group.k, group.n), count(group.n))
+        for name, group in (("Corrected", effect.corrected), ("Control group", effect.control))
     ]
-    parts = table([("Next reply in line", "name"), ("", "barcell"), ("Share", "n"), ("Drifts", "n")], rows)
+    groups = table(
+        [("Next reply without drift", "name"), ("", "barcell"), ("Share", "n"), ("Drifts", "n")], rows
+    )
     if effect.gap is None or not effect.is_conclusive:
-        return (
-            head + parts + about("Too few drifting replies for a conclusion: each group needs at least 10.")
-        )
-    gap, low, high = (100 * one for one in effect.gap)
-    word = "help" if low > 0 else "hurt" if high < 0 else "may or may not help"
-    said = "Corrections %s: %+.0f points (95%% interval %+.0f to %+.0f)." % (word, gap, low, high)
-    return head + parts + "<p>%s</p>" % safe(said)
+        note = about("Too few drifting replies for a conclusion: each group needs at least 10.")
+        return head + groups + note
+    gap, low, high = (100 * share for share in effect.gap)
+    verb = "help" if low > 0 else "hurt" if high < 0 else "may or may not help"
+    text = "Corrections %s: %+.0f points (95%% interval %+.0f to %+.0f)." % (verb, gap, low, high)
+    return head + groups + "<p>%s</p>" % safe(text)
 
 
-def _interval(one: Proportion) -> str:
-    if one.value is None or one.low is None or one.high is None:
+def _interval(share: Proportion) -> str:
+    if share.value is None or share.low is None or share.high is None:
         return ""
-    return interval(one.low, one.value, one.high, str(one))
+    return interval(share.low, share.value, share.high, str(share))
 
 
 def _models(report: Report) -> str:
@@ -109,40 +111,29 @@ def sessions_section(report: Report) -> str:
     sessions = report.ledgers.sessions
     text = "Grades of whole sessions on six dimensions, the last grade of each session."
     if not sessions.sessions:
-        return section(
-            "sessions",
-            "Sessions",
-            text,
-            empty("No session was graded in this period. In the client:", "/memory:score-session"),
-        )
+        none = empty("No session was graded in this period. In the client:", "/memory:score-session")
+        return section("sessions", "Sessions", text, none)
     known = dimensions()
     rows = []
     for name, (mean, number) in sessions.mean_scores().items():
         best = 3 if name in known and known[name].categorical else 1
-        bar = share_bar([("accent", mean)], best, "%.2f of %d" % (mean, best))
-        rows.append((safe(name.replace("_", " ")), bar, "%.2f of %d" % (mean, best), count(number)))
-    signals = [(safe(name.replace("_", " ").replace("-", " ")), count(n)) for name, n in sessions.signals()][
-        :_ROWS
+        score = "%.2f of %d" % (mean, best)
+        bar = share_bar([("accent", mean)], best, score)
+        rows.append((safe(name.replace("_", " ")), bar, score, count(number)))
+    scores = table([("Dimension", "name"), ("", "barcell"), ("Mean", "n"), ("Sessions", "n")], rows)
+    signals = [
+        (safe(name.replace("_", " ").replace("-", " ")), count(number))
+        for name, number in list(sessions.signals())[:_ROWS]
     ]
-    overall = [one.overall for one in sessions.sessions.values() if one.overall is not None]
-    tiles = [tile(count(len(sessions.sessions)), "sessions graded")]
+    noticed = ""
+    if signals:
+        noticed = "<h3>Noticed in sessions</h3>" + table([("Signal", "name"), ("Sessions", "n")], signals)
+    overall = [grade.overall for grade in sessions.sessions.values() if grade.overall is not None]
+    figures = [tile(count(len(sessions.sessions)), "sessions graded")]
     if overall:
-        tiles.append(tile("%.2f" % (sum(overall) / len(overall)), "mean quality, 0 to 1"))
-    noticed = (
-        "<h3>Noticed in sessions</h3>" + table([("Signal", "name"), ("Sessions", "n")], signals)
-        if signals
-        else ""
-    )
-    scores = "<h3>Mean grades</h3>" + table(
-        [("Dimension", "name"), ("", "barcell"), ("Mean", "n"), ("Sessions", "n")], rows
-    )
-    return section(
-        "sessions",
-        "Sessions",
-        text,
-        '<div class="tiles">%s</div><div class="two"><div>%s</div><div>%s</div></div>'
-        % ("".join(tiles), scores, noticed),
-    )
+        figures.append(tile("%.2f" % (sum(overall) / len(overall)), "mean quality, 0 to 1"))
+    blocks = _two("<h3>Mean grades</h3>" + scores, noticed)
+    return section("sessions", "Sessions", text, tiles(*figures), blocks)
 
 
 def spend_section(report: Report) -> str:
@@ -150,54 +141,34 @@ def spend_section(report: Report) -> str:
     spend, recalls = report.ledgers.spend, report.ledgers.recalls
     text = "What judges cost as estimated from their usage, and the tokens that recalled memories added to your prompts."
     a_prompt = recalls.tokens / recalls.prompts if recalls.prompts else 0
-    tiles = [
-        tile(money(spend.usd), "for judges"),
-        tile(count(recalls.tokens), "tokens told to Claude"),
-        tile("%.0f" % a_prompt, "tokens a prompt, on average"),
-    ]
-    parts = ['<div class="tiles">%s</div>' % "".join(tiles)]
-    if spend.days:
-        days = {day: (usd,) for day, usd in spend.days.items()}
-        shown = buckets(days, report.since, report.until, 1)
-        parts.append('<ul class="legend"><li class="accent">US dollars a day</li></ul>')
-        parts.append(
-            columns(
-                shown, [("accent", "US dollars")], "Cost of judges by day", "%s in all." % money(spend.usd)
-            )
+    parts = [
+        tiles(
+            tile(money(spend.usd), "for judges"),
+            tile(count(recalls.tokens), "tokens told to Claude"),
+            tile("%.0f" % a_prompt, "tokens a prompt, on average"),
         )
+    ]
+    if spend.days:
+        days = buckets({day: (usd,) for day, usd in spend.days.items()}, report.since, report.until, 1)
+        parts.append('<ul class="legend"><li class="accent">US dollars a day</li></ul>')
+        total = "%s in all." % money(spend.usd)
+        parts.append(columns(days, [("accent", "US dollars")], "Cost of judges by day", total))
     if spend.features:
-        rows = [
-            (
-                safe(name),
-                count(one.calls),
-                count(one.cached),
-                count(one.failed),
-                count(one.tokens),
-                _wait(one.wait.quantile(0.5)),
-                safe(money(one.usd)),
-            )
-            for name, one in sorted(spend.features.items())
-        ]
-        heads = [
-            ("Feature", "name"),
-            ("Calls", "n"),
-            ("From cache", "n"),
-            ("Failed", "n"),
-            ("Tokens", "n"),
-            ("Median wait", "n"),
-            ("Cost", "n"),
-        ]
-        parts.append(table(heads, rows))
+        numbers = ("Calls", "From cache", "Failed", "Tokens", "Median wait", "Cost")
+        rows = [_feature_row(name, feature) for name, feature in sorted(spend.features.items())]
+        parts.append(table([("Feature", "name"), *((name, "n") for name in numbers)], rows))
     else:
         parts.append(empty("No judge was asked: nothing was sent, and nothing was spent.", "memory judge on"))
-    unpriced = sum(one.unpriced for one in spend.features.values())
+    unpriced = sum(feature.unpriced for feature in spend.features.values())
     if unpriced:
         parts.append(about("%s calls have no known price and are not in the sum." % count(unpriced)))
     return section("spend", "Spend", text, *parts)
 
 
-def _wait(ms: float | None) -> str:
-    return "" if ms is None else "%.0f\u00a0ms" % ms
+def _feature_row(name: str, feature: FeatureSpend) -> tuple[str, ...]:
+    counts = map(count, (feature.calls, feature.cached, feature.failed, feature.tokens))
+    median = feature.wait.quantile(0.5)
+    return (safe(name), *counts, "" if median is None else "%.0f\u00a0ms" % median, safe(money(feature.usd)))
 
 
 def health_section(report: Report) -> str:
@@ -212,27 +183,22 @@ def health_section(report: Report) -> str:
         for check in report.checks
         if check.status != "ok"
     ]
-    sound = sum(check.status == "ok" for check in report.checks)
+    passed = sum(check.status == "ok" for check in report.checks)
     parts = [table([("", "n"), ("Check", "name"), ("Finding", "")], rows)] if rows else []
-    parts.append(about("%d of %d checks of the doctor found nothing to fix." % (sound, len(report.checks))))
+    parts.append(about("%d of %d checks of the doctor found nothing to fix." % (passed, len(report.checks))))
     events = list(figures.events)[:_ROWS]
     if events:
         cells = [(safe(name), count(number)) for name, number in events]
         parts.append("<h3>What went wrong in hooks</h3>" + table([("Event", "name"), ("Times", "n")], cells))
-    half, most = figures.recalls.wait.quantile(0.5), figures.recalls.wait.quantile(0.95)
-    if half is not None and most is not None:
+    median, p95 = figures.recalls.wait.quantile(0.5), figures.recalls.wait.quantile(0.95)
+    if median is not None and p95 is not None:
         parts.append(
             "<p>Time in the prompt hook, without the start of Python: median %.0f\u00a0ms, 95%% below %.0f\u00a0ms.</p>"
-            % (half, most)
+            % (median, p95)
         )
     lines = "%s lines of ledgers read, %s of them unreadable." % (
         count(figures.lines),
         count(figures.skipped),
     )
-    return section(
-        "health",
-        "Health",
-        "What the doctor says now, and what hooks reported in this period.",
-        *parts,
-        about(lines),
-    )
+    text = "What the doctor says now, and what hooks reported in this period."
+    return section("health", "Health", text, *parts, about(lines))

@@ -23,7 +23,7 @@ OUTCOME_LABELS = {
     "failed": ("failed", "failed"),
 }
 _STACK = [OUTCOME_LABELS[name] for name in OUTCOMES]
-_NEVER = "not in this period"
+_ROWS = 8
 
 
 def recall_section(report: Report) -> str:
@@ -35,14 +35,11 @@ def recall_section(report: Report) -> str:
             "memory doctor",
         )
         return section("told", "What Claude was told", "One column a day.", parts)
-    shown = buckets(dict(recalls.days), report.since, report.until, len(OUTCOMES))
-    totals = [(OUTCOME_LABELS[name][1], recalls.total(name)) for name in OUTCOMES]
-    said = ", ".join("%s %s" % (count(number), label) for label, number in totals if number)
+    days = buckets(dict(recalls.days), report.since, report.until, len(OUTCOMES))
+    totals = [(*OUTCOME_LABELS[name], count(recalls.total(name))) for name in OUTCOMES if recalls.total(name)]
+    counts = ", ".join("%s %s" % (number, label) for _, label, number in totals)
     legend = "".join(
-        '<li class="%s">%s %s</li>'
-        % (OUTCOME_LABELS[name][0], safe(OUTCOME_LABELS[name][1]), count(recalls.total(name)))
-        for name in OUTCOMES
-        if recalls.total(name)
+        '<li class="%s">%s %s</li>' % (kind, safe(label), number) for kind, label, number in totals
     )
     guards = ", ".join("%s %s" % (count(number), name.replace("_", " ")) for name, number in recalls.guards)
     return section(
@@ -52,10 +49,10 @@ def recall_section(report: Report) -> str:
         " because it was a command or small talk.",
         '<ul class="legend">%s</ul>' % legend,
         columns(
-            shown,
+            days,
             _STACK,
             "Prompts by day and outcome",
-            "From %s to %s: %s." % (report.since[:10], report.until[:10], said),
+            "From %s to %s: %s." % (report.since[:10], report.until[:10], counts),
         ),
         '<div class="two"><div>%s</div><div>%s</div></div>' % (_reasons(report), _projects(report)),
         about("Guarded tool calls: %s." % guards) if guards else "",
@@ -65,47 +62,38 @@ def recall_section(report: Report) -> str:
 def _reasons(report: Report) -> str:
     reasons = [
         (reason_text(name) or "no reason noted", number) for name, number in report.ledgers.recalls.reasons
-    ][:8]
+    ]
     if not reasons:
         return ""
-    most = max(number for _, number in reasons)
-    rows = [
-        (
-            safe(text[:1].upper() + text[1:]),
-            share_bar([("silent", number)], most, "%d prompts" % number),
-            count(number),
-        )
-        for text, number in reasons
-    ]
-    return "<h3>Why Claude was told nothing</h3>" + table(
-        [("Reason", "name"), ("", "barcell"), ("Prompts", "n")], rows
-    )
+    rows = [(text[:1].upper() + text[1:], number) for text, number in reasons[:_ROWS]]
+    return "<h3>Why Claude was told nothing</h3>" + _prompt_table("Reason", "silent", rows)
 
 
 def _projects(report: Report) -> str:
-    projects = list(report.ledgers.recalls.projects)[:8]
-    if len(projects) < 2:
-        return ""
-    most = projects[0][1]
-    rows = [
-        (safe(name), share_bar([("accent", number)], most, "%d prompts" % number), count(number))
-        for name, number in projects
+    projects = list(report.ledgers.recalls.projects)[:_ROWS]
+    return "<h3>Projects</h3>" + _prompt_table("Project", "accent", projects) if len(projects) > 1 else ""
+
+
+def _prompt_table(heading: str, kind: str, rows: list[tuple[str, int]]) -> str:
+    """Return a table of texts with their numbers of prompts, as bars of a CSS class and as figures."""
+    highest = max(number for _, number in rows)
+    cells = [
+        (safe(text), share_bar([(kind, number)], highest, "%d prompts" % number), count(number))
+        for text, number in rows
     ]
-    return "<h3>Projects</h3>" + table([("Project", "name"), ("", "barcell"), ("Prompts", "n")], rows)
+    return table([(heading, "name"), ("", "barcell"), ("Prompts", "n")], cells)
 
 
 def memories_section(report: Report) -> str:
     """Return the memories: those that help, those that were never used, and those that may be out of date."""
-    found = report.memories
+    memories = report.memories
     parts = ["<h3>Used most</h3>", _helping(report)]
     parts += ["<h3>Never used</h3>", _unused(report), "<h3>May be out of date</h3>", _stale(report)]
-    said = "%s active here, %s of all projects recalled in this period." % (
-        count(found.stored),
-        count(found.recalled),
-    )
-    if found.pending:
-        said += " %s pending: memory list --status pending" % count(found.pending)
-    return section("memories", "Memories", said, *parts)
+    counts = count(memories.stored), count(memories.recalled)
+    text = "%s active here, %s of all projects recalled in this period." % counts
+    if memories.pending:
+        text += " %s pending: memory list --status pending" % count(memories.pending)
+    return section("memories", "Memories", text, *parts)
 
 
 def _title(row: MemoryRow) -> str:
@@ -117,23 +105,14 @@ def _helping(report: Report) -> str:
     rows = report.memories.helping
     if not rows:
         return empty("No memory was recalled in this period.", "memory why")
-    most = max(row.use.told + row.use.pointed for row in rows) or 1
-    cells = [
-        (
-            _title(row),
-            share_bar(
-                [("told", row.use.told), ("pointed", row.use.pointed)],
-                most,
-                "told %d, pointed %d times" % (row.use.told, row.use.pointed),
-            ),
-            count(row.use.told),
-            count(row.use.pointed),
-            count(row.use.used),
-            _opinion(row),
-            safe(row.use.last[:10]),
-        )
-        for row in rows
-    ]
+    highest = max(row.use.told + row.use.pointed for row in rows) or 1
+    cells = []
+    for row in rows:
+        use = row.use
+        hint = "told %d, pointed %d times" % (use.told, use.pointed)
+        bar = share_bar([("told", use.told), ("pointed", use.pointed)], highest, hint)
+        counts = map(count, (use.told, use.pointed, use.used))
+        cells.append((_title(row), bar, *counts, _ratings(row), safe(use.last[:10])))
     heads = [
         ("Memory", "name"),
         ("", "barcell"),
@@ -146,9 +125,9 @@ def _helping(report: Report) -> str:
     return table(heads, cells) + more(len(rows), report.memories.recalled, "memory report --json")
 
 
-def _opinion(row: MemoryRow) -> str:
-    said = [("useful", row.use.useful), ("wrong", row.use.wrong)]
-    return safe(", ".join("%s %d\u00d7" % (word, number) for word, number in said if number))
+def _ratings(row: MemoryRow) -> str:
+    ratings = [("useful", row.use.useful), ("wrong", row.use.wrong)]
+    return safe(", ".join("%s %d\u00d7" % (rating, number) for rating, number in ratings if number))
 
 
 def _unused(report: Report) -> str:
@@ -182,9 +161,9 @@ def _stale(report: Report) -> str:
 
 
 def missed_section(report: Report) -> str:
-    """Return the prompts on which nothing fit: what one of them asks may be worth a memory."""
+    """Return the prompts on which nothing fit; their answers may be worth a memory."""
     text = (
-        "Prompts on which no stored memory was good enough. Most need none; a question that comes again is worth saving."
+        "Prompts on which no stored memory was good enough. Most need none; the answer to a recurring question is worth saving."
         " The texts come from your own transcripts and are not kept in the ledgers."
     )
     if not report.missed:
@@ -194,18 +173,11 @@ def missed_section(report: Report) -> str:
     heads = [("Prompt", "name"), ("When", "n"), ("Nearest memory", ""), ("Sure", "n")]
     parts = [table(heads, cells)] if cells else []
     if gone:
-        parts.append(
-            about(
-                "The transcripts of %d of the latest %d are gone, and with them the texts."
-                % (gone, len(report.missed))
-            )
-        )
+        text_gone = "The transcripts of %d of the latest %d are gone, and with them the texts."
+        parts.append(about(text_gone % (gone, len(report.missed))))
     share = percent(report.missed_number, report.ledgers.recalls.prompts)
-    head = "<p>%s prompts, %s of all. To keep an answer: %s</p>" % (
-        count(report.missed_number),
-        share,
-        code('memory save "..."'),
-    )
+    counts = "%s prompts, %s of all." % (count(report.missed_number), share)
+    head = "<p>%s To keep an answer: %s</p>" % (counts, code('memory save "..."'))
     return section("missed", "Prompts that found nothing", text, head, *parts)
 
 

@@ -1,4 +1,4 @@
-"""The texts of prompts, from the user's own transcripts: the ledgers hold only their ids."""
+"""Find the texts of prompts in the user's own transcripts: the ledgers hold only their ids."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from ...kernel.paths import Paths
     from .recall_figures import MissedPrompt
 
-__all__ = ["prompt_texts"]
+__all__ = ["prompt_texts", "shown_prompt"]
 
 _SESSION = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")
-_MOST_FOLDERS = 5000
-_MOST_TRANSCRIPTS = 60
-_MOST_BYTES = 400 << 20  # in all: a report should take seconds
+_MAX_FOLDERS = 5000
+_MAX_TRANSCRIPTS = 60
+_MAX_BYTES = 400 << 20  # in total, so that a report takes seconds
 _MAX_PROMPT = 300
 _ID_FIELD = b'"promptId"'
 
 
 def prompt_texts(missed: Iterable[MissedPrompt], paths: Paths) -> dict[str, str]:
-    """Return the texts by prompt id, redacted and cut to 300 characters; those whose transcript is gone are missing."""
+    """Return the texts by prompt id, redacted and cut to 300 characters. Prompts whose transcript is gone are left out."""
     wanted: dict[str, set[str]] = {}
-    for one in missed:
-        if one.prompt_id and _SESSION.match(one.session) and not one.text:
-            wanted.setdefault(one.session, set()).add(one.prompt_id)
+    for prompt in missed:
+        if prompt.prompt_id and _SESSION.match(prompt.session) and not prompt.text:
+            wanted.setdefault(prompt.session, set()).add(prompt.prompt_id)
     found: dict[str, str] = {}
-    left = _MOST_BYTES
-    for path, ids in _transcripts(wanted, paths)[:_MOST_TRANSCRIPTS]:
+    left = _MAX_BYTES
+    for path, ids in _transcripts(wanted, paths)[:_MAX_TRANSCRIPTS]:
         left -= _size(path)
         if left < 0:
             break
@@ -58,7 +58,7 @@ def _transcripts(wanted: dict[str, set[str]], paths: Paths) -> list[tuple[str, s
     root = os.path.join(paths.config_dir, "projects")
     try:
         with os.scandir(root) as entries:
-            folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)][:_MOST_FOLDERS]
+            folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)][:_MAX_FOLDERS]
     except OSError:
         return []
     found = []
@@ -78,7 +78,7 @@ def _texts(path: str, ids: set[str]) -> dict[str, str]:
             while len(found) < len(ids) and (line := file.readline(MAX_LINE)):
                 if _ID_FIELD not in line:
                     continue
-                for identity in [one for one, mark in marks.items() if one not in found and mark in line]:
+                for identity in [id_ for id_, mark in marks.items() if id_ not in found and mark in line]:
                     text = _prompt(line, identity)
                     if text:
                         found[identity] = shown_prompt(text)

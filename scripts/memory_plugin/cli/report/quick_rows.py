@@ -1,8 +1,8 @@
-"""Records of the two largest ledgers, read without a JSON parser where a line has exactly the form in which we write it.
+"""Read the two largest ledgers without a JSON parser, as long as a line has exactly the form in which we write it.
 
-A year of a team is millions of lines, and parsing all their fields takes most of a report's time. One expression a ledger takes
-the fields that the report uses out of many lines at once; a line of any other form (an older version, an escape, a field more)
-goes through the parser.
+A team writes millions of lines a year, and parsing them would take most of a report's time. One expression per ledger extracts the
+fields that the report uses, from many lines at once. A line of any other form (an older version, an escape, an additional field) goes
+through the parser.
 """
 
 from __future__ import annotations
@@ -31,15 +31,13 @@ __all__ = [
 
 NOTHING_FIT = ("no_match", "below_threshold", "below_floor", "declined")
 
-_BACKSLASH = (
-    "\\"  # in a text that was escaped; the expressions are for lines without one, so that a quote ends a text
-)
+_BACKSLASH = "\\"  # lines with one are parsed: the expressions take every quote for the end of a text
 _HEAD = r'^\{"schema":1,"time":"([0-9-]{10})[0-9TZ:-]{10}","session":"([^"]{0,200})",'
 _NUMBER = r"[0-9]{1,8}(?:\.[0-9]{1,12})?"
 _MATCH = r'\[[0-9]{1,8},[0-9]{1,8},"[^"]{0,100}"\]'
 _OUTCOME = r'(?:(?:injected|pointed)","reason":"|(?:silent|skipped|failed)","reason":"[a-z_]{0,200})"'
-# Groups: day, session, context (see CONTEXT), key of the first candidate, what was told (see TOLD), milliseconds. Texts that are the
-# same in most lines stay together, since each group costs time. Further candidates are skipped up to the bracket that ends them.
+# Groups: day, session, context (see CONTEXT), key of the first candidate, what was told (see TOLD), milliseconds. Fields that are equal
+# in most lines share a group, since each group costs time. Further candidates are skipped up to their closing bracket.
 RECALL_LINE = re.compile(
     _HEAD
     + r'("project":"[^"]{0,200}","version":"[^"]*","place":"prompt","outcome":"%s),"answered_by":"[a-z0-9]*",'
@@ -66,7 +64,7 @@ SCORE_LINE = re.compile(
 
 
 class ScoreRow(NamedTuple):
-    """The groups of SCORE_LINE; `density` is a number or "null", `drift` and `matches` are what is between the brackets."""
+    """The groups of SCORE_LINE; `density` is a number or "null", `drift` and `matches` are the text between the brackets."""
 
     day: str
     session: str
@@ -80,10 +78,10 @@ class ScoreRow(NamedTuple):
 
 
 def quick_rows(lines: list[str], form: re.Pattern[str]) -> Iterator[tuple[list[str], list[tuple[str, ...]]]]:
-    """Yield lines and their groups, as many as there are lines; no groups for lines of another form. The order is kept.
+    """Yield lines with their groups, one per line, in order; lines of another form come without groups.
 
-    All lines are searched at once. A match that ran over the end of a line, or a line without one, shows in the number of matches;
-    the lines are then searched one by one.
+    All lines are searched at once. If a line has no match, or a match runs over a line's end, the number of matches differs from the
+    number of lines, and the lines are searched one by one.
     """
     found = _matches("\n".join(lines), form)
     if len(found) == len(lines):
@@ -110,7 +108,7 @@ def _matches(text: str, form: re.Pattern[str]) -> list[tuple[str, ...]]:
 
 
 def texts(inside: str) -> list[Any]:
-    """Return the elements of a JSON array, given what is between its brackets; empty if it is damaged."""
+    """Return the elements of a JSON array from the text between its brackets; empty if it is damaged."""
     if not inside:
         return []
     if inside[0] == inside[-1] == '"' and inside.count('"') == 2:  # one text, the usual case

@@ -1,4 +1,4 @@
-"""How replies were scored: counts by day, rule and model, from the ledger `scores`."""
+"""Count scored replies by day, rule and model, from the `scores` ledger."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ReplyDay", "ReplyFigures"]
 
-_MOST_NAMES = 500
-_MOST_TALLIES = 20_000
+_MAX_NAMES = 500
+_MAX_TALLIES = 20_000
 _DAY = 10
 
 
 def _columns(*names: str) -> Callable[[tuple[str, ...]], Any]:
-    """Return a function that takes fields out of a row: one text for one name, else a tuple."""
+    """Return a function that extracts fields from a row: a text for one name, else a tuple."""
     return itemgetter(*map(ScoreRow._fields.index, names))
 
 
@@ -49,21 +49,21 @@ class ReplyFigures:
 
     def __init__(self) -> None:
         self.days: dict[str, ReplyDay] = {}
-        self.rules = CappedCounter(_MOST_NAMES)
-        self.models = CappedCounter(_MOST_NAMES)
-        self.padded_by_model = CappedCounter(_MOST_NAMES)
-        # What `add_lines` has counted, but not yet added up: most rows differ from others in nothing but the time of day.
+        self.rules = CappedCounter(_MAX_NAMES)
+        self.models = CappedCounter(_MAX_NAMES)
+        self.padded_by_model = CappedCounter(_MAX_NAMES)
+        # Tallies of `add_lines` that are not added up yet: most rows differ only in the time of day, so they are counted first.
         self._replies: Counter[tuple[str, str, str, str]] = Counter()
         self._densities: Counter[tuple[str, str]] = Counter()
         self._matches: Counter[str] = Counter()
 
     def add_lines(self, blocks: Iterable[list[str]], meter: EffectMeter, project: str = "") -> Iterator[str]:
-        """Count the records that have the form in which we write them, and yield the other lines, which need a parser.
+        """Count the records in the form in which we write them, and yield all other lines, which need a parser.
 
         Args:
             blocks: Lines of the ledger `scores`.
             meter: Gets the records of replies that drifted or follow one that did.
-            project: Count no other project; empty for all.
+            project: The only project to count; empty for all.
         """
         for lines in blocks:
             for part, rows in quick_rows(lines, SCORE_LINE):
@@ -77,7 +77,7 @@ class ReplyFigures:
                     if meter.needs(*_REPLY(row)) and project in ("", _PROJECT(row)):
                         record: Any = loads(line)
                         meter.add_score(record)
-            if len(self._replies) + len(self._densities) + len(self._matches) > _MOST_TALLIES:
+            if len(self._replies) + len(self._densities) + len(self._matches) > _MAX_TALLIES:
                 self._add_up()
         self._add_up()
 
@@ -85,11 +85,11 @@ class ReplyFigures:
         """Count rows, whole columns at a time: a ledger has millions."""
         self._replies.update(map(_COUNTED, rows))
         self._densities.update(map(_DENSITY, rows))
-        # No text of such a line holds a quote, so that each second piece is the name of a rule.
+        # No text in such a line contains a quote, so every second piece is the name of a rule.
         self._matches.update("".join(map(_MATCHES, rows)).split('"')[1::2])
 
     def _add_up(self) -> None:
-        """Add the counts of `add_lines` to the figures, in the order in which they came up."""
+        """Add the tallies of `add_lines` to the figures, in the order of their first occurrence."""
         for (name, model, padding, drift), number in self._replies.items():
             day, padded = self._day(name), padding != "0"
             day.replies += number
@@ -105,7 +105,7 @@ class ReplyFigures:
             tally.clear()
 
     def add(self, row: dict[str, Any]) -> None:
-        """Count one record; those that hold no score are skipped."""
+        """Count one record; a record without a score is skipped."""
         padding, matches, density = row.get("padding_count"), row.get("matches"), row.get("density")
         if row.get("kind") != "score" or not isinstance(padding, int) or not isinstance(matches, list):
             return
@@ -122,11 +122,8 @@ class ReplyFigures:
                 self.rules.add(match[2][:100])
 
     def _day(self, name: str) -> ReplyDay:
-        """Return the counts of a day, made when they are missing."""
-        day = self.days.get(name)
-        if day is None:
-            day = self.days[name] = ReplyDay()
-        return day
+        """Return the counts of a day, initially zeros."""
+        return self.days.setdefault(name, ReplyDay())
 
     @staticmethod
     def _measure(day: ReplyDay, density: float, number: int) -> None:

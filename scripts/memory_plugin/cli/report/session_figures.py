@@ -1,4 +1,4 @@
-"""How sessions were graded, from the ledger `sessions`: the last grade of each counts."""
+"""Collect the last grade of each session from the `sessions` ledger."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GradedSession", "SessionFigures"]
 
-_MOST_SESSIONS = 20_000
-_MOST_NAMES = 200
-_MOST_SIGNALS = 100
+_MAX_SESSIONS = 20_000
+_MAX_NAMES = 200
+_MAX_SIGNALS = 100
 
 
 class GradedSession(NamedTuple):
@@ -34,45 +34,41 @@ class SessionFigures:
         self.sessions: dict[str, GradedSession] = {}
 
     def add(self, row: dict[str, Any]) -> None:
-        """Note one grade, in place of an earlier one of the session."""
+        """Add a grade, which replaces an earlier one of the same session."""
         session, overall = row.get("session"), row.get("overall_quality")
-        if (
-            row.get("kind") != SCORE
-            or not isinstance(session, str)
-            or not isinstance(row.get("dimensions"), dict)
-        ):
+        is_grade = row.get("kind") == SCORE and isinstance(row.get("dimensions"), dict)
+        if not is_grade or not isinstance(session, str):
             return
-        known = isinstance(overall, (int, float)) and 0 <= overall <= 1
+        is_valid = isinstance(overall, (int, float)) and 0 <= overall <= 1
         signals = row.get("signals")
-        self.sessions.pop(session[:100], None)
+        self.sessions.pop(session[:100], None)  # so that the order is that of the last grades
         self.sessions[session[:100]] = GradedSession(
             row["time"],
             str(row.get("project"))[:100],
-            float(overall) if known and overall is not None else None,
+            float(overall) if is_valid and overall is not None else None,
             scores_of(row),
             _counts(signals) if isinstance(signals, dict) else {},
         )
-        if len(self.sessions) > _MOST_SESSIONS:
+        if len(self.sessions) > _MAX_SESSIONS:
             del self.sessions[next(iter(self.sessions))]
 
     def mean_scores(self) -> dict[str, tuple[float, int]]:
-        """Return the mean score of each dimension and of how many sessions."""
-        sums: dict[str, tuple[float, int]] = {}
-        for one in self.sessions.values():
-            for name, score in one.scores.items():
-                total, n = sums.get(name, (0.0, 0))
-                sums[name] = total + score, n + 1
-        return {name: (total / n, n) for name, (total, n) in sums.items()}
+        """Return each dimension's mean score, and the number of sessions in which it has one."""
+        scores: dict[str, list[float]] = {}
+        for grade in self.sessions.values():
+            for name, score in grade.scores.items():
+                scores.setdefault(name, []).append(score)
+        return {name: (sum(values) / len(values), len(values)) for name, values in scores.items()}
 
     def signals(self) -> CappedCounter:
-        """Return in how many sessions each signal occurred."""
-        found = CappedCounter(_MOST_NAMES)
-        for one in self.sessions.values():
-            for name in one.signals:
-                found.add(name)
-        return found
+        """Return the number of sessions in which each signal occurred."""
+        counts = CappedCounter(_MAX_NAMES)
+        for grade in self.sessions.values():
+            for name in grade.signals:
+                counts.add(name)
+        return counts
 
 
 def _counts(signals: dict[str, Any]) -> dict[str, int]:
-    pairs = list(signals.items())[:_MOST_SIGNALS]
+    pairs = list(signals.items())[:_MAX_SIGNALS]
     return {name[:60]: value for name, value in pairs if isinstance(value, int) and value > 0}

@@ -1,4 +1,4 @@
-"""The report in the terminal: the same sections as the page, in short lines."""
+"""Print the report in the terminal: the page's sections, in short lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...kernel.text.clean import plain
 from ...recall.explain import reason_text
+from ..checks import FAIL, WARN
 from .elements import count, money, percent
 from .page import lead
 from .page_recall import OUTCOME_LABELS
@@ -14,7 +15,6 @@ from .recall_figures import OUTCOMES
 if TYPE_CHECKING:
     from ..console import Console
     from .figures import Report
-    from .memory_rows import MemoryRow
 
 __all__ = ["print_report"]
 
@@ -55,44 +55,40 @@ def _print_recall(report: Report, console: Console) -> None:
                 % (OUTCOME_LABELS[name][1], _BAR, bar, count(number), percent(number, recalls.prompts))
             )
     days = [recalls.days[day] for day in sorted(recalls.days)][-60:]
-    most = max(sum(day) for day in days)
-    trend = "".join(_STEPS[round((len(_STEPS) - 1) * (day[0] + day[1]) / most)] for day in days)
+    highest = max(sum(day) for day in days)
+    trend = "".join(_STEPS[round((len(_STEPS) - 1) * (day[0] + day[1]) / highest)] for day in days)
     console.line("  told or pointed, by day  %s" % trend)
     reasons = list(recalls.reasons)[:_ROWS]
     if reasons:
         console.line("  why nothing:")
         for name, number in reasons:
-            console.paragraph(
-                plain(reason_text(name), _MAX_REASON) or "no reason noted", "  %8s  " % count(number), 12
-            )
+            reason = plain(reason_text(name), _MAX_REASON) or "no reason noted"
+            console.paragraph(reason, "  %8s  " % count(number), 12)
 
 
 def _print_memories(report: Report, console: Console) -> None:
-    found = report.memories
+    memories = report.memories
+    counts = count(memories.stored), count(memories.recalled)
     _heading("Memories", console)
-    console.line(
-        "  %s active here, %s recalled in this period" % (count(found.stored), count(found.recalled))
-    )
-    if found.helping:
+    console.line("  %s active here, %s recalled in this period" % counts)
+    if memories.helping:
         console.line("  used most:")
-        for row in found.helping[:_ROWS]:
-            console.line(
-                "    told %5s  pointed %5s  used %4s  %s"
-                % (count(row.use.told), count(row.use.pointed), count(row.use.used), _title(row, 34))
-            )
-    if found.unused:
-        console.line("  never used: %s, such as" % count(found.unused_number))
-        for row in found.unused[:_ROWS]:
-            console.line("    " + _title(row, 70))
-    if found.stale:
+    for row in memories.helping[:_ROWS]:
+        uses = count(row.use.told), count(row.use.pointed), count(row.use.used)
+        console.line("    told %5s  pointed %5s  used %4s  %s" % (*uses, _cut(row.title, 34)))
+    if memories.unused:
+        console.line("  never used: %s, such as" % count(memories.unused_number))
+    for row in memories.unused[:_ROWS]:
+        console.line("    " + _cut(row.title, 70))
+    if memories.stale:
         console.line("  may be out of date:")
-        for row in found.stale[:_ROWS]:
-            console.paragraph("%s: %s" % (_title(row, 60), row.stale), "    ", 6)
-            console.line("      > " + row.fix)
+    for row in memories.stale[:_ROWS]:
+        console.paragraph("%s: %s" % (_cut(row.title, 60), row.stale), "    ", 6)
+        console.line("      > " + row.fix)
 
 
-def _title(row: MemoryRow, most: int) -> str:
-    return row.title if len(row.title) <= most else row.title[: most - 1] + "\u2026"
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "\u2026"
 
 
 def _print_missed(report: Report, console: Console) -> None:
@@ -101,8 +97,7 @@ def _print_missed(report: Report, console: Console) -> None:
     _heading("Prompts that found nothing", console)
     console.line("  %s; the latest:" % count(report.missed_number))
     for row in [row for row in report.missed if row.text][:_ROWS]:
-        text = row.text if len(row.text) <= 140 else row.text[:139] + "\u2026"
-        console.paragraph(text, "  %s  " % row.time[:10], 14)
+        console.paragraph(_cut(row.text, 140), "  %s  " % row.time[:10], 14)
 
 
 def _print_replies(report: Report, console: Console) -> None:
@@ -116,9 +111,8 @@ def _print_replies(report: Report, console: Console) -> None:
         console.line("  %8s  %s" % (count(number), plain(name, 60)))
     effect = report.ledgers.effect
     if effect.gap is not None and effect.is_conclusive:
-        console.line(
-            "  effect of corrections: %+.0f points (%+.0f to %+.0f)" % tuple(100 * one for one in effect.gap)
-        )
+        points = tuple(100 * share for share in effect.gap)
+        console.line("  effect of corrections: %+.0f points (%+.0f to %+.0f)" % points)
 
 
 def _print_rest(report: Report, console: Console) -> None:
@@ -129,17 +123,16 @@ def _print_rest(report: Report, console: Console) -> None:
         for name, (mean, number) in sorted(means.items()):
             console.line("  %-22s %.2f  (%s)" % (plain(name, 22).replace("_", " "), mean, count(number)))
     _heading("Spend", console)
-    console.line(
-        "  judges: %s;  told to Claude: %s tokens" % (money(figures.spend.usd), count(figures.recalls.tokens))
-    )
+    spent, tokens = money(figures.spend.usd), count(figures.recalls.tokens)
+    console.line("  judges: %s;  told to Claude: %s tokens" % (spent, tokens))
     _heading("Health", console)
-    found = [check for check in report.checks if check.status in ("warn", "fail")]
-    for check in found:
+    problems = [check for check in report.checks if check.status in (WARN, FAIL)]
+    for check in problems:
         console.paragraph("%s: %s" % (check.name, check.text[:300]), "  %-4s  " % check.status, 8)
-    if not found:
+    if not problems:
         console.line("  the doctor found no problems")
-    half, most = figures.recalls.wait.quantile(0.5), figures.recalls.wait.quantile(0.95)
-    if half is not None and most is not None:
-        console.line("  time in the hook: median %.0f ms, 95%% below %.0f ms" % (half, most))
+    median, p95 = figures.recalls.wait.quantile(0.5), figures.recalls.wait.quantile(0.95)
+    if median is not None and p95 is not None:
+        console.line("  time in the hook: median %.0f ms, 95%% below %.0f ms" % (median, p95))
     lines = "line" if figures.lines == 1 else "lines"
     console.line("  %s ledger %s read, %s unreadable" % (count(figures.lines), lines, count(figures.skipped)))
