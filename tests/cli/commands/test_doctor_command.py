@@ -114,7 +114,7 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(lambda project: ledger(project, "events", {**LATER, "kind": "error", "event": "E", "what": "W\u202e"}), "events",
                      "warn", "E: W", id="an error in a hook"),
         pytest.param(lambda project: ledger(project, "events", {"time": "2020-01-01T00:00:00Z", "kind": "error"}), "events", "ok",
-                     "no problem in a hook", id="an old problem"),
+                     "no hook had a problem", id="an old problem"),
         pytest.param(lambda project: ledger(project, "events", {"time": "2999-01-01T00:00:00Z", "kind": "trouble"}), "events", "note",
                      "1 problem in hooks", id="a lesser problem"),
     ],

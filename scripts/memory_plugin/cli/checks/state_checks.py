@@ -80,7 +80,7 @@ def events(context: CommandContext) -> Check:
     ledger_rows = Ledger(context.paths.state_dir, "events").rows()
     rows = [row for row in ledger_rows if str(row.get("time", "")) >= since]
     if not rows:
-        return Check("events", OK, "no problem in a hook in the last %d days" % _DAYS)
+        return Check("events", OK, "no hook had a problem in the last %d days" % _DAYS)
     details = tuple(
         plain("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")), _MAX_EVENT)
         for row in rows[-_SHOWN:]

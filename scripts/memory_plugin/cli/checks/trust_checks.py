@@ -62,4 +62,4 @@ def accept_from(context: CommandContext, _survey: Survey) -> Check:
     if context.paths.project_root in roots:
         text = "memories of this project, except guards, are accepted without review, because trust.accept_from names it"
         return Check(name, NOTE, text, "memory config unset trust.accept_from")
-    return Check(name, OK, "no memory of this project is accepted without you")
+    return Check(name, OK, "no memory of this project is accepted without your review")

@@ -11,7 +11,7 @@ from ... import VERSION
 from ...kernel.clock import iso, now
 from ...kernel.files import make_folder, replace_file
 from ..command_context import CommandError, UsageError
-from ..options import add_days_option, require_days
+from ..options import add_days_option, add_flag, require_days
 from ..report.figures import Report, as_json, missed_rows, read_ledgers
 from ..report.ledger_files import LedgerFolder, Period
 from ..report.memory_rows import memory_figures
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..command_context import CommandContext
 
-HELP = "write a report: what was told, which memories help, replies, sessions, cost"
+HELP = "write a report: what Claude was told, which memories help, replies, sessions, cost"
 EXAMPLES = """\
   memory report --open                     an HTML file, shown in your browser
   memory report --days 90 --project --out team.html
@@ -37,15 +37,15 @@ _FILE = "report.html"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
-    parser.add_argument("--project", action="store_true", help="this project only (default: all projects)")
+    add_flag(parser, "--project", "this project only (default: all projects)")
     parser.add_argument(
         "--out", metavar="FILE", help="where to write the HTML file (default: %s in the state folder)" % _FILE
     )
-    parser.add_argument("--open", action="store_true", help="show the HTML file in the browser")
+    add_flag(parser, "--open", "show the HTML file in the browser")
     parser.add_argument(
         "--ledgers", metavar="DIR", help="read the ledgers in this folder, such as an archive"
     )
-    parser.add_argument("--text", action="store_true", help="print the report instead of writing a file")
+    add_flag(parser, "--text", "print the report instead of writing a file")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

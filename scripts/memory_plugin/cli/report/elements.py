@@ -9,19 +9,7 @@ from .charts import safe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "about",
-    "code",
-    "count",
-    "empty",
-    "money",
-    "more",
-    "percent",
-    "section",
-    "table",
-    "tile",
-    "tiles",
-]
+__all__ = ["about", "code", "count", "empty", "money", "more", "percent", "section", "table", "tile", "tiles"]
 
 
 _MAX_NARROW = 4  # columns that fit on a phone if one of them is a bar

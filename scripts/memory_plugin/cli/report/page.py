@@ -72,7 +72,7 @@ def lead(report: Report) -> str:
     """Return a summary of the report in one to three sentences."""
     recalls = report.ledgers.recalls
     if not recalls.prompts:
-        return "Nothing was recorded in this period yet."
+        return "Nothing was recorded in this period."
     told, pointed = recalls.total("injected"), recalls.total("pointed")
     counts = count(told), count(recalls.prompts), count(pointed)
     text = "On %s of %s prompts Claude was told a memory, and on %s it was pointed to one." % counts
