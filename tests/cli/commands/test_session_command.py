@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -236,9 +237,8 @@ def test_calibrate_without_a_pair(project: Project) -> None:
 
 @pytest.fixture
 def langfuse() -> Iterator[Langfuse]:
-    made = Langfuse()
-    yield made
-    made.close()
+    with closing(Langfuse()) as server:
+        yield server
 
 
 def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> None:

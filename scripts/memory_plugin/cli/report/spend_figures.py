@@ -1,4 +1,4 @@
-"""Sum the cost and the outcomes of judge calls from the `judge-calls` ledger, and count verdicts from `evaluations`."""
+"""Judge figures from the ledger `judge-calls` (calls, cost, waits), and verdicts from `evaluations`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["FeatureSpend", "SpendFigures"]
 
 _MAX_FEATURES = 50
 _MAX_NAMES = 200
-_DAY = 10
+_DAY = 10  # characters of a date
 
 
 class FeatureSpend:
-    """Counts of one feature's calls: all, cached, failed, and without a known price; and their dollars, tokens and waits."""
+    """The judge calls of one feature; `cached`, `failed` and `unpriced` are parts of `calls`."""
 
     __slots__ = ("cached", "calls", "failed", "tokens", "unpriced", "usd", "wait")
 
@@ -42,34 +42,34 @@ class SpendFigures:
         name = name[:40] if isinstance(name, str) and name else "unknown"
         if name not in self.features and len(self.features) >= _MAX_FEATURES:
             name = "other"
-        feature = self.features.setdefault(name, FeatureSpend())
-        feature.calls += 1
+        spend = self.features.setdefault(name, FeatureSpend())
+        spend.calls += 1
         if row.get("cached") is True:
-            feature.cached += 1
+            spend.cached += 1
             return
         if row.get("outcome") != "ok":
-            feature.failed += 1
+            spend.failed += 1
             self.failures.add(str(row.get("outcome"))[:40])
         for side in ("tokens_in", "tokens_out"):
             tokens = row.get(side)
             if isinstance(tokens, int) and 0 <= tokens < 1 << 40:
-                feature.tokens += tokens
+                spend.tokens += tokens
         cost = row.get("cost_usd")
         if isinstance(cost, (int, float)) and 0 <= cost < 1e6:
-            feature.usd += cost
+            spend.usd += cost
             day = row["time"][:_DAY]
             self.days[day] = self.days.get(day, 0.0) + cost
         elif row.get("outcome") == "ok":
-            feature.unpriced += 1
-        took = row.get("latency_ms")
-        if isinstance(took, (int, float)) and 0 <= took < 1e9:
-            feature.wait.add(took)
+            spend.unpriced += 1
+        ms = row.get("latency_ms")
+        if isinstance(ms, (int, float)) and 0 <= ms < 1e9:
+            spend.wait.add(ms)
 
     def add_evaluation(self, row: dict[str, Any]) -> None:
-        """Count one evaluated conversation by its verdict."""
+        """Count one evaluation by its verdict."""
         self.verdicts.add(str(row.get("verdict"))[:40])
 
     @property
     def usd(self) -> float:
-        """Return the cost of all calls with a known price, in US dollars."""
-        return sum(feature.usd for feature in self.features.values())
+        """Return the cost in US dollars of all calls with a known price."""
+        return sum(spend.usd for spend in self.features.values())
