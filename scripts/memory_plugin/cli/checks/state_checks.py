@@ -103,7 +103,7 @@ def langfuse(context: CommandContext) -> Check:
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
     sent = counted(overview.sent, "score")
     text = "%s is set up (memory langfuse check asks whether it answers); %s sent" % (overview.host, sent)
-    waiting = overview.unqueued + overview.waiting
+    waiting = overview.unqueued + overview.pending
     if overview.refused:
         why = tuple(sorted(set(overview.refused.values())))[:_SHOWN]
         text += ", %d to send, %d refused by the server" % (waiting, len(overview.refused))
