@@ -22,7 +22,7 @@ FULL, POINTER = "retrieval.inject_threshold", "retrieval.pointer_threshold"
 
 def add_ids(parser: argparse.ArgumentParser) -> None:
     """Declare the memories to rate."""
-    parser.add_argument("ids", nargs="+", metavar="ID", help="memory ids (id or category/id)")
+    parser.add_argument("ids", nargs="+", metavar="ID", help="ids, or category/id")
 
 
 def rate(arguments: argparse.Namespace, context: CommandContext, kind: str) -> None:
@@ -62,10 +62,9 @@ def thresholds_text(item: Item, feedback: Feedback, context: CommandContext) -> 
     full, pointer = _thresholds(item, feedback, context)
     usual = context.settings.number(FULL), context.settings.number(POINTER)
     if full == usual[0]:
-        return "told in full when at least %d%% sure, like every memory" % round(100 * full)
-    return (
-        "told in full when at least %d%% sure, pointed to when at least %d%% (other memories: %d%% and %d%%)"
-        % tuple(round(100 * threshold) for threshold in (full, pointer, *usual))
+        return "told in full from %d%% sure, like every memory" % round(100 * full)
+    return "told in full from %d%% sure, pointed to from %d%% (other memories: %d%% and %d%%)" % tuple(
+        round(100 * threshold) for threshold in (full, pointer, *usual)
     )
 
 

@@ -20,10 +20,7 @@ def stored(project: Project) -> Project:
 def test_a_rated_memory_says_its_thresholds(stored: Project) -> None:
     said = stored.cli("wrong", ID)
     assert said.returncode == 0, said.stderr
-    assert (
-        "told in full when at least 65% sure, pointed to when at least 65% (other memories: 50% and 50%)"
-        in said.stdout
-    )
+    assert "told in full from 65% sure, pointed to from 65% (other memories: 50% and 50%)" in said.stdout
     (found,) = stored.cli("useful", ID, "--json").json["memories"]
     assert (found["useful"], found["wrong"], found["inject_threshold"]) == (1, 1, 0.55)
 
@@ -47,7 +44,7 @@ def test_feedback_lists_what_was_said(stored: Project) -> None:
     stored.cli("useful", ID)
     shown = stored.cli("feedback").stdout
     assert ID in shown
-    assert "told in full when at least 40% sure" in shown
+    assert "told in full from 40% sure" in shown
     assert stored.cli("feedback", "--json").json["memories"][0]["useful"] == 1
     kinds = [row["kind"] for row in stored.ledger("feedback")]
     assert kinds == ["useful"]
