@@ -52,8 +52,8 @@ def test_a_trial_file_shows_the_differences(past: Project) -> None:
     assert (difference["prompt"], difference["trial"]["outcome"]) == (ASK, "pointed")
     shown = past.cli("replay", "--config", path).stdout
     assert "1 of 3 prompts differ:" in shown
-    assert "now:   injected %s" % ID in shown
-    assert "trial: pointed at %s" % ID in shown
+    assert "now:   told %s" % ID in shown
+    assert "trial: pointed to %s" % ID in shown
     assert "and 1 more" in past.cli("replay", "--config", path, "--limit", "0").stdout
 
 
@@ -78,11 +78,11 @@ def test_a_trial_file_with_a_problem_is_an_error(past: Project, content: object,
     ("arguments", "says"),
     [(["--config", "/no/such/file"], "no such file"), (["--days", "0"], "expected 1 or more")],
 )
-def test_errors_of_use(past: Project, arguments: list[str], says: str) -> None:
+def test_usage_errors(past: Project, arguments: list[str], says: str) -> None:
     run = past.cli("replay", *arguments)
     assert (run.returncode, says in run.stderr) == (2, True)
 
 
-def test_a_project_without_transcripts_says_so(project: Project) -> None:
+def test_a_project_without_transcripts_is_an_error(project: Project) -> None:
     run = project.cli("replay")
     assert (run.returncode, "no transcript" in run.stderr) == (1, True)

@@ -16,7 +16,7 @@ from ...replies.score_history import (
 )
 from ...replies.threshold_fit import is_outside
 from ..console import counted
-from ..options import add_days_option, days_ago, require_days
+from ..options import add_days_option, add_flag, days_ago, require_days
 
 if TYPE_CHECKING:
     import argparse
@@ -46,12 +46,8 @@ _LEGEND = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
-    parser.add_argument("--here", action="store_true", help="this project only")
-    parser.add_argument(
-        "--effect",
-        action="store_true",
-        help="show the effect of corrections, compared with a control group",
-    )
+    add_flag(parser, "--here", "this project only")
+    add_flag(parser, "--effect", "show the effect of corrections, compared with a control group")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -104,7 +100,7 @@ def _show(scores: list[PastScore], unreadable: int, context: CommandContext) -> 
     console.line("drifted:      %s" % (total.drifted,))
     console.line("escalated:    %s" % (total.escalated,))
     if is_outside(total.escalated):
-        console.line("              outside 20 to 30%; see: memory tune --thresholds")
+        console.line("              outside 20 to 30%; to adjust the thresholds: memory tune --thresholds")
     missed = missed_by_rules(scores)
     if missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (missed,))
@@ -156,13 +152,13 @@ def _show_effect(effect: CorrectionEffect, arguments: argparse.Namespace, contex
     record: dict[str, Any] = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
     record.update(effect=gap, enough=effect.is_conclusive, unanswered=effect.unanswered)
     lines = [
-        "Next reply without drift",
+        "Drifting replies whose next reply had no drift",
         "  corrected:      %s" % (effect.corrected,),
         "  control group:  %s" % (effect.control,),
     ]
     if effect.gap is not None:
         points = tuple(100 * part for part in effect.gap)
-        lines.append("  difference:     %+.0f points (%+.0f to %+.0f)" % points)
+        lines.append("  difference:     %+.0f percentage points (%+.0f to %+.0f)" % points)
     if not effect.is_conclusive:
         lines.append(
             "Too few drifting replies for a conclusion: each group needs at least 10."
