@@ -88,7 +88,7 @@ def similar_to(
     active = {item.stored.key: item for item in items if life_cycle_state(item) == ACTIVE}
     around = {item.stored.key: item for item in items[:_COMPARED_WITH]}
     around.update((key, active[key]) for keys in near.keys for key in keys if key in active)
-    compared = Similarity((item.stored.memory for item in around.values()), near.stop)
+    compared = Similarity((item.stored.memory for item in around.values()), near.stopwords)
     names = shortest_names(items)
     later = {key: at for at, (key, _) in enumerate(new)}
     found: list[list[Similar]] = [[] for _ in new]

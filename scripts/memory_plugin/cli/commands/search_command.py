@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import argparse
 
     from ...recall.judging import Judged
-    from ...recall.memory_search import Found
+    from ...recall.memory_search import SearchResult
     from ...recall.ranking import Hit
     from ..command_context import CommandContext
 
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     return 0
 
 
-def _judged(query: str, result: Found, context: CommandContext) -> Judged:
+def _judged(query: str, result: SearchResult, context: CommandContext) -> Judged:
     """Return the judges' lenient verdict on the FTS5 hits; plain keyword matches are too rough to judge."""
     hits = result.hits if result.answered_by == "fts5" else []
     candidates = JudgeCandidates(query, hits)
@@ -90,7 +90,7 @@ def _judged(query: str, result: Found, context: CommandContext) -> Judged:
     return judged
 
 
-def _document(hits: list[Hit], result: Found, judged: Judged | None) -> dict[str, Any]:
+def _document(hits: list[Hit], result: SearchResult, judged: Judged | None) -> dict[str, Any]:
     rows = [_row(hit, result.superseded.get(hit.key, "")) for hit in hits]
     document: dict[str, Any] = {"results": rows, "answered_by": result.answered_by}
     if judged is not None:
@@ -128,7 +128,7 @@ def _row(hit: Hit, superseded_by: str) -> dict[str, Any]:
     }
 
 
-def _show(context: CommandContext, hits: list[Hit], result: Found, judged: Judged | None) -> None:
+def _show(context: CommandContext, hits: list[Hit], result: SearchResult, judged: Judged | None) -> None:
     console = context.console
     if not hits:
         console.line("No memory found.")
