@@ -40,15 +40,15 @@ def recalling(project: Project) -> None:
     assert TOLD in project.prompt(ASK, session_id="before").context
 
 
-def told(project: Project) -> str:
-    """Return what a new session is told on ASK."""
+def recalled(project: Project) -> str:
+    """Return what is injected in a new session on ASK."""
     run = project.prompt(ASK, session_id="s%d" % time.monotonic_ns())
     assert (run.returncode, run.stderr) == (0, "")
     return run.context
 
 
 def test_a_project_without_a_store_gets_none(project: Project) -> None:
-    assert told(project) == ""
+    assert recalled(project) == ""
     assert not os.path.exists(store(project))
     assert problems(project) == []
 
@@ -77,7 +77,7 @@ def test_what_is_no_file_is_passed_over(project: Project, kind: str) -> None:
         ),
     }
     makers[kind]()
-    context = told(project)
+    context = recalled(project)
     assert TOLD in context
     assert "DB2" not in context
 
@@ -87,7 +87,7 @@ def test_a_linked_store_is_left_alone(project: Project) -> None:
     away = os.path.join(os.path.dirname(project.root), "away")
     shutil.move(store(project), away)
     os.symlink(away, store(project))
-    assert told(project) == ""
+    assert recalled(project) == ""
 
 
 def test_a_linked_category_is_left_alone(project: Project) -> None:
@@ -95,12 +95,12 @@ def test_a_linked_category_is_left_alone(project: Project) -> None:
     away = os.path.join(os.path.dirname(project.root), "away")
     shutil.move(store(project, "decisions"), away)
     os.symlink(away, store(project, "decisions"))
-    assert told(project) == ""
+    assert recalled(project) == ""
 
 
 def test_a_store_that_is_a_file_is_no_fault(project: Project) -> None:
     project.write(".claude/memory", "no folder")
-    assert told(project) == ""
+    assert recalled(project) == ""
 
 
 @pytest.mark.skipif(
@@ -109,7 +109,7 @@ def test_a_store_that_is_a_file_is_no_fault(project: Project) -> None:
 def test_a_store_of_another_user_is_left_alone(project: Project) -> None:
     recalling(project)
     os.chown(store(project), 12345, 12345)
-    assert told(project) == ""
+    assert recalled(project) == ""
 
 
 @pytest.mark.parametrize("name", ["decisions", "decisions/billing-is-on-db2.json"])
@@ -135,7 +135,7 @@ def test_what_may_not_be_read_is_passed_over_until_it_may(project: Project, name
     finally:
         os.chmod(path, 0o700)
     assert project.cli("refresh").returncode == 0
-    assert "DB2" in told(project)
+    assert "DB2" in recalled(project)
 
 
 def test_a_read_only_store_is_recalled_from(project: Project) -> None:
@@ -144,7 +144,7 @@ def test_a_read_only_store_is_recalled_from(project: Project) -> None:
         for name in names:
             os.chmod(os.path.join(at, name), 0o444)
         os.chmod(at, 0o555)
-    assert TOLD in told(project)
+    assert TOLD in recalled(project)
     assert project.cli("search", "billing database").returncode == 0
 
 
@@ -194,10 +194,10 @@ WRONG = {
 def test_a_file_of_a_wrong_form_does_no_harm(project: Project, text: str) -> None:
     recalling(project)
     path = put(project, "wrong", text)
-    assert TOLD in told(project)
+    assert TOLD in recalled(project)
     refreshed = project.cli("refresh")
     assert (refreshed.returncode, refreshed.stderr) == (0, "")
-    assert TOLD in told(project)
+    assert TOLD in recalled(project)
     with open(path, encoding="utf-8") as file:
         assert file.read() == text  # nothing is repaired behind the user's back
 
@@ -226,7 +226,7 @@ def test_a_file_of_a_wrong_form_does_no_harm(project: Project, text: str) -> Non
 def test_a_strange_file_name_is_passed_over(project: Project, name: str) -> None:
     recalling(project)
     put(project, name, memory("The billing database of old", "Billing was on DB2."))
-    context = told(project)
+    context = recalled(project)
     assert TOLD in context
     assert "DB2" not in context
 
@@ -235,7 +235,7 @@ def test_a_file_name_that_is_no_utf8_is_passed_over(project: Project) -> None:
     recalling(project)
     with open(os.fsencode(store(project, "decisions")) + b"/\xff\xfe.json", "wb") as file:
         file.write(json.dumps(memory()).encode())
-    assert TOLD in told(project)
+    assert TOLD in recalled(project)
 
 
 def test_an_id_inside_a_file_chooses_nothing(project: Project) -> None:
@@ -247,7 +247,7 @@ def test_an_id_inside_a_file_chooses_nothing(project: Project) -> None:
         category="../x",
     )
     put_accepted(project, "archive", data)
-    context = told(project)
+    context = recalled(project)
     assert "DB2" in context
     assert "passwd" not in context
     assert project.cli("forget", "../../../../etc/passwd").returncode == 1
@@ -260,13 +260,13 @@ def test_ten_thousand_files_of_garbage_do_not_hold_a_prompt(project: Project) ->
         with open(store(project, "decisions", "g%05d.json" % number), "wb") as file:
             file.write(b"\xff garbage %d" % number)
     begun = time.monotonic()
-    assert TOLD in told(project)
+    assert TOLD in recalled(project)
     assert time.monotonic() - begun < 8
     assert project.cli("refresh").returncode == 0
     put_accepted(
         project, "archive", memory(TITLE + " archive", "The billing service database archives to DB2.")
     )
-    context = told(project)
+    context = recalled(project)
     assert "DB2" in context, "a file that was skipped once no longer counts"
     assert last(project)["refreshed"] >= 1
 
@@ -276,7 +276,7 @@ def test_a_file_of_50_mb_is_not_read(project: Project) -> None:
     with open(store(project, "decisions", "huge.json"), "wb") as file:
         file.truncate(50 << 20)
     begun = time.monotonic()
-    assert TOLD in told(project)
+    assert TOLD in recalled(project)
     assert time.monotonic() - begun < 8
 
 

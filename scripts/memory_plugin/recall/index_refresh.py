@@ -75,9 +75,8 @@ _WRITER_WAIT = 5.0
 _INACTIVE, _DECIDED = "inactive", "decided"
 # Files of pending memories are watched one by one: an edit in place does not change the folder, and recall checks only what it injects.
 _MAX_WATCHED_PENDING = 50
-_MAX_MIGRATED_BY_PROMPT = (
-    200  # memories of a store whose trust 0.1.0 recorded; more are migrated in the background
-)
+# Memories of a store whose trust 0.1.0 recorded; more are migrated in the background.
+_MAX_MIGRATED_BY_PROMPT = 200
 
 
 def refresh_index(paths: Paths, settings: Settings, rounds: int = _MAX_ROUNDS) -> RefreshReport:

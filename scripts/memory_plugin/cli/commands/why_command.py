@@ -9,7 +9,7 @@ from ...memories.hygiene import shown_line
 from ...memories.survey import shortest_names, survey
 from ...recall.explain import (
     PLACES,
-    SAID,
+    RESULTS,
     find_decision,
     outcomes,
     problem,
@@ -35,7 +35,7 @@ EXAMPLES = """\
 """
 _MAX_LINE = 1000
 _INDENT = "  "
-_MARK = max(map(len, SAID)) + 2  # columns of the longest word before a memory, and two spaces
+_MARK = max(map(len, RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -101,11 +101,11 @@ def _is_start(row: dict[str, Any]) -> bool:
 
 def _show_told(row: dict[str, Any], context: CommandContext) -> None:
     """List the memories told at a place that does not compare candidates."""
-    for name, said in zip(("injected", "pointed"), SAID):
+    for name, result in zip(("injected", "pointed"), RESULTS):
         keys = row.get(name)
         for key in keys if isinstance(keys, list) else []:
             context.console.paragraph(
-                plain(str(key), _MAX_LINE), _INDENT + said.ljust(_MARK), len(_INDENT) + _MARK
+                plain(str(key), _MAX_LINE), _INDENT + result.ljust(_MARK), len(_INDENT) + _MARK
             )
 
 
@@ -119,8 +119,8 @@ def _explain_candidates(found: list[Outcome], context: CommandContext) -> None:
         label = (
             "%s (%s)" % (titles[outcome.key], names[outcome.key]) if outcome.key in titles else outcome.key
         )
-        lead = _INDENT + outcome.said.ljust(_MARK)
-        console.paragraph(plain("%s: %s" % (label, outcome.words), _MAX_LINE), lead, len(lead))
+        lead = _INDENT + outcome.result.ljust(_MARK)
+        console.paragraph(plain("%s: %s" % (label, outcome.reason), _MAX_LINE), lead, len(lead))
     lacking = next(
         (names[outcome.key] for outcome in found if outcome.lacks_words and outcome.key in names), ""
     )
