@@ -1,4 +1,4 @@
-"""Headless Chromium for tests, driven over a pipe (the DevTools protocol), so that nothing is needed but the browser itself."""
+"""Headless Chromium, driven over a pipe with the DevTools protocol; the tests need nothing but the browser itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["NAMES", "Browser", "find_browser"]
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _SECONDS = 60.0
-# The browser reads commands from descriptor 3 and answers on 4; ours may have these very numbers, so they are moved away first.
+# The browser reads commands from descriptor 3 and answers on 4. Our descriptors may have these numbers, so they are moved first.
 _LAUNCH = (
     "import os, sys; a, b = (os.dup2(int(n), to, True) for n, to in zip(sys.argv[1:3], (20, 21)));"
     " os.dup2(a, 3, True); os.dup2(b, 4, True); os.execvp(sys.argv[3], sys.argv[3:])"
@@ -23,13 +23,13 @@ _LAUNCH = (
 
 
 def find_browser() -> str | None:
-    """Return the path of a browser: MEMORY_TEST_CHROMIUM, else the first one on the PATH; None without one."""
-    given = os.environ.get("MEMORY_TEST_CHROMIUM")
-    return given or next(filter(None, map(shutil.which, NAMES)), None)
+    """Return the path of a browser: MEMORY_TEST_CHROMIUM, else the first on the PATH; None if there is none."""
+    chosen = os.environ.get("MEMORY_TEST_CHROMIUM")
+    return chosen or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Browser:
-    """One browser process with one page; every request beyond `file:` and `data:` is noted in `requests`."""
+    """A browser process with one page; `requests` holds the URL of each request, `messages` the log and the dialogs."""
 
     def __init__(self, program: str, profile: str) -> None:
         to_browser, self._out = os.pipe()
@@ -104,13 +104,13 @@ class Browser:
             time.sleep(0.05)
 
     def evaluate(self, expression: str) -> Any:  # noqa: ANN401 (any value of JavaScript)
-        """Return the value of an expression in the page; the page's own policy on scripts does not hold for it."""
+        """Return the value of an expression in the page; the page's content security policy does not apply to it."""
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
-    def picture(self, path: str) -> None:
-        """Write a picture of the whole page, as PNG."""
+    def screenshot(self, path: str) -> None:
+        """Write a screenshot of the whole page, as PNG."""
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))

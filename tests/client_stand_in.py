@@ -1,4 +1,4 @@
-"""A process that stands in for Claude Code: it is called `claude`, and what it runs descends from it, in environments of its choice."""
+"""A process that stands in for Claude Code: it is named `claude`, and the commands that it runs are its descendants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tests.events import SCRIPTS, SESSION
 from tests.project import Project, Run
 
-# Runs the steps that it reads, one after the other, each in a shell as the client does it, and prints what each left behind.
+# Reads steps, runs each in a shell as the client does, and prints their exit codes and outputs.
 PROGRAM = """
 import json, subprocess, sys
 done = []
@@ -24,7 +24,7 @@ print(json.dumps(done))
 
 
 class Step(NamedTuple):
-    """One command: its line for the shell, its environment, its standard input, its folder; `stays` keeps the shell as its parent."""
+    """A shell command with its environment, input and folder; `stays` keeps the shell as the command's parent."""
 
     shell: str
     env: dict[str, str]
@@ -34,7 +34,7 @@ class Step(NamedTuple):
 
 
 class StandIn:
-    """A client in a project; `launch` is what the user had in the shell that started it."""
+    """A client in a project; `launch` holds variables of the shell that started it."""
 
     def __init__(self, project: Project, **launch: str) -> None:
         self.project = project
@@ -51,36 +51,36 @@ class StandIn:
             os.symlink(os.path.realpath(sys.executable), self.binary)
 
     def environment(self, env: dict[str, str], **more: str) -> dict[str, str]:
-        """Return what the client gives its commands: what it was started with, then the project's variables, then its own marks."""
+        """Return a command's environment: the client's own, then the project's variables `env`, then the client's marks."""
         return {**self.launch, **env, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **more}
 
     def hook(self, event: str, env: dict[str, str], **fields: object) -> Step:
-        """Return a hook, which gets the real project folder."""
+        """Return the run of a hook, which gets the real project folder."""
         script = os.path.join(self.project.plugin_root, "hooks", SCRIPTS[event])
         line = "'%s' -I -S '%s' || exit 0" % (sys.executable, script)
         full = self.environment(env, CLAUDE_PROJECT_DIR=self.project.root)
         return Step(line, full, json.dumps(self.project.event(event, **fields)), self.project.root)
 
     def bash(self, line: str, env: dict[str, str], *, cwd: str = "", stays: bool = True) -> Step:
-        """Return a command of Claude's; `memory` in it is the command line."""
+        """Return a command of Claude's Bash tool; `memory` in it is the command line."""
         script = os.path.join(self.project.plugin_root, "scripts", "memory.py")
         line = line.replace("memory ", "'%s' -I -S '%s' " % (sys.executable, script))
         return Step(line, self.environment(env), "", cwd or self.project.root, stays)
 
     def nested(self, inner: StandIn, steps: list[Step], env: dict[str, str]) -> Step:
-        """Another client that a command of this one starts, with its own steps."""
+        """Return a command that starts another client, with its own steps."""
         line = "'%s' -I -S -c '%s'" % (inner.binary, PROGRAM)
         return Step(
             line, self.environment(env), json.dumps([step._asdict() for step in steps]), inner.project.root
         )
 
     def run(self, *steps: Step) -> list[Run]:
-        """Return what each step left behind."""
-        given = json.dumps([step._asdict() for step in steps])
+        """Run the steps and return their results."""
+        request = json.dumps([step._asdict() for step in steps])
         command = [self.binary, "-I", "-S", "-c", PROGRAM]
         done = subprocess.run(
             command,
-            input=given.encode(),
+            input=request.encode(),
             capture_output=True,
             env=self.launch,
             cwd=self.project.root,

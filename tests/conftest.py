@@ -1,4 +1,4 @@
-"""What every test gets: no real home, no network beyond loopback, and projects to try things in."""
+"""Fixtures of all tests: no real home, no network beyond loopback, and fresh projects."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from contextlib import closing
 import pytest
 from hypothesis import settings
 
-from tests.guards import Guard, installed
+from tests.guards import Guard, install_guard
 from tests.project import PLUGIN_ROOT, Project
 
-# What the host or a developer may have set, and what would change a result.
-FROM_OUTSIDE = ("CLAUDE", "ANTHROPIC_", "MEMORY_", "LANGFUSE_", "XDG_", "GIT_")
+# Prefixes of variables that the host or a developer may have set and that would change a result.
+CLEARED_PREFIXES = ("CLAUDE", "ANTHROPIC_", "MEMORY_", "LANGFUSE_", "XDG_", "GIT_")
 TEMP = tempfile.gettempdir()
 
-# Few for each property here; CI has a step of its own with more of them.
+# Few examples for each property here; a step of CI runs more.
 EXAMPLES = int(os.environ.get("MEMORY_TEST_EXAMPLES", "10"))
 
 settings.register_profile("shared", deadline=None, database=None, max_examples=EXAMPLES)
@@ -29,7 +29,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "shared")
 
 
 def pytest_report_header() -> str:
-    """Return the versions that decide what recall can do."""
+    """Return the version of SQLite and whether it has FTS5, on which recall depends."""
     with closing(sqlite3.connect(":memory:")) as connection:
         options = {row[0] for row in connection.execute("PRAGMA compile_options")}
     fts5 = "with" if "ENABLE_FTS5" in options else "without"
@@ -38,12 +38,12 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return what `-n auto` means: a worker more than cores, since tests often wait for processes and for time to pass."""
+    """Return the workers of `-n auto`: one more than there are cores, because tests often wait for processes."""
     return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave slow tests to runs that name them: by `-m`, or by their file; CI has a step of its own for them."""
+    """Skip slow tests unless the run has `-m` or names a file. A step of CI runs them."""
     if config.option.markexpr or any(".py" in os.path.basename(name) for name in config.args):
         return
     reason = pytest.mark.skip(reason="slow; `-m slow` runs these")
@@ -53,12 +53,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection() -> None:
-    """Leave the garbage collector out of collecting ten thousand tests, none of which is garbage: a fifth of that time."""
+    """Switch off garbage collection while ten thousand tests are collected: it takes a fifth of that time and frees nothing."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Take the ten thousand tests out of what the garbage collector looks through during each of them."""
+    """Exclude the collected tests from garbage collection, which would scan them during each test."""
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -67,7 +67,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session")
 def guard() -> Guard:
     """Return the guard that refuses the real home and the network."""
-    return installed([PLUGIN_ROOT, TEMP, sys.prefix])
+    return install_guard([PLUGIN_ROOT, TEMP, sys.prefix])
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -75,7 +75,7 @@ def _empty_home(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> Itera
     assert guard.refused == []
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith(FROM_OUTSIDE)]:
+        for name in [name for name in os.environ if name.startswith(CLEARED_PREFIXES)]:
             if not name.startswith(("MEMORY_TEST_", "CLAUDE_BIN")):
                 patch.delenv(name)
         patch.setenv("HOME", str(home))
@@ -99,8 +99,8 @@ def plugin_root() -> str:
 
 @pytest.fixture
 def make_project(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Project]:
-    """Make a new project, in a folder of its own, with each call; takes `plugin_root` and `python`."""
-    return lambda **options: Project(str(tmp_path_factory.mktemp("box")), **options)
+    """Return a function that makes a project in its own folder; keywords go to Project."""
+    return lambda **options: Project(str(tmp_path_factory.mktemp("sandbox")), **options)
 
 
 @pytest.fixture

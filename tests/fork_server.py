@@ -1,7 +1,8 @@
 """A Python that has the plugin's modules imported and forks itself for each run: `fork_server.py PLUGIN_ROOT TEMP PREFIX HOME`.
 
-Standard input is a socket. Each byte on it brings four descriptors: a connection and the three standard streams of the run. On the
-connection comes the request as JSON; back go lines: the process id, what the guard refused, the exit code. With the socket's end all ends.
+Standard input is a socket. Each byte on it carries four descriptors: a connection and the three standard streams of the run. The request
+arrives on the connection as JSON. The replies are lines: the process id, what the guard refused, the exit code. The server exits when the
+socket is closed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 CLEAN_PATH = list(sys.path)  # what a fresh Python has
-USUAL_TEXT = "The staging database is db-2 (since 2026-01-02, 10:30): ask ada@example.org, see https://example.org/a?b=1."
+SAMPLE_TEXT = "The staging database is db-2 (since 2026-01-02, 10:30): ask ada@example.org, see https://example.org/a?b=1."
 STREAMS = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
 
 
@@ -39,26 +40,26 @@ def preload(package: str) -> None:
 
 
 def warm_up() -> None:
-    """Build what nearly every run builds from the plugin's own files alone: the hygiene rules and the patterns of a usual text."""
+    """Build what nearly every run needs and only the plugin's files decide: the hygiene rules and the patterns of a usual text."""
     importlib.import_module("_strptime")
-    sys.modules["memory_plugin.memories.hygiene"].shown(USUAL_TEXT)
+    sys.modules["memory_plugin.memories.hygiene"].shown(SAMPLE_TEXT)
 
 
 def serve(control: socket.socket) -> tuple[socket.socket, list[int]]:
-    """Fork a process for each request; return in that process only, with its connection and its streams."""
+    """Fork a process for each request. Returns only in that process, with its connection and stream descriptors."""
     running: dict[int, socket.socket] = {}
-    woken, wakes = os.pipe()
-    os.set_blocking(woken, False)
-    os.set_blocking(wakes, False)
+    wake_reader, wake_writer = os.pipe()
+    os.set_blocking(wake_reader, False)
+    os.set_blocking(wake_writer, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    signal.set_wakeup_fd(wake_writer, warn_on_full_buffer=False)
     with selectors.DefaultSelector() as events:
         events.register(control, selectors.EVENT_READ)
-        events.register(woken, selectors.EVENT_READ)
+        events.register(wake_reader, selectors.EVENT_READ)
         while True:
             ready = [key.fileobj for key, _ in events.select()]
-            if woken in ready:
-                reap(woken, running)
+            if wake_reader in ready:
+                reap(wake_reader, running)
             if control not in ready:
                 continue
             byte, handles, _, _ = socket.recv_fds(control, 1, 4)
@@ -67,22 +68,22 @@ def serve(control: socket.socket) -> tuple[socket.socket, list[int]]:
             connection = socket.socket(fileno=handles[0])
             child = os.fork()
             if not child:
-                break
+                break  # in the process of the request
             running[child] = connection
             for handle in handles[1:]:
                 os.close(handle)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    for handle in (woken, wakes):
+    for handle in (wake_reader, wake_writer):
         os.close(handle)
     for inherited in (control, *running.values()):
         inherited.close()
     return connection, handles[1:]
 
 
-def reap(woken: int, running: dict[int, socket.socket]) -> None:
-    """Tell the exit codes of the processes that ended."""
-    os.read(woken, 4096)
+def reap(wake_reader: int, running: dict[int, socket.socket]) -> None:
+    """Send the exit codes of the processes that ended."""
+    os.read(wake_reader, 4096)
     while running:
         child, status = os.waitpid(-1, os.WNOHANG)
         if not child:
@@ -92,7 +93,7 @@ def reap(woken: int, running: dict[int, socket.socket]) -> None:
 
 
 def become(connection: socket.socket, handles: list[int]) -> dict[str, Any]:
-    """Take the request's streams, session, folder and environment; return the request."""
+    """Take over the request's streams, session, folder and environment; return the request."""
     os.setsid()
     connection.sendall(b"process %d\n" % os.getpid())
     with connection.makefile("rb") as file:
@@ -148,20 +149,20 @@ def finish(status: int) -> int:
 
 
 class Refusals(list[str]):
-    """The guard's list of what it refused, which goes to the test as well."""
+    """A guard's list of refusals that sends each one to the test."""
 
     def __init__(self, connection: socket.socket) -> None:
         super().__init__()
         self.connection = connection
 
     def append(self, reason: str) -> None:
-        """Tell the test one reason."""
+        """Add a reason and send it."""
         super().append(reason)
         self.connection.sendall(b"refused %s\n" % json.dumps(reason).encode("ascii"))
 
 
 def main(root: str, home: str, *allowed: str) -> int:
-    """Serve until a process of a request returns from there; run the request in it."""
+    """Serve requests; in the process of a request, run it and return its exit code."""
     sys.path.insert(0, root)
     guards = importlib.import_module("tests.guards")
     sys.path[:] = CLEAN_PATH

@@ -1,7 +1,7 @@
-"""Runs of the plugin's own scripts in forks of a Python that has its modules imported (fork_server.py): a tenth of a process's time.
+"""Run the plugin's scripts in forks of a Python that has its modules imported (fork_server.py), in a tenth of a process's time.
 
-A fork has its own standard streams, environment, folder and session, and the guards of the tests hold in it. What it does not have is a
-cold start; a test of that, of Python's options, of kills or of a copy of the plugin runs real processes.
+A fork has its own standard streams, environment, folder and session, and the tests' guard works in it. It has no cold start: tests of
+cold starts, Python's options, kills or a copy of the plugin run real processes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tests.guards import REAL_HOME
 
 SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fork_server.py")
 LANG = "C.UTF-8"
-POSSIBLE = sys.platform == "linux"
-# Python and the C library read these when they start.
-AT_START = ("PYTHON", "LC_", "LANGUAGE", "LD_", "TZ", "MALLOC_", "SQLITE_", "OPENSSL_", "SSL_")
-WARNINGS = "PYTHONWARNDEFAULTENCODING"
+IS_SUPPORTED = sys.platform == "linux"
+# Python and the C library read variables with these prefixes when they start.
+STARTUP_PREFIXES = ("PYTHON", "LC_", "LANGUAGE", "LD_", "TZ", "MALLOC_", "SQLITE_", "OPENSSL_", "SSL_")
+WARNINGS_VARIABLE = "PYTHONWARNDEFAULTENCODING"
 
 
-class Done(NamedTuple):
-    """What a fork left behind."""
+class Completed(NamedTuple):
+    """Exit code and output of a fork that ended."""
 
     returncode: int
     stdout: bytes
@@ -39,18 +39,22 @@ class Done(NamedTuple):
 
 def is_like_a_process(env: dict[str, str]) -> bool:
     """Return whether a fork with this environment behaves like a process that was started with it."""
-    same = {"LANG": LANG, WARNINGS: os.environ.get(WARNINGS)}
-    wrong = [name for name in env if name.startswith(AT_START) and name != WARNINGS]
-    return POSSIBLE and not wrong and all(env.get(name) == value for name, value in same.items())
+    server_env = {"LANG": LANG, WARNINGS_VARIABLE: os.environ.get(WARNINGS_VARIABLE)}
+    read_at_start = [name for name in env if name.startswith(STARTUP_PREFIXES) and name != WARNINGS_VARIABLE]
+    return (
+        IS_SUPPORTED
+        and not read_at_start
+        and all(env.get(name) == value for name, value in server_env.items())
+    )
 
 
 class ForkServer:
-    """One server process, started at the first run and ended with this process."""
+    """A server process; it ends with this process."""
 
     def __init__(self, root: str, options: tuple[str, ...]) -> None:
         env = {"LANG": LANG, "HOME": os.path.join(tempfile.gettempdir(), "no-home"), "PATH": os.defpath}
-        if WARNINGS in os.environ:
-            env[WARNINGS] = os.environ[WARNINGS]
+        if WARNINGS_VARIABLE in os.environ:
+            env[WARNINGS_VARIABLE] = os.environ[WARNINGS_VARIABLE]
         self.control, theirs = socket.socketpair()
         words = [root, REAL_HOME, tempfile.gettempdir(), sys.prefix]
         with theirs:
@@ -64,8 +68,8 @@ class ForkServer:
         self.control.close()
         self.process.wait()
 
-    def run(self, words: list[str], stdin: bytes, cwd: str, env: dict[str, str], timeout: float) -> Done:
-        """Run a script with these arguments; raise TimeoutExpired as subprocess.run does."""
+    def run(self, words: list[str], stdin: bytes, cwd: str, env: dict[str, str], timeout: float) -> Completed:
+        """Run a script with its arguments. Raises TimeoutExpired as subprocess.run does."""
         request = {"script": words[0], "words": words[1:], "cwd": cwd, "env": env}
         with ExitStack() as stack:
             ours, theirs = socket.socketpair()
@@ -84,10 +88,10 @@ class ForkServer:
 
 
 class Fork:
-    """The ends of a fork's streams and its connection."""
+    """Our ends of a fork's streams and of its connection."""
 
     def __init__(self, connection: socket.socket, to: int, out: int, err: int, stdin: bytes) -> None:
-        self.connection, self.to, self.rest = connection, to, memoryview(stdin)
+        self.connection, self.to, self.unsent = connection, to, memoryview(stdin)
         self.read: dict[int, list[bytes]] = {out: [], err: [], connection.fileno(): []}
         self.open = {to, out, err}
         self.events = selectors.DefaultSelector()
@@ -103,24 +107,25 @@ class Fork:
             os.close(handle)
 
     def end(self, handle: int) -> None:
-        """Close one end."""
+        """Close one of our ends."""
         self.events.unregister(handle)
         self.open.remove(handle)
         os.close(handle)
 
     @property
-    def told(self) -> list[tuple[str, str]]:
-        """The lines on the connection, each as a word and its value."""
+    def status_lines(self) -> list[tuple[str, str]]:
+        """Return the complete lines on the connection, each as a word and its value."""
         received = b"".join(self.read[self.connection.fileno()]).decode("ascii")
         lines = received[: received.rfind("\n") + 1].splitlines()
         return [(word, value) for word, _, value in (line.partition(" ") for line in lines)]
 
     @property
     def is_over(self) -> bool:
-        """Whether the process has ended and its output is closed."""
-        return self.told[-1:] != [] and self.told[-1][0] == "exit" and self.open <= {self.to}
+        """Return whether the process has ended and its output is closed."""
+        lines = self.status_lines
+        return lines != [] and lines[-1][0] == "exit" and self.open <= {self.to}
 
-    def wait(self, words: list[str], timeout: float) -> Done:
+    def wait(self, words: list[str], timeout: float) -> Completed:
         """Write and read until the process has ended and its output is closed."""
         end = monotonic() + timeout
         while not self.is_over:
@@ -130,18 +135,20 @@ class Fork:
                 raise subprocess.TimeoutExpired(words, timeout)
             for key, _ in self.events.select(left):
                 self.step(key.fd)
-        told = self.told
-        refused = [json.loads(value) for word, value in told if word == "refused"]
+        lines = self.status_lines
+        refused = [json.loads(value) for word, value in lines if word == "refused"]
         assert refused == [], "refused in a fork: %s" % refused
         out, err, _ = (b"".join(parts) for parts in self.read.values())
-        return Done(int(dict(told)["exit"]), out, err)
+        return Completed(int(dict(lines)["exit"]), out, err)
 
     def step(self, handle: int) -> None:
         """Write or read once."""
         if handle == self.to:
             with suppress(BrokenPipeError):
-                self.rest = self.rest[os.write(handle, self.rest[: 1 << 16]) :] if self.rest else self.rest
-                if self.rest:
+                self.unsent = (
+                    self.unsent[os.write(handle, self.unsent[: 1 << 16]) :] if self.unsent else self.unsent
+                )
+                if self.unsent:
                     return
             self.end(handle)
             return
@@ -150,13 +157,13 @@ class Fork:
             self.read[handle].append(data)
         elif handle == self.connection.fileno():
             self.events.unregister(handle)
-            assert self.told[-1:] != [], "the fork server ended before its fork"
+            assert self.status_lines, "the fork server ended before its fork"
         else:
             self.end(handle)
 
     def kill(self) -> None:
         """Kill the process."""
-        for word, value in self.told:
+        for word, value in self.status_lines:
             if word == "process":
                 with suppress(ProcessLookupError):
                     os.kill(int(value), signal.SIGKILL)
@@ -166,7 +173,7 @@ _servers: dict[tuple[str, ...], ForkServer] = {}
 
 
 def server(root: str, options: tuple[str, ...]) -> ForkServer:
-    """Return the server for a Python with these options, started if need be."""
+    """Return the server for a Python with these options; start it on first use."""
     if options not in _servers:
         _servers[options] = ForkServer(root, options)
     return _servers[options]

@@ -1,4 +1,4 @@
-"""A project for a test: a git repository, a home folder, and the plugin's programs, run in forks of one Python or as processes."""
+"""A project for a test: a git repository and a home folder, in which the plugin's programs run in forks or as processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["PLUGIN_ROOT", "SESSION", "Project", "Run"]
 
 
 class Run(NamedTuple):
-    """What a process left behind."""
+    """Exit code and output of a process that ended."""
 
     returncode: int
     stdout: str
@@ -28,24 +28,24 @@ class Run(NamedTuple):
 
     @property
     def json(self) -> Any:  # noqa: ANN401 (a test knows the shape)
-        """The parsed standard output, None when there is none; ValueError when it is not one JSON value."""
+        """Return the parsed standard output, or None if it is empty. Raises ValueError if it is not one JSON value."""
         return json.loads(self.stdout) if self.stdout.strip() else None
 
     @property
     def context(self) -> str:
-        """The text that a hook gives Claude, or ""."""
+        """Return the text that a hook gives Claude, or ""."""
         output = self.json or {}
         return str(output.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
     @property
     def message(self) -> str:
-        """The lines that a hook shows the user, or ""."""
+        """Return the lines that a hook shows the user, or ""."""
         return str((self.json or {}).get("systemMessage", ""))
 
 
 @cache
 def new_repository() -> str:
-    """Return a `.git` folder just after `git init`, made once in a process: to copy it takes a tenth of the time."""
+    """Return the `.git` folder of a new repository, made once in a process: a copy takes a tenth of the time of `git init`."""
     folder = tempfile.mkdtemp(prefix="memory-test-git-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": folder, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -55,7 +55,7 @@ def new_repository() -> str:
 
 
 def _environment(process: str) -> bytes:
-    """Return what a process was started with; nothing for one that is gone or somebody else's."""
+    """Return the environment that a process was started with; empty if it is gone or belongs to another user."""
     try:
         with open("/proc/%s/environ" % process, "rb") as file:
             return file.read()
@@ -79,12 +79,12 @@ class Project:
         self.config = os.path.join(self.home, ".claude")
         self.state = os.path.join(self.config, "lcars", "memory")
         self.plugin_root, self.python, self.is_cold = plugin_root, python, is_cold
-        for made in (self.root, self.config, os.path.join(folder, "tmp")):
-            os.makedirs(made)
+        for path in (self.root, self.config, os.path.join(folder, "tmp")):
+            os.makedirs(path)
         shutil.copytree(new_repository(), os.path.join(self.root, ".git"))
 
     def environment(self, **extra: str | None) -> dict[str, str]:
-        """Return the environment of every process here, built from nothing; None takes a name away."""
+        """Return the complete environment of a process in this project; a value of None removes a name."""
         values: dict[str, str | None] = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": self.home,
@@ -102,7 +102,7 @@ class Project:
         return {name: value for name, value in values.items() if value is not None}
 
     def process(self, command: list[str], stdin: bytes = b"", **env: str | None) -> Run:
-        """Any command, run in the project for a minute at most."""
+        """Run a command in the project, for a minute at most."""
         full = self.environment(**env)
         done = subprocess.run(  # noqa: PLW1510 (the exit code is what a test looks at)
             command, input=stdin, capture_output=True, cwd=self.root, timeout=60, env=full
@@ -110,16 +110,16 @@ class Project:
         return Run(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace"))
 
     def script(self, options: tuple[str, ...], words: list[str], stdin: bytes, **env: str | None) -> Run:
-        """Run one of the plugin's scripts: in a fork where that is like a process, else as a process."""
+        """Run one of the plugin's scripts: in a fork if that behaves like a process, else as a process."""
         full = self.environment(**env)
-        own = self.python == sys.executable and self.plugin_root == PLUGIN_ROOT
-        if self.is_cold or not own or not forks.is_like_a_process(full):
+        is_ours = self.python == sys.executable and self.plugin_root == PLUGIN_ROOT
+        if self.is_cold or not is_ours or not forks.is_like_a_process(full):
             return self.process([self.python, *options, *words], stdin, **env)
         done = forks.server(PLUGIN_ROOT, options).run(words, stdin, self.root, full, 60)
         return Run(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace"))
 
     def git(self, *args: str) -> str:
-        """Return the output of a git command that has to work."""
+        """Run a git command that has to work; return its output."""
         run = self.process(["git", *args])
         assert run.returncode == 0, run.stderr
         return run.stdout
@@ -158,7 +158,7 @@ class Project:
         return {**common, "transcript_path": transcript, **fields}
 
     def hook(self, name: str, event: dict[str, object] | bytes, **env: str | None) -> Run:
-        """One run of a hook, with its event as standard input (bytes are sent as they are)."""
+        """Run a hook with an event as its standard input; bytes are sent as they are."""
         stdin = event if isinstance(event, bytes) else json.dumps(event).encode()
         script = os.path.join(self.plugin_root, "hooks", SCRIPTS[name])
         env = {"CLAUDE_PROJECT_DIR": self.root, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **env}
@@ -174,7 +174,7 @@ class Project:
         return self.hook("SessionStart", self.event("SessionStart", source=source))
 
     def cli(self, *args: str, inside: bool = False, stdin: str = "", **env: str | None) -> Run:
-        """Run the command line for this project; `inside` is inside the client, as its Bash tool runs it."""
+        """Run the command line for this project; `inside` runs it as the client's Bash tool does."""
         if inside:
             env = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **env}
         return self.memory(*args, "--root", self.root, stdin=stdin.encode(), **env)
@@ -194,7 +194,7 @@ class Project:
         return str(run.json["id"])
 
     def wait_for_background(self) -> None:
-        """Wait until no process of this project is left, half a minute at most; where there is no /proc, for two seconds."""
+        """Wait until no process of this project is left, for half a minute at most. Without /proc, wait for two seconds."""
         end = time.monotonic() + 30
         while os.path.isdir("/proc/self") and self._is_running() and time.monotonic() < end:
             time.sleep(0.02)
@@ -202,7 +202,7 @@ class Project:
             time.sleep(2)
 
     def _is_running(self) -> bool:
-        """Return whether a process has this project's home; looked for twice, as one may start another and end meanwhile."""
+        """Return whether a process has this project's home. Looks twice: a process may start another one and end meanwhile."""
         return any(
             self.home.encode() in _environment(name)
             for _ in range(2)
@@ -211,7 +211,7 @@ class Project:
         )
 
     def ledger(self, name: str) -> list[dict[str, Any]]:
-        """Return the rows of one ledger, such as "recalls"; none when there is no such file."""
+        """Return the rows of a ledger, such as "recalls"; none if there is no such file."""
         path = os.path.join(self.state, name + ".jsonl")
         if not os.path.exists(path):
             return []

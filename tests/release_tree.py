@@ -1,30 +1,44 @@
-"""The tree of the release branch, which hosted marketplaces offer: it carries only what runs. `python3 tests/release_tree.py FOLDER`."""
+"""Write the tree of the release branch, which hosted marketplaces offer: only what runs. `python3 tests/release_tree.py FOLDER`."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-RUNS = (
+SHIPPED = (
     ".claude-plugin", "agents", "bin", "config", "hooks", "plugin.json", "scripts", "skills", "LICENSE", "CHANGELOG.md",
 )  # fmt: skip
 
 
+def copy_entries(names: Iterable[str], folder: str, *ignored: str) -> str:
+    """Copy files and folders of this repository into a folder, without caches and names that fit `ignored`; return the folder."""
+    os.makedirs(folder, exist_ok=True)
+    ignore = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info", *ignored)
+    for name in names:
+        source, target = os.path.join(ROOT, name), os.path.join(folder, name)
+        if os.path.isdir(source):
+            shutil.copytree(source, target, ignore=ignore)
+        else:
+            shutil.copy(source, target)
+    return folder
+
+
+def copy_plugin(folder: str) -> str:
+    """Copy all that a user gets of the plugin into a folder; return the folder."""
+    return copy_entries(SHIPPED, folder)
+
+
 def make_tree(folder: str) -> None:
-    """Copy what runs into a folder, which may be the checkout of the release branch; what it held but `.git` is deleted."""
+    """Replace a folder's content with the plugin, except for `.git`: it may be the checkout of the release branch."""
     os.makedirs(folder, exist_ok=True)
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if name != ".git":
             shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
-    for name in RUNS:
-        source, target = os.path.join(ROOT, name), os.path.join(folder, name)
-        if os.path.isdir(source):
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-        else:
-            shutil.copy(source, target)
+    copy_plugin(folder)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Rows of a table of tests: some in each run, and all where slow tests are asked for."""
+"""Sampling for long parameter tables: each run takes some rows, slow runs take all."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 
 def every(step: int, rows: Iterable[Any]) -> list[Any]:
-    """Return the rows as parameters, all marked slow but the first and each `step`-th after it."""
-    return [row if at % step == 0 else _slow(row) for at, row in enumerate(rows)]
+    """Return the rows as parameters; all except each `step`-th, from the first on, are marked slow."""
+    return [row if number % step == 0 else _slow(row) for number, row in enumerate(rows)]
 
 
 def _slow(row: Any) -> Any:  # noqa: ANN401 (a row is whatever its test takes)

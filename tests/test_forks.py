@@ -1,4 +1,4 @@
-"""Forks behave like the processes that they stand for, and the guards hold in them."""
+"""A fork behaves like the process that it replaces, and the guard works in it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests import forks
-from tests.forks import Done
+from tests.forks import Completed
 from tests.guards import REAL_HOME
 from tests.project import PLUGIN_ROOT, Project
 
-pytestmark = pytest.mark.skipif(not forks.POSSIBLE, reason="forks are used on Linux only")
-SAME = {
+pytestmark = pytest.mark.skipif(not forks.IS_SUPPORTED, reason="forks are used on Linux only")
+PROGRAMS = {
     "everything": "import os,sys;print(sys.argv[1:],os.getcwd(),sorted(os.environ),sys.flags,__name__,sys.path)",
     "input": "import sys;sys.stdout.write(sys.stdin.read().upper())",
     "bytes": "import sys;sys.stdout.buffer.write(sys.stdin.buffer.read()[::-1])",
@@ -34,8 +34,10 @@ SAME = {
 }
 
 
-def both(project: Project, script: str, options: tuple[str, ...], stdin: bytes = b"") -> tuple[Done, Done]:
-    """Return what a fork and what a process leave behind."""
+def run_both(
+    project: Project, script: str, options: tuple[str, ...], stdin: bytes = b""
+) -> tuple[Completed, Completed]:
+    """Run a script in a fork and as a process; return how each ended."""
     env = project.environment()
     words = [script, "one", "zwö"]
     fork = forks.server(PLUGIN_ROOT, options).run(words, stdin, project.root, env, 60)
@@ -48,24 +50,24 @@ def both(project: Project, script: str, options: tuple[str, ...], stdin: bytes =
         check=False,
         start_new_session=True,
     )
-    return fork, Done(done.returncode, done.stdout, done.stderr)
+    return fork, Completed(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("options", [(), ("-I", "-S")], ids=["plain", "isolated"])
-@pytest.mark.parametrize("program", SAME.values(), ids=SAME)
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_a_fork_is_like_a_process(
     project: Project, tmp_path: Path, program: str, options: tuple[str, ...]
 ) -> None:
     script = tmp_path / "script.py"
     script.write_text(program, encoding="utf-8")
-    fork, process = both(project, str(script), options, "ä b\n".encode() * 100_000)
+    fork, process = run_both(project, str(script), options, "ä b\n".encode() * 100_000)
     assert fork == process
 
 
 def test_an_exception_has_its_traceback_and_exit_code(project: Project, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("def f():\n    raise KeyError('k')\nf()\n", encoding="utf-8")
-    fork, process = both(project, str(script), ())
+    fork, process = run_both(project, str(script), ())
     assert fork.returncode == process.returncode == 1
     assert fork.stderr.splitlines()[-1] == process.stderr.splitlines()[-1] == b"KeyError: 'k'"
 
@@ -73,7 +75,7 @@ def test_an_exception_has_its_traceback_and_exit_code(project: Project, tmp_path
 def test_two_forks_draw_different_numbers(project: Project, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import random,os;print(random.random(), os.urandom(8))", encoding="utf-8")
-    runs = {both(project, str(script), ("-I", "-S"))[0].stdout for _ in range(3)}
+    runs = {run_both(project, str(script), ("-I", "-S"))[0].stdout for _ in range(3)}
     assert len(runs) == 3
 
 
@@ -86,7 +88,7 @@ def test_two_forks_draw_different_numbers(project: Project, tmp_path: Path) -> N
     ],
     ids=["home", "network", "process"],
 )
-def test_the_guards_hold_in_a_fork(project: Project, tmp_path: Path, forbidden: str) -> None:
+def test_the_guard_works_in_a_fork(project: Project, tmp_path: Path, forbidden: str) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import os,socket,subprocess\ntry:\n    %s\nexcept PermissionError: pass\n" % forbidden,
@@ -109,7 +111,7 @@ def test_a_fork_that_takes_too_long_is_killed(project: Project, tmp_path: Path) 
     assert server.run([str(script)], b"", project.root, project.environment(), 60).stdout == b"next\n"
 
 
-def test_what_python_reads_at_its_start_makes_a_process(project: Project) -> None:
+def test_a_variable_that_python_reads_at_start_needs_a_process(project: Project) -> None:
     assert forks.is_like_a_process(project.environment(MEMORY_DISABLE="1"))
     for name in ("PYTHONPATH", "LC_ALL", "TZ", "LD_PRELOAD"):
         assert not forks.is_like_a_process(project.environment(**{name: "x"}))

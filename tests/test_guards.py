@@ -1,4 +1,4 @@
-"""The guards themselves: they refuse, say so, and leave the rest alone."""
+"""The guard refuses the real home and other machines, records each refusal, and allows everything else."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 from tests.guards import Guard
 
 
-def refused(guard: Guard) -> list[str]:
-    """Return what was refused so far, taken off the list so that the test does not fail for it."""
-    taken, guard.refused[:] = list(guard.refused), []
-    return taken
+def take_refused(guard: Guard) -> list[str]:
+    """Return what was refused so far, and clear the guard's list, which would fail the test."""
+    refused, guard.refused[:] = list(guard.refused), []
+    return refused
 
 
 def test_a_write_into_the_real_home_is_refused(guard: Guard) -> None:
@@ -24,7 +24,7 @@ def test_a_write_into_the_real_home_is_refused(guard: Guard) -> None:
         open(os.path.join(guard.home, "memory-test"), "w", encoding="utf-8")  # noqa: SIM115
     with pytest.raises(PermissionError):
         os.mkdir(os.path.join(guard.home, ".claude-test"))
-    assert len(refused(guard)) == 2
+    assert len(take_refused(guard)) == 2
     assert not os.path.exists(os.path.join(guard.home, "memory-test"))
 
 
@@ -46,10 +46,10 @@ def test_another_machine_is_refused_and_loopback_is_not(guard: Guard) -> None:
             far.connect(("192.0.2.1", 80))
     with pytest.raises(PermissionError):
         socket.getaddrinfo("example.org", 443)
-    assert len(refused(guard)) == 2
+    assert len(take_refused(guard)) == 2
 
 
 def test_a_process_with_the_real_home_is_refused(guard: Guard) -> None:
     with pytest.raises(PermissionError):
         subprocess.run([sys.executable, "-c", ""], env={"HOME": guard.home}, check=True)
-    assert len(refused(guard)) == 1
+    assert len(take_refused(guard)) == 1

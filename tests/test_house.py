@@ -1,4 +1,4 @@
-"""The house: imports go down only, the prompt path imports next to nothing, code stays in small pieces."""
+"""The structure of the code: imports go down only, the prompt path imports next to nothing, functions and modules stay small."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.project import PLUGIN_ROOT, Project, Run
+from tests.events import PLUGIN_ROOT, PROMPT_HOOK
+from tests.project import Project, Run
 
 PACKAGE = os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin")
 FEATURES = ("recall", "replies", "sessions", "interview", "evaluation", "capture")
-FLOORS = {"kernel": 0, "memories": 1, **dict.fromkeys(FEATURES, 2), "hooks": 3, "cli": 4}
-# What a prompt may import: builtins, the C halves behind kernel/fastjson.py, and what `os` itself needs.
-OS = {"os", "os.path", "posixpath", "genericpath", "stat", "_stat", "abc", "_abc", "_collections_abc"}
-SKIPPED = {
-    *OS,
+LAYERS = {"kernel": 0, "memories": 1, **dict.fromkeys(FEATURES, 2), "hooks": 3, "cli": 4}
+# A prompt may import builtins, the C halves behind kernel/fastjson.py, and what `os` itself needs.
+OS_IMPORTS = {"os", "os.path", "posixpath", "genericpath", "stat", "_stat", "abc", "_abc", "_collections_abc"}
+ALLOWED_IMPORTS = {
+    *OS_IMPORTS,
     "sys",
     "gc",
     "time",
@@ -38,7 +39,7 @@ SKIPPED = {
 
 
 class Function(NamedTuple):
-    """A function's place and its length in lines, decorators left out."""
+    """A function's place, and its length in lines without decorators."""
 
     place: str
     lines: int
@@ -46,22 +47,22 @@ class Function(NamedTuple):
 
 def sources(*folders: str) -> list[str]:
     """Return the Python files below some folders of the plugin."""
-    found = [glob.glob(os.path.join(PLUGIN_ROOT, f, "**", "*.py"), recursive=True) for f in folders]
-    return sorted(path for paths in found for path in paths)
+    patterns = [os.path.join(PLUGIN_ROOT, folder, "**", "*.py") for folder in folders]
+    return sorted(path for pattern in patterns for path in glob.glob(pattern, recursive=True))
 
 
 @cache
-def parsed(path: str) -> ast.Module:
+def syntax_tree(path: str) -> ast.Module:
     """Return a file's syntax tree."""
     with open(path, encoding="utf-8") as file:
         return ast.parse(file.read(), path)
 
 
-def imported(path: str) -> list[str]:
-    """Return the parts below `memory_plugin` that a module of the package imports, as dotted names."""
+def imported_modules(path: str) -> list[str]:
+    """Return what a module of the package imports from the package, as dotted names below `memory_plugin`."""
     package = ["memory_plugin", *os.path.relpath(path, PACKAGE).split(os.sep)[:-1]]
     names: list[str] = []
-    for node in ast.walk(parsed(path)):
+    for node in ast.walk(syntax_tree(path)):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -72,45 +73,44 @@ def imported(path: str) -> list[str]:
 
 
 def functions() -> list[Function]:
-    """All functions of the plugin itself."""
+    """Return all functions of the plugin itself."""
     found = []
     for path in sources("hooks", "scripts"):
-        for node in ast.walk(parsed(path)):
+        for node in ast.walk(syntax_tree(path)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 place = "%s:%d %s" % (os.path.relpath(path, PLUGIN_ROOT), node.lineno, node.name)
                 found.append(Function(place, (node.end_lineno or node.lineno) - node.lineno + 1))
     return found
 
 
-def test_every_part_stands_on_a_floor() -> None:
+def test_every_package_has_a_layer() -> None:
     parts = {os.path.relpath(path, PACKAGE).split(os.sep)[0] for path in sources("scripts/memory_plugin")}
     assert (
-        {"__init__.py", "kernel", "memories", "recall", "hooks", "cli"} <= parts <= {"__init__.py", *FLOORS}
+        {"__init__.py", "kernel", "memories", "recall", "hooks", "cli"} <= parts <= {"__init__.py", *LAYERS}
     )
 
 
 def test_imports_go_down_only() -> None:
     wrong = []
     for path in sources("scripts/memory_plugin"):
-        own = os.path.relpath(path, PACKAGE).split(os.sep)[0]
-        if own in FLOORS:
-            parts = [(name, name.split(".")[0]) for name in imported(path)]
-            wrong += [(path, n) for n, part in parts if FLOORS.get(part, -1) > FLOORS[own]]
-            wrong += [(path, n) for n, part in parts if part != own and FLOORS.get(part) == FLOORS[own]]
+        package = os.path.relpath(path, PACKAGE).split(os.sep)[0]
+        if package not in LAYERS:
+            continue
+        for name in imported_modules(path):
+            other = name.split(".")[0]
+            if other != package and LAYERS.get(other, -1) >= LAYERS[package]:
+                wrong.append((path, name))
     assert wrong == []
 
 
-def test_nothing_in_a_script_folder_is_named_like_the_standard_library() -> None:
-    names = {os.path.basename(path)[:-3] for path in sources("hooks")} | set(
-        os.listdir(PLUGIN_ROOT + "/scripts")
-    )
-    assert {
-        name for name in names if name.replace(".py", "") in getattr(sys, "stdlib_module_names", ())
-    } == set()
+def test_no_script_folder_shadows_the_standard_library() -> None:
+    names = {os.path.basename(path) for path in sources("hooks")} | set(os.listdir(PLUGIN_ROOT + "/scripts"))
+    modules = {name.replace(".py", "") for name in names}
+    assert modules & set(getattr(sys, "stdlib_module_names", ())) == set()
 
 
 def modules_of(project: Project, options: list[str], stdin: bytes = b"") -> tuple[set[str], Run]:
-    """Return the modules that a Python process imports beyond those of an empty one, ours left out; and its run."""
+    """Return the modules outside the plugin that a Python process imports beyond those of an empty one, and its run."""
     runs = [
         project.process([project.python, "-I", "-S", "-X", "importtime", *command], stdin)
         for command in (["-c", "pass"], options)
@@ -124,25 +124,24 @@ def modules_of(project: Project, options: list[str], stdin: bytes = b"") -> tupl
     [
         pytest.param("ok", False, False, id="a skipped prompt"),
         pytest.param("Which database do we use for the billing service?", True, True, id="a recalled prompt"),
-        pytest.param("please write a short poem about the sea", False, True, id="a prompt that nothing fits"),
+        pytest.param("please write a short poem about the sea", False, True, id="a prompt without a match"),
     ],
 )
 def test_the_prompt_path_imports_next_to_nothing(
     project: Project, prompt: str, *, recalls: bool, searches: bool
 ) -> None:
-    """From Python 3.10 on SQLite's C module itself imports functools and with it collections."""
+    """What SQLite's C module imports itself is allowed: from Python 3.10 on that is functools, and with it collections."""
     project.save(
         "Use Postgres for the billing database", "The billing service stores invoices in Postgres 15."
     )
     project.prompt("Which database do we use for the billing service?", session_id="warm")
     project.cli("refresh")  # so that no refresh is due, however slow the machine
     event = json.dumps(project.event("UserPromptSubmit", prompt=prompt, prompt_id="p9"))
-    hook = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
-    found, run = modules_of(project, [hook], event.encode())
+    modules, run = modules_of(project, [PROMPT_HOOK], event.encode())
     sqlite, _ = modules_of(project, ["-c", "import _sqlite3"])
     assert bool(run.stdout) == recalls
-    assert ("_sqlite3" in found) == searches
-    assert found <= SKIPPED | (sqlite if searches else set())
+    assert ("_sqlite3" in modules) == searches
+    assert modules <= ALLOWED_IMPORTS | (sqlite if searches else set())
 
 
 def test_no_module_is_long() -> None:
@@ -154,15 +153,15 @@ def test_no_module_is_long() -> None:
 
 
 def test_functions_are_small() -> None:
-    """Half of them have about 10 lines, nine in ten fewer than 40, none more than 60."""
-    found = functions()
-    assert [function for function in found if function.lines > 60] == []
-    assert statistics.median(function.lines for function in found) <= 12
-    assert sum(function.lines >= 40 for function in found) <= len(found) / 10
+    """Half of them have at most 12 lines, nine in ten fewer than 40, none more than 60."""
+    lengths = [function.lines for function in functions()]
+    assert [function for function in functions() if function.lines > 60] == []
+    assert statistics.median(lengths) <= 12
+    assert sum(lines >= 40 for lines in lengths) <= len(lengths) / 10
 
 
-def test_processes_are_read_with_an_encoding() -> None:
-    """What a process's `text` decodes with differs between machines; CI turns the warning of that into an error."""
+def test_process_output_is_decoded_with_a_named_encoding() -> None:
+    """The default encoding differs between machines. CI turns the warning about it into an error."""
     found = []
     for path in sources("hooks", "scripts", "tests", "benchmarks"):
         with open(path, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""The manifests: one plugin, told the same way to every reader, with nothing an older client refuses."""
+"""The manifests agree with each other and with the code, and hold nothing that an older client refuses."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from memory_plugin.hooks.entry import HANDLERS
 from tests.project import PLUGIN_ROOT
 
 MANIFEST = ".claude-plugin/plugin.json"
-# Fields that client 2.1.197 knows and `claude plugin validate --strict` accepts.
-KNOWN = {"name", "version", "description", "author", "license", "keywords", "homepage", "repository"}
-# Events that this client knows.
+# Manifest fields that client 2.1.197 knows and `claude plugin validate --strict` accepts.
+KNOWN_FIELDS = {"name", "version", "description", "author", "license", "keywords", "homepage", "repository"}
+# Hook events that this client knows.
 KNOWN_EVENTS = {
     "PreToolUse",
     "PostToolUseFailure",
@@ -32,38 +32,38 @@ KNOWN_EVENTS = {
 }
 
 
-def text(name: str) -> str:
-    """Return the text of a file of the plugin."""
+def read_text(name: str) -> str:
+    """Return the text of one of the plugin's files."""
     with open(os.path.join(PLUGIN_ROOT, name), encoding="utf-8", newline="") as file:
         return file.read()
 
 
 def hooks() -> dict[str, list[dict[str, Any]]]:
     """Return the events of hooks.json."""
-    value: dict[str, list[dict[str, Any]]] = json.loads(text("hooks/hooks.json"))["hooks"]
+    value: dict[str, list[dict[str, Any]]] = json.loads(read_text("hooks/hooks.json"))["hooks"]
     return value
 
 
-def test_both_copies_are_the_same_to_the_byte() -> None:
-    assert text("plugin.json") == text(MANIFEST)
+def test_both_copies_of_the_manifest_are_identical() -> None:
+    assert read_text("plugin.json") == read_text(MANIFEST)
 
 
-def test_the_manifest_has_our_name_our_version_and_known_fields() -> None:
-    manifest = json.loads(text(MANIFEST))
+def test_the_manifest_has_the_name_the_version_and_known_fields() -> None:
+    manifest = json.loads(read_text(MANIFEST))
     assert manifest["name"] == "memory"
     assert manifest["version"] == memory_plugin.VERSION
-    assert set(manifest) <= KNOWN
+    assert set(manifest) <= KNOWN_FIELDS
 
 
 def test_the_marketplace_offers_this_folder() -> None:
-    market = json.loads(text(".claude-plugin/marketplace.json"))
+    market = json.loads(read_text(".claude-plugin/marketplace.json"))
     assert market["name"] == "memory-plugin"
     assert [(plugin["name"], plugin["source"]) for plugin in market["plugins"]] == [("memory", "./")]
-    assert market["plugins"][0]["description"] == json.loads(text(MANIFEST))["description"]
+    assert market["plugins"][0]["description"] == json.loads(read_text(MANIFEST))["description"]
 
 
-def test_only_events_that_every_client_knows() -> None:
-    """One unknown event makes client 2.1.197 refuse the whole file."""
+def test_hooks_json_has_only_events_that_every_client_knows() -> None:
+    """Client 2.1.197 refuses the whole file for one unknown event."""
     assert set(hooks()) <= KNOWN_EVENTS
 
 
@@ -79,44 +79,43 @@ def test_only_events_that_every_client_knows() -> None:
         ("SessionEnd", None, 5),
     ],
 )
-def test_one_command_an_event_in_time(event: str, matcher: str | None, seconds: int) -> None:
+def test_an_event_has_one_command_with_a_timeout(event: str, matcher: str | None, seconds: int) -> None:
     (group,) = hooks()[event]
     (hook,) = group["hooks"]
     assert group.get("matcher") == matcher
     assert (hook["type"], hook["timeout"]) == ("command", seconds)
 
 
-def test_each_event_has_a_handler_and_each_handler_an_event() -> None:
+def test_events_and_handlers_match() -> None:
     assert set(hooks()) == set(HANDLERS)
 
 
 @pytest.mark.parametrize("event", hooks())
-def test_a_command_is_isolated_quoted_and_ends_well(event: str) -> None:
+def test_a_hook_command_is_isolated_and_quoted_and_always_succeeds(event: str) -> None:
     command = hooks()[event][0]["hooks"][0]["command"]
     script = r'"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/(\w+\.py)"'
-    end = (
-        r"echo '\{[^'$`\\]+\}'" if event == "SessionStart" else "exit 0"
-    )  # hooks that cannot run are said once a session
+    # A session start reports that hooks cannot run; the other events stay silent.
+    end = r"echo '\{[^'$`\\]+\}'" if event == "SessionStart" else "exit 0"
     form = r"python3 -I -S %s \|\| python -I -S %s \|\| %s" % (script, script, end)
-    found = re.fullmatch(form, command)
-    assert found
-    assert found.group(1) == found.group(2)
-    assert os.path.isfile(os.path.join(PLUGIN_ROOT, "hooks", found.group(1)))
+    match = re.fullmatch(form, command)
+    assert match
+    assert match.group(1) == match.group(2)
+    assert os.path.isfile(os.path.join(PLUGIN_ROOT, "hooks", match.group(1)))
 
 
-def test_the_command_of_the_bash_tool_can_be_run() -> None:
+def test_the_command_for_the_bash_tool_is_executable() -> None:
     assert os.access(os.path.join(PLUGIN_ROOT, "bin", "memory"), os.X_OK)
 
 
-def test_the_licence_is_the_one_the_manifest_names() -> None:
-    assert text("LICENSE").startswith("MIT License\n\nCopyright (c) 2026 the memory authors\n")
-    assert json.loads(text(MANIFEST))["license"] == "MIT"
+def test_the_license_is_the_one_that_the_manifest_names() -> None:
+    assert read_text("LICENSE").startswith("MIT License\n\nCopyright (c) 2026 the memory authors\n")
+    assert json.loads(read_text(MANIFEST))["license"] == "MIT"
 
 
 @pytest.mark.parametrize("skill", sorted(os.listdir(os.path.join(PLUGIN_ROOT, "skills"))))
-def test_a_skill_is_described_for_people_in_a_few_words(skill: str) -> None:
-    """The slash menu cuts what is longer; what the model needs to know is in `when_to_use`."""
-    head = text("skills/%s/SKILL.md" % skill).split("---\n")[1]
+def test_a_skill_has_a_short_description_and_says_when_to_use_it(skill: str) -> None:
+    """The slash menu cuts longer descriptions; what the model needs to know is in `when_to_use`."""
+    head = read_text("skills/%s/SKILL.md" % skill).split("---\n")[1]
     fields = dict(line.split(": ", 1) for line in head.splitlines())
     assert len(fields["description"]) <= 60
     assert fields["when_to_use"].startswith("When the user ")

@@ -16,7 +16,7 @@ from tests.project import Project
     "name", [pytest.param(name, marks=[] if name == "README.md" else pytest.mark.slow) for name in PAGES]
 )
 def test_the_commands_of_a_page_work(project: Project, name: str) -> None:
-    """One reader types them all, from top to bottom, in a fresh home."""
+    """One reader types them all from top to bottom, in a fresh home."""
     reader = Reader(project)
     for fence in fences(page(name), "sh"):
         commands = runnable(fence)
@@ -32,9 +32,9 @@ def test_the_commands_of_a_page_work(project: Project, name: str) -> None:
 
 
 def test_the_transcripts_are_what_the_demo_prints() -> None:
-    """When they are not: `python3 tests/docs/readme_transcript.py` writes them again."""
-    wanted = {name: masked(block) for name, block in blocks(demo()).items()}
-    assert {name: masked(on_page(page(name))) for name in wanted} == wanted
+    """If not, `python3 tests/docs/readme_transcript.py` updates them."""
+    expected = {name: masked(block) for name, block in blocks(demo()).items()}
+    assert {name: masked(on_page(page(name))) for name in expected} == expected
 
 
 def test_the_readme_is_short_and_begins_with_the_install() -> None:
@@ -43,7 +43,7 @@ def test_the_readme_is_short_and_begins_with_the_install() -> None:
     assert lines.index("claude plugin install memory@memory-plugin") < 60
 
 
-def test_the_two_commands_stand_where_ci_looks_for_them() -> None:
+def test_the_readme_has_the_two_commands_that_ci_runs() -> None:
     lines = re.findall(
         r"^python3 (?:scripts/memory\.py demo|-m venv .* -m pytest).*$", page("README.md"), re.MULTILINE
     )
@@ -53,11 +53,10 @@ def test_the_two_commands_stand_where_ci_looks_for_them() -> None:
             "python3 -m venv ../memory-venv && ../memory-venv/bin/pip install -q -e '.[test]' "
             "&& ../memory-venv/bin/python -m pytest -q -n auto"
         ),
-    ]  # the environment is next to the clone: the client copies the whole folder at install
+    ]  # the environment is beside the clone, because an install copies the clone's whole folder
 
 
 @pytest.mark.parametrize("pattern", NOT_RUN)
-def test_what_is_not_run_is_still_documented(pattern: str) -> None:
-    """An exception that no page needs any more goes."""
+def test_every_excluded_command_is_still_on_a_page(pattern: str) -> None:
     lines = [line for name in PAGES for fence in fences(page(name), "sh") for line in fence.text.splitlines()]
     assert any(re.match(pattern, line) for line in lines)

@@ -1,4 +1,4 @@
-"""The tree of the release branch works by itself, and holds nothing that only development needs."""
+"""The tree of the release branch works by itself and holds nothing that only development needs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 
 import memory_plugin
 from tests.project import PLUGIN_ROOT
-from tests.release_tree import RUNS, make_tree
+from tests.release_tree import SHIPPED, make_tree
 
 
-def test_the_demo_and_the_hooks_run_in_it(tmp_path: Path) -> None:
+def test_the_release_tree_runs_the_demo_and_has_every_hook(tmp_path: Path) -> None:
     tree, home = tmp_path / "tree", tmp_path / "home"
     home.mkdir()
     make_tree(str(tree))
@@ -31,15 +31,15 @@ def test_the_demo_and_the_hooks_run_in_it(tmp_path: Path) -> None:
     assert [name for name in sorted(scripts) if not (tree / name).is_file()] == []
 
 
-def test_it_replaces_an_older_tree_and_keeps_its_history(tmp_path: Path) -> None:
+def test_a_new_tree_replaces_the_old_one_but_not_its_git_folder(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "tests").mkdir()
     (tmp_path / "old.py").touch()
     make_tree(str(tmp_path))
-    assert {path.name for path in tmp_path.iterdir()} == {".git", *RUNS}
+    assert {path.name for path in tmp_path.iterdir()} == {".git", *SHIPPED}
 
 
-def test_the_version_is_the_newest_of_the_changelog() -> None:
+def test_the_version_is_the_newest_in_the_changelog() -> None:
     text = (Path(PLUGIN_ROOT) / "CHANGELOG.md").read_text(encoding="utf-8")
     releases = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$", text, re.MULTILINE)
     assert releases[0] == memory_plugin.VERSION

@@ -1,4 +1,4 @@
-"""An upgrade from 0.1.0: its store, trust, settings, ledgers and index, as that version wrote them, are read as they are."""
+"""After an upgrade from 0.1.0, the store, trust, settings and ledgers of that version are used; its index stays unchanged."""
 
 from __future__ import annotations
 
@@ -10,25 +10,14 @@ import pytest
 
 from memory_plugin import VERSION
 from memory_plugin.kernel.paths import locate
-from memory_plugin.memories.stores import project_store, store_key
+from memory_plugin.memories.stores import project_store
 from memory_plugin.recall.index_file import SCHEMA
 from tests.project import Project
+from tests.state_0_1_0 import POSTGRES, POSTGRES_DIGEST, write_trust_record
 
-# A memory with the digest that 0.1.0 wrote down for it.
-MEMORY = {
-    "schema_version": "1.0",
-    "category": "decision",
-    "id": "postgres",
-    "title": "Use Postgres",
-    "content": {"decision": "Billing runs on Postgres."},
-    "tags": ["db"],
-    "related_files": ["a.py"],
-    "asked_as": ["which database"],
-    "expires_at": "2999-01-01",
-}
-DIGEST = "e5c7b799867c2b1cdf5eb967aa585f61"
+MEMORY = {"schema_version": "1.0", "category": "decision", "id": "postgres", **POSTGRES}
 ASK = "which database"
-SETTINGS = {"memory": {"retrieval": {"high_floor": 0.6, "low_floor": 0.3, "max_inject": 2}}}
+OLD_RETRIEVAL = {"high_floor": 0.6, "low_floor": 0.3, "max_inject": 2}
 RECALL = {
     "schema": 1,
     "time": "2026-11-20T10:00:00Z",
@@ -51,26 +40,17 @@ RECALL = {
 
 @pytest.fixture
 def old_index(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Leave the state of 0.1.0 in a project and its home; return the path of the old index."""
+    """Write the state of 0.1.0 into a project and its home; return the path of the old index."""
     with monkeypatch.context() as patch:
         for name, value in project.environment().items():
             patch.setenv(name, value)
         paths = locate(project.root)
         store = project_store(paths)
-    record = paths.state("trust", store_key(store) + ".json")
     index = paths.state("index", paths.project_key + ".sqlite3")
     project.write(".claude/memory/decisions/postgres.json", MEMORY)
-    trusted = {"decision/postgres": [DIGEST]}
-    known = {"schema": 1, "store": os.path.realpath(store.root), "mine": True, "trusted": trusted}
-    for path in (record, index):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-    values: list[tuple[str, object]] = [
-        (record, known),
-        (os.path.join(project.config, "settings.json"), SETTINGS),
-    ]
-    for place, content in values:
-        with open(place, "w", encoding="utf-8") as file:
-            json.dump(content, file)
+    write_trust_record(paths, store, {"decision/postgres": [POSTGRES_DIGEST]})
+    project.write_settings(retrieval=OLD_RETRIEVAL)
+    os.makedirs(os.path.dirname(index), exist_ok=True)
     with open(paths.state("recalls.jsonl"), "w", encoding="utf-8") as file:
         file.write(json.dumps({**RECALL, "project": paths.project_key}) + "\n")
     connection = sqlite3.connect(index)
@@ -81,14 +61,14 @@ def old_index(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
     return index
 
 
-def test_what_was_trusted_is_recalled_on_the_first_prompt(project: Project, old_index: str) -> None:
+def test_a_trusted_memory_is_recalled_on_the_first_prompt(project: Project, old_index: str) -> None:
     assert "Billing runs on Postgres." in project.prompt(ASK).context
     assert project.ledger("events") == []
     (memory,) = project.cli("list", "--json").json["memories"]
     assert (memory["id"], memory["trust"]) == ("postgres", "trusted")
 
 
-def test_another_text_under_the_same_id_is_not(project: Project, old_index: str) -> None:
+def test_an_edited_memory_is_not_recalled(project: Project, old_index: str) -> None:
     project.write(".claude/memory/decisions/postgres.json", {**MEMORY, "title": "Use MySQL"})
     assert project.prompt(ASK).stdout == ""
 
@@ -101,15 +81,15 @@ def test_the_old_ledger_is_explained_and_counted(project: Project, old_index: st
     assert [row["version"] for row in project.ledger("recalls")] == ["0.1.0", VERSION]
 
 
-def test_old_settings_are_named_and_the_others_hold(project: Project, old_index: str) -> None:
+def test_renamed_settings_are_reported_and_the_others_apply(project: Project, old_index: str) -> None:
     checked = project.cli("config", "check")
     assert "high_floor" in checked.stdout + checked.stderr
     assert "inject_threshold" in checked.stdout + checked.stderr
     assert project.cli("config", "get", "retrieval.max_inject").stdout.strip().startswith("2")
 
 
-def test_both_versions_keep_an_index_of_their_own(project: Project, old_index: str) -> None:
-    """A command of another version beside the plugin would otherwise rebuild on each call what the other one built."""
+def test_each_version_keeps_its_own_index(project: Project, old_index: str) -> None:
+    """With a shared index, a plugin and a command of different versions would rebuild it on each call."""
     before = os.stat(old_index)
     project.prompt(ASK)
     assert os.stat(old_index).st_mtime_ns == before.st_mtime_ns

@@ -1,4 +1,4 @@
-"""Many processes at once: hooks and writing commands on one store, and writers of one ledger that is rotated while some are killed."""
+"""Many processes at once: hooks and commands on one store, and writers of one ledger, some killed, that rotates meanwhile."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import time
 
 from memory_plugin.kernel.ledger import Ledger
-from tests.campaigns.injection import Injector
+from tests.campaigns.injection import prevent_refresh
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import REFRESH, Action, World, actions, ask, command
 
@@ -17,7 +17,7 @@ PAYLOAD = "x" * 200
 
 
 def run_crowd(world: World, tally: Tally, dice: random.Random, *, thorough: bool) -> None:
-    """Start hooks, saves and a refresh at once; every one ends well, each save is kept and each prompt is in the ledger once."""
+    """Start hooks, saves and a refresh at once; all succeed, each save is kept and each prompt is in the ledger once."""
     size = 24 if thorough else 10
     while not tally.is_over:
         world.reset(dice.choice(("ready", "stale", "no index")))
@@ -26,19 +26,17 @@ def run_crowd(world: World, tally: Tally, dice: random.Random, *, thorough: bool
         saves = [_save(number) for number in range(size // 4)]
         crowd = [*prompts, *saves, REFRESH, *dice.choices(actions(world.project)[2:], k=size // 4)]
         dice.shuffle(crowd)
-        quiet = Injector(-1, nth=0, error="kill").install
-        children = [world.start(action, quiet, number) for number, action in enumerate(crowd, 1)]
+        children = [world.start(action, prevent_refresh, number) for number, action in enumerate(crowd, 1)]
         for number, (action, child) in enumerate(zip(crowd, children), 1):
             tally.runs += 1
             world.check(tally, action, world.wait(child, number), "in a crowd")
         for action in saves:
             if not _is_kept(world, action.words[4]):
                 tally.fail("record", "a save in a crowd is lost: %s" % action.words[4])
-        asked = [str(row["session"]) for row in world.project.ledger("recalls")[before:]]
-        if sorted(one for one in asked if one.startswith("crowd-")) != sorted(
-            "crowd-%d" % number for number in range(len(prompts))
-        ):
-            tally.fail("record", "prompts in a crowd are not each in the ledger once: %s" % asked)
+        sessions = [str(row["session"]) for row in world.project.ledger("recalls")[before:]]
+        expected = ["crowd-%d" % number for number in range(len(prompts))]
+        if sorted(session for session in sessions if session.startswith("crowd-")) != sorted(expected):
+            tally.fail("record", "prompts in a crowd are not each in the ledger once: %s" % sessions)
         world.check_recovery(tally, "after a crowd")
         tally.states.add("crowd %d" % tally.runs)
 
@@ -59,7 +57,7 @@ def run_rotation(world: World, tally: Tally, dice: random.Random, *, thorough: b
         folder = os.path.join(world.folder, "ledger-%d" % tally.runs)
         os.mkdir(folder)
         ledger = Ledger(folder, "crowd", max_bytes=dice.choice((500, 3000, 20_000)), keep=400)
-        children = [_writer(ledger, folder, number) for number in range(WRITERS)]
+        children = [_fork_writer(ledger, folder, number) for number in range(WRITERS)]
         killed = set(dice.sample(children, 3 if thorough else 2))
         for child in killed:
             time.sleep(dice.random() * 0.02)
@@ -71,8 +69,8 @@ def run_rotation(world: World, tally: Tally, dice: random.Random, *, thorough: b
         tally.states.add("ledger %d" % tally.runs)
 
 
-def _writer(ledger: Ledger, folder: str, number: int) -> int:
-    """Fork a writer that notes the number of each record that was written."""
+def _fork_writer(ledger: Ledger, folder: str, number: int) -> int:
+    """Fork a writer that logs the id of each record that `append` reported as written; return its process id."""
     child = os.fork()
     if child:
         return child

@@ -1,4 +1,4 @@
-"""Faults at every site that a hook or a writing command reaches, in each state of the store, and kills at its n-th call."""
+"""Faults at every call of a hook or command, in each state of the store, and kills before the n-th call."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ RECOVERY_EVERY = 12
 
 
 class Campaign(Protocol):
-    """A campaign: runs until the tally is over."""
+    """A campaign, which runs until the tally's time is over."""
 
     def __call__(self, world: World, tally: Tally, dice: random.Random, *, thorough: bool) -> None:
-        """Run it."""
+        """Run the campaign; `thorough` is its long form."""
 
 
 class Fault(NamedTuple):
-    """What fails: the n-th call at a site of an action in a state."""
+    """A failing call: the n-th one at a site of an action in a state; `lasting` lets the later ones fail too."""
 
     state: str
     action: Action
@@ -34,20 +34,13 @@ class Fault(NamedTuple):
     lasting: bool
 
     def __str__(self) -> str:
-        """Return the fault in a line."""
-        how = " from then on" if self.lasting else ""
-        return "%s: %s: call %d of %s: %s%s" % (
-            self.state,
-            self.action.name,
-            self.nth,
-            self.site,
-            self.error,
-            how,
-        )
+        """Return the fault as one line."""
+        call = "call %d%s of %s" % (self.nth, " and later" if self.lasting else "", self.site)
+        return "%s: %s: %s: %s" % (self.state, self.action.name, call, self.error)
 
 
-def traced(world: World, state: str, action: Action) -> list[str]:
-    """Return the site of each call that an action makes in a state."""
+def trace_calls(world: World, state: str, action: Action) -> list[str]:
+    """Run an action in a state and return the site of each of its calls."""
     world.reset(state)
     path = os.path.join(world.folder, "sites")
     log = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
@@ -59,19 +52,16 @@ def traced(world: World, state: str, action: Action) -> list[str]:
 
 def _shuffled_actions(world: World, dice: random.Random) -> list[tuple[str, Action]]:
     """Return every action in every state, in random order."""
-    tried = [
-        (state, action)
-        for state in STATES
-        for action in (*actions(world.project), *commands(world.project.root))
-    ]
-    dice.shuffle(tried)
-    return tried
+    every_action = [*actions(world.project), *commands(world.project.root)]
+    pairs = [(state, action) for state in STATES for action in every_action]
+    dice.shuffle(pairs)
+    return pairs
 
 
 def faults(world: World, dice: random.Random, *, thorough: bool) -> Iterator[Fault]:
-    """Yield the faults of all actions in all states, in random order of the actions; all errors of a site follow one another."""
+    """Yield the faults of all actions in all states. The actions come in random order, the errors of a site one after another."""
     for state, action in _shuffled_actions(world, dice):
-        counts = Counter(traced(world, state, action))
+        counts = Counter(trace_calls(world, state, action))
         for site, count in sorted(counts.items()):
             call = site.rpartition(":")[2]
             for error in CALLS[call]:
@@ -82,13 +72,13 @@ def faults(world: World, dice: random.Random, *, thorough: bool) -> Iterator[Fau
 
 
 def run_fault(world: World, fault: Fault, tally: Tally) -> None:
-    """Run one fault and count what it breaks."""
+    """Run an action with a fault and count the broken promises."""
     world.reset(fault.state)
     log = os.open(os.path.join(world.folder, "met"), os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
     injector = Injector(log, fault.site, fault.nth, fault.error, lasting=fault.lasting)
     outcome = world.run(fault.action, injector.install)
     tally.runs += 1
-    if os.fstat(log).st_size:  # the run came to the call
+    if os.fstat(log).st_size:  # the run reached the call
         tally.sites.add("%s:%s" % (fault.site, fault.error))
         tally.states.add(str(fault))
     os.close(log)
@@ -98,12 +88,12 @@ def run_fault(world: World, fault: Fault, tally: Tally) -> None:
 
 
 def _breaks_streams(fault: Fault) -> bool:
-    """Return whether the fault is the full disk below standard output, where half an answer may stand."""
+    """Return whether the fault fills the disk below standard output, which may then hold half an answer."""
     return fault.error == "short" and "_answer" in fault.site
 
 
 def run_faults(world: World, tally: Tally, dice: random.Random, *, thorough: bool) -> None:
-    """Let each site fail in each way; in the short form a random selection of new pairs of site and error."""
+    """Let each site fail in each way. The short form tries each pair of site and error once, in random order."""
     for fault in faults(world, dice, thorough=thorough):
         if tally.is_over:
             return
@@ -112,9 +102,9 @@ def run_faults(world: World, tally: Tally, dice: random.Random, *, thorough: boo
 
 
 def run_kills(world: World, tally: Tally, dice: random.Random, *, thorough: bool) -> None:
-    """Kill each action before its n-th call; then the store is sound, and after a refresh all is recalled."""
+    """Kill each action before its n-th call; the store stays intact, and after a refresh everything is recalled."""
     for state, action in _shuffled_actions(world, dice):
-        count = len(traced(world, state, action))
+        count = len(trace_calls(world, state, action))
         numbers = sorted(dice.sample(range(1, count + 1), min(count, 40 if thorough else 3)))
         for number in numbers:
             if tally.is_over:
@@ -123,7 +113,7 @@ def run_kills(world: World, tally: Tally, dice: random.Random, *, thorough: bool
 
 
 def kill(world: World, state: str, action: Action, number: int, tally: Tally) -> None:
-    """Kill one run and look at what it left."""
+    """Kill a run before its n-th call and check what it left."""
     world.reset(state)
     what = "%s: killed before call %d" % (state, number)
     outcome = world.run(action, Injector(-1, "", number, "kill").install)

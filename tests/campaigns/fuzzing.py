@@ -1,4 +1,4 @@
-"""Fuzzing of what reads text from outside, in this process, and of the hooks' standard input, in forks that take many inputs each."""
+"""Fuzzing: the parsers of untrusted text in this process, and the hooks' standard input in forks that take many inputs each."""
 
 from __future__ import annotations
 
@@ -60,26 +60,26 @@ _TYPES = (
 )  # fmt: skip
 
 
-class Maker:
-    """Random texts and JSON values, from pieces that the readers look for."""
+class InputGenerator:
+    """Random texts and JSON values, made of pieces that the parsers look for."""
 
     def __init__(self, dice: random.Random) -> None:
         self.dice = dice
-        self.before: list[str] = [""]
+        self.recent: list[str] = [""]
 
     def text(self) -> str:
-        """Return a text: new pieces, or an earlier text changed at a few places; rarely a long repetition."""
+        """Return a text: new pieces, or a mutated earlier text, or rarely a long repetition."""
         dice = self.dice
         chance = dice.random()
         if chance < 0.02:
             return dice.choice(_WORDS) * dice.choice((50, 500, 3000))
-        made = self.changed() if chance < 0.4 else "".join(self.piece() for _ in range(dice.randrange(1, 14)))
-        self.before[: len(self.before) - 60] = []
-        self.before.append(made[:4000])
-        return made
+        text = self.mutated() if chance < 0.4 else "".join(self.piece() for _ in range(dice.randrange(1, 14)))
+        self.recent[: len(self.recent) - 60] = []
+        self.recent.append(text[:4000])
+        return text
 
     def piece(self) -> str:
-        """Return one word, some letters or any character."""
+        """Return a word, some letters or any character."""
         chance = self.dice.random()
         if chance < 0.7:
             return self.dice.choice(_WORDS)
@@ -89,13 +89,13 @@ class Maker:
             )
         return chr(self.dice.randrange(0x110000))
 
-    def changed(self) -> str:
-        """Return an earlier text with a part cut out, put in or doubled."""
-        text = self.dice.choice(self.before)
+    def mutated(self) -> str:
+        """Return an earlier text in which a few parts are deleted, replaced or doubled."""
+        text = self.dice.choice(self.recent)
         for _ in range(self.dice.randrange(1, 4)):
             start, end = sorted((self.dice.randrange(len(text) + 1), self.dice.randrange(len(text) + 1)))
-            put = self.dice.choice(("", self.piece(), text[start:end] * 2))
-            text = text[:start] + put + text[end:]
+            new = self.dice.choice(("", self.piece(), text[start:end] * 2))
+            text = text[:start] + new + text[end:]
         return text[:20_000]
 
     def value(self, depth: int = 4) -> Any:  # noqa: ANN401 (JSON)
@@ -111,118 +111,119 @@ class Maker:
         return {dice.choice(_KEYS): self.value(depth - 1) for _ in range(dice.randrange(1, 6))}
 
     def data(self) -> bytes:
-        """Return JSON as bytes, sometimes damaged; surrogates and bytes that are no UTF-8 included."""
-        data = json.dumps(self.value(), ensure_ascii=self.dice.random() < 0.5).encode(
-            "utf-8", "surrogatepass"
-        )
+        """Return JSON as bytes, sometimes damaged; it may hold surrogates and invalid UTF-8."""
+        text = json.dumps(self.value(), ensure_ascii=self.dice.random() < 0.5)
+        data = text.encode("utf-8", "surrogatepass")
         if self.dice.random() < 0.3 and data:
             at = self.dice.randrange(len(data))
-            data = (
-                data[:at]
-                + bytes(self.dice.randrange(256) for _ in range(self.dice.randrange(4)))
-                + data[at + 1 :]
-            )
+            noise = bytes(self.dice.randrange(256) for _ in range(self.dice.randrange(4)))
+            data = data[:at] + noise + data[at + 1 :]
         return data
 
 
-def _transcript(maker: Maker) -> None:
-    rows = b"\n".join(maker.data() for _ in range(maker.dice.randrange(1, 5)))
+def _transcript(generator: InputGenerator) -> None:
+    rows = b"\n".join(generator.data() for _ in range(generator.dice.randrange(1, 5)))
     list(Reader(io.BytesIO(rows)))
 
 
-def _shell(maker: Maker) -> None:
-    text = maker.text()
+def _shell(generator: InputGenerator) -> None:
+    text = generator.text()
     shell_commands(text)
     guarded_commands.run_by(text, [["git", "push", "--force"], ["rm"]])
 
 
-def _patterns(maker: Maker) -> None:
-    pattern = maker.text()
+def _patterns(generator: InputGenerator) -> None:
+    pattern = generator.text()
     guarded_commands.guard_words(pattern)
-    if not guarded_files.problem_of(pattern):
-        guarded_files.covers(pattern, maker.text())
+    if not guarded_files.pattern_problem(pattern):
+        guarded_files.covers(pattern, generator.text())
 
 
-def _markdown(maker: Maker) -> None:
-    text = maker.text() + "\n" + maker.text()
+def _markdown(generator: InputGenerator) -> None:
+    text = generator.text() + "\n" + generator.text()
     _, body, _ = markdown.front_matter(text)
     markdown.first_heading(text)
     markdown_records.records_in(body, markdown.sections(body), "stem")
 
 
-def _hygiene(maker: Maker) -> None:
-    text = maker.text() + "\n" + PLANTED + "\n" + maker.text()
+def _hygiene(generator: InputGenerator) -> None:
+    text = generator.text() + "\n" + PLANTED + "\n" + generator.text()
     once = redact(text).text
-    assert PLANTED not in once, "a secret is left in %r" % text[-600:]
+    assert PLANTED not in once, "a secret remains in %r" % text[-600:]
     twice = redact(once).text
     assert twice == once, "redacting twice changes %r" % once[-600:]
 
 
-def _memory_data(maker: Maker) -> None:
-    value = maker.value()
+def _memory_data(generator: InputGenerator) -> None:
+    value = generator.value()
     if isinstance(value, dict):
-        cleaned = clean_data({**value, "title": maker.text(), "content": {"decision": "It is " + PLANTED}})[0]
-        assert PLANTED not in json.dumps(cleaned), "a secret is left"
+        cleaned = clean_data(
+            {**value, "title": generator.text(), "content": {"decision": "It is " + PLANTED}}
+        )[0]
+        assert PLANTED not in json.dumps(cleaned), "a secret remains"
 
 
-def _shown(maker: Maker) -> None:
-    for text in (shown(maker.text()), shown_block(maker.text(), 300)):
+def _shown(generator: InputGenerator) -> None:
+    for text in (shown(generator.text()), shown_block(generator.text(), 300)):
         assert "\x1b" not in text, "an escape sequence is shown"
 
 
-def _json(maker: Maker) -> None:
-    fastjson.loads(maker.data().decode("utf-8", "replace"))
+def _json(generator: InputGenerator) -> None:
+    fastjson.loads(generator.data().decode("utf-8", "replace"))
 
 
-def _settings(maker: Maker) -> None:
-    content = {"memory": maker.value(), **{key: maker.value() for key in maker.dice.sample(_KEYS, 2)}}
+def _settings(generator: InputGenerator) -> None:
+    content = {
+        "memory": generator.value(),
+        **{key: generator.value() for key in generator.dice.sample(_KEYS, 2)},
+    }
     settings = Settings(defaults())
     layers.apply(settings, schema(), [("user", "a", content), ("project", "b", content)])
-    decoded(maker.data())
+    decoded(generator.data())
 
 
-def _settings_edit(maker: Maker) -> None:
-    text = maker.data().decode("utf-8", "replace")
+def _settings_edit(generator: InputGenerator) -> None:
+    text = generator.data().decode("utf-8", "replace")
     value = decoded(text.encode())
-    if not text.strip():  # a blank file is replaced before it comes here
+    if not text.strip():  # a blank file is replaced before it is edited
         return
-    changed = user_file.with_value(text, ("memory", "retrieval", "max_memories"), 3)
-    assert decoded(changed.encode())["memory"]["retrieval"]["max_memories"] == 3, "the key is not set"
-    left = decoded(user_file.without(changed, ("memory", "retrieval", "max_memories")).encode())
+    edited = user_file.with_value(text, ("memory", "retrieval", "max_memories"), 3)
+    assert decoded(edited.encode())["memory"]["retrieval"]["max_memories"] == 3, "the key is not set"
+    left = decoded(user_file.without(edited, ("memory", "retrieval", "max_memories")).encode())
     assert set(value) <= set(left) | {"memory"}, "another key is lost"
 
 
-def _record(maker: Maker) -> None:
-    parse_memory(maker.value(), "an-id", category_named("decision"))
+def _record(generator: InputGenerator) -> None:
+    parse_memory(generator.value(), "an-id", category_named("decision"))
     data = {
-        "title": maker.text(),
-        "content": {"decision": maker.value()},
-        maker.dice.choice(_KEYS): maker.value(),
+        "title": generator.text(),
+        "content": {"decision": generator.value()},
+        generator.dice.choice(_KEYS): generator.value(),
     }
     parse_memory(data, "an-id", category_named("decision"))
 
 
-def _prompt(maker: Maker) -> None:
-    text = maker.text()
+def _prompt(generator: InputGenerator) -> None:
+    text = generator.text()
     typed_text(text)
     request_in(text)
-    analyze(text, maker.text())
+    analyze(text, generator.text())
     load_gate().refusal(text)
     load_gate().is_followup(text, 60)
 
 
-def _reply(maker: Maker) -> None:
-    find_filler(read_prose(maker.text()), load_filler_rules(None))
+def _reply(generator: InputGenerator) -> None:
+    find_filler(read_prose(generator.text()), load_filler_rules(None))
 
 
-def _scores(maker: Maker) -> None:
-    value = maker.value()
+def _scores(generator: InputGenerator) -> None:
+    value = generator.value()
     if isinstance(value, dict):
         read_scores(value)
 
 
-# name -> (what reads a random input, the errors by which it may refuse it)
-TARGETS: dict[str, tuple[Callable[[Maker], None], tuple[type[Exception], ...]]] = {
+# name -> (target, the errors by which it may refuse an input)
+TARGETS: dict[str, tuple[Callable[[InputGenerator], None], tuple[type[Exception], ...]]] = {
     "json": (_json, (ValueError,)),
     "transcript": (_transcript, ()),
     "shell": (_shell, (ValueError,)),
@@ -240,31 +241,26 @@ TARGETS: dict[str, tuple[Callable[[Maker], None], tuple[type[Exception], ...]]] 
 }
 
 
-def try_one(name: str, maker: Maker) -> str:
-    """Give one input to a target; return what went wrong, "" for nothing."""
+def try_input(name: str, generator: InputGenerator) -> str:
+    """Give an input to a target; return a description of what went wrong, or ""."""
     target, refusals = TARGETS[name]
-    begun = process_time()
+    start = process_time()
     try:
-        target(maker)
+        target(generator)
     except refusals:
         pass
-    except Exception as error:  # noqa: BLE001 (what the campaign looks for)
+    except Exception as error:  # noqa: BLE001 (the campaign looks for these)
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        return "%s: %s: %s at %s:%s" % (
-            name,
-            type(error).__name__,
-            str(error)[:500],
-            os.path.basename(frame.filename),
-            frame.lineno,
-        )
-    if process_time() - begun > SLOW_SECONDS:
-        return "%s: slow: %.1f s" % (name, process_time() - begun)
+        place = "%s:%s" % (os.path.basename(frame.filename), frame.lineno)
+        return "%s: %s: %s at %s" % (name, type(error).__name__, str(error)[:500], place)
+    if process_time() - start > SLOW_SECONDS:
+        return "%s: slow: %.1f s" % (name, process_time() - start)
     return ""
 
 
 def run_fuzzing(world: World, tally: Tally, dice: random.Random, *, thorough: bool) -> None:
-    """Give random inputs to each target in turn, and every few rounds a batch to the hooks."""
-    maker = Maker(dice)
+    """Give random inputs to each target in turn, and every few rounds a batch to a hook."""
+    generator = InputGenerator(dice)
     rounds = 0
     while not tally.is_over:
         rounds += 1
@@ -272,19 +268,19 @@ def run_fuzzing(world: World, tally: Tally, dice: random.Random, *, thorough: bo
             for _ in range(50):
                 tally.inputs += 1
                 tally.extra[name] += 1
-                wrong = try_one(name, maker)
-                if wrong:
-                    tally.fail("hang" if ": slow:" in wrong else "traceback", wrong)
+                problem = try_input(name, generator)
+                if problem:
+                    tally.fail("hang" if ": slow:" in problem else "traceback", problem)
         if rounds % (2 if thorough else 4) == 1:
-            fuzz_hooks(world, tally, maker)
+            fuzz_hooks(world, tally, generator)
     tally.runs = tally.inputs
 
 
-def fuzz_hooks(world: World, tally: Tally, maker: Maker) -> None:
-    """Give a batch of inputs to one hook, in a fork."""
-    action = maker.dice.choice(actions(world.project))
+def fuzz_hooks(world: World, tally: Tally, generator: InputGenerator) -> None:
+    """Give a batch of inputs to a random hook, in a fork."""
+    action = generator.dice.choice(actions(world.project))
     event = json.loads(action.stdin)
-    inputs = [_event(maker, event) for _ in range(BATCH)]
+    inputs = [_event(generator, event) for _ in range(BATCH)]
     world.reset("ready")
     outcome = world.run(action._replace(script=os.path.join("tests", "campaigns", "nothing.py"), stdin=b""),
                         lambda: _feed(event["hook_event_name"], inputs))  # fmt: skip
@@ -301,20 +297,20 @@ def fuzz_hooks(world: World, tally: Tally, maker: Maker) -> None:
         tally.fail("exit", "%s: an internal error: %r" % (action.name, outcome.stderr[-300:]))
 
 
-def _event(maker: Maker, event: dict[str, object]) -> bytes:
+def _event(generator: InputGenerator, event: dict[str, object]) -> bytes:
     """Return an event with some fields changed, or any JSON."""
-    if maker.dice.random() < 0.15:
-        return maker.data()
-    changed = {**event}
-    for name in maker.dice.sample(sorted(changed), 2):
-        changed[name] = maker.value(2)
-    changed[maker.dice.choice(_KEYS)] = maker.value(2)
-    return json.dumps(changed).encode("utf-8", "surrogatepass")
+    if generator.dice.random() < 0.15:
+        return generator.data()
+    fields = {**event}
+    for name in generator.dice.sample(sorted(fields), 2):
+        fields[name] = generator.value(2)
+    fields[generator.dice.choice(_KEYS)] = generator.value(2)
+    return json.dumps(fields).encode("utf-8", "surrogatepass")
 
 
 def _feed(event: str, inputs: list[bytes]) -> None:
-    """Run the hook's entry on each input and end the fork."""
-    os.posix_spawn = lambda *_, **__: 1
+    """Run the hook's entry on each input, then end the fork."""
+    os.posix_spawn = lambda *_, **__: 1  # no background work
     environment = dict(os.environ)
     code = 0
     for data in inputs:

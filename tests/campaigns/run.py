@@ -1,6 +1,6 @@
 """Run the fault campaigns: `python3 tests/campaigns/run.py --short|--long [--seed N] [--only NAME] [--seconds N]`.
 
-Each campaign prints one JSON line with its counts; the exit code is 1 when any promise was broken.
+Each campaign prints one JSON line with its counts. The exit code is 1 if any promise was broken.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.campaigns import concurrency, faults, fuzzing, surroundings, uploads
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import build
 
-# name -> (the campaign, the seconds of its short form, those of its long form)
+# name -> (campaign, seconds of its short form, seconds of its long form)
 CAMPAIGNS: dict[str, tuple[faults.Campaign, float, float]] = {
     "faults": (faults.run_faults, 25, 1800),
     "kills": (faults.run_kills, 12, 900),
@@ -34,7 +34,7 @@ CAMPAIGNS: dict[str, tuple[faults.Campaign, float, float]] = {
 
 
 def main(argv: list[str]) -> int:
-    """Run the chosen campaigns and print their counts; return 1 when any promise was broken."""
+    """Run the chosen campaigns and print their counts; return 1 if any promise was broken."""
     parser = argparse.ArgumentParser(
         description="Faults, kills, fuzzing and hostile stores against the whole plugin."
     )
@@ -43,17 +43,17 @@ def main(argv: list[str]) -> int:
     length.add_argument("--long", action="store_true", help="about two hours")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=list(CAMPAIGNS), action="append")
-    parser.add_argument("--seconds", type=float, help="at most so long for each campaign")
-    chosen = parser.parse_args(argv)
+    parser.add_argument("--seconds", type=float, help="the longest time for each campaign")
+    args = parser.parse_args(argv)
     os.environ.pop("CLAUDECODE", None)
-    memory_disk = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 (a folder of its own below it)
+    memory_disk = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 (each campaign has its own folder there)
     failed = False
-    for name in chosen.only or CAMPAIGNS:
+    for name in args.only or CAMPAIGNS:
         campaign, short, long = CAMPAIGNS[name]
-        seconds = chosen.seconds or (long if chosen.long else short)
+        seconds = args.seconds or (long if args.long else short)
         with tempfile.TemporaryDirectory(prefix="memory-campaign-", dir=memory_disk) as folder:
             tally = Tally(name, seconds)
-            campaign(build(folder), tally, random.Random(chosen.seed), thorough=chosen.long)
+            campaign(build(folder), tally, random.Random(args.seed), thorough=args.long)
         failed |= report(tally)
     return int(failed)
 

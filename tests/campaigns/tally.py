@@ -1,4 +1,4 @@
-"""What a campaign counts: runs, distinct fault sites and states, and each broken promise with the run that broke it."""
+"""The counts of a campaign: runs, distinct fault sites and states, and broken promises with examples."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ PROMISES = ("exit", "traceback", "output", "record", "trust", "secret", "hang")
 
 
 class Tally:
-    """The counts of one campaign; `end` is the time, by the monotonic clock, after which it starts nothing more."""
+    """The counts of one campaign; after `end`, by the monotonic clock, it starts no further run."""
 
     def __init__(self, name: str, seconds: float) -> None:
         self.name = name
-        self.begun = monotonic()
-        self.end = self.begun + seconds
+        self.start = monotonic()
+        self.end = self.start + seconds
         self.runs = self.kills = self.inputs = 0
         self.sites: set[str] = set()
         self.states: set[str] = set()
@@ -24,16 +24,16 @@ class Tally:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time of this campaign is used up."""
+        """Return whether the campaign's time is over."""
         return monotonic() >= self.end
 
     def fail(self, promise: str, what: str) -> None:
-        """Count a broken promise and keep the first few descriptions of each kind."""
+        """Count a broken promise, and keep the first descriptions of each promise as examples."""
         assert promise in PROMISES, promise
         self.broken[promise] += 1
-        kept = self.examples.setdefault(promise, [])
-        if len(kept) < 12:
-            kept.append(what[:600])
+        examples = self.examples.setdefault(promise, [])
+        if len(examples) < 12:
+            examples.append(what[:600])
 
     def report(self) -> dict[str, object]:
         """Return the counts as a JSON object."""
@@ -46,5 +46,5 @@ class Tally:
             "states": len(self.states),
             "broken": {promise: self.broken[promise] for promise in PROMISES},
             **({"also": dict(self.extra)} if self.extra else {}),
-            "seconds": round(monotonic() - self.begun, 1),
+            "seconds": round(monotonic() - self.start, 1),
         }

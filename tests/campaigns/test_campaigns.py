@@ -1,4 +1,4 @@
-"""The campaigns see what they look for: a plugin that breaks a promise is counted, each promise on its own."""
+"""The campaigns count each kind of broken promise."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def test_a_torn_record_and_a_secret_at_rest_are_counted(world: World) -> None:
     assert dict(tally.broken) == {"record": 2, "secret": 1}
 
 
-def test_a_memory_that_is_gone_is_counted(world: World) -> None:
+def test_a_lost_memory_is_counted(world: World) -> None:
     world.reset("first")
     tally = Tally("t", 60)
     world.check_recovery(tally, "a run")
     assert tally.broken["record"] == 1
 
 
-def test_a_fault_is_met_at_its_site(world: World) -> None:
-    sites = faults.traced(world, "ready", ask("s"))
+def test_a_fault_happens_at_its_site(world: World) -> None:
+    sites = faults.trace_calls(world, "ready", ask("s"))
     assert "kernel/ledger.py:_append_line:write" in sites
     world.reset("ready")
     log = os.open(os.path.join(world.folder, "met"), os.O_RDWR | os.O_CREAT | os.O_APPEND)
@@ -65,12 +65,12 @@ def test_a_fault_is_met_at_its_site(world: World) -> None:
     outcome = world.run(ask("s"), injector.install)
     assert (outcome.code, os.pread(log, 9, 0)) == (0, b"!\n")
     os.close(log)
-    assert len(world.project.ledger("recalls")) == before, "a line was cut off and taken back"
+    assert len(world.project.ledger("recalls")) == before, "the half-written line is removed"
 
 
-@pytest.mark.slow  # the short form of each runs in CI as well
+@pytest.mark.slow  # CI also runs the short form of each campaign
 @pytest.mark.parametrize("campaign", [faults.run_faults, faults.run_kills, fuzzing.run_fuzzing])
-def test_a_campaign_of_seconds_runs(world: World, campaign: faults.Campaign) -> None:
+def test_a_campaign_runs_and_finds_nothing(world: World, campaign: faults.Campaign) -> None:
     tally = Tally("t", 3)
     campaign(world, tally, random.Random(7), thorough=False)
     assert tally.runs > 0
@@ -78,15 +78,15 @@ def test_a_campaign_of_seconds_runs(world: World, campaign: faults.Campaign) -> 
     assert tally.kills <= tally.runs
 
 
-def test_a_reader_that_raises_is_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_: fuzzing.Maker) -> None:
+def test_a_parser_that_raises_is_reported(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: fuzzing.InputGenerator) -> None:
         raise IndexError
 
     monkeypatch.setitem(fuzzing.TARGETS, "markdown", (broken, ()))
-    assert "IndexError" in fuzzing.try_one("markdown", fuzzing.Maker(random.Random(1)))
+    assert "IndexError" in fuzzing.try_input("markdown", fuzzing.InputGenerator(random.Random(1)))
 
 
-def test_a_run_that_never_ends_is_counted(world: World, tmp_path: Path) -> None:
+def test_a_run_that_hangs_is_counted(world: World, tmp_path: Path) -> None:
     tally = Tally("t", 60)
     world.reset("ready")
     child = world.start(ask("s"), lambda: __import__("time").sleep(30))

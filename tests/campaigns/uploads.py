@@ -1,4 +1,4 @@
-"""Scores on their way to a Langfuse server that fails at random, by senders that are killed: each arrives exactly once."""
+"""Scores sent to a Langfuse server that fails at random, by senders that are killed: each arrives exactly once."""
 
 from __future__ import annotations
 
@@ -10,23 +10,18 @@ import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.errors import JudgeError
 from memory_plugin.sessions.langfuse import langfuse_client, push
-from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
-from memory_plugin.sessions.langfuse.langfuse_server import find_access
-from memory_plugin.sessions.langfuse.outbox import Outbox
-from memory_plugin.sessions.langfuse.score_payloads import score_bodies, score_configs
+from memory_plugin.sessions.langfuse.score_payloads import score_configs
 from memory_plugin.sessions.pipeline import grade_session
-from memory_plugin.sessions.score_rows import latest_rows
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import SECRET, World
-from tests.sessions.bench import IDS, Bench
-from tests.sessions.langfuse.server import KEYS, Answer, Langfuse
+from tests.json_server import Response
+from tests.sessions.bench import IDS, Bench, push_scores, work
+from tests.sessions.langfuse.server import KEYS, Langfuse
 
-_FAILURES: tuple[Answer | None, ...] = (
+_FAILURES: tuple[Response | None, ...] = (
     (0, None, {}),
     (500, {}, {}),
     (503, "busy", {}),
@@ -37,13 +32,13 @@ _FAILURES: tuple[Answer | None, ...] = (
 
 
 def run_uploads(world: World, tally: Tally, dice: random.Random, *, thorough: bool) -> None:
-    """Grade two sessions, send them under failures and kills, and at last without; each score is at the server once."""
+    """Send the scores of graded sessions under failures and kills, then without; each score is on the server once."""
     while not tally.is_over:
-        one_upload(Path(world.folder) / ("upload-%d" % tally.runs), tally, dice, rounds=8 if thorough else 3)
+        upload_once(Path(world.folder) / ("upload-%d" % tally.runs), tally, dice, rounds=8 if thorough else 3)
 
 
-def one_upload(folder: Path, tally: Tally, dice: random.Random, *, rounds: int) -> None:
-    """Send the scores of two sessions until they arrived."""
+def upload_once(folder: Path, tally: Tally, dice: random.Random, *, rounds: int) -> None:
+    """Grade two sessions and send their scores until all have arrived."""
     environment = dict(os.environ)
     server = Langfuse(dice.choice(("v4", "v3", "array")))
     os.environ.update(HOME=str(folder / "home"), CLAUDE_CONFIG_DIR=str(folder / "home" / ".claude"))
@@ -53,14 +48,14 @@ def one_upload(folder: Path, tally: Tally, dice: random.Random, *, rounds: int) 
         bench.script()
         for identity in IDS[:2]:
             rows = [{"type": "user", "message": {"role": "user", "content": "Use " + SECRET}}]
-            grade_session(bench.transcript(identity, [*rows, *_work(identity)]), bench.scorer)
+            grade_session(bench.transcript(identity, [*rows, *work(identity[-3:])]), bench.scorer)
         for _ in range(rounds):
             server.before = lambda *_: dice.choice(_FAILURES)
             _send_in_fork(bench, dice.uniform(0.01, 0.4), tally)
         server.before = lambda *_: None
         for _ in range(4):
-            with suppress(JudgeError):  # the next one tries again
-                _send(bench)
+            with suppress(JudgeError):  # the next push tries again
+                push_scores(bench, 5)
         _check(server, folder, tally)
     finally:
         server.close()
@@ -68,33 +63,15 @@ def one_upload(folder: Path, tally: Tally, dice: random.Random, *, rounds: int) 
         os.environ.update(environment)
 
 
-def _work(identity: str) -> list[dict[str, Any]]:
-    from tests.sessions.bench import work
-
-    return work(identity[-3:])
-
-
-def _send(bench: Bench) -> None:
-    scorer = bench.scorer
-    access = find_access(scorer.paths, scorer.settings)
-    outbox = Outbox(scorer.paths, access)
-    with outbox.lock():
-        outbox.reload()
-        outbox.enqueue(
-            body for row in latest_rows(scorer.paths, scorer.settings).values() for body in score_bodies(row)
-        )
-        push.push(outbox, LangfuseClient(access, Deadline(5)), lambda _: None, (0.0, 0.0))
-
-
 def _send_in_fork(bench: Bench, seconds: float, tally: Tally) -> None:
-    """Send in a fork that is killed after some time; a failing server may be reported, nothing else."""
+    """Send in a fork and kill it after some seconds. The fork may report a failing server, but no other error."""
     child = os.fork()
     if not child:
         code = 9
         try:
             for module in (langfuse_client, push):
                 setattr(module, "sleep", lambda _: None)  # noqa: B010
-            _send(bench)
+            push_scores(bench, 5)
             code = 0
         except (OSError, JudgeError):
             code = 0

@@ -1,4 +1,4 @@
-"""A project with its home in a known state, put back before each run; hooks and commands in forks; and what must hold after any of them."""
+"""A project and home that are reset before each run, hooks and commands that run in forks, and the checks after each run."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tests.recall.store_files import ASK, BODY, TITLE, TOLD, memory, put
 
 FORGED_MARK = "Obelisk-71"
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+# The state "torn files" has this torn line in a ledger.
 PLANTED = b'{"torn begins'
 FORCE = "git push --force origin main"
 HANG_SECONDS = 60
@@ -27,7 +28,7 @@ _PROMPT = ASK + " The token is " + SECRET
 
 
 class Action(NamedTuple):
-    """One hook or command: its script below the plugin's folder, its words and its standard input."""
+    """A run of a hook or command: a script below the plugin's folder, its arguments and its standard input."""
 
     name: str
     script: str
@@ -45,27 +46,27 @@ class Outcome(NamedTuple):
 
 
 class World:
-    """One project and home below a folder; `templates` holds a copy of both for each state."""
+    """A project and home below a folder; `templates` holds a copy of both for each state."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.project = Project(os.path.join(folder, "box"))
+        self.project = Project(os.path.join(folder, "sandbox"))
         self.templates: dict[str, str] = {}
         self.streams = [os.path.join(folder, name) for name in ("in", "out", "err")]
 
-    def keep(self, state: str) -> None:
-        """Keep what the project and home hold now as a state."""
+    def save_state(self, state: str) -> None:
+        """Copy the present project and home as a state."""
         self.templates[state] = os.path.join(self.folder, "state-%d" % len(self.templates))
         shutil.copytree(os.path.dirname(self.project.root), self.templates[state], symlinks=True)
 
     def reset(self, state: str) -> None:
-        """Put project and home back to a state."""
-        box = os.path.dirname(self.project.root)
-        shutil.rmtree(box)
-        shutil.copytree(self.templates[state], box, symlinks=True)
+        """Replace project and home with the copy of a state."""
+        folder = os.path.dirname(self.project.root)
+        shutil.rmtree(folder)
+        shutil.copytree(self.templates[state], folder, symlinks=True)
 
     def start(self, action: Action, prepare: Callable[[], object], number: int = 0) -> int:
-        """Fork a run of an action, which calls `prepare` before the script; return its process id."""
+        """Fork a process that calls `prepare` and runs an action; return its process id."""
         names = ["%s%s" % (path, number or "") for path in self.streams]
         with open(names[0], "wb") as file:
             file.write(action.stdin)
@@ -95,11 +96,11 @@ class World:
         return self.project.environment(**more)
 
     def run(self, action: Action, prepare: Callable[[], object] = lambda: None) -> Outcome:
-        """Run an action in a fork to its end; after a minute it is killed, as a hang."""
+        """Run an action in a fork and wait for it; after a minute it is killed as a hang."""
         return self.wait(self.start(action, prepare))
 
     def wait(self, child: int, number: int = 0, seconds: float = HANG_SECONDS) -> Outcome:
-        """Return how a started run ended."""
+        """Wait for a started run, kill it after some seconds, and return how it ended."""
         end = time.monotonic() + seconds
         done, status = os.waitpid(child, os.WNOHANG)
         pause = 0.0005
@@ -125,7 +126,7 @@ class World:
         killed: bool = False,
         own_store: bool = True,
     ) -> None:
-        """Count each promise that a run broke."""
+        """Count the promises that a run broke. `killed` allows any exit code and one torn ledger line, `own_store` checks its files."""
         what = "%s: %s" % (action.name, what)
         text = outcome.stderr.decode("utf-8", "replace")
         if outcome.code == -signal.SIGXCPU:
@@ -143,10 +144,10 @@ class World:
         self.check_files(tally, what, killed=killed, own_store=own_store)
 
     def check_files(self, tally: Tally, what: str, *, killed: bool = False, own_store: bool = True) -> None:
-        """Count records that are torn, those of the store unless a stranger wrote into it, and secrets at rest."""
+        """Count torn records and secrets in files; `own_store` is False if a stranger wrote into the store."""
         for at, _, names in os.walk(os.path.join(self.project.root, ".claude", "memory")):
             for name in names if own_store else ():
-                if name.endswith(".json") and not _is_json(os.path.join(at, name)):
+                if name.endswith(".json") and not _is_object_file(os.path.join(at, name)):
                     tally.fail("record", "%s: torn: %s" % (what, name))
         for at, _, names in os.walk(self.project.state):
             for name in names:
@@ -154,25 +155,23 @@ class World:
                 if SECRET.encode() in data:
                     tally.fail("secret", "%s: at rest in %s" % (what, name))
                 if name.endswith(".jsonl"):
-                    torn = [line for line in data.split(b"\n") if line.strip() and not _parses(line)]
-                    if (
-                        PLANTED in torn
-                    ):  # the state "torn files" begins with it; a line that was glued to it is another one
+                    torn = [line for line in data.split(b"\n") if line.strip() and not _is_object(line)]
+                    if PLANTED in torn:  # not if another line was appended to it
                         torn.remove(PLANTED)
                     if len(torn) > int(killed):
                         tally.fail("record", "%s: torn line in %s: %r" % (what, name, torn[0][:80]))
 
     def check_recovery(self, tally: Tally, what: str) -> None:
-        """Without the fault and after a refresh, the memory of the user is recalled and the stranger's is not."""
+        """Run a refresh and a prompt without the fault: the user's memory must be recalled, the stranger's must not."""
         self.check(tally, REFRESH, self.run(REFRESH), what + ", then a refresh", killed=True)
         after = self.run(ask("after"))
         self.check(tally, ask("after"), after, what + ", then a prompt", killed=True)
         if TOLD.encode() not in after.stdout:
-            tally.fail("record", "%s: the memory is not recalled any more: %r" % (what, after.stdout[:200]))
+            tally.fail("record", "%s: the memory is no longer recalled: %r" % (what, after.stdout[:200]))
 
 
 def _take_streams(names: list[str]) -> None:
-    """Put the three files in place of the standard streams."""
+    """Replace the standard streams with the three files."""
     flags = (os.O_RDONLY, *[os.O_WRONLY | os.O_CREAT | os.O_TRUNC] * 2)
     for number, (name, flag) in enumerate(zip(names, flags)):
         handle = os.open(name, flag, 0o600)
@@ -184,23 +183,23 @@ def _take_streams(names: list[str]) -> None:
 
 def is_answer(stdout: bytes) -> bool:
     """Return whether a hook printed nothing or exactly one JSON object."""
-    return not stdout or isinstance(_parsed(stdout), dict)
+    return not stdout or isinstance(_parse_or_none(stdout), dict)
 
 
-def _parsed(data: bytes) -> Any:  # noqa: ANN401 (JSON)
+def _parse_or_none(data: bytes) -> Any:  # noqa: ANN401 (JSON)
     try:
         return json.loads(data)
     except ValueError:
         return None
 
 
-def _parses(data: bytes) -> bool:
-    return isinstance(_parsed(data), dict)
+def _is_object(data: bytes) -> bool:
+    return isinstance(_parse_or_none(data), dict)
 
 
-def _is_json(path: str) -> bool:
+def _is_object_file(path: str) -> bool:
     with open(path, "rb") as file:
-        return _parses(file.read())
+        return _is_object(file.read())
 
 
 def command(*words: str, stdin: str = "", name: str = "") -> Action:
@@ -221,12 +220,14 @@ def hook(project: Project, event: str, name: str = "", **fields: object) -> Acti
 
 
 REFRESH = command("refresh")
-_asking: list[Project] = []
+_projects: list[Project] = []
 
 
 def ask(session: str) -> Action:
-    """Return the prompt that the memory of the user answers, in a session of its own."""
-    return hook(_asking[-1], "UserPromptSubmit", "ask", session_id=session, prompt=_PROMPT, prompt_id=session)
+    """Return the prompt that the user's memory answers, in a session of this id."""
+    return hook(
+        _projects[-1], "UserPromptSubmit", "ask", session_id=session, prompt=_PROMPT, prompt_id=session
+    )
 
 
 def actions(project: Project) -> list[Action]:
@@ -251,7 +252,7 @@ def actions(project: Project) -> list[Action]:
 
 
 def commands(root: str) -> list[Action]:
-    """Return a run of every command that writes, and of a few that only read."""
+    """Return a run of every command that writes, and of some that only read."""
     save = ("save", "--category", "decision", "--title")
     rows = [
         (*save, "The port of the proxy", "--body", "It is 8081."),
@@ -285,39 +286,39 @@ def commands(root: str) -> list[Action]:
 
 
 def build(folder: str) -> World:
-    """Return a world with its states: ready, first, stale, no index, damaged index, odd files."""
+    """Return a world with the states first, ready, stale, damaged index, no index and torn files."""
     world = World(folder)
     project = world.project
-    _asking.append(project)
+    _projects.append(project)
     fork_server.preload(os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin"))
     sys.path.insert(0, os.path.join(PLUGIN_ROOT, "scripts"))
     project.write_settings(retrieval={"inject_threshold": 0.0, "pointer_threshold": 1.0})
-    world.keep("first")
+    world.save_state("first")
     _fill(world)
-    world.keep("ready")
+    world.save_state("ready")
     put(project, "late", memory("A late note on the billing database", "Late. " + FORGED_MARK))
-    world.keep("stale")
+    world.save_state("stale")
     for name in os.listdir(os.path.join(project.state, "index")):
         path = os.path.join(project.state, "index", name)
         if name.endswith(".sqlite3"):
             with open(path, "r+b") as file:
                 file.seek(200)
                 file.write(b"\xff" * 3000)
-    world.keep("damaged index")
+    world.save_state("damaged index")
     shutil.rmtree(os.path.join(project.state, "index"))
-    world.keep("no index")
+    world.save_state("no index")
     project.write("db/a.sql", "select 1;")
     for name, text in {"recalls.jsonl": PLANTED.decode(), "trust/trusted.jsonl.1.aabbccdd.tmp": "x"}.items():
         with open(os.path.join(project.state, name), "a", encoding="utf-8") as file:
             file.write(text)
     put(project, "odd", "{")
     os.unlink(os.path.join(project.root, ".claude", "memory", "decisions", "odd.json"))
-    world.keep("torn files")
+    world.save_state("torn files")
     return world
 
 
 def _fill(world: World) -> None:
-    """Save what the user has, and put beside it what a stranger wrote."""
+    """Save the user's memories, add files of a stranger and write a transcript."""
     project = world.project
 
     def save(title: str, body: str, *more: str, category: str = "decision") -> None:
@@ -339,19 +340,19 @@ def _fill(world: World) -> None:
     put(project, "obelisk-guard", memory("Ask " + FORGED_MARK, FORGED_MARK, guard=guard))
     transcript = os.path.join(project.config, "projects", "p", SESSION + ".jsonl")
     os.makedirs(os.path.dirname(transcript))
-    said = {"id": "m1", "role": "assistant", "content": [{"type": "text", "text": "Postgres."}]}
-    asked = {"type": "user", "message": {"role": "user", "content": _PROMPT}, "cwd": project.root}
-    rows = [asked, {"type": "assistant", "message": said}]
+    prompt = {"type": "user", "message": {"role": "user", "content": _PROMPT}, "cwd": project.root}
+    reply = {"id": "m1", "role": "assistant", "content": [{"type": "text", "text": "Postgres."}]}
+    rows = [prompt, {"type": "assistant", "message": reply}]
     with open(transcript, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
     assert world.run(REFRESH).code == 0
-    told = world.run(ask("warm"))
-    assert TOLD.encode() in told.stdout, told
-    assert FORGED_MARK.encode() not in told.stdout, told
+    outcome = world.run(ask("warm"))
+    assert TOLD.encode() in outcome.stdout, outcome
+    assert FORGED_MARK.encode() not in outcome.stdout, outcome
 
 
 def _read(path: str) -> bytes:
-    """Return the content of a file; empty when another process of a crowd has just deleted it, such as a journal."""
+    """Return a file's content; empty if another process has just deleted the file, such as a journal."""
     try:
         with open(path, "rb") as file:
             return file.read()

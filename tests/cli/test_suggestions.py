@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from memory_plugin.cli.completion_scripts import SHELLS
+from memory_plugin.cli.commands.completions_command import SHELLS
 from memory_plugin.cli.main import GROUPS
 from tests.project import Project
 

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tests.client.binary import binary
-from tests.client.plugin import bash, copied, repository
+from tests.client.plugin import bash, repository
 from tests.client.sandbox import Sandbox
+from tests.release_tree import copy_plugin
 
 TITLE = "Staging is reset every night at 03:00"
 SAVE = (
@@ -44,8 +45,7 @@ def first_recall(box: Sandbox) -> tuple[list[Step], bool]:
     steps: list[Step] = []
     told: list[bool] = []
     repository(box)
-    clone = os.path.join(box.folder, "clone")
-    copied(clone)
+    clone = copy_plugin(os.path.join(box.folder, "clone"))
 
     def claude(*words: str) -> None:
         done = box.claude(*words)
@@ -78,7 +78,7 @@ def main() -> int:
         steps, told = first_recall(box)
     for number, step in enumerate(steps, 1):
         sys.stdout.write("| %d | %s | %.1f |\n" % (number, step.what, step.seconds))
-    sys.stdout.write("| | together | %.1f |\n" % sum(step.seconds for step in steps))
+    sys.stdout.write("| | total | %.1f |\n" % sum(step.seconds for step in steps))
     return 0 if told else 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from typing import Any
 
@@ -14,23 +13,11 @@ from tests.client.turn import Row, Turn
 from tests.project import PLUGIN_ROOT
 
 PLUGIN = (PLUGIN_ROOT,)
-SHIPPED = (".claude-plugin", "agents", "bin", "config", "hooks", "plugin.json", "scripts", "skills")
 BLOCK = "<memory-context>"
 TITLE = "Use Postgres for the billing database"
 BODY = "The billing service stores its invoices in Postgres 15, never in MySQL."
 ASK = "Which database do we use for the billing service?"
 SILENT = "Write a short poem about the sea, please."
-
-
-def copied(folder: str) -> str:
-    """Return the folder, with everything of the plugin that a user gets."""
-    for name in SHIPPED:
-        source, target = os.path.join(PLUGIN_ROOT, name), os.path.join(folder, name)
-        if os.path.isdir(source):
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".*_cache"))
-        else:
-            shutil.copy(source, target)
-    return folder
 
 
 def memory(box: Sandbox, *args: str, code: int = 0) -> Any:  # noqa: ANN401 (a test knows the shape)

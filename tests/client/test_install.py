@@ -7,11 +7,11 @@ import os
 
 import pytest
 
-from tests.client.plugin import ASK, begin, copied, hooks_went_well, memory, recalled
+from tests.client.plugin import ASK, begin, hooks_went_well, memory, recalled
 from tests.client.sandbox import Sandbox
 from tests.client.turn import Turn
 from tests.project import PLUGIN_ROOT
-from tests.release_tree import make_tree
+from tests.release_tree import copy_plugin, make_tree
 
 pytestmark = pytest.mark.client
 NAME = "memory@memory-plugin"
@@ -45,7 +45,7 @@ def test_the_client_finds_nothing_to_warn_of_in_the_release_tree(box: Sandbox) -
 
 @pytest.mark.parametrize("folder", ["plain", "plug in's"])
 def test_a_folder_offers_the_plugin(box: Sandbox, folder: str) -> None:
-    plugin(begin(box), "marketplace", "add", copied(os.path.join(box.folder, folder)))
+    plugin(begin(box), "marketplace", "add", copy_plugin(os.path.join(box.folder, folder)))
     plugin(box, "install", NAME)
     turn = box.prompt(ASK)
     assert loaded(turn)
@@ -55,7 +55,7 @@ def test_a_folder_offers_the_plugin(box: Sandbox, folder: str) -> None:
 
 
 def test_disabled_it_is_silent_and_enabled_it_recalls_again(box: Sandbox) -> None:
-    plugin(begin(box), "marketplace", "add", copied(os.path.join(box.folder, "plugin")))
+    plugin(begin(box), "marketplace", "add", copy_plugin(os.path.join(box.folder, "plugin")))
     plugin(box, "install", NAME)
     plugin(box, "disable", NAME)
     turn = box.prompt(ASK)
@@ -65,7 +65,7 @@ def test_disabled_it_is_silent_and_enabled_it_recalls_again(box: Sandbox) -> Non
 
 
 def test_uninstalled_it_is_gone_and_the_memories_stay(box: Sandbox) -> None:
-    plugin(begin(box), "marketplace", "add", copied(os.path.join(box.folder, "plugin")))
+    plugin(begin(box), "marketplace", "add", copy_plugin(os.path.join(box.folder, "plugin")))
     plugin(box, "install", NAME)
     assert recalled(box.prompt(ASK))
     plugin(box, "uninstall", NAME)

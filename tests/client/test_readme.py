@@ -6,9 +6,10 @@ import shlex
 
 import pytest
 
-from tests.client.plugin import ASK, BODY, TITLE, copied, memory, recalled, repository
+from tests.client.plugin import ASK, BODY, TITLE, memory, recalled, repository
 from tests.client.sandbox import Sandbox
 from tests.docs.pages import fences, page
+from tests.release_tree import copy_plugin
 
 pytestmark = pytest.mark.client
 
@@ -22,7 +23,7 @@ def commands() -> list[list[str]]:
 
 def test_the_commands_do_what_the_readme_says(box: Sandbox) -> None:
     """Each is followed by a prompt: told after installing and enabling, silent after disabling and uninstalling."""
-    copied(box.project)
+    copy_plugin(box.project)
     repository(box)
     memory(box, "save", "--category", "decision", "--title", TITLE, "--body", BODY)
     verbs = []

@@ -11,7 +11,6 @@ from tests.client.plugin import (
     PLUGIN,
     SILENT,
     begin,
-    copied,
     hooks_went_well,
     memory,
     recalled,
@@ -19,6 +18,7 @@ from tests.client.plugin import (
     written,
 )
 from tests.client.sandbox import Sandbox
+from tests.release_tree import copy_plugin
 
 pytestmark = pytest.mark.client
 
@@ -73,7 +73,7 @@ def test_a_saved_memory_is_there_for_the_next_prompt(box: Sandbox) -> None:
 
 
 def test_the_plugins_own_folder_stays_as_it_was(box: Sandbox) -> None:
-    folder = copied(os.path.join(box.folder, "plug in's"))
+    folder = copy_plugin(os.path.join(box.folder, "plug in's"))
 
     def files() -> list[str]:
         found = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]

@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -52,16 +51,6 @@ def recipes() -> dict[str, list[str]]:
 def _steps(body: str) -> list[str]:
     """Return the numbered steps of a recipe; the text after the last one's paragraph or block is dropped."""
     return [step.strip() for step in _STEP.split(body)[1:]]
-
-
-def copy_repository(root: str, target: str) -> None:
-    """Copy what a recipe may need: no history, no build, no caches."""
-    for name in ENTRIES:
-        source, copied = os.path.join(root, name), os.path.join(target, name)
-        if os.path.isdir(source):
-            shutil.copytree(source, copied, ignore=shutil.ignore_patterns("__pycache__", "client"))
-        elif os.path.exists(source):
-            shutil.copy(source, copied)
 
 
 def follow(step: str, root: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 
 from tests.docs.pages import Fence
 from tests.kernel.transcript.rows import lines
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
+from tests.release_tree import SHIPPED, copy_entries
 from tests.sessions.bench import work
 
 # Lines that no test of the documentation runs, each with what runs them instead, or why nothing does.
@@ -27,20 +27,6 @@ NOT_RUN = {
 }
 # A block that names a file of this repository is typed in the clone; every other one in the reader's own project.
 CLONE = re.compile(r"(^|[\s\"])(\./|\$PWD/bin/|scripts/|benchmarks/|tests/|\.ci/)", re.MULTILINE)
-SHIPPED = (
-    ".claude-plugin",
-    "CHANGELOG.md",
-    "LICENSE",
-    "agents",
-    "bin",
-    "config",
-    "docs",
-    "hooks",
-    "plugin.json",
-    "scripts",
-    "skills",
-    "tests",
-)
 
 
 def runnable(fence: Fence) -> str:
@@ -97,12 +83,7 @@ class Reader:
         """Return the folder of a clone of this repository; the clone is made on first use."""
         folder = os.path.join(self.folder, "clone")
         if not os.path.isdir(folder):
-            for name in SHIPPED:
-                source, target = os.path.join(PLUGIN_ROOT, name), os.path.join(folder, name)
-                if os.path.isdir(source):
-                    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".*_cache"))
-                else:
-                    shutil.copy(source, target)
+            copy_entries((*SHIPPED, "docs", "tests"), folder)
         return folder
 
     def types(self, text: str) -> Run:

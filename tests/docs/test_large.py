@@ -1,4 +1,4 @@
-"""docs/large.md: its programs, run as they are printed, count what two people's ledgers hold."""
+"""The programs of docs/large.md, run as they are printed, count what two people's ledgers hold."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ASK = "Which database does the billing service use?"
 KEY = "project:decision/use-postgres-for-billing"
 
 
-def team(project: Project) -> str:
-    """Return a folder with the ledgers of two people: one was told a memory, the other asked twice more, to no avail."""
+def team_ledgers(project: Project) -> str:
+    """Return a folder with two people's ledgers: Ada's one prompt recalled the memory, Bob's two further prompts recalled nothing."""
     project.save(TITLE, BODY, "--asked-as", ASK)
     folder = os.path.join(os.path.dirname(project.root), "work")
     for person, prompts in (("ada", [ASK]), ("bob", ["Write a poem about the sea.", "ok"])):
@@ -33,12 +33,11 @@ def team(project: Project) -> str:
     return folder
 
 
-def printed(project: Project, engine: str) -> str:
-    """Return what the program of a section prints beside the team's ledgers."""
-    (program,) = fences(section(page("docs/large.md"), engine), "python")
+def run_program(program: str, folder: str, *args: str) -> str:
+    """Return the output of a Python program that is run in a folder and has to work."""
     done = subprocess.run(
-        [sys.executable, "-c", program.text],
-        cwd=team(project),
+        [sys.executable, "-c", program, *args],
+        cwd=folder,
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -46,6 +45,12 @@ def printed(project: Project, engine: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def output_of_section(project: Project, engine: str) -> str:
+    """Return the output of a section's program, run beside the team's ledgers."""
+    (program,) = fences(section(page("docs/large.md"), engine), "python")
+    return run_program(program.text, team_ledgers(project))
 
 
 def needs(module: str) -> pytest.MarkDecorator:
@@ -58,7 +63,7 @@ def needs(module: str) -> pytest.MarkDecorator:
 
 @needs("duckdb")
 def test_duckdb_counts_by_person_and_by_memory(project: Project) -> None:
-    ada, bob, memory = printed(project, "DuckDB").splitlines()
+    ada, bob, memory = output_of_section(project, "DuckDB").splitlines()
     assert ada.startswith("('ada', 1, 1, ")
     assert bob.startswith("('bob', 3, 1, ")
     assert memory == "('%s', 2, 2)" % KEY
@@ -66,7 +71,7 @@ def test_duckdb_counts_by_person_and_by_memory(project: Project) -> None:
 
 @needs("chdb")
 def test_clickhouse_counts_by_person_and_by_memory(project: Project) -> None:
-    rows = [line for line in printed(project, "ClickHouse").splitlines() if line]
+    rows = [line for line in output_of_section(project, "ClickHouse").splitlines() if line]
     assert rows[0] == '"person","prompts","told","tokens","ms_95"'
     assert rows[1].startswith('"ada",1,1,')
     assert rows[2].startswith('"bob",3,1,')
@@ -75,36 +80,20 @@ def test_clickhouse_counts_by_person_and_by_memory(project: Project) -> None:
 
 @needs("duckdb")
 def test_the_queries_of_the_ledgers_page_run_in_duckdb(project: Project) -> None:
-    """The whole table and every question that the page asks of it."""
     queries = [fence.text for fence in fences(section(page("docs/ledgers.md"), "DuckDB"), "sql")]
-    read = "; ".join(queries).replace("~/.claude/lcars/memory/", "team/ada/")
-    done = subprocess.run(
-        [sys.executable, "-c", "import duckdb, sys; print(duckdb.execute(sys.argv[1]).fetchall())", read],
-        cwd=team(project),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
+    sql = "; ".join(queries).replace("~/.claude/lcars/memory/", "team/ada/")
+    run_program(
+        "import duckdb, sys; print(duckdb.execute(sys.argv[1]).fetchall())", team_ledgers(project), sql
     )
-    assert done.returncode == 0, done.stderr
 
 
 @needs("chdb")
 def test_the_queries_of_the_ledgers_page_run_in_clickhouse(project: Project) -> None:
-    folder = team(project)
+    folder = team_ledgers(project)
     (fence,) = fences(section(page("docs/ledgers.md"), "ClickHouse"), "sql")
-    read = fence.text.replace("/home/ada/.claude/lcars/memory/", os.path.join(folder, "team", "ada") + "/")
+    sql = fence.text.replace("/home/ada/.claude/lcars/memory/", os.path.join(folder, "team", "ada") + "/")
     program = (
         "import sys; from chdb.session import Session; s = Session()\n"
-        "for one in sys.argv[1].split(';'): one.strip() and print(s.query(one, 'CSV'))"
+        "for query in sys.argv[1].split(';'): query.strip() and print(s.query(query, 'CSV'))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, read],
-        cwd=folder,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert '"injected","",1,' in done.stdout
+    assert '"injected","",1,' in run_program(program, folder, sql)

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.sessions.pipeline import grade_session
-from tests.campaigns.uploads import _send
 from tests.kernel.judge.bench import KEY, payload
 from tests.kernel.judge.server import Server, answer
 from tests.project import PLUGIN_ROOT, Project
 from tests.recall.store_files import memory, no_threshold, put, put_accepted
 from tests.replies.builders import assistant_record, user_record, write_transcript
-from tests.sessions.bench import IDS, Bench, work
+from tests.sessions.bench import IDS, Bench, push_scores, work
 from tests.sessions.langfuse.server import KEYS, Langfuse
 
 SECRET = "ghp_" + "a8Kd02mNq7Zx4Wv9Lp3Rt6Yb1Cf5Hj0GsE2U"
@@ -160,7 +159,7 @@ def at_langfuse(project: Project) -> str:
         bench.script()
         said = {"type": "user", "message": {"role": "user", "content": "Use" + HOSTILE}}
         grade_session(bench.transcript(IDS[0], [said, *work(IDS[0][-3:])]), bench.scorer)
-        _send(bench)
+        push_scores(bench, 5)
         assert server.scores
         return json.dumps(server.seen, ensure_ascii=False, default=str)
     finally:

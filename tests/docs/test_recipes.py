@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.recipes import copy_repository, follow, recipes
-from tests.project import PLUGIN_ROOT
+from tests.docs.recipes import ENTRIES, follow, recipes
+from tests.release_tree import copy_entries
 
 RECIPES = recipes()
 
@@ -15,7 +15,7 @@ RECIPES = recipes()
 @pytest.mark.slow
 @pytest.mark.parametrize("title", RECIPES)
 def test_a_recipe_works(title: str, tmp_path: Path) -> None:
-    copy_repository(PLUGIN_ROOT, str(tmp_path))
+    copy_entries(ENTRIES, str(tmp_path), "client")
     for step in RECIPES[title]:
         follow(step, str(tmp_path))
 

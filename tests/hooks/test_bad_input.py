@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.events import SCRIPTS, events_slow_except
+from tests.events import PROMPT_HOOK, SCRIPTS, events_slow_except
 from tests.project import PLUGIN_ROOT, Project, Run
 from tests.recall.store_files import (
     ASK,
@@ -18,10 +18,7 @@ from tests.recall.store_files import (
     TITLE,
     TOLD,
     last,
-    memory,
-    no_threshold,
     problems,
-    put_accepted,
 )
 
 NOT_AN_EVENT = [
@@ -42,15 +39,6 @@ NOT_AN_EVENT = [
     pytest.param(b"x" * 10_000_000, id="10 MB of noise"),
     pytest.param(b'{"prompt": "' + b"x" * 33_600_000 + b'"}', id="more than we read"),
 ]
-
-
-@pytest.fixture
-def recalling(project: Project) -> Project:
-    """Return a project whose one memory answers ASK."""
-    no_threshold(project)
-    put_accepted(project, "billing", memory(TITLE, BODY))
-    assert TOLD in project.prompt(ASK, session_id="before").context
-    return project
 
 
 def is_harmless(run: Run) -> bool:
@@ -229,12 +217,13 @@ def test_a_closed_stream_is_no_fault(recalling: Project, event: str, closed: int
 def test_a_stream_that_fails_is_no_fault(recalling: Project, redirection: str, data: bytes) -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full here")
-    script = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
     sent = data or json.dumps(recalling.event("UserPromptSubmit", prompt=ASK)).encode()
     command = '{ "$0" -I -S "$1"; echo $? >"$2"; } ' + redirection
     code = os.path.join(os.path.dirname(recalling.root), "code")
     recalling.process(
-        ["/bin/sh", "-c", command, recalling.python, script, code], sent, CLAUDE_PROJECT_DIR=recalling.root
+        ["/bin/sh", "-c", command, recalling.python, PROMPT_HOOK, code],
+        sent,
+        CLAUDE_PROJECT_DIR=recalling.root,
     )
     with open(code, encoding="ascii") as file:
         assert file.read() == "0\n"
@@ -242,13 +231,12 @@ def test_a_stream_that_fails_is_no_fault(recalling: Project, redirection: str, d
 
 def test_a_working_folder_that_is_gone_is_no_fault(recalling: Project) -> None:
     command = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" -I -S "$1"'
-    script = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
     sent = json.dumps({"prompt": ASK, "cwd": recalling.root}).encode()
     run = recalling.process(
-        ["/bin/sh", "-c", command, recalling.python, script], sent, CLAUDE_PROJECT_DIR=recalling.root
+        ["/bin/sh", "-c", command, recalling.python, PROMPT_HOOK], sent, CLAUDE_PROJECT_DIR=recalling.root
     )
     assert TOLD in run.context
-    run = recalling.process(["/bin/sh", "-c", command, recalling.python, script], sent)
+    run = recalling.process(["/bin/sh", "-c", command, recalling.python, PROMPT_HOOK], sent)
     assert run.returncode == 0
 
 

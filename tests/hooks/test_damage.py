@@ -17,12 +17,14 @@ from typing import Any
 import pytest
 
 from memory_plugin.recall.index_file import changed_paths, create_index, open_index
-from tests.project import PLUGIN_ROOT, Project, Run
+from tests.events import CLI, PROMPT_HOOK
+from tests.project import Project, Run
 from tests.recall.store_files import (
     ASK,
     TITLE,
     TOLD,
     ask,
+    ask_after_refresh,
     index_file,
     last,
     memory,
@@ -33,9 +35,6 @@ from tests.recall.store_files import (
     without_rights,
 )
 
-HOOK = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
-CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
-
 
 def told_later(project: Project, question: str, awaited: str) -> str:
     """Return what sessions are told, asked again for ten seconds at most until it holds `awaited`: a background refresh may be at it."""
@@ -45,12 +44,6 @@ def told_later(project: Project, question: str, awaited: str) -> str:
         if awaited in told or time.monotonic() > end:
             return told
     raise AssertionError("unreachable")
-
-
-def ask_after_refresh(project: Project, session: str) -> str:
-    """Return what a session is told once the background refresh has had its time."""
-    assert project.cli("refresh").returncode == 0
-    return ask(project, session)
 
 
 def settle(project: Project) -> None:
@@ -275,7 +268,7 @@ def test_a_full_disk_costs_the_record_at_most(recalling: Project, state: str, si
     elif state == "no state":
         shutil.rmtree(recalling.state)
     event = json.dumps(recalling.event("UserPromptSubmit", prompt=ASK, session_id="full")).encode()
-    run = limited(recalling, size, "-I", "-S", HOOK, stdin=event)
+    run = limited(recalling, size, "-I", "-S", PROMPT_HOOK, stdin=event)
     assert run.returncode == 0
     assert "Traceback" not in run.stderr
     if state in ("an index", "a changed store"):
@@ -319,7 +312,7 @@ def test_state_that_may_not_be_written_does_no_harm(recalling: Project, what: st
     paths = [at for at, _, _ in os.walk(os.path.join(recalling.state, what))]
     paths += [os.path.join(at, name) for at in paths for name in os.listdir(at)]
     modes = {path: os.stat(path).st_mode for path in paths}
-    command = [*without_rights(recalling), recalling.python, "-I", "-S", HOOK]
+    command = [*without_rights(recalling), recalling.python, "-I", "-S", PROMPT_HOOK]
     event = json.dumps(recalling.event("UserPromptSubmit", prompt=ASK, session_id="ro")).encode()
     for path, mode in modes.items():
         os.chmod(path, mode & 0o555)
@@ -372,7 +365,7 @@ def test_the_hook_stays_small(recalling: Project) -> None:
     )
     event = json.dumps(recalling.event("UserPromptSubmit", prompt=ASK, session_id="small")).encode()
     run = recalling.process(
-        [sys.executable, "-c", measured, recalling.python, "-I", "-S", HOOK],
+        [sys.executable, "-c", measured, recalling.python, "-I", "-S", PROMPT_HOOK],
         event,
         CLAUDE_PROJECT_DIR=recalling.root,
     )

@@ -12,16 +12,15 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.project import PLUGIN_ROOT, Project
+from tests.events import PROMPT_HOOK
+from tests.project import Project
 from tests.recall.forged import FORGED, assert_nothing_forged, assert_nothing_hidden
 from tests.recall.store_files import (
     ASK,
-    BODY,
     TITLE,
     TOLD,
     last,
     memory,
-    no_threshold,
     problems,
     put,
     put_accepted,
@@ -33,31 +32,23 @@ from tests.rows import every
 DEEP = 100_000
 
 
-def recalling(project: Project) -> None:
-    """Let the project's store be the user's own, with one memory that answers ASK."""
-    no_threshold(project)
-    project.save(TITLE, BODY)
-    assert TOLD in project.prompt(ASK, session_id="before").context
-
-
-def recalled(project: Project) -> str:
-    """Return what is injected in a new session on ASK."""
+def ask_in_new_session(project: Project) -> str:
+    """Return what a new session is told on ASK; the hook prints no error."""
     run = project.prompt(ASK, session_id="s%d" % time.monotonic_ns())
     assert (run.returncode, run.stderr) == (0, "")
     return run.context
 
 
 def test_a_project_without_a_store_gets_none(project: Project) -> None:
-    assert recalled(project) == ""
+    assert ask_in_new_session(project) == ""
     assert not os.path.exists(store(project))
     assert problems(project) == []
 
 
 @pytest.mark.parametrize("kind", ["link to a file", "link to nowhere", "FIFO", "folder", "device", "socket"])
-def test_what_is_no_file_is_passed_over(project: Project, kind: str) -> None:
-    recalling(project)
-    path = store(project, "decisions", "postgres.json")
-    target = os.path.join(os.path.dirname(project.root), "elsewhere.json")
+def test_what_is_no_file_is_passed_over(recalling: Project, kind: str) -> None:
+    path = store(recalling, "decisions", "postgres.json")
+    target = os.path.join(os.path.dirname(recalling.root), "elsewhere.json")
     with open(target, "w", encoding="utf-8") as file:
         json.dump(memory("Billing database, the other one", "Billing is on DB2."), file)
     makers: dict[str, Callable[[], object]] = {
@@ -77,75 +68,69 @@ def test_what_is_no_file_is_passed_over(project: Project, kind: str) -> None:
         ),
     }
     makers[kind]()
-    context = recalled(project)
+    context = ask_in_new_session(recalling)
     assert TOLD in context
     assert "DB2" not in context
 
 
-def test_a_linked_store_is_left_alone(project: Project) -> None:
-    recalling(project)
-    away = os.path.join(os.path.dirname(project.root), "away")
-    shutil.move(store(project), away)
-    os.symlink(away, store(project))
-    assert recalled(project) == ""
+def test_a_linked_store_is_left_alone(recalling: Project) -> None:
+    away = os.path.join(os.path.dirname(recalling.root), "away")
+    shutil.move(store(recalling), away)
+    os.symlink(away, store(recalling))
+    assert ask_in_new_session(recalling) == ""
 
 
-def test_a_linked_category_is_left_alone(project: Project) -> None:
-    recalling(project)
-    away = os.path.join(os.path.dirname(project.root), "away")
-    shutil.move(store(project, "decisions"), away)
-    os.symlink(away, store(project, "decisions"))
-    assert recalled(project) == ""
+def test_a_linked_category_is_left_alone(recalling: Project) -> None:
+    away = os.path.join(os.path.dirname(recalling.root), "away")
+    shutil.move(store(recalling, "decisions"), away)
+    os.symlink(away, store(recalling, "decisions"))
+    assert ask_in_new_session(recalling) == ""
 
 
 def test_a_store_that_is_a_file_is_no_fault(project: Project) -> None:
     project.write(".claude/memory", "no folder")
-    assert recalled(project) == ""
+    assert ask_in_new_session(project) == ""
 
 
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away"
 )
-def test_a_store_of_another_user_is_left_alone(project: Project) -> None:
-    recalling(project)
-    os.chown(store(project), 12345, 12345)
-    assert recalled(project) == ""
+def test_a_store_of_another_user_is_left_alone(recalling: Project) -> None:
+    os.chown(store(recalling), 12345, 12345)
+    assert ask_in_new_session(recalling) == ""
 
 
 @pytest.mark.parametrize("name", ["decisions", "decisions/billing-is-on-db2.json"])
-def test_what_may_not_be_read_is_passed_over_until_it_may(project: Project, name: str) -> None:
-    recalling(project)
+def test_what_may_not_be_read_is_passed_over_until_it_may(recalling: Project, name: str) -> None:
     put_accepted(
-        project,
+        recalling,
         "billing-is-on-db2",
         memory(TITLE + " archive", "The billing service database archives to DB2."),
     )
-    path = store(project, *name.split("/"))
+    path = store(recalling, *name.split("/"))
     os.chmod(path, 0)
-    script = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
-    event = json.dumps(project.event("UserPromptSubmit", prompt=ASK)).encode()
+    event = json.dumps(recalling.event("UserPromptSubmit", prompt=ASK)).encode()
     try:
-        run = project.process(
-            [*without_rights(project), project.python, "-I", "-S", script],
+        run = recalling.process(
+            [*without_rights(recalling), recalling.python, "-I", "-S", PROMPT_HOOK],
             event,
-            CLAUDE_PROJECT_DIR=project.root,
+            CLAUDE_PROJECT_DIR=recalling.root,
         )
         assert (run.returncode, run.stderr) == (0, "")
         assert "DB2" not in run.context
     finally:
         os.chmod(path, 0o700)
-    assert project.cli("refresh").returncode == 0
-    assert "DB2" in recalled(project)
+    assert recalling.cli("refresh").returncode == 0
+    assert "DB2" in ask_in_new_session(recalling)
 
 
-def test_a_read_only_store_is_recalled_from(project: Project) -> None:
-    recalling(project)
-    for at, _, names in os.walk(store(project)):
+def test_a_read_only_store_is_recalled_from(recalling: Project) -> None:
+    for at, _, names in os.walk(store(recalling)):
         for name in names:
             os.chmod(os.path.join(at, name), 0o444)
         os.chmod(at, 0o555)
-    assert TOLD in recalled(project)
-    assert project.cli("search", "billing database").returncode == 0
+    assert TOLD in ask_in_new_session(recalling)
+    assert recalling.cli("search", "billing database").returncode == 0
 
 
 WRONG = {
@@ -191,13 +176,12 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", every(3, [pytest.param(text, id=name) for name, text in WRONG.items()]))
-def test_a_file_of_a_wrong_form_does_no_harm(project: Project, text: str) -> None:
-    recalling(project)
-    path = put(project, "wrong", text)
-    assert TOLD in recalled(project)
-    refreshed = project.cli("refresh")
+def test_a_file_of_a_wrong_form_does_no_harm(recalling: Project, text: str) -> None:
+    path = put(recalling, "wrong", text)
+    assert TOLD in ask_in_new_session(recalling)
+    refreshed = recalling.cli("refresh")
     assert (refreshed.returncode, refreshed.stderr) == (0, "")
-    assert TOLD in recalled(project)
+    assert TOLD in ask_in_new_session(recalling)
     with open(path, encoding="utf-8") as file:
         assert file.read() == text  # nothing is repaired behind the user's back
 
@@ -223,68 +207,62 @@ def test_a_file_of_a_wrong_form_does_no_harm(project: Project, text: str) -> Non
     ],
     ids=ascii,
 )
-def test_a_strange_file_name_is_passed_over(project: Project, name: str) -> None:
-    recalling(project)
-    put(project, name, memory("The billing database of old", "Billing was on DB2."))
-    context = recalled(project)
+def test_a_strange_file_name_is_passed_over(recalling: Project, name: str) -> None:
+    put(recalling, name, memory("The billing database of old", "Billing was on DB2."))
+    context = ask_in_new_session(recalling)
     assert TOLD in context
     assert "DB2" not in context
 
 
-def test_a_file_name_that_is_no_utf8_is_passed_over(project: Project) -> None:
-    recalling(project)
-    with open(os.fsencode(store(project, "decisions")) + b"/\xff\xfe.json", "wb") as file:
+def test_a_file_name_that_is_no_utf8_is_passed_over(recalling: Project) -> None:
+    with open(os.fsencode(store(recalling, "decisions")) + b"/\xff\xfe.json", "wb") as file:
         file.write(json.dumps(memory()).encode())
-    assert TOLD in recalled(project)
+    assert TOLD in ask_in_new_session(recalling)
 
 
-def test_an_id_inside_a_file_chooses_nothing(project: Project) -> None:
-    recalling(project)
+def test_an_id_inside_a_file_chooses_nothing(recalling: Project) -> None:
     data = memory(
         TITLE + " archive",
         "The billing service database archives to DB2.",
         id="../../../../etc/passwd",
         category="../x",
     )
-    put_accepted(project, "archive", data)
-    context = recalled(project)
+    put_accepted(recalling, "archive", data)
+    context = ask_in_new_session(recalling)
     assert "DB2" in context
     assert "passwd" not in context
-    assert project.cli("forget", "../../../../etc/passwd").returncode == 1
+    assert recalling.cli("forget", "../../../../etc/passwd").returncode == 1
 
 
 @pytest.mark.slow
-def test_ten_thousand_files_of_garbage_do_not_hold_a_prompt(project: Project) -> None:
-    recalling(project)
+def test_ten_thousand_files_of_garbage_do_not_hold_a_prompt(recalling: Project) -> None:
     for number in range(10_000):
-        with open(store(project, "decisions", "g%05d.json" % number), "wb") as file:
+        with open(store(recalling, "decisions", "g%05d.json" % number), "wb") as file:
             file.write(b"\xff garbage %d" % number)
     begun = time.monotonic()
-    assert TOLD in recalled(project)
+    assert TOLD in ask_in_new_session(recalling)
     assert time.monotonic() - begun < 8
-    assert project.cli("refresh").returncode == 0
+    assert recalling.cli("refresh").returncode == 0
     put_accepted(
-        project, "archive", memory(TITLE + " archive", "The billing service database archives to DB2.")
+        recalling, "archive", memory(TITLE + " archive", "The billing service database archives to DB2.")
     )
-    context = recalled(project)
+    context = ask_in_new_session(recalling)
     assert "DB2" in context, "a file that was skipped once no longer counts"
-    assert last(project)["refreshed"] >= 1
+    assert last(recalling)["refreshed"] >= 1
 
 
-def test_a_file_of_50_mb_is_not_read(project: Project) -> None:
-    recalling(project)
-    with open(store(project, "decisions", "huge.json"), "wb") as file:
+def test_a_file_of_50_mb_is_not_read(recalling: Project) -> None:
+    with open(store(recalling, "decisions", "huge.json"), "wb") as file:
         file.truncate(50 << 20)
     begun = time.monotonic()
-    assert TOLD in recalled(project)
+    assert TOLD in ask_in_new_session(recalling)
     assert time.monotonic() - begun < 8
 
 
-def test_no_text_in_a_memory_forges_or_hides_anything(project: Project) -> None:
+def test_no_text_in_a_memory_forges_or_hides_anything(recalling: Project) -> None:
     """All at once, through the hook; `tests/recall/test_documents.py` goes through them one by one."""
-    recalling(project)
     put_accepted(
-        project,
+        recalling,
         "archive",
         memory(
             "Use Postgres for the billing database archive " + FORGED[0],
@@ -295,16 +273,15 @@ def test_no_text_in_a_memory_forges_or_hides_anything(project: Project) -> None:
             updated_at=FORGED[2],
         ),
     )
-    context = project.prompt("Which billing database does the archive use?", session_id="forged").context
+    context = recalling.prompt("Which billing database does the archive use?", session_id="forged").context
     assert "DB2" in context
     assert_nothing_forged(context)
     assert_nothing_hidden(context)
 
 
-def test_a_long_memory_is_cut_and_many_fit_the_host(project: Project) -> None:
-    recalling(project)
+def test_a_long_memory_is_cut_and_many_fit_the_host(recalling: Project) -> None:
     for number in range(5):
         body = "The billing database, part %d. " % number + "\U0001f600" * 20_000
-        put(project, "part-%d" % number, memory("Billing database part %d" % number, body))
-    run = project.prompt(ASK, session_id="long")
+        put(recalling, "part-%d" % number, memory("Billing database part %d" % number, body))
+    run = recalling.prompt(ASK, session_id="long")
     assert 0 < len(run.context.encode("utf-16-le")) // 2 < 9500

@@ -263,41 +263,37 @@ def test_it_can_be_written_down_in_a_terminal_of_the_user_s(table: Table) -> Non
     assert keyed(table.own.requests) == ["/v1/chat/completions"]
 
 
+GRADING: dict[str, Any] = {
+    "judge": {"backend": "openai"},
+    "scoring": {"mode": "hybrid", "judge": {}, "audit_share": 1.0},
+}
+
+
+def wait_for_requests(server: FakeApi) -> list[Request]:
+    """Return the requests of a server once there is one, or after half a minute."""
+    end = time.monotonic() + 30
+    while not server.requests and time.monotonic() < end:
+        time.sleep(0.05)
+    return server.requests
+
+
 def test_a_hook_uses_the_environment_when_no_project_file_sets_it(table: Table) -> None:
     """The process that the hook leaves behind runs in the hook's environment, not in that of a command."""
-    own = {
-        "memory": {
-            "judge": {"backend": "openai"},
-            "scoring": {"mode": "hybrid", "judge": {}, "audit_share": 1.0},
-        }
-    }
-    write(os.path.join(table.project.config, "settings.json"), own)
+    table.project.write_settings(**GRADING)
     client = StandIn(table.project, **KEYS, OPENAI_BASE_URL=table.own.url + "/v1")
     client.run(client.hook("Stop", {}, last_assistant_message=DOUBTFUL, stop_hook_active=False))
-    end = time.monotonic() + 30
-    while not table.own.requests and time.monotonic() < end:
-        time.sleep(0.05)
-    assert keyed(table.own.requests)[:1] == ["/v1/chat/completions"]
+    assert keyed(wait_for_requests(table.own))[:1] == ["/v1/chat/completions"]
 
 
 def test_a_client_inside_another_one_s_command_gets_no_address_from_it(table: Table) -> None:
     """The outer project's settings reach the inner client's hooks, and no file of the inner project says so."""
-    own = {
-        "memory": {
-            "judge": {"backend": "openai"},
-            "scoring": {"mode": "hybrid", "judge": {}, "audit_share": 1.0},
-        }
-    }
-    write(os.path.join(table.project.config, "settings.json"), own)
+    table.project.write_settings(**GRADING)
     outer = StandIn(table.project, **KEYS, OPENAI_BASE_URL=table.own.url + "/v1")
     inner = StandIn(table.project, **KEYS)
     redirected = {"OPENAI_BASE_URL": table.evil.url + "/v1"}
     stop = inner.hook("Stop", redirected, last_assistant_message=DOUBTFUL, stop_hook_active=False)
     outer.run(outer.nested(inner, [stop], redirected))
-    end = time.monotonic() + 30
-    while not table.own.requests and time.monotonic() < end:
-        time.sleep(0.05)
-    assert keyed(table.own.requests)[:1] == ["/v1/chat/completions"]
+    assert keyed(wait_for_requests(table.own))[:1] == ["/v1/chat/completions"]
     assert table.evil.requests == []
 
 

@@ -13,26 +13,19 @@ from contextlib import closing
 
 import pytest
 
-from tests.project import PLUGIN_ROOT, Project
+from tests.events import CLI, PROMPT_HOOK
+from tests.project import Project
 from tests.recall.store_files import (
     ASK,
     TOLD,
     ask,
+    ask_after_refresh,
     index_file,
     last,
     memory,
     put,
     store,
 )
-
-HOOK = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
-CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
-
-
-def ask_after_refresh(project: Project, session: str) -> str:
-    """Return what a session is told once the background refresh has had its time."""
-    assert project.cli("refresh").returncode == 0
-    return ask(project, session)
 
 
 @pytest.mark.slow
@@ -117,7 +110,7 @@ def test_a_kill_in_the_middle_of_a_prompt_loses_nothing(recalling: Project) -> N
     event = json.dumps(recalling.event("UserPromptSubmit", prompt=ASK)).encode()
     for number in range(20):
         put(recalling, "port", memory("The port of the proxy", "It listens on port %d." % number))
-        command = [recalling.python, "-I", "-S", HOOK]
+        command = [recalling.python, "-I", "-S", PROMPT_HOOK]
         environment = recalling.environment(CLAUDE_PROJECT_DIR=recalling.root)
         with subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL

@@ -44,9 +44,9 @@ def test_a_discarded_interview_leaves_no_text_on_the_disk(
             store.add(other, {}, {})
         interview = an_interview("i1")
         store.add(interview, {"text": TOPIC}, {"text": TOPIC})
-        store.put(interview, {"text": TOPIC * 200}, {"text": TOPIC})
+        store.add_event(interview, {"text": TOPIC * 200}, {"text": TOPIC})
         assert TOPIC in held(tmp_path)
-        store.forget("i1")
+        store.delete("i1")
         assert TOPIC not in held(tmp_path)
         assert len(store.overview()) == others
 
@@ -83,7 +83,7 @@ def test_five_thousand_concepts_are_answered_within_a_second(store: InterviewSto
         )  # fmt: skip
         if at % 7:
             state["edges"].append([at - 1, at, "leads_to", 1])
-    store.touch(interview)
+    store.update(interview)
     begun = time.process_time()
     decision = pipeline.answer(
         store, store.find(interview.id), {"answer": "the concept number 17 matters most"}, plain

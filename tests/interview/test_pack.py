@@ -36,9 +36,9 @@ def test_shipped_packs_fit_the_schema(name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"ladder": ["magic"]}, "ladder: expected some of"),
-        ({"terminal": []}, "terminal: expected some of"),
-        ({"types": []}, "ladder: expected some of"),
+        ({"ladder": ["magic"]}, "ladder: expected one or more of"),
+        ({"terminal": []}, "terminal: expected one or more of"),
+        ({"types": []}, "ladder: expected one or more of"),
         ({"magic": 1}, "expected only"),
         ({"id": "Not This"}, "id: expected lower-case"),
         ({"elements": [{"id": "a", "label": "", "aliases": []}]}, "elements.0.label: expected a text"),
@@ -47,7 +47,7 @@ def test_shipped_packs_fit_the_schema(name: str) -> None:
         ({"strategies": {"deepen": 1}}, "strategies.deepen: expected true or false"),
         (
             {"elements": [{"id": "a", "label": "a", "ask": "Ask for {it}.", "aliases": []}]},
-            "elements.0.ask: expected no braces but {topic}",
+            "elements.0.ask: expected no braces except {topic}",
         ),
         ({"elements": 3}, "elements: expected a list of at most 200"),
     ],

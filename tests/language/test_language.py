@@ -1,4 +1,4 @@
-"""Code, messages, data and docs use the field's words: `banned.json` lists the words that do not pass, and what to write instead.
+"""Code, messages, data and docs use the field's terms: `banned.json` lists banned wordings and what to write instead.
 
 The form of docstrings (PEP 257, imperative first line) is checked by ruff's rules D, D401 among them.
 """
@@ -32,12 +32,12 @@ PROSE = (
     "config/",
     ".claude-plugin/",
 )
-# Of data only what a person reads is checked: patterns and word lists must hold the words that users and models write.
+# In data only the fields for people are checked: patterns and word lists must hold the words that users and models write.
 READ_BY_PEOPLE = {"reason", "description", "says", "do", "meaning", "note", "why", "title", "ways"}
 
 
 class Rule(NamedTuple):
-    """A banned wording: `pattern` is a regular expression, `instead` what to write."""
+    """A banned wording: a regular expression, and what to write instead."""
 
     id: str
     pattern: re.Pattern[str]
@@ -52,60 +52,57 @@ def load() -> tuple[list[dict[str, object]], dict[str, dict[str, str]]]:
 
 
 ENTRIES, EXCEPTIONS = load()
+RULES = [
+    Rule(str(entry["id"]), re.compile(str(entry["pattern"]), re.IGNORECASE), str(entry["instead"]))
+    for entry in ENTRIES
+]
+# Tried first: most lines match no rule.
+ANY_RULE = re.compile("|".join("(?:%s)" % rule.pattern.pattern for rule in RULES), re.IGNORECASE)
 
 
-RULES = [Rule(str(e["id"]), re.compile(str(e["pattern"]), re.IGNORECASE), str(e["instead"])) for e in ENTRIES]
-ANY = re.compile(
-    "|".join("(?:%s)" % rule.pattern.pattern for rule in RULES), re.IGNORECASE
-)  # most lines hold none
-
-
-def tracked() -> list[str]:
-    """Return the files of the repository that are checked, as paths relative to its root."""
-    listed = subprocess.run(
+def checked_files() -> list[str]:
+    """Return the files that are checked, as paths relative to the repository's root."""
+    paths = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"],
         cwd=PLUGIN_ROOT,
         capture_output=True,
         encoding="utf-8",
         check=False,
     ).stdout.split("\n")
-    kept = [
-        path
-        for path in listed
-        if path.startswith((*PRODUCT, *CHECKS, *PROSE)) and "tests/language/" not in path
-    ]
     return [
         path
-        for path in kept
-        if path.endswith((".py", ".md", ".json", "/memory"))
+        for path in paths
+        if path.startswith((*PRODUCT, *CHECKS, *PROSE))
+        and path.endswith((".py", ".md", ".json", "/memory"))
+        and "tests/language/" not in path
         and os.path.isfile(os.path.join(PLUGIN_ROOT, path))
     ]
 
 
-def words_of(path: str, text: str) -> Iterator[tuple[int, str]]:
-    """Yield (line number, text) for each piece of a file that is checked."""
+def checked_texts(path: str, text: str) -> Iterator[tuple[int, str]]:
+    """Yield line number and text of each piece of a file that is checked."""
     if path.endswith(".json"):
-        yield from ((1, piece) for piece in said(json.loads(text)))
+        yield from ((1, piece) for piece in texts_for_people(json.loads(text)))
     elif path.endswith(".py") and path.startswith(CHECKS):
         yield from names_and_comments(text)
     else:
         yield from enumerate(text.split("\n"), 1)
 
 
-def said(value: object, key: str = "") -> Iterator[str]:
-    """Yield the texts in a JSON value that are written for people."""
+def texts_for_people(value: object, key: str = "") -> Iterator[str]:
+    """Yield the texts in a JSON value whose fields are for people."""
     if isinstance(value, dict):
         for name, part in value.items():
-            yield from said(part, name)
+            yield from texts_for_people(part, name)
     elif isinstance(value, list):
         for part in value:
-            yield from said(part, key)
+            yield from texts_for_people(part, key)
     elif isinstance(value, str) and key in READ_BY_PEOPLE:
         yield value
 
 
 def names_and_comments(text: str) -> Iterator[tuple[int, str]]:
-    """Yield comments, docstrings and defined names: what a test quotes may be any text."""
+    """Yield line and text of comments, docstrings and defined names. String literals may quote anything."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
@@ -117,30 +114,31 @@ def names_and_comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def findings(path: str, text: str) -> list[str]:
-    """Return what is banned in a file, as `PATH:LINE: found; write: instead`."""
-    allowed = EXCEPTIONS.get(path, {})
-    used = [rule for rule in RULES if rule.id not in allowed]
+    """Return the banned wordings in a file, as `PATH:LINE: found; write: instead`."""
+    exceptions = EXCEPTIONS.get(path, {})
+    rules = [rule for rule in RULES if rule.id not in exceptions]
     found = []
-    for line, piece in words_of(path, text):
-        if ANY.search(piece):
-            matches = [(rule, rule.pattern.search(piece)) for rule in used]
-            found += [
-                "%s:%d: %r; write: %s" % (path, line, m.group(), rule.instead) for rule, m in matches if m
-            ]
+    for line, piece in checked_texts(path, text):
+        if not ANY_RULE.search(piece):
+            continue
+        for rule in rules:
+            match = rule.pattern.search(piece)
+            if match:
+                found.append("%s:%d: %r; write: %s" % (path, line, match.group(), rule.instead))
     return found
 
 
 @pytest.mark.slow
-def test_every_file_uses_the_words_of_the_field() -> None:
+def test_no_file_has_a_banned_wording() -> None:
     found = []
-    for path in tracked():
+    for path in checked_files():
         with open(os.path.join(PLUGIN_ROOT, path), encoding="utf-8") as file:
             found += findings(path, file.read())
     assert found == []
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: str(entry["id"]))
-def test_a_rule_finds_its_hits_and_passes_its_misses(entry: dict[str, list[str]]) -> None:
+def test_a_rule_matches_its_hits_and_not_its_misses(entry: dict[str, list[str]]) -> None:
     pattern = re.compile(str(entry["pattern"]), re.IGNORECASE)
     assert entry["reason"]
     assert entry["hit"]
@@ -149,13 +147,13 @@ def test_a_rule_finds_its_hits_and_passes_its_misses(entry: dict[str, list[str]]
 
 
 def test_an_exception_is_still_needed() -> None:
-    for path, allowed in EXCEPTIONS.items():
+    for path, exceptions in EXCEPTIONS.items():
         with open(os.path.join(PLUGIN_ROOT, path), encoding="utf-8") as file:
             text = file.read()
-        for name, reason in allowed.items():
+        for name, reason in exceptions.items():
             rule = next(rule for rule in RULES if rule.id == name)
             assert reason
-            assert any(rule.pattern.search(piece) for _, piece in words_of(path, text)), (path, name)
+            assert any(rule.pattern.search(piece) for _, piece in checked_texts(path, text)), (path, name)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +170,7 @@ def test_an_exception_is_still_needed() -> None:
         pytest.param("config/x.json", '{"reason": "mends what is lifeless"}', 1, id="a reason in data"),
     ],
 )
-def test_the_check_fails_on(path: str, text: str, line: int) -> None:
+def test_a_banned_wording_is_found(path: str, text: str, line: int) -> None:
     assert any(found.startswith("%s:%d:" % (path, line)) for found in findings(path, text))
 
 
@@ -184,5 +182,5 @@ def test_the_check_fails_on(path: str, text: str, line: int) -> None:
         pytest.param("scripts/x.py", "threshold = 0.5  # pending until accepted\n", id="the field's words"),
     ],
 )
-def test_the_check_passes(path: str, text: str) -> None:
+def test_other_text_passes(path: str, text: str) -> None:
     assert findings(path, text) == []

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import lifecycle
-from memory_plugin.memories.stores import Store, store_key
+from memory_plugin.memories.stores import Store
 from memory_plugin.memories.survey import survey
 from memory_plugin.memories.trust import PENDING, TRUSTED, TrustUnreadable, load_trust
 from memory_plugin.memories.trust_migration import has_old_trust, migrate_trust
 from tests.memories.conftest import Put, find
+from tests.state_0_1_0 import POSTGRES, POSTGRES_DIGEST, write_trust_record
 
-# Texts with the digests that 0.1.0 wrote down for them.
-POSTGRES = {
-    "title": "Use Postgres",
-    "content": {"decision": "Billing runs on Postgres."},
-    "tags": ["db"],
-    "related_files": ["a.py"],
-    "asked_as": ["which database"],
-    "expires_at": "2999-01-01",
-}
+# Memories with the digests that 0.1.0 wrote for them.
 SQLITE = {"title": "Use SQLite", "content": {"decision": "The index is SQLite."}, "supersedes": ["old"]}
 FORGOTTEN = {
     "title": "Forgotten",
@@ -35,9 +26,9 @@ FORGOTTEN = {
     "retired_at": "2020-01-01T00:00:00Z",
 }
 DIGESTS = {
-    "decision/postgres": ["0" * 32, "e5c7b799867c2b1cdf5eb967aa585f61"],
+    "decision/postgres": ["0" * 32, POSTGRES_DIGEST],
     "decision/sqlite": ["991d45275bb621bccbda27bdc3493879"],
-    "decision/guarded": ["e5c7b799867c2b1cdf5eb967aa585f61"],
+    "decision/guarded": [POSTGRES_DIGEST],
     "decision/gone": ["1" * 32],
 }
 Record = Callable[..., str]
@@ -45,22 +36,13 @@ Record = Callable[..., str]
 
 @pytest.fixture
 def record(paths: Paths, store: Store, put: Put) -> Record:
-    """Put memories into the store, and return the path of a record of 0.1.0 about them; its fields may be given."""
+    """Put memories into the store and return a function that writes a 0.1.0 trust record of them; keywords replace its fields."""
     put("postgres", **POSTGRES)
     put("sqlite", **SQLITE)
     put("guarded", **POSTGRES, guard={"files": ["*"]})
     put("edited", title="Edited since")
     put("forgotten", **FORGOTTEN)
-    path = paths.state("trust", store_key(store) + ".json")
-    os.makedirs(os.path.dirname(path))
-
-    def written(**fields: Any) -> str:  # noqa: ANN401
-        known = {"schema": 1, "store": os.path.realpath(store.root), "mine": True, "trusted": DIGESTS}
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({**known, "pending": {}, "notified": "", "log": None, "doubted": False, **fields}, file)
-        return path
-
-    return written
+    return lambda **fields: write_trust_record(paths, store, **{"trusted": DIGESTS, **fields})
 
 
 def standings(paths: Paths) -> dict[str, str]:

@@ -94,6 +94,12 @@ def ask(project: Project, session: str) -> str:
     return run.context
 
 
+def ask_after_refresh(project: Project, session: str) -> str:
+    """Return what a session is told after a refresh in the foreground."""
+    assert project.cli("refresh").returncode == 0
+    return ask(project, session)
+
+
 def last(project: Project) -> dict[str, Any]:
     """Return the last decision that recall wrote down."""
     return project.ledger("recalls")[-1]

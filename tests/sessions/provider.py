@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 from datetime import datetime, timezone
-from http.server import ThreadingHTTPServer
 from typing import Any
 
-from tests.json_handler import json_handler
+from tests.json_server import JsonServer, Response
 from tests.sessions.grades import reply
 
 
-class Provider:
+class Provider(JsonServer):
     """`url` is its address; `batches` holds what was submitted; `done` says whether batches are worked through.
 
     `fails` maps a question's id to how it failed, with `error` as the provider tells it.
@@ -27,14 +25,7 @@ class Provider:
         self.loses_answer = False  # a batch is asked for, and the answer is an error
         self.takes = True  # whether the batch is made all the same
         self.seen: list[tuple[str, str]] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), json_handler(self.answer))
-        self.url = "http://127.0.0.1:%d" % self._server.server_port
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-
-    def close(self) -> None:
-        """Stop the server."""
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__()
 
     def message(self) -> dict[str, Any]:
         """Return an answer of the model."""
@@ -68,27 +59,25 @@ class Provider:
             "request_counts": counts,
         }
 
-    def answer(self, method: str, path: str, headers: dict[str, str], body: Any) -> tuple[int, bytes]:  # noqa: ANN401, PLR0911 (JSON; one return a case)
-        """Return status and body."""
+    def respond(self, method: str, path: str, headers: dict[str, str], body: Any) -> Response:  # noqa: ANN401, PLR0911 (JSON; one return a case)
+        """Return the response to a request about batches."""
         assert headers["x-api-key"] == "sk-test"
         self.seen.append((method, path))
         if self.refuse:
-            return self.refuse, b"{}"
+            return self.refuse, {}, {}
         if method == "POST" and path == "/v1/messages/batches":
             name = "msgbatch_%d" % (len(self.batches) + 1)
             if self.takes:
                 self.batches[name] = body["requests"]
             if self.loses_answer:
-                return 500, b"{}"
-            return 200, json.dumps({"id": name, "processing_status": "in_progress"}).encode()
+                return 500, {}, {}
+            return 200, {"id": name, "processing_status": "in_progress"}, {}
         if path.startswith("/v1/messages/batches?"):
-            return 200, json.dumps({"data": [self.listed(name) for name in self.batches]}).encode()
+            return 200, {"data": [self.listed(name) for name in self.batches]}, {}
         name = path.split("/")[4]
         if name not in self.batches:
-            return 404, b"{}"
+            return 404, {}, {}
         if path.endswith("/results"):
             rows = [self.result(request["custom_id"]) for request in reversed(self.batches[name])]
-            return 200, "\n".join(map(json.dumps, rows)).encode() + b"\nno json\n"
-        return 200, json.dumps(
-            {"id": name, "processing_status": "ended" if self.done else "in_progress"}
-        ).encode()
+            return 200, "\n".join(map(json.dumps, rows)).encode() + b"\nno json\n", {}
+        return 200, {"id": name, "processing_status": "ended" if self.done else "in_progress"}, {}

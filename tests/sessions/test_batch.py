@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -21,9 +22,8 @@ from tests.sessions.provider import Provider
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-    made = Provider()
-    yield made
-    made.close()
+    with closing(Provider()) as server:
+        yield server
 
 
 @pytest.fixture

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from ..kernel.judge.address import AddressSource
     from .command_context import CommandContext
 
-__all__ = ["address_words", "ignored_words", "keep_address"]
+__all__ = ["address_sentences", "ignored_sentences", "keep_address"]
 
 _COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the env block of your own settings.json"
 
 
-def address_words(context: CommandContext, route: AddressSource, also: tuple[str, ...] = ()) -> list[str]:
-    """Return the address of a request and the setting it comes from, then a sentence for each ignored variable."""
-    return ["Address: %s." % terminal_safe(str(route)), *ignored_words(context, (*also, *_COMMON))]
+def address_sentences(context: CommandContext, route: AddressSource, names: tuple[str, ...]) -> list[str]:
+    """Return the address of a request with its source, then a sentence for each ignored variable, of `names` and the usual ones."""
+    return ["Address: %s." % terminal_safe(str(route)), *ignored_sentences(context, (*names, *_COMMON))]
 
 
-def ignored_words(context: CommandContext, names: tuple[str, ...]) -> list[str]:
+def ignored_sentences(context: CommandContext, names: tuple[str, ...]) -> list[str]:
     """Return a sentence for each of the named variables that is set but ignored."""
     lines = []
     for name in names:
@@ -42,17 +42,12 @@ def keep_address(context: CommandContext, route: AddressSource, key: str, *, kee
     """
     if route.source != ENVIRONMENT or context.caller.inside:
         return []
+    url = terminal_safe(route.url)
     notice = (
         "%s in your environment is %s. Commands that Claude runs use it only if your own settings contain it."
-        % (
-            route.name,
-            terminal_safe(route.url),
-        )
     )
+    notice %= (route.name, url)
     if not keep and not context.console.confirm("%s\nWrite it to your settings, as %s?" % (notice, key)):
-        return [
-            notice,
-            "To write it to your settings: memory config set %s %s" % (key, terminal_safe(route.url)),
-        ]
+        return [notice, "To write it to your settings: memory config set %s %s" % (key, url)]
     change = set_value(context.paths.config_dir, key, route.url)
-    return ["%s is now %s, in %s." % (key, terminal_safe(route.url), terminal_safe(change.path))]
+    return ["%s is now %s, in %s." % (key, url, terminal_safe(change.path))]

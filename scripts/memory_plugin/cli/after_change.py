@@ -1,4 +1,4 @@
-"""What commands do after they change a store: refresh the index, list similar memories, and report which memories become active again."""
+"""After a change to a store: refresh the index, list similar memories, and report which memories become active again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..kernel.sqlite import SqliteError
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE, body_text
 from ..memories.similarity import NEAR_DUPLICATE, SAME_TITLE, Similarity
-from ..memories.survey import life_cycle_state, shortest_names, survey
+from ..memories.survey import life_cycle_state, shortest_names
 from ..recall import index_refresh
 from ..recall.index_file import IndexUnavailable
 from ..recall.memory_search import neighbors
@@ -76,46 +76,33 @@ def similar_to(
             command.
         repeated_only: report only near duplicates, not memories that answer the same question differently.
     """
-    looked_at = new[:_MAX_NEW]
+    compared = new[:_MAX_NEW]
     texts = [
-        "%s\n%s\n%s" % (new_memory.title, "\n".join(new_memory.asked_as), body_text(new_memory))
-        for _, new_memory in looked_at
+        "%s\n%s\n%s" % (memory.title, "\n".join(memory.asked_as), body_text(memory)) for _, memory in compared
     ]
     near = neighbors(context.paths, context.settings, texts, _CANDIDATES) if texts else None
     if near is None:
         return [[] for _ in new]
-    items = survey(context.paths, context.accept_from).items
+    items = context.survey().items
     active = {item.stored.key: item for item in items if life_cycle_state(item) == ACTIVE}
-    around = {item.stored.key: item for item in items[:_COMPARED_WITH]}
-    around.update((key, active[key]) for keys in near.keys for key in keys if key in active)
-    compared = Similarity((item.stored.memory for item in around.values()), near.stopwords)
+    sample = {item.stored.key: item for item in items[:_COMPARED_WITH]}
+    sample.update((key, active[key]) for keys in near.keys for key in keys if key in active)
+    similarity = Similarity((item.stored.memory for item in sample.values()), near.stopwords)
+    kinds = (SAME_TITLE, NEAR_DUPLICATE) if repeated_only else ()
     names = shortest_names(items)
-    later = {key: at for at, (key, _) in enumerate(new)}
-    found: list[list[Similar]] = [[] for _ in new]
-    for at, ((key, memory), keys) in enumerate(zip(looked_at, near.keys)):
-        others = [
-            active[near_key] for near_key in keys if near_key in active and later.get(near_key, -1) < at
-        ]
-        found[at] = _named(memory, names.get(key, ""), others, compared, names, repeated_only)
-    return found
-
-
-def _named(
-    memory: Memory,
-    name: str,
-    others: list[Item],
-    compared: Similarity,
-    names: dict[str, str],
-    repeated_only: bool,
-) -> list[Similar]:
-    similar_memories = []
-    for item in others:
-        why = compared.why(memory, item.stored.memory)
-        if why and (not repeated_only or why in (SAME_TITLE, NEAR_DUPLICATE)):
-            old = names[item.stored.key]
-            command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
-            similar_memories.append(Similar(old, shown_line(item.stored.memory.title), why, command))
-    return similar_memories[:_MAX_SIMILAR]
+    positions = {key: at for at, (key, _) in enumerate(new)}
+    results: list[list[Similar]] = [[] for _ in new]
+    for at, ((key, memory), near_keys) in enumerate(zip(compared, near.keys)):
+        for near_key in near_keys:
+            if near_key not in active or positions.get(near_key, -1) >= at:
+                continue
+            other = active[near_key].stored.memory
+            why = similarity.why(memory, other)
+            if why and (not kinds or why in kinds):
+                old, name = names[near_key], names.get(key, "")
+                command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
+                results[at].append(Similar(old, shown_line(other.title), why, command))
+    return [similar[:_MAX_SIMILAR] for similar in results]
 
 
 def similar_lines(similar_memories: list[Similar]) -> list[str]:
@@ -130,11 +117,11 @@ def similar_lines(similar_memories: list[Similar]) -> list[str]:
 
 def replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str]:
     """Return lines about the memories that the removed one had superseded; `gone` is the key of the removed memory."""
-    lives, names = {item.stored.key: life_cycle_state(item) for item in after}, shortest_names(after)
+    states, names = {item.stored.key: life_cycle_state(item) for item in after}, shortest_names(after)
     lines = []
     for item in before:
         key = item.stored.key
-        if item.superseded_by == gone and lives.get(key) == ACTIVE:
+        if item.superseded_by == gone and states.get(key) == ACTIVE:
             lines.append("  %s, which it had replaced, is recalled again" % names[key])
         elif item.superseded_by == gone and key in names:
             text = "  %s, which it had replaced, stays superseded; to bring it back: memory restore %s"

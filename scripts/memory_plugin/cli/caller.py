@@ -46,18 +46,22 @@ class Caller:
     that affect where keys are sent and that are ignored because only the environment sets them.
     """
 
-    __slots__ = ("_client", "_given", "_launch", "_record", "ignored", "inside", "session")
+    __slots__ = ("_client", "_initial_routes", "_launch", "_record", "ignored", "inside", "session")
 
     def __init__(self, chain: list[Ancestor]) -> None:
         self.ignored: set[str] = set()
-        self._given = {name: value for name, value in os.environ.items() if is_route(name)}
-        claimed = os.environ.get(_SESSION, "")
-        marked = bool(os.environ.get(MARK) or claimed) or any(ancestor.is_marked for ancestor in chain)
-        self._client = outer_client(chain) or _adopted_by(chain)
-        self._record = _record_of(chain, self._client)
-        self.inside = marked or self._client is not None
+        self._initial_routes = {name: value for name, value in os.environ.items() if is_route(name)}
+        claimed_session = os.environ.get(_SESSION, "")
+        is_marked = bool(os.environ.get(MARK) or claimed_session) or any(
+            ancestor.is_marked for ancestor in chain
+        )
+        self._client = outer_client(chain) or _client_of_orphan(chain)
+        self._record = _find_record(chain, self._client)
+        self.inside = is_marked or self._client is not None
         record = self._record
-        self.session = record.session(claimed) if record is not None and record.named else claimed
+        self.session = claimed_session
+        if record is not None and record.named:
+            self.session = record.session(claimed_session)
         self._launch = self._launch_environment()
 
     def _launch_environment(self) -> dict[str, str]:
@@ -77,7 +81,7 @@ class Caller:
             taint.add(clean(folder))
         self.settle_folders()
         self._drop_routes()
-        if not self._knows_config():
+        if not self._is_own_config():
             taint.locked = _UNKNOWN_FOLDER % config_folder()
         return taint
 
@@ -111,10 +115,10 @@ class Caller:
         for name, value in own.items():
             if is_sensitive(name) and name not in _HOMES:
                 os.environ[name] = value
-        changed = (name for name, value in self._given.items() if os.environ.get(name) != value)
+        changed = (name for name, value in self._initial_routes.items() if os.environ.get(name) != value)
         self.ignored = {name for name in changed if name not in own}
 
-    def _knows_config(self) -> bool:
+    def _is_own_config(self) -> bool:
         """Return whether the config folder is known to be the user's own."""
         return bool(self._launch) or self._record is not None or config_folder() == account_config()
 
@@ -126,17 +130,17 @@ def identify() -> Caller:
 
 def _is_started_by_hook() -> bool:
     """Return whether a hook started this process. A repository cannot know the value that marks it."""
-    given = os.environ.get(HANDED_OVER, "")
-    return bool(given) and given == boot_id()
+    mark = os.environ.get(HANDED_OVER, "")
+    return bool(mark) and mark == boot_id()
 
 
-def _record_of(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord | None:
+def _find_record(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord | None:
     """Return the record that a hook wrote for the client, or for a parent process if the client was not recognized.
 
     A folder named by an environment counts only if it holds a record for a parent of this process.
     """
     own = os.environ.copy()
-    candidates = [client] if client is not None else _above_the_marked(chain)
+    candidates = [client] if client is not None else _above_clients(chain)
     for ancestor in candidates:
         folders = [config_folder_of(ancestor.environment()), config_folder_of(own), account_config()]
         for config in dict.fromkeys(filter(None, folders)):
@@ -146,14 +150,17 @@ def _record_of(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord |
     return None
 
 
-def _above_the_marked(chain: list[Ancestor]) -> list[Ancestor]:
+def _above_clients(chain: list[Ancestor]) -> list[Ancestor]:
     """Return the ancestors above every process that a client started."""
     last = max((at for at, ancestor in enumerate(chain) if ancestor.is_marked), default=0)
     return chain[last + 1 :]
 
 
-def _adopted_by(chain: list[Ancestor]) -> Ancestor | None:
-    """Return a running client that may have started an orphan without a terminal: a command can detach itself from its client."""
+def _client_of_orphan(chain: list[Ancestor]) -> Ancestor | None:
+    """Return a running client that may have started this orphaned process: a command can detach itself from its client.
+
+    None unless this process has no terminal and init is its parent.
+    """
     if len(chain) < 2 or not chain[1].is_init or chain[0].terminal:
         return None
     for config in dict.fromkeys(filter(None, [config_folder(), account_config()])):

@@ -1,4 +1,7 @@
-"""Compare candidates with the stored memories, and find more of them in the ledger, CLAUDE.md and Claude Code's own notes."""
+"""What capture reads in addition to transcripts: the stores, the ledger of recalls, CLAUDE.md, and Claude Code's own notes.
+
+Stored memories show which candidates are already covered or contradicted; the other sources add candidates.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..capture.broken_rules import repeated_correction, repeating_guards
 from ..capture.candidate import HINTS
 from ..capture.coverage import CONTRADICTED, COVERED, Coverage, compare
+from ..capture.pipeline import keep
 from ..capture.stored_elsewhere import SectionWatch, note_candidates
 from ..kernel.clock import now
 from ..kernel.files import read_regular
@@ -16,6 +20,7 @@ from ..memories.claude_notes import native_folders, note_files, notes_in
 from ..memories.markdown import sections
 from ..memories.record import ACTIVE
 from ..memories.survey import life_cycle_state, shortest_names, survey
+from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
 from ..recall.uses import injected_in_session
 
@@ -26,11 +31,16 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..memories.record import Memory
 
-__all__ = ["check_for", "guard_hints", "recent_notes", "section_watch"]
+__all__ = ["check_for", "keep_other_candidates", "may_use", "section_watch"]
 
 _NEAREST = 12
 _MAX_FILE = 1 << 20
 _GUIDES = ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"))
+
+
+def may_use(prompt: str) -> bool:
+    """Return whether capture may read a prompt: a person typed it, and no part of it opts out of memory."""
+    return load_gate().is_typed(prompt) and not load_gate().opts_out(prompt)
 
 
 def check_for(context: Context) -> Callable[[list[Candidate]], Coverage]:
@@ -68,7 +78,13 @@ def _active(context: Context) -> tuple[dict[str, str], dict[str, Memory]]:
     return shortest_names(items), active
 
 
-def guard_hints(context: Context) -> list[Candidate]:
+def keep_other_candidates(context: Context, days: float, watch: SectionWatch | None = None) -> None:
+    """Keep the candidates that come from no transcript: sections that a watch saw change, notes of the last days, and guards."""
+    sections_seen = [] if watch is None else watch.candidates()
+    keep([*sections_seen, *_recent_notes(context, days), *_guard_hints(context)], check_for(context), context)
+
+
+def _guard_hints(context: Context) -> list[Candidate]:
     """Return hints about guards that keep answering, according to the recalls ledger."""
     rows = (
         row
@@ -78,7 +94,7 @@ def guard_hints(context: Context) -> list[Candidate]:
     return repeating_guards(rows, _active(context)[0])
 
 
-def recent_notes(context: Context, days: float) -> list[Candidate]:
+def _recent_notes(context: Context, days: float) -> list[Candidate]:
     """Return candidates for the notes of Claude Code's own memory whose files changed in the last days."""
     if not context.settings.flag("native.enabled"):
         return []

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 from ..capture.candidate import HINTS, is_candidate_id
 from ..capture.candidate_file import CandidateFile
 from ..kernel.fastjson import digest, dumps
-from ..kernel.files import error_text
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import save
 from ..memories.memory_files import StoredMemory
 from ..memories.record import InvalidMemory, body_content, categories, new_memory, parse_memory
 from ..memories.stores import PROJECT, named_store
 from .candidate_check import check_for
+from .command_context import UsageError
 from .memory_input import edited_draft
-from .review_entries import ACCEPT, EDIT, REJECT, Action, ReviewEntry, ReviewOutcome
+from .memory_view import redaction_lines
+from .review_entries import ACCEPT, BY, EDIT, REJECT, Action, ReviewEntry, ReviewOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..capture.candidate import Candidate
     from .command_context import CommandContext
 
-__all__ = ["CandidateEntries", "candidate_named", "decide_candidates", "named_candidates", "source"]
+__all__ = ["CandidateEntries", "decide_candidates", "find_candidate", "source"]
 
 KIND = "candidate"
 NEVER = Action("x", "never again")
@@ -48,28 +49,29 @@ def source(context: CommandContext) -> CandidateEntries:
     return CandidateEntries(context)
 
 
-def candidate_named(context: CommandContext, identity: str) -> Candidate:
-    """Return an open candidate. Raises InvalidMemory when there is none of that id."""
+def find_candidate(context: CommandContext, identity: str) -> Candidate:
+    """Return an open candidate. Raises InvalidMemory if there is none with that id."""
     for candidate in CandidateFile(context.paths).load().open:
         if candidate.id == identity:
             return candidate
     raise InvalidMemory("%s: no open candidate has this id; to see them: memory capture list" % identity)
 
 
-def named_candidates(names: Sequence[str]) -> list[str]:
-    """Return those of some names that are ids of candidates, each once."""
-    return [name for name in dict.fromkeys(names) if is_candidate_id(name)]
-
-
 def decide_candidates(
     context: CommandContext, ids: Sequence[str], action: Action
-) -> tuple[list[ReviewEntry], list[str]]:
-    """Accept or reject the candidates with these ids; return their entries, and lines about it.
+) -> tuple[list[ReviewEntry], list[str]] | None:
+    """Accept or reject the candidates with these ids; return their entries, and lines to print. None if the ids name memories.
 
-    Raises InvalidMemory, after which nothing is decided, where one is not open, or is a hint that cannot be stored.
+    Raises UsageError for ids of both, and InvalidMemory if a candidate is not open or is a hint that cannot be stored. Nothing is
+    decided then.
     """
+    candidate_ids = [identity for identity in ids if is_candidate_id(identity)]
+    if not candidate_ids:
+        return None
+    if len(candidate_ids) < len(ids):
+        raise UsageError("name candidates or memories, not both")
     for identity in ids:
-        candidate_named(context, identity)
+        find_candidate(context, identity)
     candidate_entries = source(context)
     entries = [entry for entry in candidate_entries.entries() if entry.id in ids]
     gone = set(ids) - {entry.id for entry in entries}
@@ -101,23 +103,14 @@ class CandidateEntries:
     def _entry(self, candidate: Candidate) -> ReviewEntry:
         group = "%s of your sessions" % _TITLES[candidate.kind]
         note = "contradicts %s" % shown_line(candidate.contradicts) if candidate.contradicts else ""
+        shown = [candidate.kind, candidate.title, candidate.body, candidate.contradicts]
         return ReviewEntry(
             id=candidate.id,
             kind=KIND,
-            version=digest(
-                dumps([candidate.kind, candidate.title, candidate.body, candidate.contradicts]).encode(
-                    "ascii"
-                ),
-                16,
-            ),
+            version=digest(dumps(shown).encode("ascii"), 16),
             title=shown_line(candidate.title),
             note=note,
-            origin={
-                "author": group,
-                "commit": group,
-                "folder": "%s, %s" % (group, candidate.category),
-                "change": group,
-            },
+            origin={**dict.fromkeys(BY, group), "folder": "%s, %s" % (group, candidate.category)},
             actions=_ACTIONS if candidate.kind not in HINTS else (REJECT, NEVER),
             alone=bool(candidate.contradicts) or candidate.kind in HINTS,
         )
@@ -170,26 +163,16 @@ class CandidateEntries:
         draft = edited_draft(self._context, StoredMemory(memory, store, "", "", ""))
         if draft is None:
             return ReviewOutcome(False, ["nothing changed; it is still open"])
-        try:
-            lines = self._store({name: value for name, value in draft.data.items() if name != "id"})
-        except (InvalidMemory, OSError) as error:
-            raise InvalidMemory("%s; your draft is %s" % (error_text(error), draft.path)) from None
-        draft.discard()
+        with draft.storing() as edited:
+            lines = self._store({name: value for name, value in edited.items() if name != "id"})
         self._close([candidate])
         return ReviewOutcome(True, lines)
 
     def _store(self, data: dict[str, Any]) -> list[str]:
-        written = save(
-            self._context.paths,
-            named_store(self._context.paths, PROJECT),
-            data,
-            approved=True,
-            how="capture",
-        )
-        lines = ["stored as %s" % os.path.splitext(os.path.basename(written.stored.path))[0]]
-        return lines + [
-            "redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)
-        ]
+        paths = self._context.paths
+        written = save(paths, named_store(paths, PROJECT), data, approved=True, how="capture")
+        name = os.path.splitext(os.path.basename(written.stored.path))[0]
+        return ["stored as %s" % name, *redaction_lines(written)]
 
     def _close(self, chosen: Sequence[Candidate]) -> None:
         assert self._file is not None

@@ -1,4 +1,4 @@
-"""Find the commit that added a memory's file, and its claimed author. Shown to a reviewer; never used to make a decision.
+"""Find the commit that added a memory's file, and its claimed author: shown to a reviewer, and never used to decide.
 
 Anyone can put any name into a commit. Git is run once, in a way that cannot start a program the repository chose: no hook, pager,
 filter, file system monitor, signature check, or download.
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["ClaimedCommit", "claimed_commits"]
 
 _SECONDS = 5.0
-_MOST_COMMITS = "5000"
-_MOST_OUTPUT = 16 << 20
-_LONGEST_NAME = 80
+_MAX_COMMITS = "5000"
+_MAX_OUTPUT = 16 << 20
+_MAX_NAME = 80
 _SHORT_ID = 10
 _MARK = "\x01"
 _OFF = {
@@ -41,7 +41,7 @@ _OFF = {
     "protocol.allow": "never",
 }
 _LOG = (
-    "--no-pager", "--no-optional-locks", "log", "-n", _MOST_COMMITS, "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff",
+    "--no-pager", "--no-optional-locks", "log", "-n", _MAX_COMMITS, "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff",
     "--no-textconv", "--no-show-signature", "--no-color", "--format=%x01%h%x1f%as%x1f%an <%ae>", "HEAD", "--",
 )  # fmt: skip
 
@@ -68,12 +68,12 @@ def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedComm
     newest: dict[str, _Blob] = {}
     for name, blob in _logged(store):
         newest.setdefault(name, blob)
-    found = {}
+    commits = {}
     for path in paths:
         last = newest.get(_name(store, path))
         if last is not None and _blob_id(path, last.blob) == last.blob:
-            found[path] = last.commit
-    return found
+            commits[path] = last.commit
+    return commits
 
 
 def _name(store: Store, path: str) -> str:
@@ -83,18 +83,18 @@ def _name(store: Store, path: str) -> str:
 
 def _logged(store: Store) -> list[tuple[str, _Blob]]:
     """Return the files that each commit changed, newest commit first."""
-    found = []
+    changes = []
     commit = None
     for line in _output(store).split("\n"):
         if line.startswith(_MARK):
-            fields = [shown_line(field, _LONGEST_NAME) for field in line[1:].split("\x1f", 2)]
+            fields = [shown_line(field, _MAX_NAME) for field in line[1:].split("\x1f", 2)]
             commit = ClaimedCommit(fields[0][:_SHORT_ID], *fields[1:]) if len(fields) == 3 else None
         elif line.startswith(":") and commit is not None:
-            facts, _, name = line.partition("\t")
-            blob = facts.split(" ")[3:4]
-            below = name.rpartition(".claude/memory/")[2]
-            found.append((below, _Blob(commit, "".join(blob))))
-    return found
+            fields_of_file, _, name = line.partition("\t")
+            blob = fields_of_file.split(" ")[3:4]
+            path_in_store = name.rpartition(".claude/memory/")[2]
+            changes.append((path_in_store, _Blob(commit, "".join(blob))))
+    return changes
 
 
 def _output(store: Store) -> str:
@@ -116,7 +116,7 @@ def _output(store: Store) -> str:
     timer.start()
     with process, suppress(OSError):
         assert process.stdout is not None
-        output = process.stdout.read(_MOST_OUTPUT)
+        output = process.stdout.read(_MAX_OUTPUT)
         process.kill()
         timer.cancel()
         return output.decode("utf-8", "replace")
@@ -129,6 +129,6 @@ def _blob_id(path: str, like: str) -> str:
         data = read_regular(path, MAX_BYTES)[0]
     except OSError:
         return ""
-    made = sha256() if len(like) == 64 else sha1(usedforsecurity=False)
-    made.update(b"blob %d\0" % len(data) + data)
-    return made.hexdigest()
+    hashed = sha256() if len(like) == 64 else sha1(usedforsecurity=False)
+    hashed.update(b"blob %d\0" % len(data) + data)
+    return hashed.hexdigest()

@@ -1,10 +1,8 @@
-"""The context that every command receives, the errors that end a command, and options that several commands share."""
+"""The context that every command receives, and the errors that end a command."""
 
 from __future__ import annotations
 
-import argparse
 import math
-import os
 from typing import TYPE_CHECKING
 
 from ..hooks.events import follow_hygiene
@@ -21,26 +19,16 @@ if TYPE_CHECKING:
     from ..hooks.environment import Taint
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
+    from ..memories.survey import Survey
     from .caller import Caller
     from .console import Console
 
-__all__ = [
-    "CommandContext",
-    "CommandError",
-    "UsageError",
-    "add_common_options",
-    "add_days_option",
-    "require_days",
-    "require_existing",
-    "require_known",
-]
+__all__ = ["CommandContext", "CommandError", "UsageError"]
 
 _FAILED, _USAGE = 1, 2
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
 _MOVED = "%s is not used because the project's %s sets it"
 _UNREAD = "the project's %s cannot be read, so it may have set one"
-_FILE = ".json"
-_MOST_DAYS = 3650
 _NOT_APPROVED = (
     "nothing was changed: to %s, the user must ask for it;"
     " run the command in a terminal, or start a prompt with a /memory: command"
@@ -73,16 +61,16 @@ class CommandContext(Context):
         self.taint = taint
         self.caller = caller or identify()
         if paths.config_dir is None and self.moved_home:
-            name, path = self.moved_home, taint.names[self.moved_home]
-            why = "no home folder is known: %s" % (_UNREAD if path in taint.unread else _MOVED)
-            paths.why_no_state = why % (path if path in taint.unread else (name, path))
+            path = taint.names[self.moved_home]
+            why = _UNREAD % path if path in taint.unread else _MOVED % (self.moved_home, path)
+            paths.why_no_state = "no home folder is known: " + why
         settings = load(paths.config_dir, paths.project_root)
         follow_hygiene(settings)
         super().__init__(paths, settings, Deadline(math.inf), self.caller.session)
 
     @property
     def moved_home(self) -> str:
-        """Return the home variable that was dropped because the project's settings set it, or may have; usually empty."""
+        """Return the home variable that was dropped because the project's settings set it, or may have. Usually empty."""
         return next((name for name in _HOMES if name in self.taint.names), "")
 
     @property
@@ -131,6 +119,12 @@ class CommandContext(Context):
         """Return the projects whose memories the user's settings accept without review."""
         return self.settings.texts("trust.accept_from")
 
+    def survey(self, scope: str = "") -> Survey:
+        """Return all memories of the current stores with their trust, of one scope or of both. Raises TrustUnreadable."""
+        from ..memories.survey import survey  # some commands read no memories
+
+        return survey(self.paths, self.accept_from, scope)
+
     def with_settings(self, settings: Settings) -> Context:
         """Return the same context with different settings, for trying them out."""
         return Context(self.paths, settings, self.deadline, self.session)
@@ -143,54 +137,3 @@ class CommandContext(Context):
 
         if not is_granted(self.paths, self.session, approval=True):
             raise CommandError(_NOT_APPROVED % action)
-
-
-def add_common_options(parser: argparse.ArgumentParser, *, at_start: bool = False) -> None:
-    """Declare `--root` and `--json`, which are accepted before the command, after it, and after its action.
-
-    They have defaults only at the start: elsewhere a default would overwrite a value given earlier.
-    """
-    parser.add_argument(
-        "--root",
-        metavar="DIR",
-        default=None if at_start else argparse.SUPPRESS,
-        help="the project folder, or its memory store (default: the current folder)",
-    )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        default=False if at_start else argparse.SUPPRESS,
-        help="print JSON",
-    )
-
-
-def add_days_option(parser: argparse.ArgumentParser, default: int) -> None:
-    """Declare `--days N`; `require_days` checks its value."""
-    parser.add_argument(
-        "--days",
-        type=int,
-        default=default,
-        metavar="N",
-        help="the last N days, 1 to %d (default: %d)" % (_MOST_DAYS, default),
-    )
-
-
-def require_days(days: int) -> None:
-    """Raise UsageError if the number of days is out of range."""
-    if not 1 <= days <= _MOST_DAYS:
-        raise UsageError("--days: expected 1 to %d, got %d" % (_MOST_DAYS, days))
-
-
-def require_existing(*paths: str) -> None:
-    """Raise UsageError for the first path that does not exist."""
-    for path in paths:
-        if not os.path.exists(path):
-            raise UsageError("%s: no such file or folder" % path)
-
-
-def require_known(name: str, known: Iterable[str]) -> None:
-    """Raise UsageError unless `name` is one of `known` or an existing JSON file."""
-    if name.endswith(_FILE):
-        require_existing(name)
-    elif name not in known:
-        raise UsageError("%s: expected one of %s, or a %s file" % (name, ", ".join(known), _FILE))

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TextIO
 
-__all__ = ["Console", "counted", "finish_streams", "open_closed_streams", "terminal_width"]
+__all__ = ["Console", "counted", "finish_streams", "inflected", "open_closed_streams", "terminal_width"]
 
 _MAX_CELL = 1000
 _MAX_ERROR = 2000
-_NO_TERMINAL = 10_000  # columns: piped output is never cut
-_READABLE = 100
-_NARROWEST = 8
+_UNLIMITED = 10_000  # columns; piped output is never cut
+_READABLE_WIDTH = 100
+_MIN_COLUMN = 8
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _FAILED = 1
 _UNSAFE = re.compile(
@@ -44,19 +44,26 @@ class Console:
         )
         self.reported = 0.0  # when the command itself last showed progress
         self._shows_progress = False
-        self._lock = (
-            RLock()
-        )  # the heartbeat runs in a thread and must not write between clearing the progress line and printing
-        self.width = terminal_width() if self._out.isatty() else _NO_TERMINAL
+        # The heartbeat runs in a thread and must not write between clearing the progress line and printing.
+        self._lock = RLock()
+        self.width = terminal_width() if self._out.isatty() else _UNLIMITED
 
     @property
     def wraps(self) -> bool:
         """Whether the output is a terminal, where paragraphs are wrapped to its width."""
-        return self.width < _NO_TERMINAL
+        return self.width < _UNLIMITED
 
     def json(self, value: object) -> None:
         """Print one JSON document in ASCII."""
         self.verbatim(json.dumps(value, indent=2))
+
+    def result(self, as_json: bool, record: object, *lines: str) -> None:
+        """Print a result: the record as JSON if `as_json`, otherwise the lines."""
+        if as_json:
+            self.json(record)
+            return
+        for line in lines:
+            self.line(line)
 
     def line(self, text: str = "") -> None:
         """Print one line, wrapped to the terminal's width. Raises OSError, which names the stream."""
@@ -81,7 +88,7 @@ class Console:
         """
         import textwrap  # for people only
 
-        width = min(self.width, _READABLE) if self.width < _NO_TERMINAL else self.width
+        width = min(self.width, _READABLE_WIDTH) if self.wraps else self.width
         lines = textwrap.wrap(text, width - hang, break_long_words=False, break_on_hyphens=False) or [""]
         for line in lines:
             self.line(lead + (self.style(line, style) if style else line))
@@ -123,13 +130,13 @@ class Console:
         with heartbeat(self, label):
             yield
 
-    def can_ask(self) -> bool:
+    def can_prompt(self) -> bool:
         """Return whether a person can answer: standard input and output are both a terminal."""
         return bool(sys.stdin) and sys.stdin.isatty() and self._out.isatty()
 
     def confirm(self, question: str) -> bool:
         """Ask a yes-or-no question; return False for any answer but yes, and without a terminal."""
-        if not self.can_ask():
+        if not self.can_prompt():
             return False
         try:
             return input(wrapped(question + " [y/N]", self.width) + " ").strip().lower() in ("y", "yes")
@@ -148,7 +155,7 @@ class Console:
         Control and invisible characters in a cell are removed: its text may come from someone else's file.
         """
         rows = [[plain(cell, _MAX_CELL) for cell in row] for row in rows]
-        if self.width == _NO_TERMINAL:
+        if not self.wraps:
             for cells in (headers, *rows):
                 self.line("\t".join(cells))
             return
@@ -160,20 +167,20 @@ class Console:
 
 def terminal_width() -> int:
     """Return the terminal's width in columns, or 100 if unknown: Python 3.9 reports 0 for a terminal without a size."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isdecimal() and int(given):
-        return int(given)
+    columns_variable = os.environ.get("COLUMNS", "")
+    if columns_variable.isdecimal() and int(columns_variable):
+        return int(columns_variable)
     try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _READABLE  # type: ignore[union-attr]
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _READABLE_WIDTH  # type: ignore[union-attr]
     except (AttributeError, ValueError, OSError):  # no stream, a closed one, or not a terminal
-        return _READABLE
+        return _READABLE_WIDTH
 
 
 def _fitting(widths: list[int], room: int) -> list[int]:
-    """Return column widths that fit into `room`: the widest columns shrink first, down to 8."""
+    """Return column widths that fit into `room`. The widest columns shrink first, down to 8."""
     widths = list(widths)
     surplus = sum(widths) + 2 * (len(widths) - 1) - room
-    while surplus > 0 and max(widths) > _NARROWEST:
+    while surplus > 0 and max(widths) > _MIN_COLUMN:
         widths[widths.index(max(widths))] -= 1
         surplus -= 1
     return widths
@@ -252,5 +259,9 @@ def _discard(stream: TextIO) -> None:
 
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, such as `1 memory`, `2 memories` or `3 files`."""
-    plural = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
-    return "%d %s" % (number, noun if number == 1 else plural)
+    return inflected(number, noun, noun[:-1] + "ies" if noun.endswith("ry") else noun + "s")
+
+
+def inflected(number: int, singular: str, plural: str) -> str:
+    """Return a number with a phrase that agrees with it, such as `1 title is` or `2 titles are`."""
+    return "%d %s" % (number, singular if number == 1 else plural)

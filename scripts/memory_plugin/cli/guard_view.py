@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["guard_as_json", "guard_lines", "holds_guard", "is_guarded", "may_trust"]
 
-_LONGEST = 2000
+_MAX_GUARD = 2000
 
 
 def guard_as_json(memory: Memory) -> dict[str, object] | None:
@@ -33,9 +33,9 @@ def guard_as_json(memory: Memory) -> dict[str, object] | None:
 def guard_lines(memory: Memory) -> list[str]:
     """Return a line that describes the guard, or why it is invalid; no lines without a guard."""
     if memory.guard is not None:
-        return ["guard: " + shown_line(guard_in_words(memory.guard), _LONGEST)]
+        return ["guard: " + shown_line(guard_in_words(memory.guard), _MAX_GUARD)]
     problem = guard_problem(memory)
-    return ["its guard is invalid: " + shown_line(problem, _LONGEST)] if problem else []
+    return ["its guard is invalid: " + shown_line(problem, _MAX_GUARD)] if problem else []
 
 
 def holds_guard(stored: StoredMemory) -> bool:

@@ -14,8 +14,7 @@ from ..memories.import_loaded import is_worth_splitting, loaded_files
 from ..memories.importing import read
 from ..memories.record import ACTIVE, CONTEXT, InvalidMemory, categories, parse_memory
 from ..memories.stores import PROJECT
-from ..memories.survey import survey
-from .after_change import similar_to
+from .after_change import Similar, similar_to
 from .title_check import TakenTitles
 
 if TYPE_CHECKING:
@@ -55,10 +54,25 @@ def gather(
     paths: Iterable[str], category: str, everything: bool, context: CommandContext, scope: str = PROJECT
 ) -> Plan:
     """Read every file below the paths. Leave out files that Claude loads anyway (unless `everything`), repeated texts, and taken titles."""
-    root = context.paths.project_root
     plan = Plan([], [], {})
+    drafts = _read_drafts(paths, category, everything, context, plan)
+    repeated = repeats([draft.data for draft in drafts])
+    for at, draft in enumerate(drafts):
+        earlier, why = repeated.get(at, (at, ""))
+        if why == SAME:
+            plan.others.append(_left_out(draft, REPEATED, "the same text as %s" % drafts[earlier].source))
+        else:
+            plan.drafts.append(draft)
+    return _without_taken_titles(plan, context, scope)
+
+
+def _read_drafts(
+    paths: Iterable[str], category: str, everything: bool, context: CommandContext, plan: Plan
+) -> list[Draft]:
+    """Return the drafts that may be stored; add the others to the plan, and why files that Claude loads anyway are offered."""
+    root = context.paths.project_root
     loaded = {} if everything else loaded_files(root)
-    worth = lru_cache(maxsize=None)(is_worth_splitting)
+    why_offered = lru_cache(maxsize=None)(is_worth_splitting)
     drafts: list[Draft] = []
     for path in paths:
         reading = read(path, category, root)
@@ -66,64 +80,47 @@ def gather(
             plan.others.append({"source": source, "outcome": SKIPPED, "reason": plain(why, _MAX_REASON)})
         for draft in reading.drafts:
             real = os.path.realpath(draft.path)
-            why = worth(real, bool(draft.data.get("related_files"))) if real in loaded else ""
-            if real in loaded and not why:
-                plan.others.append(_left_out(draft, LEFT_OUT, _read_anyway(real, loaded[real])))
-                continue
-            if why:
+            if real in loaded:
+                why = why_offered(real, bool(draft.data.get("related_files")))
+                if not why:
+                    plan.others.append(_left_out(draft, LEFT_OUT, _loaded_anyway(real, loaded[real])))
+                    continue
                 plan.offered[draft.path] = why
             drafts.append(draft)
-    again = repeats([draft.data for draft in drafts])
-    for at, draft in enumerate(drafts):
-        if at in again and again[at][1] == SAME:
-            first = drafts[again[at][0]].source
-            plan.others.append(_left_out(draft, REPEATED, "the same text as %s" % first))
-        else:
-            plan.drafts.append(draft)
-    return _without_taken_titles(plan, context, scope)
+    return drafts
 
 
 def _without_taken_titles(plan: Plan, context: CommandContext, scope: str) -> Plan:
     """Skip active drafts whose title is taken by an active memory or an earlier draft, unless they supersede one."""
-    taken = TakenTitles(survey(context.paths, context.accept_from).items, scope)
-    kept = []
+    taken = TakenTitles(context.survey().items, scope)
+    drafts = []
     for draft in plan.drafts:
-        checked = draft.data.get("record_status", ACTIVE) == ACTIVE and not draft.data.get("supersedes")
-        why = (
-            taken.take(draft.data, shown_source(draft.source, context.paths.project_root)) if checked else ""
-        )
+        why = ""
+        if draft.data.get("record_status", ACTIVE) == ACTIVE and not draft.data.get("supersedes"):
+            why = taken.take(draft.data, shown_source(draft.source, context.paths.project_root))
         if why:
             plan.others.append(_left_out(draft, SKIPPED, plain(why, _MAX_REASON)))
         else:
-            kept.append(draft)
-    return plan._replace(drafts=kept)
+            drafts.append(draft)
+    return plan._replace(drafts=drafts)
 
 
-def _read_anyway(path: str, by: str) -> str:
-    named = ", which names it" if by else ""
-    return "Claude reads %s in every session anyway%s" % (
-        os.path.basename(path),
-        named and " (%s%s)" % (by, named),
-    )
+def _loaded_anyway(path: str, importer: str) -> str:
+    """Return why a file is left out; `importer` is the file that imports it, empty if Claude loads it by its name."""
+    reason = "Claude reads %s in every session anyway" % os.path.basename(path)
+    return reason + (" (%s, which names it)" % importer if importer else "")
 
 
 def _left_out(draft: Draft, outcome: str, reason: str) -> dict[str, Any]:
-    title, category = str(draft.data["title"]), draft.data["category"]
-    return {
-        "source": draft.source,
-        "outcome": outcome,
-        "category": category,
-        "title": title,
-        "reason": reason,
-    }
+    fields = {"category": draft.data["category"], "title": str(draft.data["title"])}
+    return {"source": draft.source, "outcome": outcome, **fields, "reason": reason}
 
 
 def would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
     """Return what storing these drafts would do, including near duplicates, without writing anything."""
     results: list[dict[str, Any]] = []
     new: dict[int, tuple[str, Memory]] = {}
-    stored = {_identity(item.stored.memory.data) for item in survey(context.paths, context.accept_from).items}
-    again = repeats([draft.data for draft in drafts])
+    stored = {_identity(item.stored.memory.data) for item in context.survey().items}
     for at, draft in enumerate(drafts):
         try:
             data, redacted = clean_data(draft.data)
@@ -132,13 +129,13 @@ def would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, 
             reason = plain(str(error), _MAX_REASON)
             results.append({"source": draft.source, "outcome": SKIPPED, "reason": reason})
             continue
-        known = _identity(data) in stored
-        if not known:
+        is_stored = _identity(data) in stored
+        if not is_stored:
             new[at] = ("draft", memory)
         results.append(
             {
                 "source": draft.source,
-                "outcome": SAME_STORED if known else WOULD_STORE,
+                "outcome": SAME_STORED if is_stored else WOULD_STORE,
                 "category": memory.category,
                 "title": memory.title,
                 "context": data["content"].get(CONTEXT, ""),
@@ -149,21 +146,16 @@ def would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, 
             }
         )
     with_similar(results, new, context)
-    for at, (earlier, why) in again.items():
+    for at, (earlier, why) in repeats([draft.data for draft in drafts]).items():
         if "title" in results[at] and "title" in results[earlier]:
-            repeated = {
-                "id": drafts[earlier].source,
-                "title": results[earlier]["title"],
-                "why": why,
-                "command": "",
-            }
-            results[at].setdefault("similar", []).append(repeated)
+            similar = Similar(drafts[earlier].source, results[earlier]["title"], why, "")
+            results[at].setdefault("similar", []).append(similar._asdict())
     return results
 
 
 def _identity(data: dict[str, Any]) -> str:
-    named = [data.get("category"), data.get("title"), data.get("content"), data.get("record_status")]
-    return json.dumps(named, sort_keys=True)
+    fields = [data.get(name) for name in ("category", "title", "content", "record_status")]
+    return json.dumps(fields, sort_keys=True)
 
 
 def with_similar(

@@ -13,39 +13,37 @@ if TYPE_CHECKING:
 
 __all__ = ["print_results"]
 
-_WIDE = 120  # columns, from which files and tags have a place
+_MIN_WIDE = 120  # columns, from which files and tags are shown
 _SOURCE_SHARE = 4
-_LISTED = 24
+_MAX_LIST = 24
 _SHORT_OUTCOMES = {"would be stored": "new", "same": "stored", "created": "stored now"}
 
 
 def print_results(results: list[dict[str, Any]], offered: dict[str, str], context: CommandContext) -> None:
     """Print the results as a table, then what was left out, repeated, redacted, similar or skipped."""
-    kept = [result for result in results if result["outcome"] not in (SKIPPED, LEFT_OUT, REPEATED)]
-    if kept:
-        _print_table(kept, context)
+    listed = [result for result in results if result["outcome"] not in (SKIPPED, LEFT_OUT, REPEATED)]
+    if listed:
+        _print_table(listed, context)
     _print_offered(offered, context)
     _print_left_out(results, context)
     for result in results:
         _print_remarks(result, context)
 
 
-def _print_table(kept: list[dict[str, Any]], context: CommandContext) -> None:
+def _print_table(listed: list[dict[str, Any]], context: CommandContext) -> None:
     width = context.console.width
     headers, rows = ["OUTCOME", "CATEGORY", "FROM"], []
-    wide = width >= _WIDE and any("tags" in result for result in kept)
-    for result in kept:
+    wide = width >= _MIN_WIDE and any("tags" in result for result in listed)
+    for result in listed:
         source = _cut_left(_source(result, context), max(16, width // _SOURCE_SHARE))
-        outcome = _SHORT_OUTCOMES.get(result["outcome"], result["outcome"])
-        row = [
-            outcome if result.get("status", "active") == "active" else "archived",
-            result["category"],
-            source,
-        ]
+        outcome = "archived"
+        if result.get("status", "active") == "active":
+            outcome = _SHORT_OUTCOMES.get(result["outcome"], result["outcome"])
+        row = [outcome, result["category"], source]
         if wide:
             row += [_cut(", ".join(result.get(name, ()))) for name in ("files", "tags")]
         rows.append([*row, result["title"]])
-    if all(result["outcome"] == WOULD_STORE and result.get("status") == "active" for result in kept):
+    if all(result["outcome"] == WOULD_STORE and result.get("status") == "active" for result in listed):
         headers, rows = headers[1:], [row[1:] for row in rows]
     context.console.table([*headers, *(("FILES", "TAGS") if wide else ()), "TITLE"], rows)
 
@@ -55,11 +53,11 @@ def _source(result: dict[str, Any], context: CommandContext) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LISTED else text[: _LISTED - 1] + "\u2026"
+    return text if len(text) <= _MAX_LIST else text[: _MAX_LIST - 1] + "\u2026"
 
 
-def _cut_left(text: str, most: int) -> str:
-    return text if len(text) <= most else "\u2026" + text[len(text) - most + 1 :]
+def _cut_left(text: str, width: int) -> str:
+    return text if len(text) <= width else "\u2026" + text[len(text) - width + 1 :]
 
 
 def _print_offered(offered: dict[str, str], context: CommandContext) -> None:
@@ -86,12 +84,10 @@ def _print_remarks(result: dict[str, Any], context: CommandContext) -> None:
     console = context.console
     if result["outcome"] == SKIPPED:
         console.error("%s: skipped: %s" % (result["source"], result["reason"]))
-    for found in result.get("redacted", ()):
-        console.line("redacted in %s, %s: %s" % (result["source"], found["field"], found["rule"]))
+    for redaction in result.get("redacted", ()):
+        console.line("redacted in %s, %s: %s" % (result["source"], redaction["field"], redaction["rule"]))
     for memory in result.get("similar", ()):
-        console.line(
-            "%s, from %s: %s: %s  %s"
-            % (result["title"], result["source"], memory["why"], memory["id"], memory["title"])
-        )
+        similar = "%s: %s  %s" % (memory["why"], memory["id"], memory["title"])
+        console.line("%s, from %s: %s" % (result["title"], result["source"], similar))
         if memory["command"]:
             console.line("  if the new one replaces it: " + memory["command"])

@@ -14,11 +14,11 @@ from ..interview.reminder import Reminder
 from ..interview.setup import InterviewLimits, new_setup
 from ..memories.hygiene import shown_line
 from ..memories.stores import PROJECT
-from ..memories.survey import survey
 from .after_change import Similar, refresh_index, similar_lines, similar_to
-from .command_context import CommandError, UsageError, require_existing
+from .command_context import CommandError, UsageError
 from .commands.interview_command import find_interview, read_input
 from .console import counted
+from .options import require_existing
 from .title_check import TakenTitles
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..interview.interview_store import Interview
-from .command_context import CommandContext
+    from .command_context import CommandContext
 
 __all__ = ["HANDLERS"]
 
@@ -44,7 +44,7 @@ def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
     written = [save_memory(interview, memory, context.paths, approved=approved) for memory in chosen]
     interview.status = FINISHED
     interview.state["next"] = None
-    store.touch(interview)
+    store.update(interview)
     if interview.session:
         Reminder(context.paths, interview.session).delete()
     refresh_index(context)
@@ -55,8 +55,8 @@ def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: list[dict[str, Any]]) -> None:
-    """Raise CommandError, before anything is written, if a stored memory or an earlier one has the title of a chosen one."""
-    taken = TakenTitles(survey(context.paths, context.accept_from).items, PROJECT)
+    """Raise CommandError, before anything is written, if a chosen memory has the title of a stored one or of an earlier one."""
+    taken = TakenTitles(context.survey().items, PROJECT)
     for memory in chosen:
         why = taken.take(memory_data(interview, memory), memory["concept"])
         if why:
@@ -79,19 +79,15 @@ def _show_proposals(
     interview: Interview,
     proposed: list[dict[str, Any]],
 ) -> int:
-    found = summary(interview)
-    if arguments.json:
-        context.console.json(dict(found, memories=proposed))
-        return 0
-    context.console.line("%s: %s" % (interview.topic, counted(len(interview.state["turns"]), "question")))
-    for memory in proposed:
-        context.console.line("  %s: %s (turn %d)" % (memory["category"], memory["title"], memory["turn"]))
-    if found["open"]:
-        context.console.line("still open: %s" % ", ".join(found["open"]))
-    advice = (
+    overview = summary(interview)
+    lines = ["%s: %s" % (interview.topic, counted(len(interview.state["turns"]), "question"))]
+    lines += ["  %s: %s (turn %d)" % (row["category"], row["title"], row["turn"]) for row in proposed]
+    if overview["open"]:
+        lines.append("still open: %s" % ", ".join(overview["open"]))
+    lines.append(
         "To write these memories, run it again with --confirm." if proposed else "No memories to write yet."
     )
-    context.console.line(advice)
+    context.console.result(arguments.json, {**overview, "memories": proposed}, *lines)
     return 0
 
 
@@ -101,15 +97,13 @@ def _show_written(
     interview: Interview,
     written: list[dict[str, Any]],
 ) -> int:
-    if arguments.json:
-        context.console.json({"interview": interview.id, "memories": written})
-        return 0
+    lines = []
     for record in written:
-        context.console.line("%s %s" % ("saved" if record["created"] else "already stored as", record["id"]))
-        for line in similar_lines([Similar(**found) for found in record["similar"]]):
-            context.console.line(line)
+        lines.append("%s %s" % ("saved" if record["created"] else "already stored as", record["id"]))
+        lines += similar_lines([Similar(**similar) for similar in record["similar"]])
     if written and not written[0]["trusted"]:
-        context.console.line("They await approval: /memory:status, or `memory accept` in a terminal")
+        lines.append("They await approval: /memory:status, or `memory accept` in a terminal")
+    context.console.result(arguments.json, {"interview": interview.id, "memories": written}, *lines)
     return 0
 
 
@@ -120,13 +114,10 @@ def _discard(arguments: argparse.Namespace, context: CommandContext) -> int:
         )
     store = InterviewStore(context.paths.state())
     interview = store.find(arguments.session)
-    store.forget(interview.id)
+    store.delete(interview.id)
     if interview.session:
         Reminder(context.paths, interview.session).delete()
-    if arguments.json:
-        context.console.json({"discarded": interview.id})
-    else:
-        context.console.line("deleted %s" % interview.id)
+    context.console.result(arguments.json, {"discarded": interview.id}, "deleted %s" % interview.id)
     return 0
 
 
@@ -135,33 +126,28 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.session:
         interview = store.find(arguments.session)
         events = store.events(interview.id)
-        found: dict[str, Any] = dict(summary(interview), status=interview.status, events=len(events))
+        record: dict[str, Any] = {**summary(interview), "status": interview.status, "events": len(events)}
         if interview.state["next"] is not None:
-            found["next"] = interview.state["next"]
-        if arguments.json:
-            context.console.json(found)
-        else:
-            _show_one(context, found)
+            record["next"] = interview.state["next"]
+        context.console.result(arguments.json, record, *_status_lines(record))
         return 0
     rows = store.overview(context.paths.project_key)
     if arguments.json:
         context.console.json({"interviews": rows})
     elif rows:
-        context.console.table(
-            ["id", "status", "updated", "topic"],
-            [[str(row[name]) for name in ("id", "status", "updated", "topic")] for row in rows],
-        )
+        columns = ["id", "status", "updated", "topic"]
+        context.console.table(columns, [[str(row[name]) for name in columns] for row in rows])
     else:
         context.console.line("No interviews in this project.")
     return 0
 
 
-def _show_one(context: CommandContext, found: dict[str, Any]) -> None:
-    line = context.console.line
-    line("%s, %s, asked %d" % (found["interview"], found["status"], found["asked"]))
-    for name, labels in found["learnt"].items():
-        line("  %s: %s" % (name, "; ".join(labels)))
-    line("  open: %s" % (", ".join(found["open"]) or "nothing"))
+def _status_lines(record: dict[str, Any]) -> list[str]:
+    return [
+        "%s, %s, asked %d" % (record["interview"], record["status"], record["asked"]),
+        *("  %s: %s" % (name, "; ".join(labels)) for name, labels in record["learnt"].items()),
+        "  open: %s" % (", ".join(record["open"]) or "nothing"),
+    ]
 
 
 def _explain(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -169,15 +155,12 @@ def _explain(arguments: argparse.Namespace, context: CommandContext) -> int:
     store, interview = find_interview(arguments, context)
     decisions = [pipeline.load_decision(decision) for _, decision in store.events(interview.id)]
     if arguments.words:
-        wanted = arguments.words[0]
-        chosen = [decision for decision in decisions if str(decision["turn"]) == wanted]
-        if not chosen:
-            raise InterviewError(
-                "explain: expected a turn from 1 to %d, got %s" % (decisions[-1]["turn"], wanted)
-            )
-        decisions = chosen
+        turn, last = arguments.words[0], decisions[-1]["turn"]
+        decisions = [decision for decision in decisions if str(decision["turn"]) == turn]
+        if not decisions:
+            raise InterviewError("explain: expected a turn from 1 to %d, got %s" % (last, turn))
     if arguments.json:
-        context.console.json(dict(decisions[-1], interview=interview.id))
+        context.console.json({**decisions[-1], "interview": interview.id})
     else:
         _show_decision(context, decisions[-1])
     return 0
@@ -202,24 +185,17 @@ def _show_decision(context: CommandContext, decision: dict[str, Any]) -> None:
 
 
 def _figures(question: dict[str, Any]) -> tuple[str, str, float, float, float]:
-    return (
-        question["strategy"],
-        question["focus"]["label"],
-        question["score"],
-        question["sum"],
-        question["multiplier"],
-    )
+    label = question["focus"]["label"]
+    return question["strategy"], label, question["score"], question["sum"], question["multiplier"]
 
 
 def _replay(arguments: argparse.Namespace, context: CommandContext) -> int:
-    found = pipeline.replay(*find_interview(arguments, context))
-    same = not found["differ"] and found["same_state"]
-    if arguments.json:
-        context.console.json(found)
-    else:
-        result = "identical" if same else "DIFFERENT: events %s" % found["differ"]
-        context.console.line("%s, %s" % (counted(found["decisions"], "decision"), result))
-    return 0 if same else 1
+    replayed = pipeline.replay(*find_interview(arguments, context))
+    is_same = not replayed["differ"] and replayed["same_state"]
+    verdict = "identical" if is_same else "DIFFERENT: events %s" % replayed["differ"]
+    text = "%s, %s" % (counted(replayed["decisions"], "decision"), verdict)
+    context.console.result(arguments.json, replayed, text)
+    return 0 if is_same else 1
 
 
 def _export(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -237,12 +213,9 @@ def _pack(arguments: argparse.Namespace, context: CommandContext) -> int:
     folder = context.paths.state("interview", "packs")
     if not arguments.words:
         own = sorted(name[:-5] for name in _names(folder) if name.endswith(".json"))
-        if arguments.json:
-            context.console.json({"shipped": list(SHIPPED), "own": own, "folder": folder})
-        else:
-            context.console.line(
-                "shipped: %s; yours (in %s): %s" % (", ".join(SHIPPED), folder, ", ".join(own) or "none")
-            )
+        record = {"shipped": list(SHIPPED), "own": own, "folder": folder}
+        text = "shipped: %s; yours (in %s): %s" % (", ".join(SHIPPED), folder, ", ".join(own) or "none")
+        context.console.result(arguments.json, record, text)
         return 0
     if arguments.words[0] != "check" or len(arguments.words) != 2:
         raise InvalidAnswer("pack: expected `pack` or `pack check FILE`")
@@ -250,13 +223,12 @@ def _pack(arguments: argparse.Namespace, context: CommandContext) -> int:
     path = find_pack(arguments.words[1], folder)
     pack = read_pack(path)
     new_setup("check", pack, path, InterviewLimits(20, 0.8, close_when_falling=True))
-    if arguments.json:
-        context.console.json({"ok": True, "id": pack["id"], "elements": len(pack["elements"])})
-    else:
-        context.console.line(
-            "%s: valid, %s, %s"
-            % (pack["id"], counted(len(pack["types"]), "type"), counted(len(pack["elements"]), "element"))
-        )
+    types, elements = len(pack["types"]), len(pack["elements"])
+    context.console.result(
+        arguments.json,
+        {"ok": True, "id": pack["id"], "elements": elements},
+        "%s: valid, %s, %s" % (pack["id"], counted(types, "type"), counted(elements, "element")),
+    )
     return 0
 
 

@@ -80,10 +80,9 @@ def _set_without_switch(settings: Settings) -> list[MissingSwitch]:
 
 
 def _nothing_unsure(settings: Settings) -> list[MissingSwitch]:
-    least, threshold = "retrieval.judge.min_confidence", "retrieval.inject_threshold"
-    if settings.text("retrieval.judge.when") == "always" or settings.number(least) < settings.own_number(
-        threshold
-    ):
+    minimum, threshold = "retrieval.judge.min_confidence", "retrieval.inject_threshold"
+    is_always_asked = settings.text("retrieval.judge.when") == "always"
+    if is_always_asked or settings.number(minimum) < settings.own_number(threshold):
         return []
-    says = "the judge of retrieval is on, but %s is not below %s: nothing is unsure" % (least, threshold)
-    return [MissingSwitch(says, "memory config unset " + least)]
+    says = "the judge of retrieval is on, but %s is not below %s: nothing is unsure" % (minimum, threshold)
+    return [MissingSwitch(says, "memory config unset " + minimum)]

@@ -1,12 +1,12 @@
-"""What each feature's judge is sent, at which address and cost, and what the ledgers recorded about its calls."""
+"""Describe each feature's judge (what it is sent, its address, its price), and count its calls and votes in the ledgers."""
 
 from __future__ import annotations
 
+from collections import Counter
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..evaluation.jury import judge_at
-from ..kernel.clock import iso, now
 from ..kernel.data import load_data
 from ..kernel.judge.asking import Judge, judge_for
 from ..kernel.judge.backends import load_backend
@@ -14,7 +14,8 @@ from ..kernel.judge.models import family_of
 from ..kernel.judge.prices import price_of
 from ..kernel.ledger import Ledger
 from ..kernel.settings.advice import terminal_safe
-from .addresses import address_words
+from .addresses import address_sentences
+from .options import days_ago
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,6 @@ _OF_THIS_MACHINE = (
     " until judge.prices is [0, 0] for it"
 )
 KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is useless
-_DAY = 86400
 
 
 class JudgedFeature(NamedTuple):
@@ -86,7 +86,9 @@ def where(context: CommandContext, judges: list[Judge]) -> list[str]:
     for judge in judges:
         route, endpoint = judge.address_source(), load_backend(judge.backend).ENDPOINT
         if route is not None and endpoint is not None:
-            lines += address_words(context, route, (endpoint.base_variable, *_HEADERS.get(judge.backend, ())))
+            lines += address_sentences(
+                context, route, (endpoint.base_variable, *_HEADERS.get(judge.backend, ()))
+            )
     return list(dict.fromkeys(lines))
 
 
@@ -97,11 +99,8 @@ def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
     calls = 1 if single else shape.calls
     prices = [_price(judge, calls, shape, settings) for judge in judges]
     caps = settings.number("judge.caps.session_usd"), settings.number("judge.caps.day_usd")
-    return "Cost: %s: %s. Caps for all judges together: $%.2f a session, $%.2f a day." % (
-        shape.about,
-        "; ".join(prices),
-        *caps,
-    )
+    cost = "Cost: %s: %s." % (shape.about, "; ".join(prices))
+    return cost + " Caps for all judges together: $%.2f a session, $%.2f a day." % caps
 
 
 def dollars(amount: float) -> str:
@@ -112,10 +111,14 @@ def dollars(amount: float) -> str:
 def _price(judge: Judge, calls: int, shape: JudgedFeature, settings: Settings) -> str:
     price = price_of(judge.model, judge.backend, settings.block("judge.prices"))
     if price.known:
-        who = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
+        models = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
         more = family_of(judge.model, judge.backend).more_tokens if judge.backend != "scripted" else 1.0
         cost = price.dollars(*(round(count * more) for count in shape.tokens)) * calls
-        return "%s (%s, prices of %s)" % ("about " + dollars(cost) if cost else "nothing", who, price.as_of)
+        return "%s (%s, prices of %s)" % (
+            "about " + dollars(cost) if cost else "nothing",
+            models,
+            price.as_of,
+        )
     if judge.needs_no_key():
         return _OF_THIS_MACHINE % (judge.model, *price.tiers[-1][1:])
     return _UNKNOWN % (judge.model, *price.tiers[-1][1:], judge.model)
@@ -158,7 +161,7 @@ class Opinions(NamedTuple):
 
 
 def _rows(paths: Paths, name: str, days: int) -> Iterator[dict[str, Any]]:
-    since = iso(now() - days * _DAY)
+    since = days_ago(days)
     for row in Ledger(paths.state(), name).rows():
         if str(row.get("time", "")) >= since:
             yield row
@@ -166,24 +169,31 @@ def _rows(paths: Paths, name: str, days: int) -> Iterator[dict[str, Any]]:
 
 def calls(paths: Paths, days: int) -> Calls:
     """Return the calls of the last days."""
-    outcomes: dict[str, int] = {}
+    outcomes: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
     cached = unknown = 0
-    tokens = {"tokens_in": 0, "tokens_out": 0}
     cost, waits = 0.0, []
     for row in _rows(paths, "judge-calls", days):
         if row.get("cached") is True:
             cached += 1
             continue
         outcome = str(row.get("outcome"))
-        outcomes[outcome] = outcomes.get(outcome, 0) + 1
-        for name in tokens:
+        outcomes[outcome] += 1
+        for name in ("tokens_in", "tokens_out"):
             tokens[name] += int(_number(row.get(name)))
         cost += _number(row.get("cost_usd"))
         unknown += row.get("cost_usd") is None
         if outcome == "ok":
             waits.append(_number(row.get("latency_ms")))
-    middle = median(waits) if waits else None
-    return Calls(outcomes, cached, tokens["tokens_in"], tokens["tokens_out"], cost, unknown, middle)
+    return Calls(
+        outcomes=dict(outcomes),
+        cached=cached,
+        tokens_in=tokens["tokens_in"],
+        tokens_out=tokens["tokens_out"],
+        cost_usd=cost,
+        cost_unknown=unknown,
+        median_ms=median(waits) if waits else None,
+    )
 
 
 def _number(value: object) -> float:
@@ -192,22 +202,25 @@ def _number(value: object) -> float:
 
 def opinions(paths: Paths, days: int) -> Opinions:
     """Return how the two recall judges voted in the last days."""
-    votes = {(True, True): 0, (False, False): 0, (True, False): 0, (False, True): 0}
-    by_path: dict[str, int] = {}
-    in_a_row = 0
+    votes: Counter[tuple[bool, bool]] = Counter()
+    by_path: Counter[str] = Counter()
+    none_kept = 0
     for row in _rows(paths, "recalls", days):
         judged = row.get("judge")
         if not isinstance(judged, dict):
             continue
-        path = str(judged.get("path"))
-        by_path[path] = by_path.get(path, 0) + 1
+        by_path[str(judged.get("path"))] += 1
         pairs = _pairs(judged.get("verdicts"))
-        for pair in pairs:
-            votes[pair] += 1
+        votes.update(pairs)
         if pairs:
-            in_a_row = 0 if any(True in pair for pair in pairs) else in_a_row + 1
+            none_kept = 0 if any(True in pair for pair in pairs) else none_kept + 1
     return Opinions(
-        votes[True, True], votes[False, False], votes[True, False], votes[False, True], by_path, in_a_row
+        both=votes[True, True],
+        neither=votes[False, False],
+        only_relevant=votes[True, False],
+        only_useful=votes[False, True],
+        paths=dict(by_path),
+        none_kept=none_kept,
     )
 
 

@@ -40,11 +40,11 @@ __all__ = [
 
 SERIES = 20  # sessions that are enough to measure agreement
 _MIN_TURNS = 2
-_TURNS_SHOWN = 24
-_MINUTES = 3  # a session, as a first guess
-_WIDTHS = {"user": 400, "reply": 400}
-_LAST_REPLY = 1500
-_MOMENTS = 12
+_MAX_TURNS = 24
+_MINUTES = 3  # per session, before any was labeled
+_MAX_TEXT = 400
+_MAX_LAST_REPLY = 1500
+_MAX_MOMENTS = 12
 
 
 class ShownSession(NamedTuple):
@@ -66,24 +66,24 @@ class LabelInput(NamedTuple):
 
 def ask_scores(console: Console) -> LabelInput:
     """Ask for the scores in the terminal: an empty line leaves a dimension out, `s` skips the session, `q` stops."""
-    found: dict[str, float] = {}
+    scores: dict[str, float] = {}
     for name, dimension in dimensions().items():
         scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"
         while True:
             console.line("%s (%s; empty line: not scored) " % (name, scale))
             line = sys.stdin.readline()
             if not line:
-                return LabelInput(found, left=True)
+                return LabelInput(scores, left=True)
             word = line.strip().lower()
             if word in ("s", "q"):
                 return LabelInput({}, skipped=word == "s", left=word == "q")
             score = parse_score(name, line)
             if score is not None:
-                found[name] = score
+                scores[name] = score
             if score is not None or not word:
                 break
             console.line("expected %s, s to skip the session, or q to stop" % scale)
-    return LabelInput(found)
+    return LabelInput(scores)
 
 
 def store_label(
@@ -99,29 +99,28 @@ def store_label(
     return row
 
 
-def label_series(context: CommandContext, paths: Sequence[str], most: int) -> int:
-    """Go through sessions until `most` are labeled, and return how many are. Sessions labeled before are skipped.
+def label_series(context: CommandContext, paths: Sequence[str], target: int) -> int:
+    """Go through sessions until `target` are labeled, and return how many are. Sessions labeled before are skipped.
 
     The scorer's own scores are not shown, so that they cannot bias the person.
     """
     done = set(latest_rows(context.paths, context.settings, LABEL))
     labeled_before, started = len(done), time.monotonic()
     for path in paths:
-        if len(done) >= most:
+        if len(done) >= target:
             break
         session = read_session(path)
         if session is None or session.name in done:
             continue
-        context.console.line()
-        context.console.line(
-            context.console.style(_progress(len(done), most, labeled_before, started), "bold")
-        )
-        show_session(context.console, session)
-        given = ask_scores(context.console)
-        if given.scores:
-            store_label(context, session.name, session.signals.totals.folder, given.scores)
+        console = context.console
+        console.line()
+        console.line(console.style(_progress(len(done), target, labeled_before, started), "bold"))
+        show_session(console, session)
+        answer = ask_scores(console)
+        if answer.scores:
+            store_label(context, session.name, session.signals.totals.folder, answer.scores)
             done.add(session.name)
-        if given.left:
+        if answer.left:
             break
     return len(done)
 
@@ -141,14 +140,15 @@ def read_session(path: str) -> ShownSession | None:
     if signals.totals.turns < _MIN_TURNS:
         return None
     turns = [shown.turn for shown in digest.shown]
-    moments = timeline.moments(signals.detections, _MOMENTS)
+    moments = timeline.moments(signals.detections, _MAX_MOMENTS)
     return ShownSession(session_id_of(path, signals.totals.session), signals, moments, turns)
 
 
-def _progress(done: int, most: int, before: int, started: float) -> str:
+def _progress(done: int, target: int, before: int, started: float) -> str:
     labeled_now = done - before
     pace = (time.monotonic() - started) / 60 / labeled_now if labeled_now else _MINUTES
-    return "session %d of %d, about %d minutes left" % (done + 1, most, max(1, round(pace * (most - done))))
+    minutes = counted(max(1, round(pace * (target - done))), "minute")
+    return "session %d of %d, about %s left" % (done + 1, target, minutes)
 
 
 def show_session(console: Console, session: ShownSession) -> None:
@@ -156,36 +156,30 @@ def show_session(console: Console, session: ShownSession) -> None:
     show_signals(console, session.name, session.signals)
     show_timeline(console, session.moments)
     turns = session.turns
-    end = _TURNS_SHOWN // 2
-    for turn in turns if len(turns) <= _TURNS_SHOWN else turns[:end]:
+    omitted, half = len(turns) - _MAX_TURNS, _MAX_TURNS // 2
+    for turn in turns if omitted <= 0 else turns[:half]:
         _show_turn(console, turn)
-    if len(turns) > _TURNS_SHOWN:
-        console.line("... %s not shown ..." % counted(len(turns) - _TURNS_SHOWN, "turn"))
-        for turn in turns[-end:]:
+    if omitted > 0:
+        console.line("... %s not shown ..." % counted(omitted, "turn"))
+        for turn in turns[-half:]:
             _show_turn(console, turn)
     last = next((turn["reply"] for turn in reversed(turns) if turn.get("reply")), "")
-    console.paragraph("last reply: " + _in_line(last, _LAST_REPLY))
+    console.paragraph("last reply: " + _in_line(last, _MAX_LAST_REPLY))
 
 
 def _show_turn(console: Console, turn: dict[str, Any]) -> None:
     for key, who in (("user", "user"), ("reply", "Claude")):
         if turn.get(key):
-            console.paragraph("%3d %s: %s" % (turn["turn"], who, _in_line(turn[key], _WIDTHS[key])), hang=4)
+            console.paragraph("%3d %s: %s" % (turn["turn"], who, _in_line(turn[key], _MAX_TEXT)), hang=4)
     calls = turn.get("calls", [])
     if calls:
         failed = sum("error" in call for call in calls)
         names = ", ".join("%s %s" % (call["tool"], call.get("input", "")[:40]) for call in calls[:4])
-        console.paragraph(
-            "    %s%s: %s"
-            % (
-                counted(len(calls) + turn.get("more_calls", 0), "call"),
-                ", %d failed" % failed if failed else "",
-                _in_line(names, 400),
-            ),
-            hang=4,
-        )
+        number = counted(len(calls) + turn.get("more_calls", 0), "call")
+        number += ", %d failed" % failed if failed else ""
+        console.paragraph("    %s: %s" % (number, _in_line(names, _MAX_TEXT)), hang=4)
 
 
-def _in_line(text: str, most: int) -> str:
-    """Return transcript text on one line of at most `most` characters, without control characters."""
-    return plain(" ".join(text.split()), most)
+def _in_line(text: str, max_length: int) -> str:
+    """Return transcript text on one line of at most `max_length` characters, without control characters."""
+    return plain(" ".join(text.split()), max_length)

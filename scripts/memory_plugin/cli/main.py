@@ -1,4 +1,4 @@
-"""`memory`: the table of commands, and how one of them is parsed and run. Only the module of that command is imported."""
+"""`memory`: parse the command line and run one command from the table of commands. Only that command's module is imported."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from ..kernel.files import error_text
 from ..kernel.paths import locate
 from ..memories.invalid_memory import InvalidMemory
 from .caller import identify
-from .command_context import CommandContext, CommandError, UsageError, add_common_options, require_existing
+from .command_context import CommandContext, CommandError, UsageError
 from .console import Console, finish_streams, open_closed_streams, terminal_width
+from .options import add_common_options, require_existing
 from .wrapping import fitted_examples, wrapped
 
 if TYPE_CHECKING:
@@ -30,24 +31,20 @@ _INTERRUPTED = 130
 # The commands that the help lists, by topic. To add one: a name here, a module `commands/NAME_command.py`, and a test.
 GROUPS = {
     "memories": (
-        "save",
-        "search",
-        "show",
-        "list",
-        "edit",
-        "forget",
-        "restore",
-        "archive",
-        "review",
-        "accept",
-        "reject",
-        "guards",
-        "import",
-        "capture",
-        "promote",
-        "check",
-        "scan",
-        "hygiene",
+        *(
+            "save",
+            "search",
+            "show",
+            "list",
+            "edit",
+            "forget",
+            "restore",
+            "archive",
+            "review",
+            "accept",
+            "reject",
+        ),
+        *("guards", "import", "capture", "promote", "check", "scan", "hygiene"),
     ),
     "what happened": ("status", "why", "report", "useful", "wrong", "feedback", "replay", "doctor", "demo"),
     "replies": ("score", "scores", "tune"),
@@ -57,15 +54,15 @@ GROUPS = {
     "settings": ("config", "judge", "statusline", "completions"),
 }
 _LISTED = tuple(name for group in GROUPS.values() for name in group)
-_STARTED_BY_HOOKS = ("grade", "refresh", "propose")  # the help leaves them out
-# These commands never prompt, so a heartbeat may be shown at any time; the others show one around their slow parts.
+_INTERNAL = ("grade", "refresh", "propose")  # started by hooks; the help leaves them out
+# These commands never prompt, so they may show a heartbeat at any time. The others show one around their slow parts.
 _NON_INTERACTIVE = (
     *("search", "show", "list", "guards", "check", "scan", "status", "why", "report", "feedback", "replay"),
     *("doctor", "demo", "scores", "tune", "langfuse", "evaluate", "refresh"),
 )
 OLD_NAMES = {"heal": "refresh_command"}  # the name in 0.1.0
 COMMANDS = {
-    **{name: name + "_command" for group in (*GROUPS.values(), _STARTED_BY_HOOKS) for name in group},
+    **{name: name + "_command" for name in (*_LISTED, *_INTERNAL)},
     **OLD_NAMES,
 }  # name: module
 
@@ -124,15 +121,15 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
     context = CommandContext(locate(root), console, taint, caller)
     run = _module(arguments.command).run
     if arguments.command not in _NON_INTERACTIVE:
-        return int(run(arguments, context))
+        return int(run(arguments, context) or 0)
     with console.working(arguments.command):
-        return int(run(arguments, context))
+        return int(run(arguments, context) or 0)
 
 
-def _root(given: str | None) -> str:
+def _root(option: str | None) -> str:
     """Return the project folder that `--root` names (default: the current folder). Raises UsageError if it does not exist."""
     try:
-        root = _project_of(os.path.abspath(given)) if given else launch_folder()
+        root = _project_of(os.path.abspath(option)) if option else launch_folder()
     except FileNotFoundError:  # from os.getcwd, when the current folder was deleted
         raise UsageError("the current folder no longer exists; change to another one") from None
     require_existing(root)
@@ -141,10 +138,10 @@ def _root(given: str | None) -> str:
     return root
 
 
-def _project_of(root: str) -> str:
+def _project_of(path: str) -> str:
     """Return the project folder for a path that may be the project or its store."""
-    above, name = os.path.split(root)
-    return os.path.dirname(above) if name == "memory" and os.path.basename(above) == ".claude" else root
+    parent, name = os.path.split(path)
+    return os.path.dirname(parent) if name == "memory" and os.path.basename(parent) == ".claude" else path
 
 
 def _as_search_command(argv: list[str]) -> list[str]:
@@ -154,28 +151,31 @@ def _as_search_command(argv: list[str]) -> list[str]:
     parser = _Parser(prog="memory", add_help=False)
     parser.add_argument("--mode", choices=["search"])
     parser.add_argument("--query", default="")
-    known, rest = parser.parse_known_args(argv)
-    return ["search", *rest, "--", known.query]
+    parsed, rest = parser.parse_known_args(argv)
+    return ["search", *rest, "--", parsed.query]
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """The form of all help. With its width given, argparse imports nothing to find it, for each argument that is declared."""
+    """The format of all help. Given a width, argparse does not import a module to find it for each declared argument."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_help_width())
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that prints one-line errors; `options` are the command's options, used to suggest a correction."""
+    """An argument parser that prints one-line errors.
 
-    options: tuple[str, ...] = ()
-    texts: tuple[str, str] | None = None  # the text and the examples of a command
+    `option_names` are the command's options, used to suggest a correction; `texts` are its help and its examples.
+    """
 
-    def __init__(self, **given: Any) -> None:  # noqa: ANN401  (whatever argparse takes)
-        super().__init__(formatter_class=_Formatter, **given)
+    option_names: tuple[str, ...] = ()
+    texts: tuple[str, str] | None = None
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401  (whatever argparse takes)
+        super().__init__(formatter_class=_Formatter, **options)
 
     def format_help(self) -> str:
-        """Return the help of the command in the width of the terminal; most runs need none."""
+        """Return the help, wrapped to the terminal's width. It is wrapped only here, because most runs print none."""
         if self.texts:
             width = _help_width()
             self.description = wrapped(self.texts[0], width)
@@ -186,7 +186,7 @@ class _Parser(argparse.ArgumentParser):
         """Print the error and where to find help. Raises SystemExit with code 2."""
         from .suggestions import explain_unknown
 
-        message = explain_unknown(" ".join(message.split()), _LISTED, self.options)
+        message = explain_unknown(" ".join(message.split()), _LISTED, self.option_names)
         end = "" if message.endswith("?") else ";"
         Console().error("%s%s see `%s --help`" % (message, end, self.prog))
         raise SystemExit(USAGE)
@@ -197,11 +197,11 @@ def _module(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP,
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    named = next((word for word in argv if word in COMMANDS), None)
+    command = next((word for word in argv if word in COMMANDS), None)
     parser = _Parser(
         prog="memory",
         description="Manage what Claude remembers, and when it is recalled.",
-        epilog=None if named else _overview(),
+        epilog=None if command else _overview(),
     )
     add_common_options(parser, at_start=True)
     parser.add_argument(
@@ -210,13 +210,13 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", help="one of the commands below", prog="memory"
     )
-    for name in COMMANDS if named is None else [named]:
+    for name in COMMANDS if command is None else [command]:
         module = _module(name)
         sub = commands.add_parser(name)
         sub.texts = module.HELP, module.EXAMPLES
         add_common_options(sub)
         module.configure(sub)
-        parser.options += tuple(option for action in sub._actions for option in action.option_strings)  # noqa: SLF001
+        parser.option_names += tuple(option for action in sub._actions for option in action.option_strings)  # noqa: SLF001
     return parser
 
 

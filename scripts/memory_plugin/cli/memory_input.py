@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,9 +17,12 @@ from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
 from ..memories.memory_files import MAX_BYTES
 from ..memories.record import MAX_ASKED_AS, InvalidMemory, categories, category_named, parse_memory
+from ..memories.stores import PROJECT, USER
 from .command_context import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..kernel.paths import Paths
     from ..memories.memory_files import StoredMemory
     from .command_context import CommandContext
@@ -26,14 +30,16 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_INPUT",
     "EditedDraft",
+    "add_category",
     "add_fields",
+    "add_scope",
+    "add_tags",
     "check_fields",
     "content_json",
     "edited_draft",
     "guard_of",
     "project_files",
     "text_of",
-    "to_category",
 ]
 
 MAX_INPUT = 1 << 20
@@ -46,8 +52,8 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _FIXED = ("id", "category")
 
 
-def add_fields(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that both commands share."""
+def add_tags(parser: argparse.ArgumentParser) -> None:
+    """Declare `--tags`."""
     parser.add_argument(
         "--tags",
         type=_words,
@@ -55,6 +61,11 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         metavar="a,b",
         help="tags, separated by commas (at most %d)" % MAX_TAGS,
     )
+
+
+def add_fields(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that both commands share."""
+    add_tags(parser)
     parser.add_argument(
         "--file",
         dest="files",
@@ -102,7 +113,24 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def to_category(name: str) -> str:
+def add_category(parser: argparse.ArgumentParser, text: str) -> None:
+    """Declare `--category`; `text` is its help, in which `%s` stands for the names of all categories."""
+    parser.add_argument(
+        "--category", type=_category_name, metavar="NAME", help=text % ", ".join(categories())
+    )
+
+
+def add_scope(parser: argparse.ArgumentParser) -> None:
+    """Declare `--scope`: where a memory is stored."""
+    parser.add_argument(
+        "--scope",
+        choices=(PROJECT, USER),
+        default=PROJECT,
+        help="this project (default), or all your projects",
+    )
+
+
+def _category_name(name: str) -> str:
     """Return the canonical name of a category. Raises ArgumentTypeError, which lists all names."""
     try:
         return category_named(name).name
@@ -133,8 +161,8 @@ def _expiry(text: str) -> str:
 def check_fields(arguments: argparse.Namespace) -> None:
     """Raise UsageError for an option that is empty or was given too often."""
     for name in ("title", "body", "context"):
-        given = getattr(arguments, name)
-        if given is not None and not given.strip():
+        text = getattr(arguments, name)
+        if text is not None and not text.strip():
             raise UsageError("--%s: expected a text, got nothing" % name)
     if len(arguments.tags or ()) > MAX_TAGS:
         raise UsageError("--tags: expected at most %d, got %d" % (MAX_TAGS, len(arguments.tags)))
@@ -188,23 +216,23 @@ def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None
 
     `none` empties a list, and a guard without files and commands is removed. Raises InvalidMemory.
     """
-    made = dict(present) if isinstance(present, dict) else {}
-    given = {"commands": arguments.guard_commands, "files": arguments.guard_files}
+    fields = dict(present) if isinstance(present, dict) else {}
+    options = {"commands": arguments.guard_commands, "files": arguments.guard_files}
     if arguments.guard_files is not None:
-        given["files"] = [_guarded_path(path, paths.project_root) for path in arguments.guard_files]
-    for name, items in given.items():
+        options["files"] = [_guarded_path(path, paths.project_root) for path in arguments.guard_files]
+    for name, items in options.items():
         if items is not None:
-            made[name] = [item for item in items if item != _NONE]
-    if not made.get("commands") and not made.get("files"):
-        if arguments.guard_action and not any(given.values()):
+            fields[name] = [item for item in items if item != _NONE]
+    if not fields.get("commands") and not fields.get("files"):
+        if arguments.guard_action and not any(options.values()):
             raise InvalidMemory(
                 "--guard-action: expected --guard-command or --guard-file with it, got neither"
             )
         return None
     if arguments.guard_action:
-        made["action"] = arguments.guard_action
+        fields["action"] = arguments.guard_action
     try:
-        guard = parse_guard(made)
+        guard = parse_guard(fields)
     except InvalidGuard as error:
         raise InvalidMemory(str(error)) from None
     return guard_json(guard) if guard else None
@@ -229,8 +257,13 @@ class EditedDraft(NamedTuple):
     path: str
     data: dict[str, Any]
 
-    def discard(self) -> None:
-        """Delete the file, after its content was stored."""
+    @contextmanager
+    def storing(self) -> Iterator[dict[str, Any]]:
+        """Yield the data to store, and delete the file afterwards. Raises InvalidMemory, which names the draft, if storing fails."""
+        try:
+            yield self.data
+        except (InvalidMemory, OSError) as error:
+            raise InvalidMemory("%s; your draft is %s" % (error_text(error), self.path)) from None
         os.unlink(self.path)
 
 
@@ -240,7 +273,6 @@ def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft |
     Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft is no longer a memory.
     """
     path = _draft(context, stored)
-    before = stored.memory.data
     try:
         code = subprocess.run([*_editor(), path], check=False).returncode
     except (OSError, ValueError) as error:
@@ -250,7 +282,7 @@ def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft |
             "nothing was changed: the editor ended with exit code %d; your draft is %s" % (code, path)
         )
     data = _parsed(path, stored)
-    if data == before:
+    if data == stored.memory.data:
         os.unlink(path)
         return None
     return EditedDraft(path, data)
@@ -267,8 +299,8 @@ def _draft(context: CommandContext, stored: StoredMemory) -> str:
 
 def _editor() -> list[str]:
     """Return the user's editor with its arguments. The project cannot choose it, because its variables were dropped."""
-    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
-    return shlex.split(chosen)
+    default = "notepad" if os.name == "nt" else "vi"
+    return shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or default)
 
 
 def _parsed(path: str, stored: StoredMemory) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from ..memories.trust import TRUSTED
 
 if TYPE_CHECKING:
     from ..memories.survey import Item
+    from ..memories.writing import Written
 
-__all__ = ["as_json", "as_row", "shown_name", "status_text"]
+__all__ = ["HEADERS", "approval_lines", "as_json", "as_row", "redaction_lines", "shown_name", "status_text"]
 
 _MAX_ITEMS = 1000
 HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
@@ -41,10 +42,9 @@ def as_json(item: Item) -> dict[str, object]:
     }
 
 
-def shown_name(key: str, beside: str) -> str:
-    """Return a memory's id from its key, or the whole key if its scope or category differs from that of the key `beside`."""
-    place = beside.rpartition("/")[0] + "/"
-    return shown_line(key.removeprefix(place))
+def shown_name(key: str, other: str) -> str:
+    """Return a memory's id from its key, or the whole key if its scope or category differs from that of the key `other`."""
+    return shown_line(key.removeprefix(other.rpartition("/")[0] + "/"))
 
 
 def as_row(item: Item) -> list[str]:
@@ -60,3 +60,13 @@ def status_text(item: Item) -> str:
     if item.trust != TRUSTED:
         words.append(item.trust)
     return ", ".join(words) or ACTIVE
+
+
+def approval_lines(item: Item, name: str) -> list[str]:
+    """Return a line that says how to accept a pending memory; no lines for any other."""
+    return ["  It awaits approval: memory accept %s" % name] if item.waits else []
+
+
+def redaction_lines(written: Written) -> list[str]:
+    """Return a line for each rule and field of what was redacted before a memory was stored."""
+    return ["redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)]

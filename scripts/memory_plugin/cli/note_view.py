@@ -33,23 +33,23 @@ def named_notes(context: CommandContext) -> list[NamedNote]:
     """Return the notes of this project; none if the user's settings disable them."""
     if not context.settings.flag("native.enabled"):
         return []
-    found: list[NamedNote] = []
+    named: list[NamedNote] = []
     taken: set[str] = set()
     for folder in native_folders(context.paths):
         for note in notes(folder):
             number = int(note.key.rpartition("#")[2]) + 1
             name = shown_line("%s#%d" % (os.path.basename(note.path), number), _MAX_NAME)
-            found.append(NamedNote(note.key if name in taken else name, note))
+            named.append(NamedNote(note.key if name in taken else name, note))
             taken.add(name)
-    return found
+    return named
 
 
 def find_note(name: str, context: CommandContext) -> NamedNote:
     """Return the note with a name; a file name alone is enough if the file has one note. Raises CommandError."""
-    found = named_notes(context)
-    hits = [note for note in found if name in (note.name, note.note.key)]
-    hits = hits or [note for note in found if note.name.rpartition("#")[0] == name]
-    if len(hits) == 1:
-        return hits[0]
-    why = "no note has this name" if not hits else "it has %d notes" % len(hits)
+    notes = named_notes(context)
+    matches = [note for note in notes if name in (note.name, note.note.key)]
+    matches = matches or [note for note in notes if note.name.rpartition("#")[0] == name]
+    if len(matches) == 1:
+        return matches[0]
+    why = "it has %d notes" % len(matches) if matches else "no note has this name"
     raise CommandError("%s: %s; to list them: memory list --notes" % (name, why))

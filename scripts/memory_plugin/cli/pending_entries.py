@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..kernel.files import error_text
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite
 from ..memories.memory_changes import changes, readable_fields
 from ..memories.record import InvalidMemory, categories, parse_memory
-from ..memories.survey import CHANGED, shortest_names, survey
+from ..memories.survey import CHANGED, shortest_names
 from ..memories.trust import load_trust, text_digests
 from .claimed_commits import claimed_commits
 from .guard_view import holds_guard
 from .memory_input import edited_draft
-from .memory_view import as_json
+from .memory_view import as_json, redaction_lines
 from .review_entries import ACCEPT, EDIT, REJECT, ReviewEntry, ReviewOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..memories.memory_changes import FieldChange
     from ..memories.memory_files import StoredMemory
     from ..memories.record import Memory
     from ..memories.survey import Item
@@ -54,12 +54,12 @@ class PendingEntries:
         self._read()
 
     def _read(self) -> None:
-        items = survey(self._context.paths, self._context.accept_from).items
+        items = self._context.survey().items
         names = shortest_names(items)
-        waiting = [item for item in items if item.waits]
-        self._items = {names[item.stored.key]: item for item in waiting}
-        for store in dict.fromkeys(item.stored.store for item in waiting):
-            paths = [item.stored.path for item in waiting if item.stored.store == store]
+        pending = [item for item in items if item.waits]
+        self._items = {names[item.stored.key]: item for item in pending}
+        for store in dict.fromkeys(item.stored.store for item in pending):
+            paths = [item.stored.path for item in pending if item.stored.store == store]
             self._commits.update(claimed_commits(store, paths))
         self._entries = [self._entry(name, item) for name, item in self._items.items()]
 
@@ -79,11 +79,10 @@ class PendingEntries:
     def _note(self, item: Item) -> str:
         """Return what a title does not show: which fields changed, and what the memory replaces."""
         memory = item.stored.memory
-        old = self._last_trusted(item)
-        changed = [change.field for change in changes(old, memory)] if old else []
-        words = ["changed: " + ", ".join(changed)] if changed else []
+        fields = ", ".join(change.field for change in self._changes(item))
         names = ", ".join(map(shown_line, memory.supersedes))
-        return "; ".join([*words, *(["replaces " + names] if names else [])])
+        notes = ["changed: " + fields] if fields else []
+        return "; ".join([*notes, "replaces " + names] if names else notes)
 
     def _origin(self, item: Item) -> dict[str, str]:
         """Return the name of the memory's group for each way of grouping."""
@@ -110,22 +109,18 @@ class PendingEntries:
         item = self._items[entry.id]
         memory = item.stored.memory
         head = ["%s, %s: %s" % (memory.category, entry.origin["commit"], item.reason), ""]
-        old = self._last_trusted(item)
-        if old is None:
-            return [*head, *_text_lines(memory)]
-        found = changes(old, memory)
-        lines = [line for change in found for line in [change.field + ":", *_indented(change.lines)]]
+        lines = []
+        for change in self._changes(item):
+            lines += [change.field + ":", *_indented(change.lines)]
         return [*head, *(lines or _text_lines(memory))]
 
     def facts(self, entry: ReviewEntry) -> dict[str, object]:
         """Return the memory and its changes as JSON data."""
         item = self._items[entry.id]
         commit = self._commits.get(item.stored.path)
-        old = self._last_trusted(item)
-        found = changes(old, item.stored.memory) if old else []
         return {
             "memory": {**as_json(item), "fields": readable_fields(item.stored.memory)},
-            "changes": [change._asdict() for change in found],
+            "changes": [change._asdict() for change in self._changes(item)],
             "claimed_commit": commit._asdict() if commit else None,
         }
 
@@ -146,13 +141,14 @@ class PendingEntries:
         draft = edited_draft(self._context, stored)
         if draft is None:
             return ReviewOutcome(False, ["nothing changed; it is still pending"])
-        try:
-            written = rewrite(self._context.paths, stored, draft.data, "edited by hand", approved=True)
-        except (InvalidMemory, OSError) as error:
-            raise InvalidMemory("%s; your draft is %s" % (error_text(error), draft.path)) from None
-        draft.discard()
-        lines = ["redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)]
-        return ReviewOutcome(True, lines)
+        with draft.storing() as data:
+            written = rewrite(self._context.paths, stored, data, "edited by hand", approved=True)
+        return ReviewOutcome(True, redaction_lines(written))
+
+    def _changes(self, item: Item) -> list[FieldChange]:
+        """Return what changed since the memory was last trusted; nothing for one that never was."""
+        old = self._last_trusted(item)
+        return changes(old, item.stored.memory) if old else []
 
     def _last_trusted(self, item: Item) -> Memory | None:
         self._trust = self._trust or load_trust(self._context.paths)

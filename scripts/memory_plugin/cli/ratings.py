@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..memories.hygiene import shown_line
-from ..memories.survey import choose, shortest_names, survey
+from ..memories.survey import choose, shortest_names
 from ..recall.decision import shifted_threshold
-from ..recall.feedback import USEFUL, WRONG, Feedback, record_feedback
+from ..recall.feedback import Feedback, record_feedback
 
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["FULL", "POINTER", "add_ids", "as_json", "rate", "thresholds_text"]
 
 FULL, POINTER = "retrieval.inject_threshold", "retrieval.pointer_threshold"
-_SAID = {USEFUL: "useful", WRONG: "wrong"}
 
 
 def add_ids(parser: argparse.ArgumentParser) -> None:
@@ -26,24 +25,22 @@ def add_ids(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="+", metavar="ID", help="ids, or category/id")
 
 
-def rate(arguments: argparse.Namespace, context: CommandContext, kind: str) -> int:
+def rate(arguments: argparse.Namespace, context: CommandContext, kind: str) -> None:
     """Count the named memories as USEFUL or WRONG and print their thresholds. Requires approval."""
     context.require_approval("rate memories")
-    items = survey(context.paths, context.accept_from).items
+    items = context.survey().items
     chosen = [choose(items, name) for name in dict.fromkeys(arguments.ids)]
     record_feedback(context.paths, [item.stored.key for item in chosen], kind)
     context.append("feedback", {"kind": kind, "memories": [item.stored.key for item in chosen]})
     feedback, names = Feedback(context.paths), shortest_names(items)
     if arguments.json:
-        context.console.json(
-            {"rated": kind, "memories": [as_json(item, feedback, context) for item in chosen]}
-        )
-        return 0
+        memories = [as_json(item, feedback, context) for item in chosen]
+        context.console.json({"rated": kind, "memories": memories})
+        return
     for item in chosen:
         title = shown_line(item.stored.memory.title)
-        context.console.paragraph("%s: %s  %s" % (_SAID[kind], names[item.stored.key], title), "", 2)
+        context.console.paragraph("%s: %s  %s" % (kind, names[item.stored.key], title), "", 2)
         context.console.paragraph(thresholds_text(item, feedback, context), "  ", 2)
-    return 0
 
 
 def as_json(item: Item, feedback: Feedback, context: CommandContext) -> dict[str, object]:
@@ -63,14 +60,11 @@ def as_json(item: Item, feedback: Feedback, context: CommandContext) -> dict[str
 def thresholds_text(item: Item, feedback: Feedback, context: CommandContext) -> str:
     """Return a memory's thresholds as text, with the thresholds of the settings if they differ."""
     full, pointer = _thresholds(item, feedback, context)
-    usual = context.settings.number(FULL)
-    if full == usual:
+    usual = context.settings.number(FULL), context.settings.number(POINTER)
+    if full == usual[0]:
         return "told in full from %d%% sure, as every memory" % round(100 * full)
-    return "told in full from %d%% sure, pointed at from %d%% (other memories: %d%% and %d%%)" % (
-        round(100 * full),
-        round(100 * pointer),
-        round(100 * usual),
-        round(100 * context.settings.number(POINTER)),
+    return "told in full from %d%% sure, pointed to from %d%% (other memories: %d%% and %d%%)" % tuple(
+        round(100 * threshold) for threshold in (full, pointer, *usual)
     )
 
 

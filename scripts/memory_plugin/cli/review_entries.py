@@ -10,9 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..kernel.fastjson import digest
-from .command_context import CommandError
+from .command_context import CommandError, UsageError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from .command_context import CommandContext
@@ -27,7 +28,8 @@ __all__ = [
     "ReviewEntry",
     "ReviewOutcome",
     "Source",
-    "find_group",
+    "add_selection",
+    "decide_group",
     "grouped",
     "review_sources",
 ]
@@ -128,7 +130,28 @@ def _group_id(entries: list[ReviewEntry]) -> str:
     return "g" + digest("\n".join(sorted(entry.version for entry in entries)).encode("ascii"), 4)
 
 
-def find_group(context: CommandContext, identity: str) -> tuple[Source, Group]:
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Declare how a command that decides entries selects them: by their ids, or as a group."""
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="memory ids (id or category/id), or candidate ids"
+    )
+    parser.add_argument("--group", metavar="GROUP", default="", help="a group listed by memory review")
+
+
+def decide_group(
+    context: CommandContext, identity: str, action: Action
+) -> tuple[list[ReviewEntry], list[str]]:
+    """Accept or reject a group; return its entries, and lines to print.
+
+    Raises UsageError if its entries are decided one by one, and CommandError if there is no such group.
+    """
+    source, group = _find_group(context, identity)
+    if not group.together:
+        raise UsageError("%s: the entries of this group are decided one by one; name their ids" % identity)
+    return group.together, source.apply(action, group.together).lines
+
+
+def _find_group(context: CommandContext, identity: str) -> tuple[Source, Group]:
     """Return the group with an id, however it was grouped when it was shown, and its source.
 
     Raises CommandError if there is none, because an entry in it has changed or was decided.

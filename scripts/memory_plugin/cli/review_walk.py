@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from ..kernel.files import error_text
 from ..memories.record import InvalidMemory
 from .console import counted
-from .keys import END, read_key
 from .review_entries import ACCEPT, REJECT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from .console import Console
     from .review_entries import Action, Group, ReviewEntry, Source
 
 __all__ = ["Review"]
 
-_FIRST = 10
+_MAX_LISTED = 10
 _ACCEPT_ALL, _REJECT_ALL, _ONE_BY_ONE, _LIST, _SKIP, _QUIT = "a", "n", "o", "l", "s", "q"
+_END = ""  # the terminal was closed
+_END_OF_FILE = "\x04"
 _DIFFERENCES = {"+ ": "green", "- ": "red"}
 
 
@@ -44,18 +47,23 @@ class Review:
                 if len(group.together) > 1:
                     self._decide_group(group)
                 else:
-                    self._one_by_one(group, group.entries)
+                    self._one_by_one(group.entries)
         except _Stopped:
             return
 
-    def _show_heading(self, number: int, of: int, group: Group) -> None:
-        text = "group %d of %d: %s, %s" % (number, of, counted(len(group.entries), group.kind), group.title)
+    def _show_heading(self, number: int, total: int, group: Group) -> None:
+        text = "group %d of %d: %s, %s" % (
+            number,
+            total,
+            counted(len(group.entries), group.kind),
+            group.title,
+        )
         self._console.line()
         self._console.line(self._console.style(text, "bold"))
 
     def _decide_group(self, group: Group) -> None:
-        self._list(group.entries[:_FIRST])
-        left = len(group.entries) - _FIRST
+        self._list(group.entries[:_MAX_LISTED])
+        left = len(group.entries) - _MAX_LISTED
         if left > 0:
             self._console.line("  and %d more" % left)
         number = len(group.together)
@@ -72,21 +80,21 @@ class Review:
         elif key == _REJECT_ALL:
             self._apply(REJECT, group.together)
         elif key == _ONE_BY_ONE:
-            self._one_by_one(group, group.entries)
+            self._one_by_one(group.entries)
 
     def _list(self, entries: Sequence[ReviewEntry]) -> None:
         for entry in entries:
             note = " (%s)" % entry.note if entry.note else ""
             self._console.line("  %s  %s%s" % (entry.id, entry.title, note))
 
-    def _one_by_one(self, group: Group, entries: Sequence[ReviewEntry]) -> None:
+    def _one_by_one(self, entries: Sequence[ReviewEntry]) -> None:
         for at, entry in enumerate(entries):
             self._show(entry)
             rest = [] if entry.alone else [other for other in entries[at:] if not other.alone]
             key = self._decide(entry, len(rest))
             if key == _ACCEPT_ALL:
                 self._apply(ACCEPT, rest)
-                self._one_by_one(group, [other for other in entries[at:] if other.alone])
+                self._one_by_one([other for other in entries[at:] if other.alone])
                 return
 
     def _show(self, entry: ReviewEntry) -> None:
@@ -112,8 +120,8 @@ class Review:
                 return key
 
     def _ask(self, question: str, keys: Sequence[str]) -> str:
-        key = read_key(question, keys)
-        if key in (_QUIT, END):
+        key = _read_key(question, keys)
+        if key in (_QUIT, _END):
             raise _Stopped
         return key
 
@@ -128,3 +136,37 @@ class Review:
             self._console.line("  " + line)
         self.done[action.name] += len(entries) * outcome.is_decided
         return outcome.is_decided
+
+
+def _read_key(question: str, keys: Collection[str]) -> str:
+    """Ask until one of the keys is pressed, and return it; _END if the terminal was closed.
+
+    Input typed before the question is discarded, so that no key press answers a question the user has not seen.
+    """
+    typed = "?"
+    while typed not in keys and typed != _END:
+        sys.stdout.write(question)
+        sys.stdout.flush()
+        typed = _next_key()
+        sys.stdout.write(typed + "\n")
+    return typed
+
+
+def _next_key() -> str:
+    try:
+        import termios
+        import tty
+    except ImportError:  # Windows: a line
+        line = sys.stdin.readline()
+        return (line.strip().lower()[:1] or "?") if line else _END
+    handle = sys.stdin.fileno()
+    before = termios.tcgetattr(handle)
+    try:
+        tty.setcbreak(handle)  # discards pending input
+        typed = os.read(handle, 16).decode("utf-8", "replace")
+    finally:
+        termios.tcsetattr(handle, termios.TCSADRAIN, before)
+    if typed[:1] in ("", _END_OF_FILE):
+        return _END
+    # Arrows and several keys at once come as more than one character.
+    return typed.lower() if typed.isalnum() and len(typed) == 1 else "?"

@@ -88,34 +88,34 @@ def scan_paths(
     first, until their sum exceeds it.
     """
     scan = Scan(personal)
-    found = [file for path in paths for file in _files(path)]
+    files = [file for path in paths for file in _files(path)]
     if max_bytes is not None:
-        found, scan.left = _smallest(found, max_bytes)
-    for number, file in enumerate(found):
+        files, scan.left = _smallest(files, max_bytes)
+    for number, file in enumerate(files):
         scan.read_file(file)
         if progress is not None and number % _REPORT_EVERY == 0:
-            progress(number, len(found))
+            progress(number, len(files))
     return scan
 
 
 def _smallest(paths: list[str], max_bytes: int) -> tuple[list[str], int]:
     """Return the smallest files with at most `max_bytes` in total, in the given order, and the number of the others."""
-    taken = set()
+    chosen = set()
     for size, path in sorted((os.path.getsize(path) if os.path.isfile(path) else 0, path) for path in paths):
         max_bytes -= size
         if max_bytes < 0:
             break
-        taken.add(path)
-    return [path for path in paths if path in taken], len(set(paths) - taken)
+        chosen.add(path)
+    return [path for path in paths if path in chosen], len(set(paths) - chosen)
 
 
 def _files(path: str) -> Iterator[str]:
     if not os.path.isdir(path):
         yield path
         return
-    for above, folders, names in os.walk(path):
+    for parent, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
         for name in sorted(names):
-            file = os.path.join(above, name)
+            file = os.path.join(parent, name)
             if os.path.isfile(file) and not os.path.islink(file):
                 yield file

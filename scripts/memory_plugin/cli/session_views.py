@@ -20,7 +20,6 @@ __all__ = ["show_batch", "show_run", "show_scores", "show_signals", "show_timeli
 
 _MAX_TURNS = 8
 _MAX_FAILURES = 20
-_COLORS = {"good": "green", "bad": "yellow"}
 
 
 def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
@@ -45,15 +44,11 @@ def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
     if not entries:
         console.line("no signals")
         return
-    rows = [
-        [
-            e["label"],
-            str(counts[e["id"]]),
-            e["tone"] if e["tone"] != "plain" else "",
-            turns_text(signals.detections.turns(e["id"])),
-        ]
-        for e in entries
-    ]
+    rows = []
+    for entry in entries:
+        tone = "" if entry["tone"] == "plain" else entry["tone"]
+        turns = turns_text(signals.detections.turns(entry["id"]))
+        rows.append([entry["label"], str(counts[entry["id"]]), tone, turns])
     console.table(["signal", "count", "", "turns"], rows)
 
 
@@ -65,19 +60,16 @@ def _head(totals: Totals, calls: int) -> str:
 
 def _tokens(totals: Totals) -> str:
     usage = totals.usage
-    texts = "the text is about %s" % format(round(totals.estimated), ",")
+    estimate = f"the text is about {round(totals.estimated):,}"
     if not any(usage.values()):
-        return "tokens: none recorded; " + texts
-    parts = (
+        return "tokens: none recorded; " + estimate
+    counts = "tokens: {:,} in, {:,} from the cache, {:,} out; largest context {:,}; ".format(
         usage["input_tokens"] + usage["cache_creation_input_tokens"],
         usage["cache_read_input_tokens"],
         usage["output_tokens"],
         totals.context,
     )
-    return "tokens: %s in, %s from the cache, %s out; largest context %s; %s" % (
-        *(format(number, ",") for number in parts),
-        texts,
-    )
+    return counts + estimate
 
 
 def turns_text(turns: Sequence[int]) -> str:
@@ -90,9 +82,8 @@ def show_timeline(console: Console, moments: Sequence[Moment]) -> None:
     """Print the timeline of a session."""
     if moments:
         console.line()
-        console.table(
-            ["turn", "time", "what", ""], [["T%d" % m.turn, m.time, m.kind, m.what] for m in moments]
-        )
+        rows = [["T%d" % moment.turn, moment.time, moment.kind, moment.what] for moment in moments]
+        console.table(["turn", "time", "what", ""], rows)
 
 
 def show_scores(console: Console, row: dict[str, Any] | None) -> None:
@@ -101,16 +92,15 @@ def show_scores(console: Console, row: dict[str, Any] | None) -> None:
     if row is None:
         console.line("unscored: %s, %s" % (", ".join(dimensions()), OVERALL))
         return
-    found = row["dimensions"]
     for name, dimension in dimensions().items():
-        entry = found.get(name)
+        entry = row["dimensions"].get(name)
         if entry is None:
             console.line("%-20s %s" % (name, console.style("unscored", "dim")))
             continue
-        shown = (
-            "%d %s" % (entry["score"], entry["label"]) if dimension.categorical else "%.2f" % entry["score"]
-        )
-        console.line("%-20s %s  %s" % (name, console.style(shown, "bold"), entry["rationale"]))
+        score = "%.2f" % entry["score"]
+        if dimension.categorical:
+            score = "%d %s" % (entry["score"], entry["label"])
+        console.line("%-20s %s  %s" % (name, console.style(score, "bold"), entry["rationale"]))
         for item in entry["evidence"]:
             console.line("%20s %s  %s" % ("", console.style(turns_text(item["turns"]), "cyan"), item["what"]))
     console.line(_overall(row))
@@ -121,25 +111,22 @@ def show_scores(console: Console, row: dict[str, Any] | None) -> None:
 def _overall(row: dict[str, Any]) -> str:
     if row[OVERALL] is None:
         return "%-20s unscored, because these are missing: %s" % (OVERALL, ", ".join(row["missing"]))
-    more = [
-        "improvement needed: %s" % row["improvement"],
-        "root cause: %s" % (row["root_cause"] or "not said"),
-    ]
+    cause = row["root_cause"] or "not said"
+    details = ["improvement needed: %s" % row["improvement"], "root cause: %s" % cause]
     if row["confidence"] is not None:
-        more.append("confidence %.2f" % row["confidence"])
+        details.append("confidence %.2f" % row["confidence"])
     if row["struck"]:
-        more.append("%s removed: the turns do not exist" % counted(row["struck"], "reference"))
-    return "%-20s %.2f  (%s)" % (OVERALL, row[OVERALL], "; ".join(more))
+        details.append("%s removed: the turns do not exist" % counted(row["struck"], "reference"))
+    return "%-20s %.2f  (%s)" % (OVERALL, row[OVERALL], "; ".join(details))
 
 
 def show_run(console: Console, run: GradingRun, *, as_json: bool) -> None:
     """Print the result of grading sessions one by one."""
-    if as_json:
-        console.json({"graded": run.rows, "failed": run.failed, "already": run.already})
-        return
+    record = {"graded": run.rows, "failed": run.failed, "already": run.already}
     counts = (len(run.rows), run.already, len(run.failed))
-    console.line("%d graded, %d already graded, %d not graded" % counts)
-    _show_failures(console, run.failed)
+    console.result(as_json, record, "%d graded, %d already graded, %d not graded" % counts)
+    if not as_json:
+        _show_failures(console, run.failed)
 
 
 _NOT_AGAIN = (
@@ -151,23 +138,17 @@ _NOT_AGAIN = (
 def show_batch(console: Console, run: BatchRun, *, as_json: bool) -> None:
     """Print the result of one batch grading step."""
     if as_json:
-        record = {
-            "graded": run.rows,
-            "submitted": run.submitted,
-            "pending": run.pending,
-            "failed": run.failed,
-            "failed_before": run.failed_before,
-        }
-        console.json(record)
+        names = ("submitted", "pending", "failed", "failed_before")
+        console.json({"graded": run.rows, **{name: getattr(run, name) for name in names}})
         return
     console.line("%d graded, %d submitted, %d not graded" % (len(run.rows), run.submitted, len(run.failed)))
     _show_failures(console, run.failed)
     if run.failed_now or run.failed_before:
         console.line(_NOT_AGAIN % (run.failed_now, run.failed_before))
     if run.pending:
+        pending = ", ".join(run.pending)
         console.line(
-            "The provider is working on %s; to collect the results, run the same command again."
-            % ", ".join(run.pending)
+            "The provider is working on %s; to collect the results, run the same command again." % pending
         )
 
 

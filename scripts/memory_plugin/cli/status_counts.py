@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..hooks.status_line import FOLDER, counts_path
 from ..kernel.state_file import write_state
 from ..memories.record import ACTIVE
-from ..memories.survey import life_cycle_state, survey
+from ..memories.survey import life_cycle_state
 from ..memories.trust import TRUSTED
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def prepare_counts(context: CommandContext) -> None:
 
 def current_counts(context: CommandContext) -> dict[str, object]:
     """Return how many memories of this project are active and pending, and whether recall is on. Raises TrustUnreadable."""
-    items = survey(context.paths, context.accept_from).items
+    items = context.survey().items
     return {
         "memories": sum(life_cycle_state(item) == ACTIVE and item.trust == TRUSTED for item in items),
         "pending": sum(item.waits for item in items),

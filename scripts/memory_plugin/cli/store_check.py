@@ -96,12 +96,12 @@ def _fields(stored: StoredMemory) -> Iterator[str]:
         yield "title: expected at most %d characters, got %d" % (MAX_TITLE, len(stored.memory.title))
     if "\n" in stored.memory.title:
         yield "title: expected one line"
-    for name, most in _LISTS.items():
+    for name, max_items in _LISTS.items():
         value = data.get(name, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             yield "%s: expected a list of texts" % name
-        elif len(value) > most:
-            yield "%s: expected at most %d, got %d" % (name, most, len(value))
+        elif len(value) > max_items:
+            yield "%s: expected at most %d, got %d" % (name, max_items, len(value))
     for name in _TEXTS:
         if not isinstance(data.get(name, ""), (str, type(None))):
             yield "%s: expected a text" % name
@@ -149,24 +149,24 @@ def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
             "title": " ".join(memory.title.casefold().split()),
             "text": " ".join(body_text(memory).split()),
         }
-        for what, value in same.items():
-            first = seen.setdefault((what, value), stored)
+        for field, value in same.items():
+            first = seen.setdefault((field, value), stored)
             if value and first is not stored:
                 name = "%s/%s" % (first.memory.category, first.memory.id)
-                yield StoreFinding(
-                    stored.path, 0, "duplicate", "it has the same %s as %s; keep one of them" % (what, name)
-                )
+                text = "it has the same %s as %s; keep one of them" % (field, name)
+                yield StoreFinding(stored.path, 0, "duplicate", text)
                 break
 
 
 def _dangling(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
-    known = {stored.key for stored in memories}
+    keys = {stored.key for stored in memories}
     for stored in memories:
-        named = {"superseded_by": (stored.memory.superseded_by,), "supersedes": stored.memory.supersedes}
-        for field, names in named.items():
+        links = {"superseded_by": (stored.memory.superseded_by,), "supersedes": stored.memory.supersedes}
+        for field, names in links.items():
             for name in names:
-                elsewhere = name.startswith(USER + ":")  # a store that is not in the repository
-                if name and not elsewhere and not known.intersection(named_keys(name, stored.key)):
+                if not name or name.startswith(USER + ":"):  # the user's own store is not in the repository
+                    continue
+                if not keys.intersection(named_keys(name, stored.key)):
                     text = "%s: no memory is called %s; remove the name, or bring the memory back"
                     yield StoreFinding(stored.path, 0, "dangling", text % (field, shown_line(name[:80])))
 
@@ -180,9 +180,5 @@ def _circular(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
     circular = set(resolve(links, links.get).circular)
     for stored in memories:
         if memory_key(stored.store.scope, stored.memory.category, stored.memory.id) in circular:
-            yield StoreFinding(
-                stored.path,
-                0,
-                "circular",
-                "it supersedes a memory that supersedes it; remove one of the names",
-            )
+            text = "it supersedes a memory that supersedes it; remove one of the names"
+            yield StoreFinding(stored.path, 0, "circular", text)

@@ -13,6 +13,7 @@ from ..kernel.state_file import read_state, write_state
 from ..replies.escalation import THRESHOLD, EscalationThresholds
 from ..replies.threshold_fit import MIN_REPLIES, escalated_share, fit_thresholds, measured_replies
 from .command_context import CommandError
+from .console import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["tune_thresholds", "undo_thresholds"]
 
-DONE = 0
 _PREAMBLE = "scoring.escalation.preamble_min"
 _UNDO_FILE = "thresholds-before.json"
 _SHOWN = 12
@@ -40,7 +40,7 @@ _ROW_WORDS = {
 }
 
 
-def tune_thresholds(scores: list[PastScore], arguments: argparse.Namespace, context: CommandContext) -> int:
+def tune_thresholds(scores: list[PastScore], arguments: argparse.Namespace, context: CommandContext) -> None:
     """Show how many replies escalate by model and kind of message, propose values, and write them with --apply.
 
     Raises CommandError for fewer than 200 replies, without approval, and if the file cannot be changed.
@@ -62,14 +62,13 @@ def tune_thresholds(scores: list[PastScore], arguments: argparse.Namespace, cont
         _show(fit, replies, changes, context)
         if arguments.apply and changes:
             context.console.line("Written to your settings. To undo this: memory tune --thresholds --undo")
-    return DONE
 
 
 def _changes(fit: ThresholdFit, context: CommandContext) -> dict[str, object]:
     """Return the settings that the proposal changes, with their new values."""
-    wanted: dict[str, object] = {_PREAMBLE: fit.preamble_min}
-    wanted.update((THRESHOLD % kind, value / 1000) for kind, value in fit.thresholds.items())
-    return {name: value for name, value in wanted.items() if value != context.settings.get(name)}
+    values: dict[str, object] = {_PREAMBLE: fit.preamble_min}
+    values.update((THRESHOLD % kind, value / 1000) for kind, value in fit.thresholds.items())
+    return {name: value for name, value in values.items() if value != context.settings.get(name)}
 
 
 def _write(changes: dict[str, object], context: CommandContext) -> None:
@@ -86,11 +85,11 @@ def _write(changes: dict[str, object], context: CommandContext) -> None:
         raise CommandError(str(error)) from None
 
 
-def undo_thresholds(arguments: argparse.Namespace, context: CommandContext) -> int:
+def undo_thresholds(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Restore the settings from before the last --apply, except values that were changed since."""
     path = context.paths.state(_UNDO_FILE)
-    noted = read_state(path)
-    before, after = noted.get("before"), noted.get("after")
+    backup = read_state(path)
+    before, after = backup.get("before"), backup.get("after")
     if not isinstance(before, dict) or not isinstance(after, dict):
         raise CommandError("there is nothing to undo: no thresholds were written")
     context.require_approval("change the thresholds")
@@ -102,13 +101,12 @@ def undo_thresholds(arguments: argparse.Namespace, context: CommandContext) -> i
         raise CommandError(str(error)) from None
     os.unlink(path)
     kept = sorted(set(before) - set(names))
-    if arguments.json:
-        context.console.json({"restored": sorted(names), "kept": kept})
-    else:
-        context.console.line("Restored: %d values." % len(names))
-        for name in kept:
-            context.console.line("  not restored, because it was changed since: %s" % name)
-    return DONE
+    context.console.result(
+        arguments.json,
+        {"restored": sorted(names), "kept": kept},
+        "Restored: %s." % counted(len(names), "value"),
+        *("  not restored, because it was changed since: %s" % name for name in kept),
+    )
 
 
 def _record(
@@ -137,8 +135,8 @@ def _show(
         for reply in replies:
             groups.setdefault(getattr(reply, name) or "unknown", []).append(reply)
         rows = [
-            [group, str(len(ones)), _interval(escalated_share(ones, bounds))]
-            for group, ones in sorted(groups.items(), key=lambda pair: -len(pair[1]))[:_SHOWN]
+            [group, str(len(members)), _interval(escalated_share(members, bounds))]
+            for group, members in sorted(groups.items(), key=lambda pair: -len(pair[1]))[:_SHOWN]
         ]
         console.table([title, "replies", "escalated now"], rows)
         console.line()
@@ -155,11 +153,11 @@ def _show(
     else:
         console.line("No change is proposed.")
     if fit.blocking_row:
-        words = "20 to 30%% is out of reach: most replies escalate by the row %s, %s."
-        console.paragraph(words % (fit.blocking_row, _ROW_WORDS.get(fit.blocking_row, "a row of the gate")))
+        text = "20 to 30%% is out of reach: most replies escalate by the row %s, %s."
+        console.paragraph(text % (fit.blocking_row, _ROW_WORDS.get(fit.blocking_row, "a row of the gate")))
 
 
-def _interval(part: Proportion) -> str:
-    if part.value is None or part.low is None or part.high is None:
+def _interval(share: Proportion) -> str:
+    if share.value is None or share.low is None or share.high is None:
         return ""
-    return "%.0f%% (%.0f-%.0f)" % (100 * part.value, 100 * part.low, 100 * part.high)
+    return "%.0f%% (%.0f-%.0f)" % (100 * share.value, 100 * share.low, 100 * share.high)

@@ -19,20 +19,20 @@ __all__ = ["TakenTitles", "refuse_taken_title"]
 class TakenTitles:
     """The titles taken in a scope: those of its active memories, and of memories about to be stored there."""
 
-    def __init__(self, items: list[Item], scope: str, without: Item | None = None) -> None:
-        """Collect the titles, except that of `without`, a memory that is being replaced or changed."""
+    def __init__(self, items: list[Item], scope: str, excluded: Item | None = None) -> None:
+        """Collect the titles, except that of `excluded`, a memory that is being replaced or changed."""
         self._items = items
         self._by_title: dict[str, list[Item]] = {}
         self._new: dict[str, dict[str, Any]] = {}
         for item in items:
-            if item is not without and item.stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
+            if item is not excluded and item.stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
                 self._by_title.setdefault(plain_title(item.stored.memory.title), []).append(item)
 
     def owner(self, data: dict[str, Any], or_same: bool = False) -> str:
         """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
         cleaned, _ = clean_data(data)
         for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
-            if or_same or not _says_the_same(item.stored.memory.data, cleaned):
+            if or_same or not _is_same_memory(item.stored.memory.data, cleaned):
                 return shortest_names(self._items)[item.stored.key]
         return ""
 
@@ -41,12 +41,10 @@ class TakenTitles:
         title = plain_title(str(data["title"]))
         owner = self.owner(data) if title in self._by_title else ""
         if owner:
-            return "%s has this title already; to change that one: memory edit %s --body '...'" % (
-                owner,
-                owner,
-            )
+            text = "%s has this title already; to change that one: memory edit %s --body '...'"
+            return text % (owner, owner)
         first = self._new.setdefault(title, {**data, "source": source})
-        if _says_the_same(first, data):
+        if _is_same_memory(first, data):
             return ""
         return "%s has this title too; give one of them another title" % first["source"]
 
@@ -64,5 +62,5 @@ def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old:
         )
 
 
-def _says_the_same(there: dict[str, Any], new: dict[str, Any]) -> bool:
-    return all(there.get(name) == new.get(name) for name in ("category", "title", "content"))
+def _is_same_memory(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    return all(old.get(name) == new.get(name) for name in ("category", "title", "content"))

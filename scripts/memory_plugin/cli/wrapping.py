@@ -16,7 +16,7 @@ _COMMENT = 6
 _COMMANDS = ("memory ", "--")
 _WORD = r"""(?:"[^"]*"|'[^']*'|[^\s"'])+"""
 _OPTION = re.compile(r"--%s(?: +(?!--|\\$)%s)*|%s" % (_WORD, _WORD, _WORD))
-_MOST_HANG = 0.4  # of the width; a text that begins further right is continued near the left margin
+_MAX_HANG = 0.4  # of the width; a text that begins further right is continued near the left margin
 
 
 def columns(text: str) -> int:
@@ -33,7 +33,7 @@ def columns(text: str) -> int:
 def wrapped(text: str, width: int) -> str:
     """Wrap a text to lines of at most `width` columns.
 
-    Only a single word, such as a path or an id, can be wider, so that it can be copied. Lines that fit are not changed.
+    A single word, such as a path or an id, may be wider, so that it can be copied. Lines that fit are not changed.
     """
     lines = text.expandtabs().split("\n") if "\t" in text else text.split("\n")
     return "\n".join(line if columns(line) <= width else _wrapped(line, width) for line in lines)
@@ -45,29 +45,29 @@ def _wrapped(line: str, width: int) -> str:
     hang = indent + _HANG if indent or line.startswith(_MARKS) else 0
     gap = _GAP.search(line, indent)
     label = columns(line[: gap.end()]) if gap else 0
-    hang = label if 0 < label <= width * _MOST_HANG else hang
-    done, current, space = [], " " * indent, ""
+    hang = label if 0 < label <= width * _MAX_HANG else hang
+    lines, current, space = [], " " * indent, ""
     for piece in _pieces(line[indent:], width - hang):
         if piece.isspace():
             space = piece
         elif columns(current + space + piece) <= width or not current.strip():
             current, space = current + space + piece, ""
         else:
-            done.append(current)
+            lines.append(current)
             current, space = " " * hang + piece, ""
-    return "\n".join([*done, current])
+    return "\n".join([*lines, current])
 
 
 def _pieces(text: str, width: int) -> list[str]:
     """Split text into words and spaces; a wide word in a script without spaces is split further."""
-    found: list[str] = []
+    pieces: list[str] = []
     for piece in _SPACES.split(text):
         if piece.isascii() or columns(piece) <= width:
-            found.append(piece)
+            pieces.append(piece)
         else:
             half = max(1, width // 2)  # a character takes two columns at most
-            found += [piece[at : at + half] for at in range(0, len(piece), half)]
-    return [piece for piece in found if piece]
+            pieces += [piece[at : at + half] for at in range(0, len(piece), half)]
+    return [piece for piece in pieces if piece]
 
 
 def fitted_examples(text: str, width: int) -> str:
@@ -83,8 +83,8 @@ def _example(line: str, width: int) -> str:
         return wrapped(line, width)
     gap = _GAP.search(text)
     command, comment = (text[: gap.start()], text[gap.end() :]) if gap else (text, "")
-    found = _in_shell_lines(command, len(line) - len(text), width)
-    return found + "\n" + wrapped(" " * _COMMENT + comment, width) if comment else found
+    lines = _in_shell_lines(command, len(line) - len(text), width)
+    return lines + "\n" + wrapped(" " * _COMMENT + comment, width) if comment else lines
 
 
 def _in_shell_lines(command: str, indent: int, width: int) -> str:

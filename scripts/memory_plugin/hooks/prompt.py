@@ -136,7 +136,7 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
     from ..interview.reminder import Reminder
 
     try:
-        line = Reminder(context.paths, context.session).prompted()
+        line = Reminder(context.paths, context.session).record_prompt()
     except OSError as error:
         problems.append("the reminder of the interview was not recorded: %s" % cause(error))
         return ""

@@ -186,7 +186,7 @@ def _forget_history(paths: Paths, session: str) -> None:
 
     try:
         forget_session(paths, session)
-        Reminder(paths, session).again()
+        Reminder(paths, session).set_active(active=True)
     except OSError as error:
         note(paths, session, _START, PROBLEM, "the session's history was not deleted: %s" % cause(error))
 

@@ -1,22 +1,25 @@
-"""The exceptions of interviews; the text of each is one line for the user."""
+"""Exceptions of interviews. The text of each is one line for the user."""
 
 from __future__ import annotations
 
 __all__ = ["ConfigError", "InterviewError", "InvalidAnswer"]
 
+_MAX_SHOWN = 80
+
 
 class InterviewError(RuntimeError):
-    """An interview that cannot be used as asked: unknown, ended, damaged, or ambiguous."""
+    """An interview that cannot be used: unknown, ended, damaged or ambiguous."""
 
 
 class InvalidAnswer(InterviewError):
-    """Input that is not what the command expects; the text says what was expected and what was found."""
+    """Invalid input of a command; the text says what was expected and what was found."""
 
 
 class ConfigError(InterviewError):
-    """A scoring table, pack or option that cannot be used; the text names place, key, expected and found."""
+    """An invalid scoring table, pack or option; the text names source (a path or an option), key, expected and found."""
 
-    def __init__(self, place: str, key: str, expected: str, got: object) -> None:
-        text = repr(got)
-        short = text if len(text) <= 80 else text[:77] + "..."
-        super().__init__("%s: %s: expected %s, got %s" % (place, key, expected, short))
+    def __init__(self, source: str, key: str, expected: str, found: object) -> None:
+        shown = repr(found)
+        if len(shown) > _MAX_SHOWN:
+            shown = shown[: _MAX_SHOWN - 3] + "..."
+        super().__init__("%s: %s: expected %s, got %s" % (source, key, expected, shown))

@@ -13,24 +13,29 @@ if TYPE_CHECKING:
 __all__ = ["as_json", "as_mermaid", "as_transcript"]
 
 _MAX_LABEL = 60
-_STANCES = {-1: "against", 1: "pro"}
-# Characters with a meaning in Mermaid, as its entities (mermaid.js.org, "Entity codes to escape characters").
-_ESCAPED = {
+_NODE_FIELDS = (
+    "id", "label", "type", "stance", "confidence", "mentions", "turns", "quotes", "superseded_by", "elements",
+)  # fmt: skip
+_TURN_FIELDS = ("number", "strategy", "focus", "question", "answer", "sentiment")
+_STANCE_CLASSES = {-1: "against", 1: "pro"}
+# Mermaid's special characters as its entities (mermaid.js.org, "Entity codes to escape characters").
+_ENTITIES = {
     '"': "#quot;", "#": "#35;", "<": "#lt;", ">": "#gt;", "[": "#91;", "]": "#93;", "(": "#40;", ")": "#41;", "{": "#123;",
     "}": "#125;", "|": "#124;", "`": "#96;", "&": "#amp;", ";": "#59;", "%": "#37;", "\\": "#92;",
 }  # fmt: skip
 
 
 def as_mermaid(interview: Interview) -> str:
-    """Return the value map: one box per concept, one group per type, arrows along the ladder, dotted arrows for revisions."""
+    """Return the value map: one box per concept, grouped by type, with arrows along the ladder and dotted arrows for revisions."""
     lines = ["flowchart BT"]
     nodes = interview.state["nodes"]
     for entry in interview.setup["pack"]["types"]:
         members = [node for node in nodes if node["type"] == entry["id"]]
         if members:
-            lines.append('  subgraph %s["%s"]' % (_name(entry["id"]), _escaped(entry["name"])))
+            lines.append('  subgraph %s["%s"]' % (_group_id(entry["id"]), _escaped(entry["name"])))
             lines += [
-                '    %s["%s"]%s' % (node["id"], _escaped(node["label"]), _class(node)) for node in members
+                '    %s["%s"]%s' % (node["id"], _escaped(node["label"]), _style_class(node))
+                for node in members
             ]
             lines.append("  end")
     for source, target, kind, _ in interview.state["edges"]:
@@ -42,57 +47,36 @@ def as_mermaid(interview: Interview) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _name(kind: str) -> str:
-    return "t_" + "".join(c if c.isalnum() else "_" for c in kind)
+def _group_id(concept_type: str) -> str:
+    return "t_" + "".join(c if c.isalnum() else "_" for c in concept_type)
 
 
-def _class(node: dict[str, Any]) -> str:
-    if node["superseded_by"]:
-        return ":::old"
-    return ":::" + _STANCES[node["stance"]] if node["stance"] in _STANCES else ""
+def _style_class(node: dict[str, Any]) -> str:
+    name = "old" if node["superseded_by"] else _STANCE_CLASSES.get(node["stance"], "")
+    return ":::" + name if name else ""
 
 
 def _escaped(label: str) -> str:
     short = label if len(label) <= _MAX_LABEL else label[: _MAX_LABEL - 1] + "\u2026"
-    return "".join(_ESCAPED.get(c, c) for c in short)
+    return "".join(_ENTITIES.get(c, c) for c in short)
 
 
 def as_json(interview: Interview) -> dict[str, Any]:
-    """Return everything that was learned, for programs: concepts with stance and sources, edges by id, coverage, turns."""
+    """Return everything that was learned: concepts with stance and sources, edges by node id, coverage and turns."""
     state = interview.state
-    names = (
-        "id",
-        "label",
-        "type",
-        "stance",
-        "confidence",
-        "mentions",
-        "turns",
-        "quotes",
-        "superseded_by",
-        "elements",
-    )
     return {
         "interview": interview.id,
         "topic": interview.topic,
         "pack": interview.setup["pack"]["id"],
         "status": interview.status,
-        "concepts": [{name: node[name] for name in names} for node in state["nodes"]],
+        "concepts": [{name: node[name] for name in _NODE_FIELDS} for node in state["nodes"]],
         "edges": [
-            {
-                "source": "n%d" % (edge[0] + 1),
-                "target": "n%d" % (edge[1] + 1),
-                "kind": edge[2],
-                "turn": edge[3],
-            }
-            for edge in state["edges"]
+            {"source": "n%d" % (source + 1), "target": "n%d" % (target + 1), "kind": kind, "turn": turn}
+            for source, target, kind, turn in state["edges"]
         ],
         "covered": state["covered"],
         "open": [e["id"] for e in interview.setup["elements"] if e["id"] not in state["covered"]],
-        "turns": [
-            {name: turn[name] for name in ("number", "strategy", "focus", "question", "answer", "sentiment")}
-            for turn in state["turns"]
-        ],
+        "turns": [{name: turn[name] for name in _TURN_FIELDS} for turn in state["turns"]],
     }
 
 
@@ -100,7 +84,7 @@ def as_transcript(interview: Interview) -> str:
     """Return the questions and answers as Markdown, the answers as quotations."""
     lines = ["# Interview: %s" % interview.topic, ""]
     for turn in interview.state["turns"]:
-        said = turn["answer"] or "(skipped)"
+        answer = turn["answer"] or "(skipped)"
         lines += ["**%d. %s** (%s)" % (turn["number"], turn["question"], turn["strategy"]), ""]
-        lines += ["> " + line for line in said.splitlines()] + [""]
+        lines += ["> " + line for line in answer.splitlines()] + [""]
     return "\n".join(lines)

@@ -1,4 +1,7 @@
-"""Interviews in SQLite: one row per interview, one per event. A turn is one transaction, so a crash loses all of it or nothing."""
+"""Store interviews in SQLite: one row per interview and one per event.
+
+A turn is one transaction, so a crash never stores half of it.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.sqlite import Connection
+
+    Statement = tuple[str, tuple[Any, ...]]
 
 __all__ = ["ENDED", "FINISHED", "OPEN", "Interview", "InterviewStore"]
 
@@ -42,7 +47,8 @@ _SCHEMA = (_INTERVIEWS, _EVENTS, "PRAGMA user_version = %d" % _VERSION)
 class Interview:
     """One interview as it is stored.
 
-    `approved` says that the user started it themselves (the column is called `word`); `question` is what was really asked last.
+    `approved` says that the user started it themselves (column `word`). `question` is the pending question in Claude's own words, or
+    empty.
     """
 
     __slots__ = (
@@ -72,7 +78,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 class InterviewStore:
-    """The interviews of one user, in all projects. Every method raises InterviewError for errors of SQLite or the disk."""
+    """The interviews of one user, in all projects. Every method raises InterviewError for SQLite and disk errors."""
 
     __slots__ = ("_connection", "_path")
 
@@ -81,7 +87,7 @@ class InterviewStore:
         self._connection: Connection | None = None
 
     def exists(self) -> bool:
-        """Return whether the interviews' folder exists, which means that there was an interview."""
+        """Return whether the database exists: reading must not create it."""
         return os.path.lexists(self._path)
 
     def close(self) -> None:
@@ -91,37 +97,38 @@ class InterviewStore:
             self._connection = None
 
     def find(self, identity: str) -> Interview:
-        """Return the interview of an id. Raises InterviewError when there is none."""
+        """Return the interview with an id. Raises InterviewError if there is none."""
         rows = self._rows("SELECT %s FROM interviews WHERE id = ?" % _COLUMNS, (identity,))
         if not rows:
             raise InterviewError("no interview %r; `memory interview status` lists them" % identity[:80])
         return Interview(rows[0])
 
     def current(self, identity: str, project: str, session: str) -> Interview:
-        """Return the interview with that id; without an id, the one that is open in the session or the project.
+        """Return the interview with that id; without an id, the current one of the project.
 
-        Raises InterviewError when there is none, or more than one.
+        Open interviews are preferred to ended ones, and those of this session to others. Raises InterviewError if there is none, or
+        more than one.
         """
         if identity:
             return self.find(identity)
         unfinished = [row for row in self.overview(project) if row["status"] != FINISHED]
-        open_ = [row for row in unfinished if row["status"] == OPEN] or unfinished
-        mine = [row for row in open_ if session and row["session"] == session] or open_
-        if not mine:
+        candidates = [row for row in unfinished if row["status"] == OPEN] or unfinished
+        candidates = [row for row in candidates if session and row["session"] == session] or candidates
+        if not candidates:
             raise InterviewError(
                 "no interview is open in this project; start one: memory interview start TOPIC"
             )
-        if len(mine) > 1:
-            names = ", ".join(str(row["id"]) for row in mine[:5])
-            raise InterviewError("several interviews are open, name one with --session: " + names)
-        return self.find(str(mine[0]["id"]))
+        if len(candidates) > 1:
+            ids = ", ".join(str(row["id"]) for row in candidates[:5])
+            raise InterviewError("several interviews are open, name one with --session: " + ids)
+        return self.find(str(candidates[0]["id"]))
 
     def overview(self, project: str = "") -> list[dict[str, Any]]:
-        """Return id, topic, status, session, times and number of events of the interviews of a project, or of all; the latest first."""
+        """Return the interviews of a project, or of all projects, without setup and state; the latest first."""
         names = ("id", "topic", "status", "session", "created", "updated", "events")
         where, values = ("WHERE project = ?", (project,)) if project else ("", ())
         sql = "SELECT %s FROM interviews %s ORDER BY updated DESC, id" % (", ".join(names), where)
-        return [dict(zip(names, row)) for row in self._rows(sql, values)] if self.exists() else []
+        return [dict(zip(names, row)) for row in self._rows(sql, values)]
 
     def events(self, identity: str) -> list[tuple[dict[str, Any], str]]:
         """Return each event of an interview with the JSON text of its decision, oldest first."""
@@ -130,58 +137,36 @@ class InterviewStore:
 
     def add(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
         """Store a new interview with its first event."""
-        values = self._values(interview)
-        insert = "INSERT INTO interviews (%s) VALUES (%s)" % (_COLUMNS, ", ".join("?" * len(values)))
-        self._write([(insert, values), self._event(interview, event, decision)], -1, interview.id)
+        statements = [_insert(interview), _insert_event(interview, event, decision)]
+        self._write(statements, interview.id, expected_events=-1)
 
-    def put(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
+    def add_event(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
         """Store an event and the changed interview. Raises InterviewError if another process changed it in the meantime."""
         expected = interview.events
         interview.events += 1
-        self._write(
-            [self._update(interview), self._event(interview, event, decision)], expected, interview.id
-        )
+        statements = [_update(interview), _insert_event(interview, event, decision)]
+        self._write(statements, interview.id, expected)
 
-    def touch(self, interview: Interview) -> None:
-        """Store status, session, state and question of an interview without an event."""
-        self._write([self._update(interview)], interview.events, interview.id)
+    def update(self, interview: Interview) -> None:
+        """Store a changed interview without an event. Raises InterviewError if another process changed it in the meantime."""
+        self._write([_update(interview)], interview.id, interview.events)
 
-    def forget(self, identity: str) -> None:
+    def delete(self, identity: str) -> None:
         """Delete an interview and all its events."""
         statements = [
             ("DELETE FROM events WHERE interview = ?", (identity,)),
             ("DELETE FROM interviews WHERE id = ?", (identity,)),
         ]
-        self._write(statements, -1, identity)
+        self._write(statements, identity, expected_events=-1)
 
-    def _values(self, interview: Interview) -> tuple[Any, ...]:
-        return (
-            interview.id, interview.project, interview.session, interview.status, interview.topic, int(interview.approved),
-            interview.created, now_iso(), dumps(interview.setup), dumps(interview.state), interview.question, interview.events,
-        )  # fmt: skip
-
-    def _update(self, interview: Interview) -> tuple[str, tuple[Any, ...]]:
-        return (
-            "UPDATE interviews SET session = ?, status = ?, word = ?, updated = ?, state = ?, question = ?, events = ? WHERE id = ?",
-            (
-                interview.session, interview.status, int(interview.approved), now_iso(), dumps(interview.state),
-                interview.question, interview.events, interview.id,
-            ),
-        )  # fmt: skip
-
-    def _event(
-        self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]
-    ) -> tuple[str, tuple[Any, ...]]:
-        insert = "INSERT INTO events (interview, number, time, event, decision) VALUES (?, ?, ?, ?, ?)"
-        return insert, (interview.id, interview.events, now_iso(), dumps(event), dumps(decision))
-
-    def _write(self, statements: list[tuple[str, tuple[Any, ...]]], expected: int, identity: str) -> None:
+    def _write(self, statements: list[Statement], identity: str, expected_events: int) -> None:
+        """Run statements in one transaction. A negative `expected_events` skips the check for a concurrent change."""
         connection = self._open()
         try:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                if expected >= 0:
-                    self._unchanged(connection, identity, expected)
+                if expected_events >= 0:
+                    self._check_unchanged(connection, identity, expected_events)
                 for sql, values in statements:
                     connection.execute(sql, values)
                 connection.execute("COMMIT")
@@ -191,9 +176,9 @@ class InterviewStore:
         except SqliteError as error:
             raise InterviewError("%s: %s; nothing was changed" % (self._path, error)) from None
 
-    def _unchanged(self, connection: Connection, identity: str, expected: int) -> None:
+    def _check_unchanged(self, connection: Connection, identity: str, expected_events: int) -> None:
         row = connection.execute("SELECT events FROM interviews WHERE id = ?", (identity,)).fetchone()
-        if row is None or row[0] != expected:
+        if row is None or row[0] != expected_events:
             raise InterviewError(
                 "another answer arrived in the meantime; nothing was changed, see: memory interview status"
             )
@@ -209,26 +194,26 @@ class InterviewStore:
     def _open(self) -> Connection:
         if self._connection is None:
             if connect is None:
-                raise InterviewError("this Python was built without SQLite, which keeps interviews")
+                raise InterviewError("this Python was built without SQLite, which interviews need")
             try:
-                self._connection = self._opened()
+                self._connection = self._connect()
             except SqliteError as error:
                 raise InterviewError("%s: %s" % (self._path, error)) from None
         return self._connection
 
-    def _opened(self) -> Connection:
+    def _connect(self) -> Connection:
         make_folder(os.path.dirname(self._path))
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         os.close(os.open(self._path, flags, 0o600))  # SQLite itself would make it readable by everyone
         connection = connect(self._path, timeout=_WAIT_MS / 1000, isolation_level=None)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")
-            # The journal file is kept, since creating one is slow, but not what was in it.
+            # Keep the journal file, because creating one is slow, but not its content.
             connection.execute("PRAGMA journal_mode = TRUNCATE")
-            connection.execute("PRAGMA secure_delete = ON")  # else deleted text stays on the free pages
+            connection.execute("PRAGMA secure_delete = ON")  # otherwise deleted text stays on free pages
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version == 0:
-                _create(connection)
+                _create_tables(connection)
         except BaseException:
             connection.close()
             raise
@@ -238,7 +223,30 @@ class InterviewStore:
         return connection
 
 
-def _create(connection: Connection) -> None:
+def _insert(interview: Interview) -> Statement:
+    values = (
+        interview.id, interview.project, interview.session, interview.status, interview.topic, int(interview.approved),
+        interview.created, now_iso(), dumps(interview.setup), dumps(interview.state), interview.question, interview.events,
+    )  # fmt: skip
+    return "INSERT INTO interviews (%s) VALUES (%s)" % (_COLUMNS, ", ".join("?" * len(values))), values
+
+
+def _update(interview: Interview) -> Statement:
+    return (
+        "UPDATE interviews SET session = ?, status = ?, word = ?, updated = ?, state = ?, question = ?, events = ? WHERE id = ?",
+        (
+            interview.session, interview.status, int(interview.approved), now_iso(), dumps(interview.state),
+            interview.question, interview.events, interview.id,
+        ),
+    )  # fmt: skip
+
+
+def _insert_event(interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> Statement:
+    insert = "INSERT INTO events (interview, number, time, event, decision) VALUES (?, ?, ?, ?, ?)"
+    return insert, (interview.id, interview.events, now_iso(), dumps(event), dumps(decision))
+
+
+def _create_tables(connection: Connection) -> None:
     """Create the tables, unless another process just did."""
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone() == (0,):

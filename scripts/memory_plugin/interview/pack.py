@@ -1,4 +1,4 @@
-"""Packs: the subject of an interview, as one JSON file with types, ladder, elements, and changes to strategies and phases."""
+"""Packs: a JSON file that defines what an interview is about, with concept types, ladder, elements and changes to the scoring."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ _MAX_BYTES = 1 << 18
 _NAME = re.compile(r"[a-z0-9_.-]{1,60}\Z")
 _REQUIRED = ("id", "name", "reason", "types", "ladder", "terminal", "elements")
 _KEYS = (*_REQUIRED, "strategies", "multipliers")
-_MOST = {"types": 20, "ladder": 20, "terminal": 20, "elements": 200, "aliases": 30}
+_MAX_ITEMS = {"types": 20, "ladder": 20, "terminal": 20, "elements": 200, "aliases": 30}
 
 
 def find_pack(name: str, folder: str) -> str:
-    """Return the path of a pack: a shipped one, one of the user's in `folder`, or a file. Raises ConfigError, naming the shipped ones."""
+    """Return the path of a pack: a file, a shipped pack, or one of the user's own packs in `folder`. Raises ConfigError."""
     if name.endswith(".json"):
         return os.path.abspath(name)
-    own = os.path.join(folder, name + ".json")
     if name in SHIPPED:
         return data_path("interview", "packs", name + ".json")
-    if _NAME.match(name) and os.path.isfile(own):
-        return own
+    own_path = os.path.join(folder, name + ".json")
+    if _NAME.match(name) and os.path.isfile(own_path):
+        return own_path
     raise ConfigError("--pack", name, "one of %s, or a file" % ", ".join(SHIPPED), name)
 
 
 def read_pack(path: str) -> dict[str, Any]:
-    """Return the pack in a file, checked, its texts cleaned for display. Raises ConfigError."""
+    """Return the validated pack in a file. Raises ConfigError."""
     try:
         data = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8-sig"))
     except OSError as error:
@@ -50,100 +50,106 @@ def read_pack(path: str) -> dict[str, Any]:
     return check_pack(data, path)
 
 
-def check_pack(data: object, place: str) -> dict[str, Any]:
-    """Return the pack with its texts cleaned. Raises ConfigError for the first problem: file, key, expected, got."""
-    pack = _object(data, place, "the file", _REQUIRED, _KEYS)
-    _name(pack["id"], place, "id")
-    found = dict(
-        pack, name=_label(pack["name"], place, "name"), reason=_label(pack["reason"], place, "reason")
-    )
-    found["types"] = _each(pack["types"], place, "types", _type)
-    types = [entry["id"] for entry in found["types"]]
-    for key in ("ladder", "terminal"):
-        found[key] = _each(pack[key], place, key, _name)
-        unknown = [name for name in found[key] if name not in (types if key == "ladder" else found["ladder"])]
-        if unknown or not found[key]:
-            raise ConfigError(place, key, "some of " + ", ".join(types), unknown)
-    found["elements"] = _each(pack["elements"], place, "elements", _element)
-    for key in ("types", "elements"):
-        _unique([entry["id"] for entry in found[key]], place, key)
-    return _with_changes(found, place)
-
-
-def _with_changes(pack: dict[str, Any], place: str) -> dict[str, Any]:
-    for key in ("strategies", "multipliers"):
-        if not isinstance(pack.get(key, {}), dict):
-            raise ConfigError(place, key, "an object", pack[key])
-    for name, switch in pack.get("strategies", {}).items():
-        if not isinstance(switch, bool):
-            raise ConfigError(place, "strategies." + name, "true or false", switch)
-    for phase, row in pack.get("multipliers", {}).items():
-        if not isinstance(row, dict):
-            raise ConfigError(place, "multipliers." + phase, "an object", row)
+def check_pack(data: object, source: str) -> dict[str, Any]:
+    """Return a pack with its texts cleaned for display. Raises ConfigError for the first problem."""
+    pack = dict(_object(data, source, "the file", _REQUIRED, _KEYS))
+    _name(pack["id"], source, "id")
+    pack["name"] = _label(pack["name"], source, "name")
+    pack["reason"] = _label(pack["reason"], source, "reason")
+    pack["types"] = _list(pack["types"], source, "types", _type)
+    pack["elements"] = _list(pack["elements"], source, "elements", _element)
+    type_ids = [entry["id"] for entry in pack["types"]]
+    pack["ladder"] = _names_among(type_ids, pack["ladder"], source, "ladder")
+    pack["terminal"] = _names_among(pack["ladder"], pack["terminal"], source, "terminal")
+    _check_unique(type_ids, source, "types")
+    _check_unique([entry["id"] for entry in pack["elements"]], source, "elements")
+    _check_scoring_changes(pack, source)
     return pack
 
 
+def _names_among(allowed: list[str], value: object, source: str, key: str) -> list[str]:
+    names = _list(value, source, key, _name)
+    unknown = [name for name in names if name not in allowed]
+    if unknown or not names:
+        raise ConfigError(source, key, "one or more of " + ", ".join(allowed), unknown)
+    return names
+
+
+def _check_scoring_changes(pack: dict[str, Any], source: str) -> None:
+    """Check the form of the changes to the scoring table; `setup.merge_pack` checks their names and numbers."""
+    for key in ("strategies", "multipliers"):
+        if not isinstance(pack.get(key, {}), dict):
+            raise ConfigError(source, key, "an object", pack[key])
+    for name, switch in pack.get("strategies", {}).items():
+        if not isinstance(switch, bool):
+            raise ConfigError(source, "strategies." + name, "true or false", switch)
+    for phase, row in pack.get("multipliers", {}).items():
+        if not isinstance(row, dict):
+            raise ConfigError(source, "multipliers." + phase, "an object", row)
+
+
 def _object(
-    data: object, place: str, key: str, required: tuple[str, ...], allowed: tuple[str, ...]
+    data: object, source: str, key: str, required: tuple[str, ...], allowed: tuple[str, ...]
 ) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise ConfigError(place, key, "an object", data)
+        raise ConfigError(source, key, "an object", data)
     for name in required:
         if name not in data:
-            raise ConfigError(place, name if key == "the file" else key + "." + name, "a value", "nothing")
+            raise ConfigError(source, name if key == "the file" else key + "." + name, "a value", "nothing")
     for name in data:
         if name not in allowed:
-            raise ConfigError(place, key, "only " + ", ".join(allowed), name)
+            raise ConfigError(source, key, "only " + ", ".join(allowed), name)
     return data
 
 
-def _each(value: object, place: str, key: str, read: Callable[[Any, str, str], Any]) -> list[Any]:
-    if not isinstance(value, list) or len(value) > _MOST[key.rpartition(".")[2]]:
-        raise ConfigError(
-            place, key, "a list of at most %d" % _MOST[key.rpartition(".")[2]], type(value).__name__
-        )
-    return [read(entry, place, "%s.%d" % (key, at)) for at, entry in enumerate(value)]
+def _list(value: object, source: str, key: str, read_item: Callable[[Any, str, str], Any]) -> list[Any]:
+    limit = _MAX_ITEMS[key.rpartition(".")[2]]
+    if not isinstance(value, list):
+        raise ConfigError(source, key, "a list of at most %d" % limit, value)
+    if len(value) > limit:
+        raise ConfigError(source, key, "a list of at most %d" % limit, len(value))
+    return [read_item(item, source, "%s.%d" % (key, index)) for index, item in enumerate(value)]
 
 
-def _name(value: object, place: str, key: str) -> str:
+def _name(value: object, source: str, key: str) -> str:
     if not isinstance(value, str) or not _NAME.match(value):
-        raise ConfigError(place, key, "lower-case letters, digits, _ . and - (at most 60)", value)
+        raise ConfigError(source, key, "lower-case letters, digits, _ . and - (at most 60)", value)
     return value
 
 
-def _label(value: object, place: str, key: str) -> str:
+def _label(value: object, source: str, key: str) -> str:
     text = plain(value, MAX_LABEL) if isinstance(value, str) else ""
     if not text:
-        raise ConfigError(place, key, "a text", value)
+        raise ConfigError(source, key, "a text", value)
     return text
 
 
-def _type(data: object, place: str, key: str) -> dict[str, Any]:
-    entry = _object(data, place, key, ("id", "name", "memory"), ("id", "name", "memory"))
+def _type(data: object, source: str, key: str) -> dict[str, Any]:
+    entry = _object(data, source, key, ("id", "name", "memory"), ("id", "name", "memory"))
     if entry["memory"] not in categories():
-        raise ConfigError(place, key + ".memory", "one of " + ", ".join(categories()), entry["memory"])
+        raise ConfigError(source, key + ".memory", "one of " + ", ".join(categories()), entry["memory"])
     return {
-        "id": _name(entry["id"], place, key + ".id"),
-        "name": _label(entry["name"], place, key + ".name"),
+        "id": _name(entry["id"], source, key + ".id"),
+        "name": _label(entry["name"], source, key + ".name"),
         "memory": entry["memory"],
     }
 
 
-def _element(data: object, place: str, key: str) -> dict[str, Any]:
-    entry = _object(data, place, key, ("id", "label", "aliases"), ("id", "label", "ask", "aliases", "group"))
-    ask = _label(entry["ask"], place, key + ".ask") if "ask" in entry else ""
+def _element(data: object, source: str, key: str) -> dict[str, Any]:
+    entry = _object(data, source, key, ("id", "label", "aliases"), ("id", "label", "ask", "aliases", "group"))
+    ask = _label(entry["ask"], source, key + ".ask") if "ask" in entry else ""
     if ask.replace("{topic}", "").count("{"):
-        raise ConfigError(place, key + ".ask", "no braces but {topic}", ask)
+        raise ConfigError(source, key + ".ask", "no braces except {topic}", ask)
     return {
-        "id": _name(entry["id"], place, key + ".id"),
-        "label": _label(entry["label"], place, key + ".label"),
+        "id": _name(entry["id"], source, key + ".id"),
+        "label": _label(entry["label"], source, key + ".label"),
         "ask": ask,
-        "aliases": _each(entry["aliases"], place, key + ".aliases", _label),
-        "group": _label(entry["group"], place, key + ".group") if "group" in entry else "",
+        "aliases": _list(entry["aliases"], source, key + ".aliases", _label),
+        "group": _label(entry["group"], source, key + ".group") if "group" in entry else "",
     }
 
 
-def _unique(names: list[str], place: str, key: str) -> None:
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ConfigError(place, key, "no duplicate ids", twice[0])
+def _check_unique(names: list[str], source: str, key: str) -> None:
+    duplicates = [name for name in names if names.count(name) > 1]
+    if duplicates:
+        raise ConfigError(source, key, "no duplicate ids", duplicates[0])

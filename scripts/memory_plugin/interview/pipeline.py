@@ -1,6 +1,6 @@
-"""Run an interview from start to finish: clean and check the input, apply it to the state, and return the next decision.
+"""Run an interview: clean and validate the input, apply it to the state, and return the next decision.
 
-Every function that changes an interview stores event, decision and state in one transaction.
+Every function that advances an interview stores event, decision and state in one transaction.
 """
 
 from __future__ import annotations
@@ -43,11 +43,14 @@ __all__ = [
 ]
 
 START = "start"
-_LOOKBACK_VETO = "recent_redundancy"
+_REDUNDANCY_VETO = "recent_redundancy"
 
 
 class NewInterview:
-    """Project, session, what is known beforehand (element to source), and whether the user asked for the interview."""
+    """The terms of a new interview.
+
+    `covered` maps already known elements to their source; `approved` says that the user started the interview.
+    """
 
     __slots__ = ("approved", "covered", "project", "session")
 
@@ -59,12 +62,13 @@ def clean_text(text: str, limit: int) -> str:
     """Return a text as it may be stored: without private passages and secrets, on one line, at most `limit` characters."""
     from ..kernel.hygiene import redact  # not needed for most commands
 
+    # Redacted before it is cut, because half a secret is not recognized.
     line = _one_line(without_private(text), 4 * len(text) + 1)
     return _one_line(redact(line, "memory").text, limit)
 
 
 def _one_line(text: str, limit: int) -> str:
-    """Return what `plain` returns. Most texts are plain already, and compiling its patterns takes milliseconds."""
+    """Return the same as `plain`, without compiling its patterns for a text that is plain ASCII already (milliseconds)."""
     line = " ".join(text.split())
     return line if line.isascii() and line.isprintable() and len(line) <= limit else plain(text, limit)
 
@@ -72,9 +76,9 @@ def _one_line(text: str, limit: int) -> str:
 def start(store: InterviewStore, setup: dict[str, Any], new: NewInterview) -> tuple[Interview, Decision]:
     """Store a new interview; return it and its first decision."""
     state, decision = begin(setup, new.covered)
-    times = (now_iso(), "")
-    row = (_new_id(setup["topic"]), new.project, new.session, OPEN, setup["topic"], new.approved, *times)
-    interview = Interview((*row, dumps(setup), dumps(state), "", 0))
+    topic = setup["topic"]
+    identity = (_new_id(topic), new.project, new.session, OPEN, topic, new.approved)
+    interview = Interview((*identity, now_iso(), "", dumps(setup), dumps(state), "", 0))
     store.add(interview, {"kind": START, "covered": new.covered}, decision)
     return interview, decision
 
@@ -86,40 +90,41 @@ def answer(
     clean: Clean = clean_text,
     judge: Context | None = None,
 ) -> Decision:
-    """Apply an answer; return the next decision, with what was dropped from the input under `dropped`.
+    """Apply an answer and return the next decision; its `dropped` lists the parts of the input that were not used.
 
-    With `judge`, a judge is asked for the signals of an answer that comes without them; `judge` of the decision then names a failure.
-    Raises InvalidAnswer, with nothing changed.
+    If a judge is configured (`judge` is its context), it is asked for the signals of an answer that comes without them. `judge` in the
+    decision is then the name of a failure. Raises InvalidAnswer, with nothing changed.
     """
     failure = ""
-    said = data.get("answer")
-    if judge and "signals" not in data and isinstance(said, str) and said.strip():
-        verdict = judge_signals(interview, said, judge)
+    text = data.get("answer")
+    if judge and "signals" not in data and isinstance(text, str) and text.strip():
+        verdict = judge_signals(interview, text, judge)
         failure = verdict.failure
         if verdict.values is not None:
             data = dict(data, signals=verdict.values["signals"])
     given, dropped = parse_answer(data, interview.setup, clean)
     given["question"] = given["question"] or interview.question
-    decision = _step(store, interview, {"kind": ANSWER, "given": given}, dropped)
+    decision = _advance(store, interview, {"kind": ANSWER, "given": given}, dropped)
     return dict(decision, judge=failure) if failure else decision
 
 
 def steer(store: InterviewStore, interview: Interview, kind: str) -> Decision:
     """Return the decision after the user asked for DEEPER or WRAP_UP."""
-    return _step(store, interview, {"kind": kind}, [])
+    return _advance(store, interview, {"kind": kind}, [])
 
 
 def resume(store: InterviewStore, interview: Interview, session: str, more: int) -> Decision:
-    """Return the pending question; for an ended interview a new one, with `more` questions added to its budget."""
+    """Return the pending decision; for an ended interview a new one, with `more` questions added to its budget."""
     interview.session = session or interview.session
     if interview.status == FINISHED:
         raise InterviewError("%s is finished: its memories are written; start a new one" % interview.id)
     if interview.status == OPEN:
-        decisions = store.events(interview.id)
-        store.touch(interview)
-        return load_decision(decisions[-1][1])
+        events = store.events(interview.id)
+        store.update(interview)
+        _, last_decision = events[-1]
+        return load_decision(last_decision)
     interview.status = OPEN
-    return _step(store, interview, {"kind": RESUME, "more": more}, [])
+    return _advance(store, interview, {"kind": RESUME, "more": more}, [])
 
 
 def load_decision(text: str) -> Decision:
@@ -129,88 +134,91 @@ def load_decision(text: str) -> Decision:
     return value
 
 
-def _step(store: InterviewStore, interview: Interview, event: dict[str, Any], dropped: list[str]) -> Decision:
+def _advance(
+    store: InterviewStore, interview: Interview, event: dict[str, Any], dropped: list[str]
+) -> Decision:
     decision = apply_event(interview.state, interview.setup, event)
     interview.question = ""
     interview.status = ENDED if decision["stop"] else OPEN
-    store.put(interview, event, decision)
+    store.add_event(interview, event, decision)
     return dict(decision, dropped=dropped + decision.get("dropped", []))
 
 
 def check_question(store: InterviewStore, interview: Interview, question: str) -> dict[str, Any]:
-    """Return whether a question repeats an earlier one; one that does not is stored as the question asked."""
+    """Return whether a question repeats a recent one; if it does not, store it as the question that Claude asks."""
     turns = interview.state["turns"]
     vetoes = {entry["id"]: entry["params"] for entry in interview.setup["scoring"]["vetoes"]}
-    lookback = vetoes[_LOOKBACK_VETO]["lookback"] if _LOOKBACK_VETO in vetoes else len(turns)
+    lookback = vetoes[_REDUNDANCY_VETO]["lookback"] if _REDUNDANCY_VETO in vetoes else len(turns)
     recent = [turn["question"] for turn in turns[-lookback:]]
     earlier, score = QuestionSimilarity(interview.setup["redundancy"]).find_repeated(question, recent)
     if not earlier:
         interview.question = question
-        store.touch(interview)
+        store.update(interview)
     return {"ok": not earlier, "repeats": earlier, "likeness": round(score, 3)}
 
 
 def replay(store: InterviewStore, interview: Interview) -> dict[str, Any]:
-    """Recompute the decisions of an interview from its events; return their number, and the numbers of those that differ."""
+    """Recompute an interview's decisions from its events; return how many there are, and the numbers of those that differ."""
     differ: list[int] = []
     events = store.events(interview.id)
     state: dict[str, Any] = {}
-    for number, (event, decision) in enumerate(events):
+    for number, (event, recorded) in enumerate(events):
         if event["kind"] == START:
-            state, found = begin(interview.setup, event["covered"])
+            state, decision = begin(interview.setup, event["covered"])
         else:
-            found = apply_event(state, interview.setup, event)
-        recorded: Any = loads(decision)
-        if _without_signals(found) != _without_signals(recorded):
+            decision = apply_event(state, interview.setup, event)
+        if _without_signals(decision) != _without_signals(load_decision(recorded)):
             differ.append(number)
     same_state = dumps(state) == dumps(interview.state)
     return {"interview": interview.id, "decisions": len(events), "differ": differ, "same_state": same_state}
 
 
-def _without_signals(decision: dict[str, Any]) -> dict[str, Any]:
-    """Return a decision without its scorers' signals, which explain it and which decisions of 0.1.0 lack."""
-    found = dict(decision)
-    for key in ("chosen", "runners_up"):
-        if key in found:
-            several = found[key] if isinstance(found[key], list) else [found[key]]
-            found[key] = [
-                {
-                    **candidate,
-                    "scorers": [
-                        {k: v for k, v in row.items() if k != "signals"} for row in candidate["scorers"]
-                    ],
-                }
-                for candidate in several
-            ]
-    return found
+def _without_signals(decision: Decision) -> Decision:
+    """Return a decision without its scorers' signals: they only explain it, and decisions of 0.1.0 lack them."""
+    stripped = dict(decision)
+    if "chosen" in decision:
+        stripped["chosen"] = _candidate_without_signals(decision["chosen"])
+        stripped["runners_up"] = [_candidate_without_signals(other) for other in decision["runners_up"]]
+    return stripped
+
+
+def _candidate_without_signals(candidate: dict[str, Any]) -> dict[str, Any]:
+    scorers = [
+        {name: value for name, value in scorer.items() if name != "signals"}
+        for scorer in candidate["scorers"]
+    ]
+    return {**candidate, "scorers": scorers}
 
 
 def decision_brief(interview: Interview, decision: Decision) -> dict[str, Any]:
     """Return the part of a decision that Claude needs; `explain` shows all of it."""
-    found = {"interview": interview.id, **{name: decision[name] for name in ("turn", "stop", "phase")}}
-    names = ("reason", "strategy", "focus", "why", "intent", "avoid", "deferred")
-    found.update({name: decision[name] for name in names if name in decision})
+    names = ("turn", "stop", "phase", "reason", "strategy", "focus", "why", "intent", "avoid", "deferred")
+    brief: dict[str, Any] = {"interview": interview.id}
+    brief.update({name: decision[name] for name in names if name in decision})
     if decision["turn"] == 1 and not decision["stop"]:
         covered = interview.state["covered"]
-        found["elements"] = [e["id"] for e in interview.setup["elements"] if e["id"] not in covered]
-    found["progress"] = decision["progress"]
-    found["runners_up"] = [
+        brief["elements"] = [e["id"] for e in interview.setup["elements"] if e["id"] not in covered]
+    brief["progress"] = decision["progress"]
+    brief["runners_up"] = [
         {"strategy": other["strategy"], "focus": other["focus"]["label"], "score": other["score"]}
         for other in decision.get("runners_up", ())
     ]
-    found.update({name: decision[name] for name in ("dropped", "judge") if decision.get(name)})
-    return found
+    brief.update({name: decision[name] for name in ("dropped", "judge") if decision.get(name)})
+    return brief
 
 
 def ledger_fields(interview: Interview, decision: Decision) -> dict[str, object]:
-    """Return what the ledger keeps of a decision: no text of the user."""
+    """Return a decision's fields for the ledger, without any text of the user."""
     names = ("turn", "phase", "strategy", "stop", "reason")
-    found: dict[str, object] = {name: decision[name] for name in names if name in decision}
-    score = decision.get("chosen", {}).get("score")
-    return {"interview": interview.id, **found, "score": score, "gaps": decision["progress"]["gaps"]}
+    return {
+        "interview": interview.id,
+        **{name: decision[name] for name in names if name in decision},
+        "score": decision.get("chosen", {}).get("score"),
+        "gaps": decision["progress"]["gaps"],
+    }
 
 
 def _new_id(topic: str) -> str:
-    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in topic.lower())
-    name = "-".join(part for part in kept.split("-") if part)[:30].strip("-")
+    ascii_words = "".join(c if c.isascii() and c.isalnum() else " " for c in topic.lower()).split()
+    name = "-".join(ascii_words)[:30].strip("-")
     return "%s-%s" % (name or "interview", os.urandom(3).hex())

@@ -1,7 +1,7 @@
-"""The marker of a session's open interview, for the next prompt: a small file that exists only while the interview is open.
+"""The marker of a session's open interview: a small file that the prompt hook reads, and that exists only while the interview is open.
 
-It says which interview is open, whether Claude has to be told, and when the user last typed something in the session. When the user's own
-`/memory:interview` started it, prompts typed while it is open approve what `finish` writes.
+It says which interview is open, whether to remind Claude, and when the user last typed something in the session. If the user started the
+interview with `/memory:interview`, prompts typed while it is open approve what `finish` writes.
 """
 
 from __future__ import annotations
@@ -21,25 +21,24 @@ _MAX_BYTES = 65536
 _APPROVAL_SECONDS = 600.0
 _MAX_TOPIC = 120
 _LINE = (
-    'An interview on "%s" is open (memory interview, id %s). If this prompt answers its last question, hand the answer to'
-    " `memory interview answer --session %s` and ask what it says next; if it is about something else, do that first."
+    'An interview on "%s" is open (memory interview, id %s). If this prompt answers its last question, pass the answer to'
+    " `memory interview answer --session %s` and ask the question that it returns. If the prompt is about something else, do that first."
 )
 
 
 class Reminder:
-    """The marker of one session. Its fields are `interview`, `topic`, `word` (approved), `say` and `typed`."""
+    """The marker of one session.
+
+    Fields of the file: `interview` (id), `topic`, `word` (approved), `say` (remind Claude) and `typed` (seconds since the epoch).
+    """
 
     __slots__ = ("_path",)
 
     def __init__(self, paths: Paths, session: str) -> None:
         self._path = session_file(paths, session, "interview")
 
-    def waits(self) -> bool:
-        """Return whether an interview is open in the session, by one look at its marker."""
-        return os.path.lexists(self._path)
-
     def create(self, identity: str, topic: str, *, approved: bool) -> None:
-        """Write the marker, so that the next prompt tells Claude about the interview. Raises OSError."""
+        """Write the marker, so that the next prompt reminds Claude of the interview. Raises OSError."""
         from ..kernel.text.clean import escape, plain  # kept off the prompt path
 
         marker = {
@@ -51,41 +50,35 @@ class Reminder:
         }
         write_state(self._path, marker)
 
-    def again(self) -> None:
-        """Let the next prompt tell Claude again, after the context was compacted. Raises OSError."""
-        found = self._read()
-        if found:
-            write_state(self._path, dict(found, say=True))
-
-    def silence(self) -> None:
-        """Stop reminding Claude, because no question is pending, only the summary. Raises OSError."""
-        found = self._read()
-        if found:
-            write_state(self._path, dict(found, say=False))
+    def set_active(self, *, active: bool) -> None:
+        """Remind Claude on the next prompt, or not, if there is a marker. Raises OSError."""
+        marker = self._read()
+        if marker:
+            write_state(self._path, dict(marker, say=active))
 
     def delete(self) -> None:
-        """Delete the marker: the interview is over. Raises OSError."""
+        """Delete the marker, if there is one. Raises OSError."""
         try:
             os.unlink(self._path)
         except FileNotFoundError:
             return
 
-    def prompted(self) -> str:
-        """Record that the user typed a prompt; return the line for Claude, empty when it was told already. Raises OSError."""
-        found = self._read()
-        topic, identity = found.get("topic"), found.get("interview")
+    def record_prompt(self) -> str:
+        """Record that the user typed a prompt; return the line for Claude, empty if it was shown before. Raises OSError."""
+        marker = self._read()
+        topic, identity = marker.get("topic"), marker.get("interview")
         if not isinstance(topic, str) or not isinstance(identity, str):
             return ""
-        write_state(self._path, dict(found, say=False, typed=now()))
-        return _LINE % (topic, identity, identity) if found.get("say") is True else ""
+        write_state(self._path, dict(marker, say=False, typed=now()))
+        return _LINE % (topic, identity, identity) if marker.get("say") is True else ""
 
     def is_approved(self, identity: str) -> bool:
         """Return whether the user started this interview in this session and typed something in the last ten minutes."""
-        found = self._read()
-        typed = found.get("typed")
+        marker = self._read()
+        typed = marker.get("typed")
         return (
-            found.get("interview") == identity
-            and found.get("word") is True
+            marker.get("interview") == identity
+            and marker.get("word") is True
             and isinstance(typed, float)
             and 0 <= now() - typed <= _APPROVAL_SECONDS
         )

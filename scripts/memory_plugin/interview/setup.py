@@ -1,4 +1,4 @@
-"""The setup of an interview, validated and frozen, so that later changes of packs and tables do not affect a running interview."""
+"""The setup of an interview: validated and frozen at the start, because later config changes must not affect a running interview."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import loads
 from ..kernel.overrides import load_overridden, override_file
 from ..kernel.text.clean import plain
+from .criteria import SCORERS, VETOES
 from .exceptions import ConfigError, InvalidAnswer
+from .focuses import FOCUSES
 from .pack import check_pack, find_pack, read_pack
 from .wording import content_stems, normalize, stem_table
 
@@ -22,7 +24,6 @@ __all__ = [
     "InterviewLimits",
     "StartArguments",
     "check_scoring",
-    "known_names",
     "merge_pack",
     "new_setup",
     "prepare_start",
@@ -35,7 +36,7 @@ _UNKNOWN_SOURCE = "known beforehand"
 
 
 class InterviewLimits(NamedTuple):
-    """The user's settings: most questions, share of elements that is enough, whether a falling mood ends the interview."""
+    """When an interview ends: after `max_turns` questions, at a share of covered elements (0 to 1), or when the mood keeps falling."""
 
     max_turns: int
     target_coverage: float
@@ -43,7 +44,10 @@ class InterviewLimits(NamedTuple):
 
 
 class StartArguments(NamedTuple):
-    """The arguments of the command; `text` is standard input: {"elements": [...], "covered": {"element": "source"}}."""
+    """The arguments of `memory interview start`.
+
+    `text` is standard input: {"elements": [...], "covered": {"element": "source"}}, or empty. `covered` lists elements as NAME=SOURCE.
+    """
 
     topic: str
     pack: str
@@ -55,7 +59,7 @@ class StartArguments(NamedTuple):
 def prepare_start(
     arguments: StartArguments, folder: str, settings: Settings, clean: Clean
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the frozen setup and the covered elements with their source; `folder` holds the user's own packs.
+    """Return the frozen setup, and the covered elements with their source. `folder` holds the user's own packs.
 
     Raises InvalidAnswer and ConfigError.
     """
@@ -64,15 +68,17 @@ def prepare_start(
     pack = read_pack(path)
     if "elements" in extra:
         pack = check_pack(dict(pack, elements=extra["elements"]), path)
-    setup = new_setup(clean(arguments.topic, _MAX_SOURCE), pack, path, _limits(arguments, settings))
+    setup = new_setup(clean(arguments.topic, _MAX_TOPIC), pack, path, _limits(arguments, settings))
     if not setup["topic"]:
-        raise InvalidAnswer("start: the topic is empty once private text is taken out")
+        raise InvalidAnswer(
+            "start: nothing is left of the topic after private text was removed; name it in other words"
+        )
     covered = _covered(arguments.covered, extra.get("covered"), clean)
-    known = {element["id"] for element in setup["elements"]}
-    unknown = [name for name in covered if name not in known]
+    elements = {element["id"] for element in setup["elements"]}
+    unknown = [name for name in covered if name not in elements]
     if unknown:
         raise InvalidAnswer(
-            "covered: expected one of %s, got %r" % (", ".join(sorted(known)), unknown[0][:60])
+            "covered: expected one of %s, got %r" % (", ".join(sorted(elements)), unknown[0][:60])
         )
     return setup, covered
 
@@ -99,22 +105,26 @@ def _limits(arguments: StartArguments, settings: Settings) -> InterviewLimits:
     )
 
 
-def _covered(names: list[str], given: object, clean: Clean) -> dict[str, str]:
-    pairs = [(name, source) for name, _, source in (word.partition("=") for word in names)]
-    if isinstance(given, dict):
-        pairs += [(str(name), str(source)) for name, source in given.items()]
-    elif given is not None:
+def _covered(options: list[str], extra: object, clean: Clean) -> dict[str, str]:
+    """Return the covered elements of the options (NAME=SOURCE) and of standard input, with their source."""
+    sources: dict[str, str] = {}
+    for option in options:
+        name, _, source = option.partition("=")
+        sources[name.strip()] = source
+    if isinstance(extra, dict):
+        sources.update((str(name).strip(), str(source)) for name, source in extra.items())
+    elif extra is not None:
         raise InvalidAnswer("covered: expected an object that maps elements to their source")
-    return {name.strip(): clean(source, _MAX_SOURCE) or _UNKNOWN_SOURCE for name, source in pairs}
+    return {name: clean(source, _MAX_SOURCE) or _UNKNOWN_SOURCE for name, source in sources.items()}
 
 
-def new_setup(topic: str, pack: Mapping[str, Any], place: str, limits: InterviewLimits) -> dict[str, Any]:
-    """Return the frozen setup of an interview, JSON throughout; `place` is the path of the pack.
+def new_setup(topic: str, pack: Mapping[str, Any], source: str, limits: InterviewLimits) -> dict[str, Any]:
+    """Return the frozen setup of an interview as plain JSON values; `source` is the pack's path.
 
-    Raises ConfigError for a pack that names something unknown, and OverrideError.
+    Raises ConfigError for a pack or a scoring table that names something unknown, and OverrideError.
     """
     scoring = load_overridden("interview", "scoring")
-    check_scoring(scoring, override_file("interview") or place)
+    check_scoring(scoring, override_file("interview") or source)
     redundancy = stem_table(load_overridden("interview", "redundancy"))
     function_words = frozenset(redundancy["function_words"])
     groups = load_data("interview", "patterns")["groups"]
@@ -125,7 +135,7 @@ def new_setup(topic: str, pack: Mapping[str, Any], place: str, limits: Interview
             dict(element, stems=_stems([element["label"], *element["aliases"]], function_words))
             for element in pack["elements"]
         ],
-        "scoring": merge_pack(scoring, dict(pack), place),
+        "scoring": merge_pack(scoring, dict(pack), source),
         "redundancy": redundancy,
         "patterns": {
             name: [normalize(phrase).strip() for phrase in group["phrases"]] for name, group in groups.items()
@@ -138,60 +148,60 @@ def new_setup(topic: str, pack: Mapping[str, Any], place: str, limits: Interview
 
 
 def _stems(texts: list[str], function_words: frozenset[str]) -> list[list[str]]:
-    found = [content_stems(text, function_words) for text in texts]
-    return [stems for at, stems in enumerate(found) if stems and stems not in found[:at]]
+    """Return the stems of each text, without duplicates and empty ones."""
+    unique: list[list[str]] = []
+    for text in texts:
+        stems = content_stems(text, function_words)
+        if stems and stems not in unique:
+            unique.append(stems)
+    return unique
 
 
-def merge_pack(table: dict[str, Any], pack: dict[str, Any], place: str) -> dict[str, Any]:
-    """Return the scoring table with the switches and multipliers of a pack applied. Raises ConfigError for an unknown name."""
+def merge_pack(table: dict[str, Any], pack: dict[str, Any], source: str) -> dict[str, Any]:
+    """Return the scoring table with a pack's switches and multipliers applied. Raises ConfigError for an unknown name."""
     switches: dict[str, bool] = pack.get("strategies", {})
-    strategies = [
-        dict(entry, enabled=switches.get(entry["id"], entry["enabled"])) for entry in table["strategies"]
-    ]
-    _check_names(place, "strategies", switches, [entry["id"] for entry in strategies])
-    given: dict[str, dict[str, float]] = pack.get("multipliers", {})
-    merged = {phase: dict(row, **given.get(phase, {})) for phase, row in table["multipliers"].items()}
-    _check_names(place, "multipliers", given, [entry["id"] for entry in table["phases"]])
-    found = dict(table, strategies=strategies, multipliers=merged)
-    check_scoring(found, place)
-    return found
+    changes: dict[str, dict[str, float]] = pack.get("multipliers", {})
+    _check_names(source, "strategies", switches, [entry["id"] for entry in table["strategies"]])
+    _check_names(source, "multipliers", changes, [entry["id"] for entry in table["phases"]])
+    merged = {
+        **table,
+        "strategies": [
+            {**entry, "enabled": switches.get(entry["id"], entry["enabled"])} for entry in table["strategies"]
+        ],
+        "multipliers": {
+            phase: {**row, **changes.get(phase, {})} for phase, row in table["multipliers"].items()
+        },
+    }
+    check_scoring(merged, source)
+    return merged
 
 
-def known_names() -> dict[str, Collection[str]]:
-    """Return the names that code exists for: kinds of focus, vetoes and scorers."""
-    from .criteria import SCORERS, VETOES
-    from .focuses import FOCUSES
-
-    return {"focus": FOCUSES, "vetoes": VETOES, "scorers": SCORERS}
-
-
-def check_scoring(table: dict[str, Any], place: str = "config/interview/scoring.json") -> None:
-    """Raise ConfigError for the first unknown name in a scoring table, or the first number out of range."""
-    known = known_names()
+def check_scoring(table: dict[str, Any], source: str = "config/interview/scoring.json") -> None:
+    """Raise ConfigError for the first unknown name or invalid number in a scoring table."""
     strategies = [entry["id"] for entry in table["strategies"]]
     for entry in table["strategies"]:
-        _check_names(place, "strategies.%s.focus" % entry["id"], [entry["focus"]], known["focus"])
-    for part in ("vetoes", "scorers"):
+        _check_names(source, "strategies.%s.focus" % entry["id"], [entry["focus"]], FOCUSES)
+    for part, functions in (("vetoes", VETOES), ("scorers", SCORERS)):
         for entry in table[part]:
             key, params = "%s.%s" % (part, entry["id"]), entry["params"]
-            _check_names(place, part, [entry["id"]], known[part])
-            _check_names(place, key + ".exempt", entry.get("exempt", ()), strategies)
-            _check_names(place, key + ".strategies", params.get("strategies", ()), strategies)
+            _check_names(source, part, [entry["id"]], list(functions))
+            _check_names(source, key + ".exempt", entry.get("exempt", ()), strategies)
+            _check_names(source, key + ".strategies", params.get("strategies", ()), strategies)
     for entry in table["scorers"]:
-        _check_number(place, "scorers.%s.weight" % entry["id"], entry["weight"])
-    _check_names(place, "multipliers", table["multipliers"], [entry["id"] for entry in table["phases"]])
+        _check_number(source, "scorers.%s.weight" % entry["id"], entry["weight"])
+    _check_names(source, "multipliers", table["multipliers"], [entry["id"] for entry in table["phases"]])
     for phase, row in table["multipliers"].items():
-        _check_names(place, "multipliers." + phase, row, strategies)
+        _check_names(source, "multipliers." + phase, row, strategies)
         for strategy, value in row.items():
-            _check_number(place, "multipliers.%s.%s" % (phase, strategy), value)
+            _check_number(source, "multipliers.%s.%s" % (phase, strategy), value)
 
 
-def _check_names(place: str, key: str, names: Collection[str], known: Collection[str]) -> None:
+def _check_names(source: str, key: str, names: Collection[str], known: Collection[str]) -> None:
     for name in names:
         if name not in known:
-            raise ConfigError(place, key, "one of " + ", ".join(known), name)
+            raise ConfigError(source, key, "one of " + ", ".join(known), name)
 
 
-def _check_number(place: str, key: str, value: object) -> None:
+def _check_number(source: str, key: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 5:
-        raise ConfigError(place, key, "a number from 0 to 5", value)
+        raise ConfigError(source, key, "a number from 0 to 5", value)

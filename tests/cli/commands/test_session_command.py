@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -236,9 +237,8 @@ def test_calibrate_without_a_pair(project: Project) -> None:
 
 @pytest.fixture
 def langfuse() -> Iterator[Langfuse]:
-    made = Langfuse()
-    yield made
-    made.close()
+    with closing(Langfuse()) as server:
+        yield server
 
 
 def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> None:
@@ -280,7 +280,7 @@ def test_langfuse_without_keys_answers_a_program_in_json(project: Project, actio
 
 def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project, langfuse: Langfuse) -> None:
     found = doctor(project)
-    assert (found["status"], found["text"]) == ("ok", "not set up; scores of sessions stay on this machine")
+    assert (found["status"], found["text"]) == ("ok", "not set up; session scores stay on this machine")
     judged(project, langfuse={"host": langfuse.url})
     found = doctor(project)
     assert (found["status"], found["fix"]) == ("warn", "memory langfuse check")

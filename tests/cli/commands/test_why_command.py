@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from memory_plugin.cli.commands.why_command import explain_decision
 from memory_plugin.cli.console import Console
+from memory_plugin.memories.survey import survey
 from memory_plugin.recall.explain import find_decision
 from tests.project import Project
 from tests.recall.store_files import ASK, BODY, TITLE, at_home
@@ -74,7 +76,7 @@ def test_a_malformed_record_is_shown_as_far_as_possible(asked: Project, fields: 
 
 def test_verbose_prints_the_scores(asked: Project) -> None:
     text = asked.cli("why", "--verbose").stdout
-    assert "told from 0.50, pointed to from 0.50" in text
+    assert "thresholds: 0.50 for the full text, 0.50 for a pointer" in text
     assert "concerns=" in text
 
 
@@ -106,16 +108,10 @@ def test_lines_keep_to_the_width_of_a_terminal(asked: Project, monkeypatch: pyte
     screen = Terminal()
     with at_home(asked) as paths:
         row = find_decision(paths, "last") or {}
-        session = SimpleNamespace(console=Console(screen), paths=paths, accept_from="everyone")
-        quiet = {
-            **row,
-            "injected": [],
-            "outcome": "silent",
-            "reason": "over_budget",
-            "trouble": "index_locked",
-        }
-        candidates = [{**one, "withheld": "over_budget"} for one in row["candidates"]]
-        explain_decision({**quiet, "candidates": candidates}, session)  # type: ignore[arg-type]
+        context = SimpleNamespace(console=Console(screen), paths=paths, survey=partial(survey, paths))
+        silent = {"injected": [], "outcome": "silent", "reason": "over_budget", "trouble": "index_locked"}
+        candidates = [{**candidate, "withheld": "over_budget"} for candidate in row["candidates"]]
+        explain_decision({**row, **silent, "candidates": candidates}, context)  # type: ignore[arg-type]
     lines = screen.getvalue().splitlines()
     assert len(lines) > 5
     assert max(map(len, lines)) <= 70

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.batches import Batches
+from tests.json_server import Response
 from tests.kernel.judge.bench import Bench
 from tests.kernel.judge.strict.asked import QUESTIONS
 from tests.kernel.judge.strict.server import StrictServer
@@ -28,21 +30,21 @@ def library(name: str) -> Any:  # noqa: ANN401 (another project's module)
 class Recorder(StrictServer):
     """A strict server that keeps what it was sent."""
 
-    bodies: list[dict[str, Any]]
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        super().__init__()
 
-    def answer(self, method: str, path: str, headers: dict[str, str], body: Any) -> tuple[int, bytes]:  # noqa: ANN401
-        """Status and body."""
+    def respond(self, method: str, path: str, headers: dict[str, str], body: Any) -> Response:  # noqa: ANN401
+        """Keep the body and respond."""
         self.bodies.append(body)
-        return super().answer(method, path, headers, body)
+        return super().respond(method, path, headers, body)
 
 
 @pytest.fixture
 def recorder() -> Iterator[Recorder]:
     """Yield a recorder while the test runs."""
-    made = Recorder()
-    made.bodies = []
-    yield made
-    made.close()
+    with closing(Recorder()) as server:
+        yield server
 
 
 def concrete(value: Any) -> Any:  # noqa: ANN401

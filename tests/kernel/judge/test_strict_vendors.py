@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from tests.kernel.judge.bench import Bench
 from tests.kernel.judge.strict import vendors
 from tests.kernel.judge.strict.asked import QUESTIONS
 from tests.kernel.judge.strict.schemas import problem, reply_to
-from tests.kernel.judge.strict.server import strict_server
+from tests.kernel.judge.strict.server import StrictServer
 from tests.kernel.judge.strict.vendors import Refusal
 
 MakeBench = Callable[..., Bench]
@@ -62,7 +63,7 @@ def test_a_schema_is_one_that_the_vendor_takes(name: str, vendor: str) -> None:
 @pytest.mark.parametrize("name", QUESTIONS)
 @pytest.mark.parametrize("backend", DEFAULTS)
 def test_a_single_call(make_bench: MakeBench, name: str, backend: str) -> None:
-    with strict_server() as server:
+    with closing(StrictServer()) as server:
         bench = judged(make_bench, backend, server.url, model_for(name, backend))
         verdict = bench.asker().ask(QUESTIONS[name], Deadline(20))
         assert (server.refused, verdict.failure) == ([], "")
@@ -72,7 +73,7 @@ def test_a_single_call(make_bench: MakeBench, name: str, backend: str) -> None:
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_batch(make_bench: MakeBench, name: str) -> None:
-    with strict_server() as server:
+    with closing(StrictServer()) as server:
         bench = judged(make_bench, "anthropic", server.url, model_for(name, "anthropic"))
         judge = bench.asker()
         client = Batches(judge.access(), judge.model, bench.settings())
@@ -88,7 +89,7 @@ def test_a_batch(make_bench: MakeBench, name: str) -> None:
 def test_a_server_that_knows_no_structured_output(make_bench: MakeBench, name: str, backend: str) -> None:
     """The second request leaves out what was named, and nothing else: the model still does not think, or has room for it."""
     text = "Here it is:\n```json\n%s\n```" % json.dumps(reply_to(dict(QUESTIONS[name].rubric.schema)))
-    with strict_server(unknown=STRUCTURE[backend], text=text) as server:
+    with closing(StrictServer(unknown=STRUCTURE[backend], text=text)) as server:
         bench = judged(make_bench, backend, server.url, model_for(name, backend))
         verdict = bench.asker().ask(QUESTIONS[name], Deadline(20))
         assert (len(server.refused), verdict.failure) == (1, "")
@@ -109,7 +110,7 @@ MODELS = [
 def test_every_model_that_the_vendors_list(
     make_bench: MakeBench, backend: str, model: str, name: str
 ) -> None:
-    with strict_server() as server:
+    with closing(StrictServer()) as server:
         verdict = judged(make_bench, backend, server.url, model).asker().ask(QUESTIONS[name], Deadline(20))
         assert (server.refused, verdict.failure) == ([], "")
     assert verdict.values
@@ -121,7 +122,7 @@ def test_every_model_that_the_vendors_list(
 def test_a_model_on_this_machine(
     make_bench: MakeBench, name: str, model: str, chat: Callable[..., Any]
 ) -> None:
-    with strict_server(chat=chat) as server:
+    with closing(StrictServer(chat=chat)) as server:
         bench = judged(make_bench, "openai", server.url, model)
         bench.env = {}
         verdict = bench.asker().ask(QUESTIONS[name], Deadline(20))

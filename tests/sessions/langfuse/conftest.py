@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -14,9 +15,8 @@ from tests.sessions.langfuse.server import KEYS, Langfuse
 @pytest.fixture
 def langfuse(request: pytest.FixtureRequest) -> Iterator[Langfuse]:
     """Yield a server, in the mode of the test's parameter if it has one."""
-    made = Langfuse(getattr(request, "param", "v4"))
-    yield made
-    made.close()
+    with closing(Langfuse(getattr(request, "param", "v4"))) as server:
+        yield server
 
 
 @pytest.fixture

@@ -9,19 +9,17 @@ from __future__ import annotations
 import base64
 import json
 import math
-import threading
 from collections.abc import Callable
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-Answer = tuple[int, Any, dict[str, str]]
+from tests.json_server import JsonServer, Response
+
 KEYS = ("pk-lf-test", "sk-lf-test")
 TYPES = ("NUMERIC", "CATEGORICAL", "BOOLEAN", "TEXT")
 
 
-class Langfuse:
+class Langfuse(JsonServer):
     """`scores` are those stored, by id and timestamp; `configs` in order; `before` sees each request first and may answer it, or raise."""
 
     def __init__(self, mode: str = "v4") -> None:
@@ -32,23 +30,23 @@ class Langfuse:
         self.lag = 0
         self.stores = True
         self.seen: list[tuple[str, str, Any]] = []
-        self.before: Callable[[str, str, Any], Answer | None] = lambda *_: None
+        self.before: Callable[[str, str, Any], Response | None] = lambda *_: None
         self._hidden: dict[tuple[str, str], int] = {}
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self.url = "http://127.0.0.1:%d" % self._server.server_port
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-
-    def close(self) -> None:
-        """Stop the server."""
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__()
 
     def posted(self) -> list[Any]:
         """Return the bodies of all posted scores."""
         return [body for method, path, body in self.seen if (method, path) == ("POST", "/api/public/scores")]
 
-    def answer(self, method: str, target: str, body: Any) -> Answer:  # noqa: ANN401, PLR0911 (JSON; a line a path)
-        """Return status, payload and headers."""
+    def respond(self, method: str, path: str, headers: dict[str, str], body: Any) -> Response:  # noqa: ANN401 (JSON)
+        """Return the response to a request with the right keys, and 401 to any other."""
+        basic = base64.b64encode(":".join(KEYS).encode()).decode()
+        if headers.get("authorization") != "Basic " + basic:
+            return 401, {"message": "Invalid credentials"}, {}
+        return self.answer(method, path, body)
+
+    def answer(self, method: str, target: str, body: Any) -> Response:  # noqa: ANN401, PLR0911 (JSON; a line a path)
+        """Return the response to a request of somebody who is signed in."""
         split = urlsplit(target)
         path, query = split.path, {name: values[0] for name, values in parse_qs(split.query).items()}
         self.seen.append((method, path, body))
@@ -74,7 +72,7 @@ class Langfuse:
 
     # scores
 
-    def _post_scores(self, body: Any) -> Answer:  # noqa: ANN401
+    def _post_scores(self, body: Any) -> Response:  # noqa: ANN401
         if self.mode == "array":
             if not isinstance(body, list):
                 return 400, {"message": "Invalid request data", "error": "expected array"}, {}
@@ -138,7 +136,7 @@ class Langfuse:
 
     # configs
 
-    def _post_config(self, body: dict[str, Any]) -> Answer:
+    def _post_config(self, body: dict[str, Any]) -> Response:
         name = str(body.get("name", ""))
         labels = [level["label"] for level in body.get("categories", [])]
         if not 0 < len(name) <= 35 or body.get("dataType") not in TYPES or len(set(labels)) < len(labels):
@@ -154,7 +152,7 @@ class Langfuse:
         self.configs.append(config)
         return 200, config, {}
 
-    def _list_configs(self, query: dict[str, str]) -> Answer:
+    def _list_configs(self, query: dict[str, str]) -> Response:
         page, limit = int(query.get("page", 1)), int(query.get("limit", 50))
         total = max(1, math.ceil(len(self.configs) / limit))
         rows = self.configs[(page - 1) * limit : page * limit]
@@ -169,7 +167,7 @@ class Langfuse:
 
     # sessions
 
-    def _observations(self, query: dict[str, str]) -> Answer:
+    def _observations(self, query: dict[str, str]) -> Response:
         """Return the plain parameter `sessionId` is ignored, as real servers did for a long time."""
         wanted = {
             one["value"]
@@ -187,7 +185,7 @@ class Langfuse:
         ]
         return 200, {"data": shown, "meta": meta}, {}
 
-    def _session(self, name: str) -> Answer:
+    def _session(self, name: str) -> Response:
         traces = dict.fromkeys(row["traceId"] for row in self.observations if row["sessionId"] == name)
         if not traces:
             return 404, {"message": "Session not found"}, {}
@@ -203,7 +201,7 @@ class Langfuse:
             {},
         )
 
-    def _trace(self, name: str) -> Answer:
+    def _trace(self, name: str) -> Response:
         rows = [row for row in self.observations if row["traceId"] == name]
         if not rows:
             return 404, {"message": "Trace not found"}, {}
@@ -217,39 +215,6 @@ class Langfuse:
             "output": root.get("output"),
         }
         return 200, {**whole, "observations": steps, "scores": [], "htmlPath": ""}, {}
-
-    def _handler(server: Langfuse) -> type[BaseHTTPRequestHandler]:  # noqa: N805 (the handler has its own self)
-        class Handler(BaseHTTPRequestHandler):
-            def _serve(self) -> None:
-                length = int(self.headers.get("content-length") or 0)
-                body = json.loads(self.rfile.read(length)) if length else None
-                basic = base64.b64encode(":".join(KEYS).encode()).decode()
-                if self.headers.get("authorization") != "Basic " + basic:
-                    answer: Answer = (401, {"message": "Invalid credentials"}, {})
-                else:
-                    answer = server.answer(self.command, self.path, body)
-                status, payload, headers = answer
-                if status == 0:  # the connection breaks
-                    self.close_connection = True
-                    return
-                data = json.dumps(payload).encode()
-                self.send_response(status)
-                for name, value in {
-                    "content-type": "application/json",
-                    "content-length": str(len(data)),
-                    **headers,
-                }.items():
-                    self.send_header(name, value)
-                with suppress(ConnectionError):  # a sender that was killed
-                    self.end_headers()
-                    self.wfile.write(data)
-
-            do_GET = do_POST = _serve  # noqa: N815
-
-            def log_message(self, *args: object) -> None:
-                """Log nothing."""
-
-        return Handler
 
 
 def as_text(value: Any) -> Any:  # noqa: ANN401

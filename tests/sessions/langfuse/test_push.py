@@ -20,7 +20,7 @@ from memory_plugin.sessions.langfuse.push import PushResult, push
 from memory_plugin.sessions.langfuse.score_payloads import score_bodies, score_configs
 from memory_plugin.sessions.pipeline import grade_session
 from memory_plugin.sessions.score_rows import latest_rows
-from tests.sessions.bench import IDS, Bench
+from tests.sessions.bench import IDS, Bench, push_scores
 from tests.sessions.grades import LEVELS, reply
 from tests.sessions.langfuse.server import Langfuse
 
@@ -29,19 +29,6 @@ every_mode = pytest.mark.parametrize("langfuse", ["v4", "v3", "array"], indirect
 
 class Killed(BaseException):
     """An exception that none of our code catches."""
-
-
-def run(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> PushResult:
-    """Run the sender once, from the ledger on."""
-    scorer = bench.scorer
-    access = find_access(scorer.paths, scorer.settings)
-    outbox = Outbox(scorer.paths, access)
-    with outbox.lock():
-        outbox.reload()
-        outbox.enqueue(
-            body for row in latest_rows(scorer.paths, scorer.settings).values() for body in score_bodies(row)
-        )
-        return push(outbox, LangfuseClient(access, Deadline(seconds)), lambda _: None, looks)
 
 
 def outbox_of(bench: Bench) -> Outbox:
@@ -59,7 +46,7 @@ EVERYTHING = Counter((identity, name) for identity in IDS[:2] for name in score_
 
 @every_mode
 def test_fourteen_scores_arrive(graded: Bench, langfuse: Langfuse) -> None:
-    assert run(graded) == PushResult(14, 0, {})
+    assert push_scores(graded) == PushResult(14, 0, {})
     assert on_server(langfuse) == EVERYTHING
     values = {row["name"]: row["value"] for row in langfuse.scores.values()}
     assert (values["goal_achievement"], values["tool_efficiency"], values["overall_quality"]) == (
@@ -75,21 +62,21 @@ def test_fourteen_scores_arrive(graded: Bench, langfuse: Langfuse) -> None:
 
 @every_mode
 def test_a_second_run_sends_nothing(graded: Bench, langfuse: Langfuse) -> None:
-    run(graded)
+    push_scores(graded)
     before = len(langfuse.posted())
-    assert run(graded) == PushResult(0, 0, {})
+    assert push_scores(graded) == PushResult(0, 0, {})
     assert len(langfuse.posted()) == before
 
 
 @every_mode
 def test_a_new_grade_updates_what_is_there(graded: Bench, langfuse: Langfuse) -> None:
-    run(graded)
+    push_scores(graded)
     graded.script(reply(goal_achievement=0))
     path = graded.transcript(IDS[0])
     with open(path, "a", encoding="utf-8") as file:
         file.write('{"type":"user","uuid":"new","message":{"content":"More"}}\n')
     grade_session(path, graded.scorer)
-    assert run(graded).waiting == 0
+    assert push_scores(graded).pending == 0
     assert on_server(langfuse) == EVERYTHING
     assert [row["value"] for row in langfuse.scores.values() if row["name"] == "goal_achievement"] == [
         "failed",
@@ -107,7 +94,7 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
         if steps == point:
             raise Killed
 
-    send, save = LangfuseClient._once, Outbox.save
+    send, save = LangfuseClient._send_once, Outbox.save
 
     def sending(self: LangfuseClient, method: str, path: str, body: bytes | None) -> Any:  # noqa: ANN401
         step()
@@ -120,7 +107,7 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
         save(self)
         step()
 
-    monkeypatch.setattr(LangfuseClient, "_once", sending)
+    monkeypatch.setattr(LangfuseClient, "_send_once", sending)
     monkeypatch.setattr(Outbox, "save", saving)
 
 
@@ -141,13 +128,13 @@ def test_a_pusher_killed_at_any_point_loses_and_doubles_nothing(
         with pytest.MonkeyPatch.context() as patch:
             killed_at(point, patch, langfuse)
             try:
-                run(graded)
+                push_scores(graded)
                 finished = True
             except Killed:
                 pass
-        run(graded)
+        push_scores(graded)
         assert on_server(langfuse) == EVERYTHING, point
-        assert outbox_of(graded).waiting == {}
+        assert outbox_of(graded).pending == {}
         assert len(langfuse.configs) == 7
     assert point > 25
 
@@ -158,55 +145,55 @@ def test_killed_twice(graded: Bench, langfuse: Langfuse) -> None:
         with pytest.MonkeyPatch.context() as patch:
             killed_at(point, patch, langfuse)
             with pytest.raises(Killed):
-                run(graded)
-    run(graded)
+                push_scores(graded)
+    push_scores(graded)
     assert on_server(langfuse) == EVERYTHING
 
 
 def test_what_is_stored_later_is_waited_for(graded: Bench, langfuse: Langfuse) -> None:
     langfuse.lag = 1
-    assert run(graded, looks=(0.0, 0.0, 0.0)).waiting == 0
+    assert push_scores(graded, looks=(0.0, 0.0, 0.0)).pending == 0
 
 
 def test_what_is_stored_much_later_is_found_by_the_next_run_and_not_posted_again(
     graded: Bench, langfuse: Langfuse
 ) -> None:
     langfuse.lag = 2
-    assert run(graded, looks=(0.0,)).waiting == 14
+    assert push_scores(graded, looks=(0.0,)).pending == 14
     posts = len(langfuse.posted())
     langfuse.lag = 0
     langfuse._hidden = dict.fromkeys(langfuse._hidden, 0)
-    assert run(graded) == PushResult(14, 0, {})
+    assert push_scores(graded) == PushResult(14, 0, {})
     assert len(langfuse.posted()) == posts
 
 
 @every_mode
 def test_scores_dropped_after_a_200_are_noticed(graded: Bench, langfuse: Langfuse) -> None:
     """One config is archived meanwhile: the server answers 200 and drops its score until we ask for the configs again."""
-    run(graded)
+    push_scores(graded)
     langfuse.scores.clear()
     langfuse.configs[0]["isArchived"] = True
     outbox = outbox_of(graded)
     for body in list(outbox.sent):
         del outbox.sent[body]
     outbox.save()
-    first = run(graded)
-    assert (first.confirmed, first.waiting) == (12, 2)
-    assert run(graded) == PushResult(2, 0, {})
+    first = push_scores(graded)
+    assert (first.confirmed, first.pending) == (12, 2)
+    assert push_scores(graded) == PushResult(2, 0, {})
     assert len(langfuse.configs) == 8
 
 
 def test_scores_that_are_never_stored_are_refused(graded: Bench, langfuse: Langfuse) -> None:
     langfuse.stores = False
-    assert [run(graded).waiting for _ in range(2)] == [14, 14]
-    third = run(graded)
-    assert (third.waiting, set(third.refused.values())) == (0, {"accepted 3 times and never stored"})
-    assert run(graded) == PushResult(0, 0, {})
+    assert [push_scores(graded).pending for _ in range(2)] == [14, 14]
+    third = push_scores(graded)
+    assert (third.pending, set(third.refused.values())) == (0, {"accepted 3 times and never stored"})
+    assert push_scores(graded) == PushResult(0, 0, {})
 
 
 @every_mode
 def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfuse: Langfuse) -> None:
-    run(graded)
+    push_scores(graded)
     outbox = outbox_of(graded)
     good = next(
         body
@@ -224,7 +211,7 @@ def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfus
     assert "fine" in outbox.sent
     assert "fine" not in outbox.refused
     if langfuse.mode == "array":  # 207 says how many, not which
-        assert found.waiting == 2
+        assert found.pending == 2
     else:
         assert set(found.refused) == {"bad", "also"}
 
@@ -242,7 +229,7 @@ def test_429_is_waited_for_when_there_is_time(
         return (429, {"message": "slow down"}, {"retry-after": "7"}) if counted % 5 == 0 else None
 
     langfuse.before = limited
-    assert run(graded, seconds=100).confirmed == 14
+    assert push_scores(graded, seconds=100).confirmed == 14
     assert set(waits) == {7.0}
 
 
@@ -251,14 +238,14 @@ def test_429_without_time_keeps_all_for_later_and_asks_nothing_before(
 ) -> None:
     langfuse.before = lambda *_: (429, {}, {"retry-after": "3600"}) if len(langfuse.posted()) > 4 else None
     with pytest.raises(JudgeError, match="rate_limited"):
-        run(graded)
+        push_scores(graded)
     asked = len(langfuse.seen)
     with pytest.raises(JudgeError, match="rate_limited"):
-        run(graded)
+        push_scores(graded)
     assert len(langfuse.seen) == asked
     langfuse.before = lambda *_: None
     monkeypatch.setattr(push_module, "now", lambda: outbox_of(graded).not_before + 1)
-    run(graded)
+    push_scores(graded)
     assert on_server(langfuse) == EVERYTHING
 
 
@@ -275,7 +262,7 @@ def test_transient_failures_are_tried_again(
         return (status, {}, {}) if calls % 3 else None
 
     langfuse.before = flaky
-    assert run(graded).confirmed == 14
+    assert push_scores(graded).confirmed == 14
 
 
 @pytest.mark.parametrize(
@@ -288,11 +275,11 @@ def test_a_failed_push_is_named_and_nothing_is_lost(
     monkeypatch.setattr(client_module, "sleep", lambda _: None)
     langfuse.before = lambda *_: (status, {}, {"location": "https://elsewhere.example/"})
     with pytest.raises(JudgeError) as failed:
-        run(graded)
+        push_scores(graded)
     assert failed.value.name == name
-    assert len(outbox_of(graded).waiting) == 14
+    assert len(outbox_of(graded).pending) == 14
     langfuse.before = lambda *_: None
-    assert run(graded).confirmed == 14
+    assert push_scores(graded).confirmed == 14
 
 
 def test_a_full_disk_stops_before_anything_is_sent(
@@ -303,7 +290,7 @@ def test_a_full_disk_stops_before_anything_is_sent(
 
     monkeypatch.setattr(outbox_module, "write_state", full)
     with pytest.raises(OSError, match="No space"):
-        run(graded)
+        push_scores(graded)
     assert langfuse.seen == []
 
 
@@ -311,10 +298,10 @@ def test_a_full_disk_stops_before_anything_is_sent(
     "content", [b"", b"[]", b'{"waiting": {"x": 5}, "sent": [], "not_before": "x"}', b"\xff"]
 )
 def test_a_damaged_outbox_costs_sending_again(graded: Bench, langfuse: Langfuse, content: bytes) -> None:
-    run(graded)
+    push_scores(graded)
     (path,) = (graded.config / "lcars" / "memory" / "langfuse").glob("*.json")
     path.write_bytes(content)
-    assert run(graded).confirmed == 14
+    assert push_scores(graded).confirmed == 14
     assert on_server(langfuse) == EVERYTHING
 
 
@@ -324,8 +311,8 @@ def test_a_server_that_was_probed_wrongly_is_probed_again(graded: Bench, langfus
         outbox.server = {"scores": "legacy", "sessions": "legacy"}
         outbox.save()
     with pytest.raises(JudgeError):
-        run(graded)
-    assert run(graded).waiting == 0
+        push_scores(graded)
+    assert push_scores(graded).pending == 0
     assert on_server(langfuse) == EVERYTHING
 
 
@@ -339,8 +326,8 @@ def test_a_proxys_200_to_the_first_score_is_not_the_servers(
         (200, strange, {}) if method == "POST" and path.endswith("/scores") else None
     )
     with suppress(JudgeError):
-        run(graded)
+        push_scores(graded)
     langfuse.before = lambda *_: None
-    while outbox_of(graded).waiting:
-        run(graded)
+    while outbox_of(graded).pending:
+        push_scores(graded)
     assert on_server(langfuse) == EVERYTHING

@@ -31,27 +31,27 @@ _TRY = "memory judge check"
 
 
 def judge(context: CommandContext) -> Check:
-    """Check that the judges that are on can be asked; without a key, say what works anyway."""
+    """Check that the enabled judges can be asked; without a key, say what works anyway."""
     if context.paths.state_dir is None:
         return Check(_JUDGE, NOTE, "off, because there is no state folder")
     features = [feature for feature in FEATURES if context.settings.judge_asked_for(feature)]
     if not features:
         text = "off; rules alone decide, without any model"
         return Check(_JUDGE, NOTE, text, "memory judge on")
-    for feature in filter(lambda name: _is_asked(context, name), features):
-        problem = _problem(context, feature)
+    for feature in features:
+        problem = _problem(context, feature) if _is_asked(context, feature) else None
         if problem is not None:
             return problem
     return _variables(context, features) or _accounts(context, features)
 
 
 def _is_asked(context: CommandContext, feature: str) -> bool:
-    """Return whether anything asks this judge: replies do so only in hybrid mode, so otherwise a missing key is not a problem."""
+    """Return whether this judge is ever asked; that of replies only in hybrid mode, so a missing key is no problem otherwise."""
     return feature != "scoring" or context.settings.text("scoring.mode") == "hybrid"
 
 
 def _variables(context: CommandContext, features: list[str]) -> Check | None:
-    """Return a warning about ignored variables of the user; None if there are none."""
+    """Return a warning about the user's variables that judges ignore, or None."""
     warnings = dict.fromkeys(
         warning
         for feature in features
@@ -65,11 +65,12 @@ def _variables(context: CommandContext, features: list[str]) -> Check | None:
 
 def switches(context: CommandContext) -> Check:
     """Check for settings that look as if a judge were on although it is never asked."""
-    found = missing_switches(context.settings)
-    if not found:
-        return Check(_SWITCHES, OK, "every setting of the judges has an effect")
+    missing = missing_switches(context.settings)
+    if not missing:
+        return Check(_SWITCHES, OK, "every judge setting takes effect")
     status = WARN if any(map(context.settings.judge_asked_for, FEATURES)) else NOTE
-    return Check(_SWITCHES, status, found[0].says, found[0].fix, tuple(switch.says for switch in found[1:]))
+    details = tuple(switch.says for switch in missing[1:])
+    return Check(_SWITCHES, status, missing[0].says, missing[0].fix, details)
 
 
 def _problem(context: CommandContext, feature: str) -> Check | None:
@@ -94,7 +95,7 @@ def _problem(context: CommandContext, feature: str) -> Check | None:
 
 
 def _accounts(context: CommandContext, features: list[str]) -> Check:
-    """Check what earlier calls recorded: costs, failures and votes."""
+    """Check the costs, failures and votes of earlier calls."""
     try:
         figures = SpendingBudget(context.paths.state(FOLDER)).figures(context.session)
     except JudgeError as failed:
@@ -102,18 +103,17 @@ def _accounts(context: CommandContext, features: list[str]) -> Check:
     if figures.off:
         words = explain_failure(figures.off, features[0])
         return Check(_JUDGE, WARN, words.says, words.do)
-    silent = opinions(context.paths, _DAYS).none_kept
-    if silent >= KEPT_NOTHING:
-        return Check(
-            _JUDGE, WARN, "on, but the judges kept no memory in the last %d decisions" % silent, _TRY
-        )
+    none_kept = opinions(context.paths, _DAYS).none_kept
+    if none_kept >= KEPT_NOTHING:
+        text = "on, but the judges kept no memory in the last %d decisions" % none_kept
+        return Check(_JUDGE, WARN, text, _TRY)
     addresses = [line for feature in features for line in where(context, judges_of(context, feature))]
     text = "on for %s; %s spent today" % (", ".join(features), dollars(figures.day))
     return Check(_JUDGE, OK, text, "", tuple(dict.fromkeys(addresses)))
 
 
-class _Configured(NamedTuple):
-    """A model in the settings, the keys that name it, and whether the judge of one of these features is on."""
+class _ConfiguredModel(NamedTuple):
+    """A model in the settings, the setting keys that name it, and whether a judge that uses it is on."""
 
     judge: Judge
     keys: list[str]
@@ -121,7 +121,7 @@ class _Configured(NamedTuple):
 
 
 def models(context: CommandContext) -> Check:
-    """Check for a model that its vendor retires soon, or whose price is unknown."""
+    """Check for models that are retired or soon will be, and for unknown prices."""
     configured = _configured(context)
     today = iso(now())[:10]
     ending = [(model, sentence) for model in configured for sentence in [_ending(model, today)] if sentence]
@@ -136,19 +136,15 @@ def models(context: CommandContext) -> Check:
     if unpriced:
         names = ", ".join(model.judge.model for model in unpriced)
         fix = "memory config set judge.prices '{\"%s\": [IN, OUT]}'" % unpriced[0].judge.model
-        text = (
-            "the price of %s is unknown, so the caps assume a high one; set it in US dollars per million tokens"
-            % names
-        )
-        return Check(_MODELS, NOTE, text, fix)
-    return Check(
-        _MODELS, OK, "%d configured; none will be retired within %d days" % (len(configured), _warn_days())
-    )
+        text = "the price of %s is unknown, so the caps assume a high one; set it in US dollars per million tokens"
+        return Check(_MODELS, NOTE, text % names, fix)
+    text = "%d configured; none will be retired within %d days" % (len(configured), _warn_days())
+    return Check(_MODELS, OK, text)
 
 
-def _configured(context: CommandContext) -> list[_Configured]:
-    """Return each model once, with the settings that name it. An invalid jury is reported by the check of the judges."""
-    found: dict[tuple[str, str], _Configured] = {}
+def _configured(context: CommandContext) -> list[_ConfiguredModel]:
+    """Return each configured model once. An invalid jury is skipped, since `judge` reports it."""
+    models: dict[tuple[str, str], _ConfiguredModel] = {}
     for feature in FEATURES:
         on = context.settings.judge_asked_for(feature)
         key = feature + ".judge." + ("judges" if feature == "evaluation" else "model")
@@ -157,12 +153,12 @@ def _configured(context: CommandContext) -> list[_Configured]:
         except EvaluationError:
             continue
         for judge in judges:
-            before = found.get((judge.backend, judge.model), _Configured(judge, [], False))
-            found[judge.backend, judge.model] = _Configured(judge, [*before.keys, key], before.on or on)
-    return list(found.values())
+            before = models.get((judge.backend, judge.model), _ConfiguredModel(judge, [], False))
+            models[judge.backend, judge.model] = _ConfiguredModel(judge, [*before.keys, key], before.on or on)
+    return list(models.values())
 
 
-def _ending(model: _Configured, today: str) -> str:
+def _ending(model: _ConfiguredModel, today: str) -> str:
     """Return a sentence about a model that was retired or soon will be; empty for any other."""
     if model.judge.backend == "scripted":
         return ""
@@ -172,11 +168,9 @@ def _ending(model: _Configured, today: str) -> str:
     days = (date.fromisoformat(family.ends) - date.fromisoformat(today)).days
     if days > _warn_days():
         return ""
-    when = (
-        "will be retired on %s, in %s" % (family.ends, counted(days, "day"))
-        if days > 0
-        else "was retired on %s" % family.ends
-    )
+    when = "was retired on %s" % family.ends
+    if days > 0:
+        when = "will be retired on %s, in %s" % (family.ends, counted(days, "day"))
     instead = "; requests then go to %s" % family.then if family.then else ""
     return "%s (%s) %s%s" % (model.judge.model, ", ".join(dict.fromkeys(model.keys)), when, instead)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ...kernel.clock import iso, now
 from ...kernel.judge.errors import JudgeError
 from ...kernel.ledger import Ledger
 from ...kernel.sqlite import SqliteError
@@ -13,9 +12,10 @@ from ...kernel.text.clean import plain
 from ...recall.index_refresh import index_state
 from ...sessions.langfuse.langfuse_server import HOSTS, find_access, is_configured, server_route
 from ...sessions.langfuse.outbox import outbox_overview
-from ..addresses import address_words
+from ..addresses import address_sentences
 from ..commands.session_command import session_scorer
 from ..console import counted
+from ..options import days_ago
 from . import NOTE, OK, WARN, Check
 
 if TYPE_CHECKING:
@@ -34,18 +34,18 @@ _LANGFUSE = "langfuse"
 def index(context: CommandContext) -> Check:
     """Check that the index is intact and up to date."""
     if context.paths.state_dir is None:
-        return Check("index", NOTE, "there is none without a state folder")
+        return Check("index", NOTE, "none, because there is no state folder")
     try:
         state = index_state(context.paths)
     except SqliteError as error:
         return Check("index", WARN, "unusable: %s; it will be rebuilt" % error, _REFRESH)
-    named = state["state"]
-    if named == "unusable":
+    status = state["state"]
+    if status == "unusable":
         return Check("index", WARN, "unusable: %s; it will be rebuilt" % state["reason"], _REFRESH)
-    if named == "missing":
+    if status == "missing":
         return Check("index", NOTE, "not built yet; the next session or save builds it", _REFRESH)
     size = "%s, %d kB" % (counted(int(str(state["memories"])), "entry"), int(str(state["bytes"])) // 1024)
-    if named == "behind":
+    if status == "behind":
         return Check("index", NOTE, "older than the stores; the next prompt refreshes it; " + size, _REFRESH)
     return Check("index", OK, size)
 
@@ -56,11 +56,9 @@ def ledgers(context: CommandContext) -> Check:
     skipped = []
     for name in _ledger_names(folder):
         rows = Ledger(folder or "", name).rows()
-        count = sum(1 for _ in rows)
+        total = sum(1 for _ in rows) + rows.skipped  # `skipped` is known once all rows were read
         if rows.skipped:
-            skipped.append(
-                "%s: %d of %d lines cannot be read" % (name + _END, rows.skipped, rows.skipped + count)
-            )
+            skipped.append("%s: %d of %d lines cannot be read" % (name + _END, rows.skipped, total))
     if skipped:
         return Check("ledgers", NOTE, "some lines cannot be read; they are skipped", "", tuple(skipped))
     return Check("ledgers", OK, "every line can be read")
@@ -75,24 +73,21 @@ def _ledger_names(folder: str | None) -> list[str]:
 
 
 def events(context: CommandContext) -> Check:
-    """Report problems of hooks in the last days."""
+    """Report the problems that hooks recorded in the last seven days."""
     if context.paths.state_dir is None:
-        return Check("events", NOTE, "none are recorded without a state folder")
-    oldest = iso(now() - _DAYS * 86400)
-    rows = [
-        row for row in Ledger(context.paths.state_dir, "events").rows() if str(row.get("time", "")) >= oldest
-    ]
+        return Check("events", NOTE, "not recorded, because there is no state folder")
+    since = days_ago(_DAYS)
+    ledger_rows = Ledger(context.paths.state_dir, "events").rows()
+    rows = [row for row in ledger_rows if str(row.get("time", "")) >= since]
     if not rows:
-        return Check("events", OK, "no problem in a hook in the last %d days" % _DAYS)
+        return Check("events", OK, "no problems in hooks in the last %d days" % _DAYS)
     details = tuple(
         plain("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")), _MAX_EVENT)
         for row in rows[-_SHOWN:]
     )
     serious = any(row.get("kind") == "error" for row in rows)
-    text = "%s in hooks in the last %d days; the prompts went through" % (
-        counted(len(rows), "problem"),
-        _DAYS,
-    )
+    number = counted(len(rows), "problem")
+    text = "%s in hooks in the last %d days; the prompts went through" % (number, _DAYS)
     return Check("events", WARN if serious else NOTE, text, "", details)
 
 
@@ -100,22 +95,20 @@ def langfuse(context: CommandContext) -> Check:
     """Check whether scores can be sent to a server, and how many are pending."""
     paths, settings = context.paths, context.settings
     if paths.state_dir is None or not is_configured(paths, settings):
-        return Check(_LANGFUSE, OK, "not set up; scores of sessions stay on this machine")
+        return Check(_LANGFUSE, OK, "not set up; session scores stay on this machine")
     try:
         overview = outbox_overview(paths, settings, find_access(paths, settings, session_scorer(context).off))
     except JudgeError as failed:
         fix = "" if failed.name == "disabled" else "memory langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
-    text = "%s is set up (memory langfuse check asks whether it answers); %s sent" % (
-        overview.host,
-        counted(overview.sent, "score"),
-    )
-    waiting = overview.unqueued + overview.waiting
+    sent = counted(overview.sent, "score")
+    text = "%s is set up (memory langfuse check asks whether it answers); %s sent" % (overview.host, sent)
+    waiting = overview.unqueued + overview.pending
     if overview.refused:
         why = tuple(sorted(set(overview.refused.values())))[:_SHOWN]
         text += ", %d to send, %d refused by the server" % (waiting, len(overview.refused))
         return Check(_LANGFUSE, WARN, text, "memory langfuse setup, then memory langfuse push", why)
-    address = tuple(address_words(context, server_route(paths, settings), HOSTS))
+    address = tuple(address_sentences(context, server_route(paths, settings), HOSTS))
     if waiting:
         return Check(_LANGFUSE, NOTE, "%s, %d to send" % (text, waiting), "memory langfuse push", address)
     return Check(_LANGFUSE, OK, text + ", nothing is pending", "", address)

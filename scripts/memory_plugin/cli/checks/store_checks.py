@@ -13,7 +13,7 @@ from ...memories.memory_files import why_not_read
 from ...memories.record import ACTIVE, unreadable_expiry
 from ...memories.stores import PROJECT, USER, stores
 from ...memories.survey import EXPIRED, Survey, life_cycle_state, shortest_names, supersession
-from ..console import counted
+from ..console import counted, inflected
 from ..secrets_scan import scan_paths
 from . import NOTE, OK, WARN, Check
 
@@ -35,11 +35,12 @@ __all__ = [
 _MAX_REASON = 300
 _SCOPES = {PROJECT: "in this project", USER: "in your own store"}
 _UNCUT = 1 << 20
-_MAX_SCANNED = 2 << 20  # bytes: 3,000 usual memories, and five seconds of text made to keep the rules busy
+# Bytes: 3,000 typical memories, or five seconds for text written to slow the rules down.
+_MAX_SCANNED = 2 << 20
 
 
 def unread_stores(_context: CommandContext, survey: Survey) -> Check:
-    """Report stores that are not read at all."""
+    """Report stores that are not read, else how many memories each store holds."""
     if survey.left_alone:
         fix = "make it a regular folder that you own"
         return Check("stores", WARN, "not read: " + "; ".join(survey.left_alone), fix)
@@ -53,31 +54,21 @@ def unread_stores(_context: CommandContext, survey: Survey) -> Check:
 def files(_context: CommandContext, survey: Survey) -> Check:
     """Report files in a store that are not memories."""
     if not survey.problems:
-        return Check("files", OK, "every file is a memory")
+        return Check("files", OK, "every file is a valid memory")
     details = tuple(
         "%s: %s" % (problem.path, plain(problem.reason, _MAX_REASON)) for problem in survey.problems
     )
     text = "%s cannot be read and will not be recalled" % counted(len(details), "file")
-    return Check(
-        "files",
-        WARN,
-        text,
-        "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory",
-        details,
-    )
+    fix = "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory"
+    return Check("files", WARN, text, fix, details)
 
 
 def names(_context: CommandContext, survey: Survey) -> Check:
-    """Report memories whose data names another id or category than their path; the path decides."""
+    """Report memories whose data and path disagree about the id or category; the path decides."""
     wrong = tuple(detail for item in survey.items for detail in _disagreements(item))
     if wrong:
-        return Check(
-            "names",
-            NOTE,
-            "the id or category in these files differs from their path; the path decides",
-            "",
-            wrong,
-        )
+        text = "the id or category in these files differs from their path; the path decides"
+        return Check("names", NOTE, text, "", wrong)
     return Check("names", OK, "ids and categories match the paths")
 
 
@@ -115,16 +106,10 @@ def hidden_characters(_context: CommandContext, survey: Survey) -> Check:
     """Report titles with invisible characters."""
     paths = tuple(item.stored.path for item in survey.items if _hides(item.stored.memory.title))
     if paths:
-        text = "%s hidden characters, which are removed before it is shown" % (
-            "1 title contains" if len(paths) == 1 else "%d titles contain" % len(paths)
-        )
-        return Check(
-            "hidden characters",
-            WARN,
-            text,
-            "find out who wrote it, then run: memory edit ID --title ...",
-            paths,
-        )
+        subject = inflected(len(paths), "title contains", "titles contain")
+        text = subject + " hidden characters, which are never displayed"
+        fix = "find out who wrote it, then run: memory edit ID --title ..."
+        return Check("hidden characters", WARN, text, fix, paths)
     return Check("hidden characters", OK, "none in any title")
 
 
@@ -142,9 +127,7 @@ def expired(_context: CommandContext, survey: Survey) -> Check:
     names = shortest_names(survey.items)
     paths = tuple(names[item.stored.key] for item in survey.items if life_cycle_state(item) == EXPIRED)
     if paths:
-        text = "%s expired and no longer recalled" % (
-            "1 memory is" if len(paths) == 1 else "%d memories are" % len(paths)
-        )
+        text = "%s expired and no longer recalled" % inflected(len(paths), "memory is", "memories are")
         return Check("expired", NOTE, text, "memory edit ID --expires DATE, or memory archive ID", paths)
     unread = tuple(
         "%s: %s" % (names[item.stored.key], shown_line(expiry))
@@ -160,23 +143,24 @@ def expired(_context: CommandContext, survey: Survey) -> Check:
 def superseded(_context: CommandContext, survey: Survey) -> Check:
     """Report superseded memories without a successor: it does not exist, or they supersede each other."""
     names = shortest_names(survey.items)
-    lost = tuple(
-        "%s: superseded by %s, which does not exist"
-        % (names[item.stored.key], shown_line(item.superseded_by))
+    lost = {
+        item.stored.key: item.superseded_by
         for item in survey.items
         if item.superseded_by and item.superseded_by not in names
-    )
+    }
     circular = [key for key in supersession(survey.items).circular if key in names]
-    details = lost + tuple("%s: supersedes a memory that supersedes it" % names[key] for key in circular)
+    details = (
+        *(
+            "%s: superseded by %s, which does not exist" % (names[key], shown_line(successor))
+            for key, successor in lost.items()
+        ),
+        *("%s: supersedes a memory that supersedes it" % names[key] for key in circular),
+    )
     if not details:
         return Check("superseded", OK, "every superseded memory has a successor")
-    name = next(
-        (names[item.stored.key] for item in survey.items if item.superseded_by not in ("", *names)), ""
-    )
-    fix = "memory restore %s, or memory forget the same id" % (name or names[circular[0]])
-    return Check(
-        "superseded", NOTE, "some superseded memories have no successor that is recalled", fix, details
-    )
+    fix = "memory restore %s, or memory forget the same id" % names[[*lost, *circular][0]]
+    text = "some superseded memories have no active successor"
+    return Check("superseded", NOTE, text, fix, details)
 
 
 def duplicates(_context: CommandContext, survey: Survey) -> Check:
@@ -195,7 +179,5 @@ def duplicates(_context: CommandContext, survey: Survey) -> Check:
         for items, ids in zip(groups, named)
     )
     fix = "keep one of each, for example: memory edit %s --superseded-by %s" % (named[0][0], named[0][-1])
-    text = "%s used more than once (oldest first)" % (
-        "1 title is" if len(groups) == 1 else "%d titles are" % len(groups)
-    )
+    text = "%s used more than once (oldest first)" % inflected(len(groups), "title is", "titles are")
     return Check("duplicates", NOTE, text, fix, details)

@@ -1,1 +1,4 @@
-"""One module per command: `HELP`, `EXAMPLES`, `configure(parser)` and `run(arguments, context) -> exit code`."""
+"""One module per command: `HELP`, `EXAMPLES`, `configure(parser)` and `run(arguments, context)`.
+
+`run` returns the exit code, or None for 0.
+"""

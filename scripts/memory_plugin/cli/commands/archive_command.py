@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...memories.lifecycle import archive
-from ...memories.survey import choose, shortest_names, survey
+from ...memories.survey import choose, shortest_names
 from ...memories.trust import load_trust
 from ..after_change import refresh_index, replaced_lines
 from ..guard_view import is_guarded
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import argparse
 
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "keep a memory, but stop recalling it"
 EXAMPLES = """\
@@ -30,9 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, kept in the file")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Stop recalling the memory; its file stays."""
-    items = survey(context.paths, context.accept_from).items
+    items = context.survey().items
     item = choose(items, arguments.id)
     guarded = is_guarded(item.stored, context)
     if guarded:
@@ -41,12 +39,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if guarded:  # until the archived version is trusted, the guard of the last trusted version stays in force
         load_trust(context.paths).accept([written.stored], "archive")
     refresh_index(context)
-    if arguments.json:
-        context.console.json(as_json(item._replace(stored=written.stored)))
-    else:
-        named = item.stored.memory.id, shortest_names(items)[item.stored.key]
-        context.console.line("archived: %s; to bring it back: memory restore %s" % named)
-        after = survey(context.paths, context.accept_from).items
-        for line in replaced_lines(items, after, item.stored.key):
-            context.console.line(line)
-    return 0
+    name = shortest_names(items)[item.stored.key]
+    context.console.result(
+        arguments.json,
+        as_json(item._replace(stored=written.stored)),
+        "archived: %s; to bring it back: memory restore %s" % (item.stored.memory.id, name),
+        *replaced_lines(items, context.survey().items, item.stored.key),
+    )

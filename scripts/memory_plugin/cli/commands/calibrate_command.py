@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...sessions.calibration import UnreadableLabels, compare, read_labels, with_overall
-from ...sessions.score_rows import LABEL, latest_rows
+from ...sessions.score_rows import LABEL, SCORE, latest_rows
 from ...sessions.session_files import project_transcripts, transcripts_below
-from ..command_context import CommandError, require_existing
+from ..command_context import CommandError
 from ..console import counted
 from ..labeling import SERIES, label_series
+from ..options import require_existing
 
 if TYPE_CHECKING:
     import argparse
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from ...sessions.calibration import Agreement
     from ..command_context import CommandContext
 
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
-
-DONE = 0
 HELP = "score 20 sessions yourself and measure how well the scorer agrees with you"
 EXAMPLES = """\
   memory calibrate              in a terminal: shows each session and asks for six scores; q quits, and the next run resumes
@@ -55,15 +53,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Label what is missing, compare the scores and print the figures."""
     require_existing(*filter(None, [arguments.file, arguments.folder]))
     asks = arguments.ask or not (arguments.file or arguments.report or arguments.json)
-    if arguments.ask or (asks and context.console.can_ask()):
+    if arguments.ask or (asks and context.console.can_prompt()):
         _label(arguments, context)
-    ours = {name: with_overall(row) for name, row in latest_rows(context.paths, context.settings).items()}
+    ours = _latest(context, SCORE)
     try:
-        theirs = read_labels(arguments.file) if arguments.file else _own_labels(context)
+        theirs = read_labels(arguments.file) if arguments.file else _latest(context, LABEL)
     except UnreadableLabels as error:
         raise CommandError(str(error)) from None
     shared = sorted(ours.keys() & theirs.keys())
@@ -74,26 +72,17 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         )
     agreements = compare(ours, theirs)
     if arguments.json:
-        context.console.json(
-            {"sessions": len(shared), "dimensions": [_record(agreement) for agreement in agreements]}
-        )
-        return DONE
-    context.console.line(
-        "%s scored by both%s"
-        % (
-            counted(len(shared), "session"),
-            "; fewer than %d sessions are too few to draw conclusions" % SERIES
-            if len(shared) < SERIES
-            else "",
-        )
-    )
+        records = [_record(agreement) for agreement in agreements]
+        context.console.json({"sessions": len(shared), "dimensions": records})
+        return
+    note = "; fewer than %d sessions are too few to draw conclusions" % SERIES if len(shared) < SERIES else ""
+    context.console.line("%s scored by both%s" % (counted(len(shared), "session"), note))
     rows = [
         [agreement.dimension, str(agreement.n), name, _figure(figure)]
         for agreement in agreements
         for name, figure in agreement.figures.items()
     ]
     context.console.table(["dimension", "n", "figure", "value and 95% interval"], rows)
-    return DONE
 
 
 def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -105,28 +94,23 @@ def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
     context.console.line("%s labeled; to go on: memory calibrate" % counted(labeled, "session"))
 
 
-def _own_labels(context: CommandContext) -> dict[str, dict[str, float]]:
-    return {
-        name: with_overall(row) for name, row in latest_rows(context.paths, context.settings, LABEL).items()
-    }
+def _latest(context: CommandContext, kind: str) -> dict[str, dict[str, float]]:
+    """Return the latest scores of each session in the ledger: the scorer's or a person's (SCORE or LABEL)."""
+    rows = latest_rows(context.paths, context.settings, kind)
+    return {name: with_overall(row) for name, row in rows.items()}
 
 
 def _record(agreement: Agreement) -> dict[str, Any]:
     figures = {
-        name: {key: _rounded(value) for key, value in figure._asdict().items()}
+        name: {key: None if value is None else round(value, 4) for key, value in figure._asdict().items()}
         for name, figure in agreement.figures.items()
     }
     return {"dimension": agreement.dimension, "n": agreement.n, **figures}
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
-
-
 def _figure(figure: Estimate) -> str:
     if figure.value is None:
         return "not determined"
-    interval = (
-        "" if figure.low is None or figure.high is None else "  [%.2f, %.2f]" % (figure.low, figure.high)
-    )
-    return "%.2f%s" % (figure.value, interval)
+    if figure.low is None or figure.high is None:
+        return "%.2f" % figure.value
+    return "%.2f  [%.2f, %.2f]" % (figure.value, figure.low, figure.high)

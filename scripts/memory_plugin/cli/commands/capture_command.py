@@ -1,4 +1,4 @@
-"""`memory capture`: what may be worth keeping, looked for in past sessions; listed, dropped, or forgotten."""
+"""`memory capture`: look for what may be worth keeping in past sessions; list, drop or forget what was found."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING
 from ...capture.candidate import KINDS
 from ...capture.candidate_file import CandidateFile
 from ...capture.past_sessions import Progress, capture_files, project_transcripts
-from ...capture.pipeline import keep
 from ...memories.hygiene import shown_line
-from ..candidate_check import check_for, guard_hints, recent_notes, section_watch
-from ..capture_filter import may_use
-from ..command_context import CommandError, UsageError, require_existing
+from ..candidate_check import keep_other_candidates, may_use, section_watch
+from ..command_context import CommandError, UsageError
 from ..console import counted
+from ..options import require_existing
 
 if TYPE_CHECKING:
     import argparse
 
     from ...capture.candidate_file import CandidateSet
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "look for what may be worth keeping in past sessions; list, drop or forget what was found"
 EXAMPLES = """\
@@ -56,14 +53,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Look through past sessions, or list, drop or forget candidates. Changes need approval."""
     action, rest = (arguments.what[0], arguments.what[1:]) if arguments.what else ("", [])
-    looks = arguments.project or arguments.days is not None
+    reads_sessions = arguments.project or arguments.days is not None
     if action in (_LIST, _CLEAR, _DROP, _NEVER):
-        if looks or (action in (_LIST, _CLEAR) and rest):
+        if reads_sessions or (action in (_LIST, _CLEAR) and rest):
             raise UsageError("memory capture %s takes no files" % action)
         return _manage(action, rest, arguments, context)
-    if not action and not looks:
+    if not action and not reads_sessions:
         return _manage(_LIST, [], arguments, context)
-    return _look(arguments, context)
+    return _read_sessions(arguments, context)
 
 
 def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -72,7 +69,10 @@ def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context
         return _list(arguments, file, context)
     context.require_approval("change what was captured")
     if action == _CLEAR:
-        return _clear(arguments, file, context)
+        number = file.clear()
+        forgotten = "forgotten: %s" % counted(number, "candidate")
+        context.console.result(arguments.json, {"forgotten": number}, forgotten)
+        return DONE
     if not rest:
         raise UsageError("name the candidates to drop, or the kinds that you never want")
     known = [candidate.id for candidate in file.load().open] if action == _DROP else list(KINDS)
@@ -80,10 +80,7 @@ def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context
     if unknown:
         raise UsageError("%s: expected one of %s" % (unknown[0], ", ".join(known) or "no candidate at all"))
     number = file.change(lambda candidates: _close(candidates, action, rest))
-    if arguments.json:
-        context.console.json({"dropped": number})
-    else:
-        context.console.line("dropped: %s" % counted(number, "candidate"))
+    context.console.result(arguments.json, {"dropped": number}, "dropped: %s" % counted(number, "candidate"))
     return DONE
 
 
@@ -97,7 +94,7 @@ def _close(candidates: CandidateSet, action: str, names: list[str]) -> int:
     return before - len(candidates.open)
 
 
-def _look(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _read_sessions(arguments: argparse.Namespace, context: CommandContext) -> int:
     if not context.settings.flag("capture.enabled"):
         raise CommandError("capture.enabled is off; to switch it on: memory config set capture.enabled true")
     require_existing(*arguments.what)
@@ -106,64 +103,48 @@ def _look(arguments: argparse.Namespace, context: CommandContext) -> int:
         paths += project_transcripts(context, arguments.days)
     file = CandidateFile(context.paths)
     before = {candidate.id for candidate in file.load().open}
-    at, watch = Progress(0, 0, 0, 0, 0), section_watch(context)
-    for at in capture_files(list(dict.fromkeys(paths)), may_use, context, watch, again=arguments.again):
-        done = at.read + at.known + at.unreadable
+    progress, watch = Progress(0, 0, 0, 0, 0), section_watch(context)
+    for progress in capture_files(list(dict.fromkeys(paths)), may_use, context, watch, again=arguments.again):
+        done = progress.read + progress.known + progress.unreadable
         context.console.progress(
-            "%d of %d files, %d MB, %d found" % (done, len(paths), at.size >> 20, at.found)
+            "%d of %d files, %d MB, %d found" % (done, len(paths), progress.size >> 20, progress.found)
         )
     context.console.progress("")
-    keep(
-        [*watch.candidates(), *recent_notes(context, _NOTE_DAYS), *guard_hints(context)],
-        check_for(context),
-        context,
-    )
-    return _report(arguments, at, before, file, context)
+    keep_other_candidates(context, _NOTE_DAYS, watch)
+    return _report(arguments, progress, before, file, context)
 
 
 def _report(
     arguments: argparse.Namespace,
-    at: Progress,
+    progress: Progress,
     before: set[str],
     file: CandidateFile,
     context: CommandContext,
 ) -> int:
+    """Print what was read and found; `before` are the ids of the candidates that were open already."""
     candidates = file.load().open
-    new = [candidate for candidate in candidates if candidate.id not in before]
-    if arguments.json:
-        context.console.json(
-            {**at._asdict(), "new": [candidate.id for candidate in new], "open": len(candidates)}
-        )
-        return FAILED if at.unreadable else DONE
-    line = "read %s (%d MB)" % (counted(at.read, "transcript"), at.size >> 20)
-    line += ", %d read before" % at.known if at.known else ""
-    line += ", %d unreadable" % at.unreadable if at.unreadable else ""
-    context.console.line(line)
-    if not (at.read or at.known or at.unreadable):
-        context.console.line(_NO_SESSIONS)
-    context.console.line(
+    new = [candidate.id for candidate in candidates if candidate.id not in before]
+    read, known, unreadable = progress.read, progress.known, progress.unreadable
+    line = "read %s (%d MB)" % (counted(read, "transcript"), progress.size >> 20)
+    line += ", %d read before" % known if known else ""
+    line += ", %d unreadable" % unreadable if unreadable else ""
+    lines = [line] if read or known or unreadable else [line, _NO_SESSIONS]
+    lines.append(
         "%s new, %d open; nothing is kept without you" % (counted(len(new), "candidate"), len(candidates))
     )
     if candidates:
-        context.console.line("to keep or drop them: memory review, or /memory:review in Claude Code")
-    return FAILED if at.unreadable else DONE
-
-
-def _clear(arguments: argparse.Namespace, file: CandidateFile, context: CommandContext) -> int:
-    number = file.clear()
-    if arguments.json:
-        context.console.json({"forgotten": number})
-    else:
-        context.console.line("forgotten: %s" % counted(number, "candidate"))
-    return DONE
+        lines.append("to keep or drop them: memory review, or /memory:review in Claude Code")
+    record = {**progress._asdict(), "new": new, "open": len(candidates)}
+    context.console.result(arguments.json, record, *lines)
+    return FAILED if unreadable else DONE
 
 
 def _list(arguments: argparse.Namespace, file: CandidateFile, context: CommandContext) -> int:
     candidates = file.load()
     if arguments.json:
-        found = [candidate.to_json() for candidate in candidates.open]
+        records = [candidate.to_json() for candidate in candidates.open]
         context.console.json(
-            {"candidates": found, "dropped": len(candidates.closed), "silenced": candidates.silenced}
+            {"candidates": records, "dropped": len(candidates.closed), "silenced": candidates.silenced}
         )
         return DONE
     if not candidates.open:

@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 from ...kernel.text.clean import plain
-from ..command_context import UsageError, require_existing
+from ..command_context import UsageError
 from ..console import counted
+from ..options import require_existing
 from ..store_check import check_store, store_around
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from ...memories.stores import Store
     from ..command_context import CommandContext
     from ..store_check import StoreFinding
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "validate the memories of a repository, for a commit hook or CI"
 EXAMPLES = """\
@@ -38,29 +37,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print each problem as `path:line: rule: text`. The exit code is 1 if there is any, 2 for a path without a store."""
     require_existing(*arguments.paths)
-    chosen = arguments.paths or [context.paths.project_root]
-    stores = {path: store_around(path) for path in chosen}
-    lost = [path for path in arguments.paths if stores[path] is None]
-    if lost:
-        raise UsageError(
-            "%s: no memory store (.claude/memory) in this folder or its parents" % plain(lost[0], _MAX_PATH)
-        )
+    paths_by_store: dict[Store, list[str]] = {}
+    for path in arguments.paths or [context.paths.project_root]:
+        store = store_around(path)
+        if store is not None:
+            paths_by_store.setdefault(store, []).append(os.path.abspath(path))
+        elif arguments.paths:
+            raise UsageError(
+                "%s: no memory store (.claude/memory) in this folder or its parents" % plain(path, _MAX_PATH)
+            )
     number, findings = 0, []
-    for store in dict.fromkeys(store for store in stores.values() if store is not None):
-        wanted = [path for path, found_store in stores.items() if found_store == store]
+    for store, paths in paths_by_store.items():
         memories, found = check_store(store)
         number += memories
-        findings += [finding for finding in found if _is_wanted(finding, wanted, store)]
-    if arguments.json:
-        context.console.json({"memories": number, "findings": [finding._asdict() for finding in findings]})
-    else:
-        _print(findings, number, context)
+        findings += [finding for finding in found if _is_wanted(finding, paths, store)]
+    record = {"memories": number, "findings": [finding._asdict() for finding in findings]}
+    context.console.result(arguments.json, record, *_lines(findings, number))
     return FOUND if findings else DONE
 
 
-def _is_wanted(finding: StoreFinding, wanted: list[str], store: Store) -> bool:
-    """Return whether one of the given paths is the finding's file or contains it."""
-    paths = [os.path.abspath(path) for path in wanted]
+def _is_wanted(finding: StoreFinding, paths: list[str], store: Store) -> bool:
+    """Return whether one of the paths is the finding's file or contains it, or contains the whole store."""
     return any(
         path == store.root
         or store.root.startswith(path + os.sep)
@@ -69,11 +66,12 @@ def _is_wanted(finding: StoreFinding, wanted: list[str], store: Store) -> bool:
     )
 
 
-def _print(findings: list[StoreFinding], number: int, context: CommandContext) -> None:
+def _lines(findings: list[StoreFinding], number: int) -> list[str]:
     here = os.getcwd() + os.sep
+    lines = []
     for finding in findings:
         path = plain(finding.path.removeprefix(here), _MAX_PATH)
         place = "%s:%d" % (path, finding.line) if finding.line else path
-        context.console.line("%s: %s: %s" % (place, finding.rule, finding.text))
+        lines.append("%s: %s: %s" % (place, finding.rule, finding.text))
     found = counted(len(findings), "problem") if findings else "no problems"
-    context.console.line("%s in %s" % (found, counted(number, "memory")))
+    return [*lines, "%s in %s" % (found, counted(number, "memory"))]

@@ -24,15 +24,14 @@ from ...kernel.settings.load import Settings, load
 from ...kernel.settings.schema import Key, WrongValueError, canonical, expected, is_block, keys, parsed
 from ...kernel.settings.user_file import EditError, FileChange, set_value, unset
 from ...kernel.text.clean import plain
-from ..command_context import CommandError, UsageError, add_common_options
+from ..command_context import CommandError, UsageError
 from ..judge_switches import missing_switches
+from ..options import add_actions
 
 if TYPE_CHECKING:
     import argparse
 
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE, FAILED = 0, 1
 
@@ -47,46 +46,38 @@ EXAMPLES = """\
   memory config unset retrieval.max_inject        back to the default
   memory config check                             list invalid and refused settings
 """
+_ACTIONS = {  # name: purpose, example
+    "show": ("print the settings in effect", "show retrieval --origin"),
+    "get": ("print one value", "get retrieval.max_inject"),
+    "set": ("set a key in your own file", "set retrieval.max_inject 2"),
+    "unset": ("remove a key or block from your own file", "unset search"),
+    "check": ("list invalid and refused settings", "check --json"),
+}
 _PROJECT = {
     "any": "set it",
     "lower": "only lower it or turn it off",
     "raise": "only raise it",
     "never": "not set it",
 }
-_DONE = {"set": "written to", "unset": "removed from"}
+_VERBS = {"set": "written to", "unset": "removed from"}
 _MAX_VALUE = 200
 _JUDGE_ON = "the judge for %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    show = _action(actions, "show", "print the settings in effect", "memory config show retrieval --origin")
-    show.add_argument("key", nargs="?", default="", metavar="BLOCK|KEY", help="only this block or key")
-    show.add_argument(
+    actions = add_actions(parser, {name: purpose for name, (purpose, _) in _ACTIONS.items()})
+    for name, action in actions.items():
+        action.epilog = "example:\n  memory config " + _ACTIONS[name][1]
+    actions["show"].add_argument(
+        "key", nargs="?", default="", metavar="BLOCK|KEY", help="only this block or key"
+    )
+    actions["show"].add_argument(
         "--origin", action="store_true", help="show which file sets each key, and what was refused"
     )
-    get = _action(actions, "get", "print one value", "memory config get retrieval.max_inject")
-    get.add_argument("key", metavar="KEY")
-    change = _action(actions, "set", "set a key in your own file", "memory config set retrieval.max_inject 2")
-    change.add_argument("key", metavar="KEY")
-    change.add_argument("value", metavar="VALUE", help="a JSON value; text needs no quotes")
-    take = _action(actions, "unset", "remove a key or block from your own file", "memory config unset search")
-    take.add_argument("key", metavar="BLOCK|KEY")
-    _action(actions, "check", "list invalid and refused settings", "memory config check --json")
-
-
-def _action(
-    actions: argparse._SubParsersAction[argparse.ArgumentParser], name: str, purpose: str, example: str
-) -> argparse.ArgumentParser:
-    parser = actions.add_parser(
-        name,
-        help=purpose,
-        description=purpose,
-        epilog="example:\n  " + example,
-    )
-    add_common_options(parser)
-    return parser
+    for name, metavar in (("get", "KEY"), ("set", "KEY"), ("unset", "BLOCK|KEY")):
+        actions[name].add_argument("key", metavar=metavar)
+    actions["set"].add_argument("value", metavar="VALUE", help="a JSON value; text needs no quotes")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -140,11 +131,7 @@ def _shown_as_json(rows: list[KeyOrigin], settings: Settings) -> dict[str, objec
 
 
 def _origin_row(row: KeyOrigin) -> list[str]:
-    return [
-        row.key,
-        _written(row.value),
-        row.layer + (", project refused" if row.refused else ""),
-    ]
+    return [row.key, _written(row.value), row.layer + (", project refused" if row.refused else "")]
 
 
 def _written(value: object) -> str:
@@ -164,11 +151,9 @@ def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
     if not rows:
         raise _unknown_key(name)
     value = rows[0].value if rows[0].key == name else _below(nested(rows), name)
-    if arguments.json:
-        layers = {row.key: row.layer for row in rows}
-        context.console.json({"key": name, "value": value, "origin": layers.get(name, layers)})
-    else:
-        context.console.line(value if isinstance(value, str) else json.dumps(value))
+    layers = {row.key: row.layer for row in rows}
+    record = {"key": name, "value": value, "origin": layers.get(name, layers)}
+    context.console.result(arguments.json, record, value if isinstance(value, str) else json.dumps(value))
     return DONE
 
 
@@ -235,15 +220,14 @@ def _report(
         result = {"key": name, "changed": change.changed, "file": change.path, "backup": change.backup}
         context.console.json({**result, "value": now.get(name), "origin": now.origin(name), "notes": notes})
         return DONE
-    done = _DONE[arguments.action] if change.changed else "nothing changed in"
-    where = "%s %s" % (done, terminal_safe(change.path))
-    context.console.paragraph("%s: %s" % (_becomes(name, context.settings, now), where))
-    for note in notes:
-        context.console.paragraph(note)
+    verb = _VERBS[arguments.action] if change.changed else "nothing changed in"
+    text = "%s: %s %s" % (_changed_value(name, context.settings, now), verb, terminal_safe(change.path))
+    for paragraph in (text, *notes):
+        context.console.paragraph(paragraph)
     return DONE
 
 
-def _becomes(name: str, before: Settings, now: Settings) -> str:
+def _changed_value(name: str, before: Settings, now: Settings) -> str:
     """Return a key with its new and old value, or the name of a block."""
     if name not in keys():
         return readable(name)
@@ -261,24 +245,22 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     settings = context.settings
     unused = override_problems()
     notes = ["%s; run: %s" % switch for switch in missing_switches(settings)]
+    code = FAILED if settings.problems or unused else DONE
     if arguments.json:
         records = [problem_record(problem) for problem in settings.problems]
         context.console.json(
             {"files": settings.files, "problems": records, "overrides": unused, "notes": notes}
         )
-        return FAILED if settings.problems or unused else DONE
-    for problem in settings.problems:
-        context.console.paragraph(problem_sentence(problem))
-    for text in unused:
-        context.console.paragraph(terminal_safe(text))
-    for note in notes:
-        context.console.paragraph("note: " + note)
-    if not settings.problems and not unused:
-        files = ", ".join(terminal_safe(path) for path in settings.files.values())
+        return code
+    problems = [*map(problem_sentence, settings.problems), *map(terminal_safe, unused)]
+    for text in [*problems, *("note: " + note for note in notes)]:
+        context.console.paragraph(text)
+    if code == DONE:
+        files = ", ".join(map(terminal_safe, settings.files.values()))
         context.console.line(
             "no problems in " + files if files else "no problems; only the defaults are used"
         )
-    return FAILED if settings.problems or unused else DONE
+    return code
 
 
 def _unknown_key(name: str) -> UsageError:

@@ -42,10 +42,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare no arguments of its own."""
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Send five prompts through the real hook, in a temporary folder."""
-    with open(data_path("demo", "lantern.json"), encoding="utf-8") as handle_:
-        story: Any = loads(handle_.read())
+    with open(data_path("demo", "lantern.json"), encoding="utf-8") as file:
+        story: Any = loads(file.read())
     with tempfile.TemporaryDirectory(prefix="memory-demo-") as folder, _home_in(folder):
         paths = _project(folder, story)
         shown = [_answer(paths, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
@@ -55,7 +55,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         )
     else:
         _show(context.console, story, shown)
-    return 0
 
 
 @contextmanager
@@ -96,16 +95,13 @@ def _answer(paths: Paths, number: int, prompt: str) -> dict[str, Any]:
     event: dict[str, object] = {"prompt": prompt, "session_id": "demo", "prompt_id": "demo-%d" % number}
     output: Any = handle(event, paths, Taint(), Deadline(_SECONDS))
     row = find_decision(paths, "demo-%d" % number) or {}
-    told = output["hookSpecificOutput"]["additionalContext"] if output else ""
     return {
         "prompt": prompt,
-        "told": told,
+        "told": output["hookSpecificOutput"]["additionalContext"] if output else "",
         "why": sentence(row),
         "candidates": row.get("candidates", []),
         "receipt": output.get("systemMessage", "") if output else "",
-        "inject_threshold": row.get("inject_threshold"),
-        "pointer_threshold": row.get("pointer_threshold"),
-        "ms": row.get("ms"),
+        **{name: row.get(name) for name in ("inject_threshold", "pointer_threshold", "ms")},
     }
 
 
@@ -124,14 +120,13 @@ def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) 
     console.line("Nothing was saved. No key, network or model was needed.")
 
 
-def _without_marks(told: str) -> list[str]:
+def _without_marks(text: str) -> list[str]:
     """Return the lines that Claude sees, without the tags that mark where a memory begins and ends."""
-    return [line for line in told.splitlines() if not _MARK.fullmatch(line)]
+    return [line for line in text.splitlines() if not _MARK.fullmatch(line)]
 
 
 def _best(row: dict[str, Any]) -> str:
     candidates = row["candidates"]
     if not candidates:
         return "no memory was looked up" if row["inject_threshold"] is None else "no candidates"
-    facts = candidates[0]["confidence"], row["inject_threshold"]
-    return "best match %.2f, %.2f needed" % facts
+    return "best match %.2f, %.2f needed" % (candidates[0]["confidence"], row["inject_threshold"])

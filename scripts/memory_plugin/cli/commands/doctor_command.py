@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Callable
 
 from ...kernel.files import error_text
 from ...kernel.text.clean import plain
-from ...memories.survey import survey
 from ...memories.trust import TrustUnreadable
 from ..checks import FAIL, NOTE, OK, WARN, Check, judge_checks, state_checks, trust_checks
 from ..checks import installation_checks as installation
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
 
     from ...memories.survey import Survey
     from ..command_context import CommandContext
-
-__all__ = ["CHECKS", "EXAMPLES", "HELP", "STORE_CHECKS", "configure", "examine", "run"]
 
 HELP = "find problems and explain how to fix them"
 EXAMPLES = """\
@@ -83,7 +80,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def examine(context: CommandContext) -> list[Check]:
     """Return the results of all checks."""
     try:
-        result = survey(context.paths, context.accept_from)
+        result = context.survey()
     except TrustUnreadable as error:
         fix = "make the file readable; if it cannot be recovered, move it away and accept your memories again"
         broken = Check("trust", FAIL, error_text(error), fix)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Callable
 
-from ...kernel.files import error_text
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.record import ACTIVE, MAX_TITLE, InvalidMemory, body_content, categories
 from ...memories.similarity import plain_title
 from ...memories.supersession import name_for
-from ...memories.survey import choose, life_cycle_state, shortest_names, successors, superseding, survey
+from ...memories.survey import choose, life_cycle_state, shortest_names, successors, superseding
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index
@@ -25,7 +23,7 @@ from ..memory_input import (
     project_files,
     text_of,
 )
-from ..memory_view import as_json, status_text
+from ..memory_view import approval_lines, as_json, redaction_lines, status_text
 from ..title_check import TakenTitles
 
 if TYPE_CHECKING:
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
     from ...memories.memory_files import StoredMemory
     from ...memories.survey import Item
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "change a memory"
 EXAMPLES = """\
@@ -46,7 +42,6 @@ EXAMPLES = """\
   memory edit use-mysql --superseded-by use-postgres
 """
 
-DONE = 0
 _NONE = "none"
 
 
@@ -62,52 +57,53 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_fields(parser)
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Change the memory. Without approval, the changed memory is pending."""
     check_fields(arguments)
-    items = survey(context.paths, context.accept_from).items
+    items = context.survey().items
     item = choose(items, arguments.id)
-    named = _named(arguments)
-    if named or arguments.superseded_by is not None:
-        successor = _successor(arguments.superseded_by, item, items)
-        written = Written(item.stored, [], False)
-        guarded = is_guarded(item.stored, context) or holds_guard(item.stored) or _names_guard(arguments)
-        approved = may_trust(context, guarded=guarded)
-        if arguments.title is not None:
-            _refuse_title(items, item, {"title": arguments.title})
-        if named:
-            change = _change(arguments, context, item.stored)
-            summary = "edited: " + ", ".join(named)
-            written = edit(context.paths, item.stored, change, summary, approved)
-        if arguments.superseded_by is not None:
-            trust = load_trust(context.paths, context.accept_from)
-            item = item._replace(stored=written.stored, trust=trust.state_of(written.stored))
-            written = written._replace(stored=_resupersede(context, item, successor, items, approved))
-        _report(arguments, context, written)
-        if approved:
-            context.report_saves([(shortest_names(items)[item.stored.key], written.stored.memory.title)])
-        return DONE
-    if _has_terminal(context):
-        return _edit_by_hand(arguments, context, item, items)
-    raise UsageError(
-        "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
-    )
+    fields = _edited_fields(arguments)
+    if fields or arguments.superseded_by is not None:
+        _edit_by_options(arguments, context, item, items, fields)
+    elif not context.inside_client and context.console.can_prompt():
+        _edit_by_hand(arguments, context, item, items)
+    else:
+        raise UsageError(
+            "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
+        )
 
 
-def _names_guard(arguments: argparse.Namespace) -> bool:
+def _edit_by_options(
+    arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item], fields: list[str]
+) -> None:
+    successor = _successor(arguments.superseded_by, item, items)
+    written = Written(item.stored, [], False)
+    guarded = is_guarded(item.stored, context) or holds_guard(item.stored) or _has_guard_option(arguments)
+    approved = may_trust(context, guarded=guarded)
+    if arguments.title is not None:
+        _refuse_title(items, item, {"title": arguments.title})
+    if fields:
+        change = _change(arguments, context, item.stored)
+        summary = "edited: " + ", ".join(fields)
+        written = edit(context.paths, item.stored, change, summary, approved)
+    if arguments.superseded_by is not None:
+        trust = load_trust(context.paths, context.accept_from)
+        item = item._replace(stored=written.stored, trust=trust.state_of(written.stored))
+        written = written._replace(stored=_resupersede(context, item, successor, items, approved))
+    _report(arguments, context, written)
+    if approved:
+        context.report_saves([(shortest_names(items)[item.stored.key], written.stored.memory.title)])
+
+
+def _has_guard_option(arguments: argparse.Namespace) -> bool:
     return (arguments.guard_commands, arguments.guard_files, arguments.guard_action) != (None, None, None)
-
-
-def _has_terminal(context: CommandContext) -> bool:
-    return not context.inside_client and bool(sys.stdin) and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _refuse_title(items: list[Item], item: Item, changes: dict[str, Any]) -> None:
     """Raise InvalidMemory if another active memory of the scope has the new title."""
     data = {**item.stored.memory.data, **changes}
-    if life_cycle_state(item) != ACTIVE or plain_title(str(data["title"])) == plain_title(
-        item.stored.memory.title
-    ):
+    same = plain_title(str(data["title"])) == plain_title(item.stored.memory.title)
+    if same or life_cycle_state(item) != ACTIVE:
         return
     name = TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
     if name:
@@ -120,37 +116,22 @@ def _refuse_title(items: list[Item], item: Item, changes: dict[str, Any]) -> Non
 
 def _edit_by_hand(
     arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item]
-) -> int:
-    stored = item.stored
-    draft = edited_draft(context, stored)
+) -> None:
+    draft = edited_draft(context, item.stored)
     if draft is None:
         context.console.line("nothing changed")
-        return DONE
-    try:
-        _refuse_title(items, item, draft.data)
-        written = rewrite(context.paths, stored, draft.data, "edited by hand", context.is_approved)
-    except (InvalidMemory, OSError) as error:
-        raise InvalidMemory("%s; your draft is %s" % (error_text(error), draft.path)) from None
-    draft.discard()
+        return
+    with draft.storing() as data:
+        _refuse_title(items, item, data)
+        written = rewrite(context.paths, item.stored, data, "edited by hand", context.is_approved)
     _report(arguments, context, written)
-    return DONE
 
 
-def _named(arguments: argparse.Namespace) -> list[str]:
-    """Return the names of the options that change something."""
+def _edited_fields(arguments: argparse.Namespace) -> list[str]:
+    """Return the fields that the options change, as the memory's history names them."""
     options = (
-        "title",
-        "body",
-        "context",
-        "content_json",
-        "tags",
-        "add_tag",
-        "files",
-        "asked_as",
-        "expires",
-        "guard_commands",
-        "guard_files",
-        "guard_action",
+        *("title", "body", "context", "content_json", "tags", "add_tag", "files", "asked_as", "expires"),
+        *("guard_commands", "guard_files", "guard_action"),
     )
     return [name.replace("_", " ") for name in options if getattr(arguments, name) not in (None, [])]
 
@@ -159,8 +140,8 @@ def _change(
     arguments: argparse.Namespace, context: CommandContext, stored: StoredMemory
 ) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Return a function that applies the options to a memory's data, which is read again just before writing."""
-    given = {"title": arguments.title, "tags": arguments.tags}
-    fixed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    options = {"title": arguments.title, "tags": arguments.tags}
+    fixed: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if arguments.files is not None:
         fixed["related_files"] = project_files(arguments.files, context.paths)
     if arguments.expires is not None:
@@ -168,28 +149,26 @@ def _change(
     content = _content(arguments, stored)
 
     def fields(data: dict[str, Any]) -> dict[str, Any]:
-        made = dict(fixed)
+        changed = dict(fixed)
         if arguments.asked_as is not None:
-            made["asked_as"] = _phrases(data.get("asked_as"), arguments.asked_as)
+            phrases = [] if _NONE in arguments.asked_as else _texts(data.get("asked_as"))
+            phrases += [phrase for phrase in arguments.asked_as if phrase != _NONE]
+            changed["asked_as"] = list(dict.fromkeys(phrases))
         if arguments.add_tag:
-            tags = fixed.get("tags", data.get("tags"))
-            kept = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
-            made["tags"] = list(dict.fromkeys([*kept, *arguments.add_tag]))
+            tags = _texts(fixed.get("tags", data.get("tags")))
+            changed["tags"] = list(dict.fromkeys([*tags, *arguments.add_tag]))
         if content:
-            made["content"] = {**data["content"], **content}
-        if _names_guard(arguments):
-            made["guard"] = guard_of(arguments, context.paths, data.get("guard"))
-        return made
+            changed["content"] = {**data["content"], **content}
+        if _has_guard_option(arguments):
+            changed["guard"] = guard_of(arguments, context.paths, data.get("guard"))
+        return changed
 
     return fields
 
 
-def _phrases(present: object, given: list[str]) -> list[str]:
-    """Return the present phrases followed by the given ones; `none` removes the present ones."""
-    kept = [phrase for phrase in present if isinstance(phrase, str)] if isinstance(present, list) else []
-    if _NONE in given:
-        kept, given = [], [phrase for phrase in given if phrase != _NONE]
-    return list(dict.fromkeys([*kept, *given]))
+def _texts(value: object) -> list[str]:
+    """Return the texts in a list; empty for a value that is no list."""
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
@@ -205,10 +184,10 @@ def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
             % (chosen.stored.memory.id, shortest_names(items)[chosen.stored.key])
         )
     if item.stored.key in successors(items, chosen):
-        own, other = item.stored.memory.id, chosen.stored.memory.id
+        name = chosen.stored.memory.id
         raise InvalidMemory(
             "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
-            % (other, own, other)
+            % (name, item.stored.memory.id, name)
         )
     return chosen
 
@@ -221,8 +200,8 @@ def _resupersede(
         return unsupersede(context.paths, item.stored, superseding(items, item), approved)
     if approved:
         return supersede(context.paths, item, successor)
-    mark = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
-    return edit(context.paths, item.stored, lambda _: mark, "edited: superseded by", approved=False).stored
+    change = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
+    return edit(context.paths, item.stored, lambda _: change, "edited: superseded by", approved=False).stored
 
 
 def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, Any]:
@@ -239,17 +218,12 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
     refresh_index(context)
-    items = survey(context.paths, context.accept_from).items
+    items = context.survey().items
     item = choose(items, written.stored.key)
-    if arguments.json:
-        context.console.json(
-            {**as_json(item), "redacted": [redaction._asdict() for redaction in written.redacted]}
-        )
-        return
-    context.console.line("changed: %s (%s)" % (item.stored.memory.id, status_text(item)))
-    for rule, field in dict.fromkeys(written.redacted):
-        context.console.line("  redacted in %s: %s" % (field, rule))
-    if item.waits:
-        context.console.line(
-            "  It awaits approval: memory accept %s" % shortest_names(items)[item.stored.key]
-        )
+    context.console.result(
+        arguments.json,
+        {**as_json(item), "redacted": [redaction._asdict() for redaction in written.redacted]},
+        "changed: %s (%s)" % (item.stored.memory.id, status_text(item)),
+        *("  " + line for line in redaction_lines(written)),
+        *approval_lines(item, shortest_names(items)[item.stored.key]),
+    )

@@ -24,7 +24,8 @@ from ...kernel.clock import Deadline
 from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular, replace_file
 from ...kernel.settings.advice import terminal_safe
-from ..command_context import CommandError, UsageError, require_existing, require_known
+from ..command_context import CommandError, UsageError
+from ..options import require_existing, require_known
 
 if TYPE_CHECKING:
     import argparse
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from ...evaluation.packs import RulePack
     from ...evaluation.scenario import Subject
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "evaluate conversations: rule-based gates first, then scores from a jury of models"
 EXAMPLES = """\
@@ -122,11 +121,11 @@ def _expect_files(arguments: argparse.Namespace) -> None:
 
 def _packs(arguments: argparse.Namespace, context: CommandContext) -> list[RulePack]:
     """Return the packs to use. Raises EvaluationError for a pack with errors, or one without gates, which would pass everything."""
-    wanted = arguments.pack or context.settings.texts("evaluation.packs")
-    for name in wanted:
+    names = arguments.pack or context.settings.texts("evaluation.packs")
+    for name in names:
         if name not in pack_names() and check_pack(name).faults:
             raise EvaluationError("%s has errors; see: memory rules check %s" % (name, name))
-    packs = load_packs(wanted)
+    packs = load_packs(names)
     for pack in packs:
         if not pack.gates:
             raise EvaluationError(
@@ -148,16 +147,13 @@ def _plan(
     off = terminal_safe(context.taint.why_off)
     seconds = settings.number("evaluation.timeout_s")
     timed = context.within(seconds)
-    on = settings.judge_asked_for("evaluation") and not off and not arguments.gates_only
-    why = (
-        "gates only"
-        if arguments.gates_only
-        else off or "judges are off; to switch them on: memory judge on evaluation"
-    )
-    jurors = choose_jurors(timed, settings.texts("evaluation.judge.judges"), off) if on else []
+    why_off = "gates only" if arguments.gates_only else off
+    if not why_off and not settings.judge_asked_for("evaluation"):
+        why_off = "judges are off; to switch them on: memory judge on evaluation"
+    jurors = [] if why_off else choose_jurors(timed, settings.texts("evaluation.judge.judges"), off)
     after = arguments.judges_after_fail or settings.flag("evaluation.judges_after_fail")
     quorum = settings.integer("evaluation.quorum")
-    plan = EvaluationPlan(packs, rubric, jurors, quorum, arguments.runs, after, "" if on else why, seconds)
+    plan = EvaluationPlan(packs, rubric, jurors, quorum, arguments.runs, after, why_off, seconds)
     if not arguments.subject:
         return plan, None
     judge = judge_at(timed, arguments.subject, off)
@@ -185,8 +181,8 @@ def _show(context: CommandContext, entry: dict[str, Any]) -> None:
     context.console.line(summary_line(entry))
     for gate in entry["gates"]:
         for finding in gate["findings"]:
-            what = "note" if finding["note"] or not gate["hard"] else "fail"
-            place = "%s %s, turn %d, %s" % (what, gate["gate"], finding["turn"], finding["role"])
+            severity = "note" if finding["note"] or not gate["hard"] else "fail"
+            place = "%s %s, turn %d, %s" % (severity, gate["gate"], finding["turn"], finding["role"])
             context.console.line(
                 "  %s: %s (%s) %s" % (place, finding["reason"], finding["rule"], finding["excerpt"])
             )
@@ -204,30 +200,20 @@ def _append_to_ledger(context: CommandContext, entry: dict[str, Any]) -> None:
     if context.paths.state_dir is None:
         return
     names = (
-        "digest",
-        "turns",
-        "verdict",
-        "overall",
-        "weight_scored",
-        "hard_fail",
-        "packs",
-        "rubric",
-        "latency_ms",
-        "cost_usd",
+        *("digest", "turns", "verdict", "overall", "weight_scored", "hard_fail"),
+        *("packs", "rubric", "latency_ms", "cost_usd"),
     )
+    jury, gates = entry["jury"], {}
+    for gate in entry["gates"]:
+        rules = sorted({finding["rule"] for finding in gate["findings"]})
+        gates["%s:%s" % (gate["pack"], gate["gate"])] = [gate["status"], rules]
     row: dict[str, object] = {name: entry[name] for name in names}
-    row["gates"] = {
-        "%s:%s" % (gate["pack"], gate["gate"]): [
-            gate["status"],
-            sorted({found["rule"] for found in gate["findings"]}),
-        ]
-        for gate in entry["gates"]
-    }
+    row["gates"] = gates
     row["dimensions"] = {
-        row["dimension"]: [row["median"], row["sd"], row["abstained"]]
-        for row in entry["jury"].get("dimensions", [])
+        dimension["dimension"]: [dimension["median"], dimension["sd"], dimension["abstained"]]
+        for dimension in jury.get("dimensions", [])
     }
-    row["judges"] = [[judge["judge"], judge["outcome"]] for judge in entry["jury"].get("judges", [])]
+    row["judges"] = [[judge["judge"], judge["outcome"]] for judge in jury.get("judges", [])]
     try:
         context.append("evaluations", row)
     except LedgerError as error:
@@ -239,11 +225,11 @@ def _compare_with_labels(
 ) -> int:
     """Compare the gates with human labels: lines {"turns": [...], "labels": {"compliance": "fail"}}."""
     pairs: dict[str, list[tuple[str, str]]] = {}
-    bad = 0
+    invalid = 0
     for entry in parse_lines(read_regular(arguments.agreement, _MAX_FILE)[0]):
         turns, labels = (entry.get("turns"), entry.get("labels")) if isinstance(entry, dict) else (None, None)
         if not isinstance(turns, list) or not isinstance(labels, dict):
-            bad += 1
+            invalid += 1
             continue
         ours = {result.gate: result.status for result in run_gates(packs, conversation_of("", turns))}
         for gate, label in labels.items():
@@ -251,7 +237,7 @@ def _compare_with_labels(
                 pairs.setdefault(str(gate), []).append((str(label), ours[gate]))
     figures = {gate: compare_labels(rows) for gate, rows in pairs.items()}
     if arguments.json:
-        context.console.json({"gates": figures, "bad_lines": bad})
+        context.console.json({"gates": figures, "bad_lines": invalid})
     else:
         _show_agreement(figures, context)
     if not figures:

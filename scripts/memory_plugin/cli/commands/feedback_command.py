@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...memories.hygiene import shown_line
-from ...memories.survey import choose, shortest_names, survey
+from ...memories.survey import choose, shortest_names
 from ...recall.feedback import USED, USEFUL, WRONG, Feedback, reset_feedback
 from ..command_context import UsageError
 from ..console import counted
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ...memories.survey import Item
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "show your ratings of memories and which of them replies used, or reset them"
 EXAMPLES = """\
@@ -38,49 +36,46 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="with reset: all memories in all projects")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Show or reset the feedback. A reset requires approval."""
     if arguments.action == _RESET:
-        return _reset(arguments, context)
+        _reset(arguments, context)
+        return
     if arguments.ids or arguments.all:
         raise UsageError("only `memory feedback reset` takes ids or --all")
     feedback = Feedback(context.paths)
-    items = survey(context.paths, context.accept_from).items
-    known = [item for item in items if any(feedback.counts(item.stored.key).values())]
+    items = context.survey().items
+    rated = [item for item in items if any(feedback.counts(item.stored.key).values())]
     if arguments.json:
-        context.console.json({"memories": [as_json(item, feedback, context) for item in known]})
-    elif known:
-        _show(known, shortest_names(items), feedback, context)
+        context.console.json({"memories": [as_json(item, feedback, context) for item in rated]})
+    elif rated:
+        _show(rated, shortest_names(items), feedback, context)
     else:
         context.console.line("No memory has been rated, and no reply has used one yet.")
-    return 0
 
 
-def _show(known: list[Item], names: dict[str, str], feedback: Feedback, context: CommandContext) -> None:
+def _show(rated: list[Item], names: dict[str, str], feedback: Feedback, context: CommandContext) -> None:
     rows = []
-    for item in known:
+    for item in rated:
         counts = feedback.counts(item.stored.key)
         figures = [str(counts[kind]) for kind in (USEFUL, WRONG, USED)]
         rows.append([*figures, names[item.stored.key], shown_line(item.stored.memory.title)])
     context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows)
-    for item in known:
+    for item in rated:
         if feedback.shift(item.stored.key):
             text = "%s: %s" % (names[item.stored.key], thresholds_text(item, feedback, context))
             context.console.paragraph(text, "", 2)
 
 
-def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _reset(arguments: argparse.Namespace, context: CommandContext) -> None:
     if bool(arguments.ids) == arguments.all:
         raise UsageError("name the memories, or use --all")
     context.require_approval("reset feedback")
     keys = None
     if arguments.ids:
-        items = survey(context.paths, context.accept_from).items
+        items = context.survey().items
         keys = [choose(items, name).stored.key for name in dict.fromkeys(arguments.ids)]
     count = reset_feedback(context.paths, keys)
     context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})
-    if arguments.json:
-        context.console.json({"reset": count})
-    else:
-        context.console.line("forgotten: the feedback on %s" % counted(count, "memory"))
-    return 0
+    text = "forgotten: the feedback on %s" % counted(count, "memory")
+    context.console.result(arguments.json, {"reset": count}, text)

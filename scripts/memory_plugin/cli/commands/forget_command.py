@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import forget
 from ...memories.record import RETIRED, InvalidMemory
-from ...memories.survey import choose, shortest_names, survey
+from ...memories.survey import choose, shortest_names
 from ..after_change import refresh_index, replaced_lines
 from ..guard_view import is_guarded
 
 if TYPE_CHECKING:
     import argparse
 
-    from ...memories.lifecycle import Removal
     from ...memories.survey import Item
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "stop recalling a memory, and delete its file after a grace period"
 EXAMPLES = """\
@@ -27,8 +24,8 @@ EXAMPLES = """\
   memory forget use-mysql --now           delete its file at once
 """
 
-DONE = 0
 _ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to delete its file: memory forget %s --now"
+_GOES = "  its file will be deleted after %s; to bring it back before: memory restore %s"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,11 +37,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Forget the memory; print what was removed, and when its file will be deleted."""
     if arguments.now:
         context.require_approval("delete a memory permanently")
-    items = survey(context.paths, context.accept_from).items
+    items = context.survey().items
     item = choose(items, arguments.id)
     name = shortest_names(items)[item.stored.key]
     if item.stored.memory.status == RETIRED and not arguments.now:
@@ -53,43 +50,27 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.require_approval("forget a memory with a guard")
     days = context.settings.integer("memories.grace_period_days")
     removal = forget(context.paths, item.stored, arguments.reason, arguments.now, days)
-    behind = not refresh_index(context, scrub=arguments.now)
-    removed = [] if behind else ["the index and its caches"]
-    removed += ["the store's index.md", "the record of its trust"]
-    if arguments.json:
-        _print_json(item, removal, removed, context)
-        return DONE
-    context.console.line("forgotten: %s" % removal.id)
-    context.console.line("  removed from " + ", ".join(removed))
-    for path in removal.deleted:
-        context.console.line("  deleted " + path)
+    is_current = refresh_index(context, scrub=arguments.now)
+    removed_from = ["the index and its caches"] if is_current else []
+    removed_from += ["the store's index.md", "the record of its trust"]
+    record = {
+        "id": removal.id,
+        "category": item.stored.memory.category,
+        "scope": item.stored.store.scope,
+        "path": item.stored.path,
+        "status": "retired" if removal.goes_at else "deleted",
+        "removed_from": removed_from,
+        "deleted": removal.deleted,
+        "goes_at": removal.goes_at,
+    }
+    lines = ["forgotten: %s" % removal.id, "  removed from " + ", ".join(removed_from)]
+    lines += ["  deleted " + path for path in removal.deleted]
     if removal.goes_at:
-        context.console.line(
-            "  its file will be deleted after %s; to bring it back before: memory restore %s"
-            % (removal.goes_at[:10], name)
-        )
-        context.console.line("  " + item.stored.path)
-    after = survey(context.paths, context.accept_from).items
-    for line in replaced_lines(items, after, item.stored.key):
-        context.console.line(line)
-    return DONE
+        lines += [_GOES % (removal.goes_at[:10], name), "  " + item.stored.path]
+    lines += replaced_lines(items, context.survey().items, item.stored.key)
+    context.console.result(arguments.json, record, *lines)
 
 
 def _since(item: Item) -> str:
     day = shown_line(str(item.stored.memory.data.get("retired_at") or ""))[:10]
     return ", since " + day if day else ""
-
-
-def _print_json(item: Item, removal: Removal, removed: list[str], context: CommandContext) -> None:
-    context.console.json(
-        {
-            "id": removal.id,
-            "category": item.stored.memory.category,
-            "scope": item.stored.store.scope,
-            "path": item.stored.path,
-            "status": "retired" if removal.goes_at else "deleted",
-            "removed_from": removed,
-            "deleted": removal.deleted,
-            "goes_at": removal.goes_at,
-        }
-    )

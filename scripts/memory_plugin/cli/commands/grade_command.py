@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from ..command_context import CommandContext
 
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
-
 DONE, FAILED = 0, 1
 HELP = "judge one reply, given by the Stop hook on standard input (used by the plugin itself)"
 EXAMPLES = """\
@@ -49,8 +47,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
         note(paths, timed.session, EVENT, PROBLEM, str(error))
         return FAILED
     if failure in DISABLING_FAILURES:
-        what = "replies of this session are no longer judged: %s; see: memory judge check" % failure
-        note(paths, timed.session, EVENT, "judge", what)
+        text = "replies of this session are no longer judged: %s; see: memory judge check" % failure
+        note(paths, timed.session, EVENT, "judge", text)
     return FAILED if failure else DONE
 
 

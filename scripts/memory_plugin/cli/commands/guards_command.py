@@ -8,8 +8,8 @@ from ...memories.guard import guard_in_words
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, guard_problem
-from ...memories.survey import life_cycle_state, shortest_names, survey
-from ...memories.trust import TRUSTED, load_trust
+from ...memories.survey import life_cycle_state, shortest_names
+from ...memories.trust import PENDING, TRUSTED, load_trust
 from ...recall.guard_rows import guarded_version
 from ...recall.guarding import ToolCall, match_call
 from ..after_change import refresh_index
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from ...memories.record import Memory
     from ...memories.survey import Item
     from ...memories.trust import Trust
-    from ...recall.guarding import GuardMatch
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "list the guards, or test what they would do about a command or a file"
 EXAMPLES = """\
@@ -34,20 +31,13 @@ EXAMPLES = """\
   memory guards test --file db/migrations/0007_users.sql
 """
 
-DONE = 0
 _LIST, _TEST = "list", "test"
-IN_FORCE, LAST_TRUSTED, PENDING, INVALID, OFF = (
-    "in force",
-    "last trusted version in force",
-    "pending",
-    "invalid",
-    "off",
-)
-_LONGEST = 2000
+IN_FORCE, LAST_TRUSTED, INVALID, OFF = "in force", "last trusted version in force", "invalid", "off"
+_MAX_GUARD = 2000
 _OFF = "guards are switched off: memory config set guards.enabled true"
 
 
-class _Listed(NamedTuple):
+class _GuardRow(NamedTuple):
     """A memory with a guard: its state, the version in force or pending, and why the guard is invalid (usually empty)."""
 
     item: Item
@@ -65,20 +55,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--file", metavar="PATH", help="test a change to this file")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """List the guards with their state, or print which of them cover a command or a file."""
     if arguments.action == _LIST:
         if arguments.tested is not None or arguments.file is not None:
             raise UsageError("list takes no command or file; to test one: memory guards test")
-        return _list(arguments, context)
-    if (arguments.tested is None) == (arguments.file is None):
+        _list(arguments, context)
+    elif (arguments.tested is None) == (arguments.file is None):
         raise UsageError("test: expected a command or --file PATH")
-    return _test(arguments, context)
+    else:
+        _test(arguments, context)
 
 
-def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
-    items = survey(context.paths, context.accept_from).items
-    found = _listed(items, context)
+def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
+    items = context.survey().items
+    found = _guard_rows(items, context)
     enabled = context.settings.flag("guards.enabled")
     if arguments.json:
         rows = [
@@ -87,12 +78,12 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
             for row in found
         ]  # fmt: skip
         context.console.json({"enabled": enabled, "guards": rows})
-        return DONE
+        return
     names = shortest_names(items)
     for row in found:
         context.console.line("%s  %s" % (names[row.item.stored.key], shown_line(row.version.title)))
         description = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
-        context.console.paragraph("%s: %s" % (row.state, shown_line(description, _LONGEST)), "  ", 2)
+        context.console.paragraph("%s: %s" % (row.state, shown_line(description, _MAX_GUARD)), "  ", 2)
         if row.state in (PENDING, LAST_TRUSTED):
             context.console.line(
                 "  The version in its file awaits approval: memory accept " + names[row.item.stored.key]
@@ -103,10 +94,9 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
         )
     if not enabled:
         context.console.line(_OFF)
-    return DONE
 
 
-def _listed(items: list[Item], context: CommandContext) -> list[_Listed]:
+def _guard_rows(items: list[Item], context: CommandContext) -> list[_GuardRow]:
     if context.paths.state_dir is None:
         return []
     trust = load_trust(context.paths, context.accept_from)
@@ -115,52 +105,47 @@ def _listed(items: list[Item], context: CommandContext) -> list[_Listed]:
     return sorted(rows, key=lambda row: row.item.stored.key)
 
 
-def _row(item: Item, trust: Trust, *, enabled: bool) -> _Listed | None:
+def _row(item: Item, trust: Trust, *, enabled: bool) -> _GuardRow | None:
     memory = item.stored.memory
     version = guarded_version(item.stored, trust)
     replaced = bool(item.superseded_by) and item.trust == TRUSTED
     if version is not None and not replaced and (item.trust != TRUSTED or life_cycle_state(item) == ACTIVE):
         state = IN_FORCE if version is memory else LAST_TRUSTED
-        return _Listed(item, state if enabled else OFF, version, "")
+        return _GuardRow(item, state if enabled else OFF, version, "")
     if not holds_guard(item.stored) or life_cycle_state(item) != ACTIVE:
         return None
     problem = guard_problem(memory)
-    return _Listed(item, INVALID if problem else item.trust, memory, problem)
+    return _GuardRow(item, INVALID if problem else item.trust, memory, problem)
 
 
-def _test(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _test(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what the guards in force would do, using the same file that the hook reads."""
     refresh_index(context)
-    matches = _matches(arguments, context)
-    prepared = GuardFile(context.paths) if context.paths.state_dir is not None else None
+    rows = [] if context.paths.state_dir is None else _match_rows(arguments, context)
     enabled = context.settings.flag("guards.enabled")
-    rows = [
-        {"key": match.guard.key, "title": prepared.text(match.guard.key, "title") if prepared else "",
-         "matched": match.pattern, "action": match.guard.action}
-        for match in matches
-    ]  # fmt: skip
-    if arguments.json:
-        context.console.json({"enabled": enabled, "matches": rows})
-        return DONE
+    lines = []
     for row in rows:
-        does = (
-            "the client would ask you"
-            if row["action"] == "ask"
-            else "Claude would be reminded once a session"
-        )
-        context.console.line("`%s` covers it: %s" % (shown_line(row["matched"]), does))
-        context.console.line("  %s  %s" % (row["key"], shown_line(row["title"])))
+        effect = "the client would ask you"
+        if row["action"] != "ask":
+            effect = "Claude would be reminded once a session"
+        lines.append("`%s` covers it: %s" % (shown_line(row["matched"]), effect))
+        lines.append("  %s  %s" % (row["key"], shown_line(row["title"])))
     if not rows:
-        context.console.line("No guard in force matches.")
+        lines.append("No guard in force matches.")
     elif not enabled:
-        context.console.line(_OFF)
-    return DONE
+        lines.append(_OFF)
+    context.console.result(arguments.json, {"enabled": enabled, "matches": rows}, *lines)
 
 
-def _matches(arguments: argparse.Namespace, context: CommandContext) -> list[GuardMatch]:
-    if context.paths.state_dir is None:
-        return []
-    given = {"command": arguments.tested} if arguments.file is None else {"file_path": arguments.file}
-    tool = "Bash" if arguments.file is None else "Edit"
-    call = ToolCall({"tool_name": tool, "tool_input": given, "cwd": context.paths.project_root})
-    return match_call(call, GuardFile(context.paths), context.paths.project_root)
+def _match_rows(arguments: argparse.Namespace, context: CommandContext) -> list[dict[str, str]]:
+    root, guards = context.paths.project_root, GuardFile(context.paths)
+    if arguments.file is None:
+        tool, tool_input = "Bash", {"command": arguments.tested}
+    else:
+        tool, tool_input = "Edit", {"file_path": arguments.file}
+    call = ToolCall({"tool_name": tool, "tool_input": tool_input, "cwd": root})
+    return [
+        {"key": match.guard.key, "title": guards.text(match.guard.key, "title"),
+         "matched": match.pattern, "action": match.guard.action}
+        for match in match_call(call, guards, root)
+    ]  # fmt: skip

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING
 
 from ...kernel.hygiene import accuracy as measured
 from ...kernel.hygiene import findings, policy
 from ..command_context import UsageError
-from ..console import counted
+from ..finding_lines import print_findings
 
 if TYPE_CHECKING:
     import argparse
 
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "find secrets and personal data in lines of text, and measure the rules"
 EXAMPLES = """\
@@ -24,7 +20,6 @@ EXAMPLES = """\
   memory hygiene --jsonl --place judge < lines.jsonl      what would be redacted before a judge sees it
   memory hygiene accuracy                                 measured on the examples that come with the rules
 """
-DONE, FAILED = 0, 1
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,46 +40,29 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         return _accuracy(arguments, context)
     if not arguments.jsonl:
         raise UsageError("expected --jsonl or accuracy; see `memory hygiene --help`")
-    bad = sum(not _line(line, arguments.place, context) for line in sys.stdin.buffer if line.strip())
-    if bad:
-        context.console.error("%s without a text skipped" % counted(bad, "line"))
-    return FAILED if bad else DONE
-
-
-def _line(line: bytes, place: str, context: CommandContext) -> bool:
-    try:
-        entry = json.loads(line)
-        text = entry["text"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return False
-    if not isinstance(text, str):
-        return False
-    found = [finding.record() for finding in findings(text, None, place)]
-    context.console.verbatim(json.dumps({"id": entry.get("id"), "findings": found}))
-    return True
+    return print_findings(
+        lambda text: [finding.record() for finding in findings(text, None, arguments.place)], context
+    )
 
 
 def _accuracy(arguments: argparse.Namespace, context: CommandContext) -> int:
     rows = measured.accuracy()
     if arguments.json:
         context.console.json([row._asdict() for row in rows])
-    else:
-        cells = [
-            [
-                row.kind,
-                str(row.hits),
-                str(row.found),
-                str(row.misses),
-                str(row.false),
-                "%.3f" % row.precision,
-                "%.3f" % row.recall,
-            ]
-            for row in rows
+        return 0
+    cells = [
+        [
+            row.kind,
+            *map(str, (row.hits, row.found, row.misses, row.false)),
+            "%.3f" % row.precision,
+            "%.3f" % row.recall,
         ]
-        context.console.table(
-            ["kind", "must match", "found", "must not match", "false alarms", "precision", "recall"], cells
-        )
-        context.console.line(
-            "Measured on the examples for which the rules were written; docs/hygiene.md has independent figures."
-        )
-    return DONE
+        for row in rows
+    ]
+    context.console.table(
+        ["kind", "must match", "found", "must not match", "false alarms", "precision", "recall"], cells
+    )
+    context.console.line(
+        "Measured on the examples for which the rules were written; docs/hygiene.md has independent figures."
+    )
+    return 0

@@ -6,23 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernel.text.clean import plain
 from ...memories.lifecycle import save_all
-from ...memories.record import InvalidMemory, categories
-from ...memories.stores import PROJECT, USER, named_store
+from ...memories.record import InvalidMemory
+from ...memories.stores import named_store
 from ..after_change import refresh_index
-from ..command_context import require_existing
 from ..console import counted
 from ..import_plan import LEFT_OUT, REPEATED, SAME_STORED, SKIPPED, gather, with_similar, would_store
 from ..import_view import print_results
-from ..memory_input import to_category
+from ..memory_input import add_category, add_scope
+from ..options import require_existing
 
 if TYPE_CHECKING:
     import argparse
 
     from ...memories.importing import Draft
     from ...memories.writing import Written
-from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+    from ..command_context import CommandContext
 
 HELP = "import notes, rule files, JSON, or another store"
 EXAMPLES = """\
@@ -43,18 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store",
     )
-    parser.add_argument(
-        "--category",
-        type=to_category,
-        metavar="NAME",
-        help="the category of entries that name none: " + ", ".join(categories()),
-    )
-    parser.add_argument(
-        "--scope",
-        choices=(PROJECT, USER),
-        default=PROJECT,
-        help="this project (default), or all your projects",
-    )
+    add_category(parser, "the category of entries that name none: %s")
+    add_scope(parser)
     parser.add_argument("--dry-run", action="store_true", help="print what would be stored, without writing")
     parser.add_argument(
         "--all",
@@ -73,7 +61,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     with context.console.working("reading"):
         plan = gather(arguments.paths, arguments.category or "", arguments.all, context, arguments.scope)
     drafts, dry = plan.drafts, arguments.dry_run
-    asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and context.console.can_ask()
+    asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and context.console.can_prompt()
     if asks:
         print_results(_would_store(drafts, context) + plan.others, plan.offered, context)
         if not context.console.confirm("store %s?" % counted(len(drafts), "memory")):
@@ -82,16 +70,15 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     approved = bool(drafts) and not dry and context.approve_saves(len(drafts))
     results = _would_store(drafts, context) if dry else _store(drafts, arguments.scope, context, approved)
     results += plan.others
+    counts = _counts(results)
     if arguments.json:
         pending = bool(drafts) and not (context.is_approved if dry else approved)
-        context.console.json(
-            {"dry_run": dry, "waits_for_user": pending, "items": results, **_counts(results)}
-        )
+        context.console.json({"dry_run": dry, "waits_for_user": pending, "items": results, **counts})
     else:
         if not asks:
             print_results(results, plan.offered, context)
-        _print_summary(results, dry, context, approved)
-    return FAILED if _counts(results)["skipped"] else DONE
+        _print_summary(counts, len(results), dry, context, approved)
+    return FAILED if counts["skipped"] else DONE
 
 
 def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
@@ -120,11 +107,11 @@ def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: b
 
 def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
     if isinstance(result, InvalidMemory):
-        return {"source": draft.source, "outcome": "skipped", "reason": plain(str(result), _MAX_REASON)}
+        return {"source": draft.source, "outcome": SKIPPED, "reason": plain(str(result), _MAX_REASON)}
     memory = result.stored.memory
     return {
         "source": draft.source,
-        "outcome": "created" if result.created else "same",
+        "outcome": "created" if result.created else SAME_STORED,
         "id": memory.id,
         "category": memory.category,
         "title": memory.title,
@@ -138,18 +125,18 @@ def _counts(results: list[dict[str, Any]]) -> dict[str, int]:
     return {name.replace(" ", "_"): outcomes.count(name) for name in names}
 
 
-def _print_summary(results: list[dict[str, Any]], dry: bool, context: CommandContext, approved: bool) -> None:
-    console, counts = context.console, _counts(results)
-    kept = len(results) - counts["skipped"] - counts["left_out"] - counts["repeated"]
+def _print_summary(
+    counts: dict[str, int], number: int, dry: bool, context: CommandContext, approved: bool
+) -> None:
+    """Print the counts; `number` is that of all results, of which `_counts` counts some."""
+    console, same, skipped = context.console, counts["same"], counts["skipped"]
+    accepted = number - skipped - counts["left_out"] - counts["repeated"]
     if dry:
-        counts["new"] = kept - counts["same"]
-        console.line(
-            "%s would be stored, %d already stored, %d skipped"
-            % (counted(counts["new"], "memory"), counts["same"], counts["skipped"])
-        )
-    else:
-        console.line("%(created)d stored, %(same)d already stored, %(skipped)d skipped" % counts)
-    if kept and not dry and not approved:
+        new = counted(accepted - same, "memory")
+        console.line("%s would be stored, %d already stored, %d skipped" % (new, same, skipped))
+        return
+    console.line("%d stored, %d already stored, %d skipped" % (counts["created"], same, skipped))
+    if accepted and not approved:
         console.line(
             "They await approval and are not recalled until then: /memory:status, or memory accept --all in a terminal"
         )

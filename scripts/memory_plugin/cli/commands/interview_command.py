@@ -16,7 +16,8 @@ from ...interview.exceptions import ConfigError, InvalidAnswer
 from ...interview.interview_store import OPEN, InterviewStore
 from ...interview.reminder import Reminder
 from ...kernel.ledger import open_ledger
-from ..command_context import UsageError, require_existing
+from ..command_context import UsageError
+from ..options import require_existing
 
 if TYPE_CHECKING:
     import argparse
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from ...interview.interview_store import Interview
     from ..command_context import CommandContext
-
-__all__ = ["ACTIONS", "EXAMPLES", "HELP", "configure", "find_interview", "read_input", "run"]
 
 HELP = "run an interview: choose the next question, explain why, and decide when to stop"
 EXAMPLES = """\
@@ -148,9 +147,9 @@ def _start(arguments: argparse.Namespace, context: CommandContext) -> int:
     require_existing(*(name for name in [arguments.pack] if name.endswith(".json")))
     text = read_input() if arguments.setup else ""
     names = [name for name in arguments.covered.split(",") if name.strip()]
-    given = StartArguments(topic, arguments.pack, text, names, arguments.max_turns)
+    options = StartArguments(topic, arguments.pack, text, names, arguments.max_turns)
     folder = context.paths.state("interview", "packs")
-    setup, covered = prepare_start(given, folder, context.settings, pipeline.clean_text)
+    setup, covered = prepare_start(options, folder, context.settings, pipeline.clean_text)
     new = pipeline.NewInterview(
         context.paths.project_key, context.session, covered, approved=context.is_approved
     )
@@ -162,8 +161,8 @@ def _answer(arguments: argparse.Namespace, context: CommandContext) -> int:
     timed = context.within(_SECONDS)
     data = decode_answer(read_input())
     store, interview = find_interview(arguments, context)
-    asked = context.settings.judge_asked_for("interview") and not context.taint.judges_off
-    decision = pipeline.answer(store, interview, data, judge=timed if asked else None)
+    uses_judge = context.settings.judge_asked_for("interview") and not context.taint.judges_off
+    decision = pipeline.answer(store, interview, data, judge=timed if uses_judge else None)
     return _report(arguments, context, interview, decision)
 
 
@@ -174,12 +173,10 @@ def _check_question(arguments: argparse.Namespace, context: CommandContext) -> i
         raise InvalidAnswer(
             "check-question: expected the question, such as: check-question 'Who will use it?'"
         )
-    found = pipeline.check_question(*find_interview(arguments, context), question)
-    if arguments.json:
-        context.console.json(found)
-    else:
-        context.console.line("fine" if found["ok"] else "already asked: %s" % found["repeats"])
-    return 0 if found["ok"] else 1
+    result = pipeline.check_question(*find_interview(arguments, context), question)
+    text = "fine" if result["ok"] else "already asked: %s" % result["repeats"]
+    context.console.result(arguments.json, result, text)
+    return 0 if result["ok"] else 1
 
 
 def _skip(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -209,11 +206,11 @@ def _report(
     """Print the decision, write it to the ledger, and update the reminder of the session."""
     _remind(arguments, context, interview)
     _append_to_ledger(context, interview, decision)
-    found = pipeline.decision_brief(interview, decision)
+    brief = pipeline.decision_brief(interview, decision)
     if arguments.json:
-        context.console.json(found)
+        context.console.json(brief)
     else:
-        _show(context, found)
+        _show(context, brief)
     return 0
 
 
@@ -233,30 +230,30 @@ def _remind(arguments: argparse.Namespace, context: CommandContext, interview: I
         if arguments.action in ("start", "resume"):
             reminder.create(interview.id, interview.topic, approved=interview.approved)
         elif interview.status != OPEN:
-            reminder.silence()
+            reminder.set_active(active=False)  # no question is pending, only the summary
     except OSError as error:
         context.console.error(
             "the next prompt will not mention the interview: %s" % (error.strerror or error)
         )
 
 
-def _show(context: CommandContext, found: dict[str, Any]) -> None:
+def _show(context: CommandContext, brief: dict[str, Any]) -> None:
     line = context.console.line
-    line("%s, turn %d, %s" % (found["interview"], found["turn"], found["phase"]))
-    if found["stop"]:
-        line("stop: %s" % found["why"])
-        if found.get("deferred"):
-            line("still open: %s" % ", ".join(found["deferred"]))
-        line("next: memory interview finish --session %s" % found["interview"])
+    line("%s, turn %d, %s" % (brief["interview"], brief["turn"], brief["phase"]))
+    if brief["stop"]:
+        line("stop: %s" % brief["why"])
+        if brief.get("deferred"):
+            line("still open: %s" % ", ".join(brief["deferred"]))
+        line("next: memory interview finish --session %s" % brief["interview"])
     else:
-        line("%s: %s" % (found["strategy"], found["intent"]))
-        line("  why: %s" % found["why"])
+        line("%s: %s" % (brief["strategy"], brief["intent"]))
+        line("  why: %s" % brief["why"])
         line(
             "next: memory interview answer --session %s   (the question and the answer on standard input)"
-            % found["interview"]
+            % brief["interview"]
         )
-    line("  %s" % found["progress"]["line"])
-    for note in found.get("dropped", ()):
+    line("  %s" % brief["progress"]["line"])
+    for note in brief.get("dropped", ()):
         line("  not used: %s" % note)
 
 

@@ -19,9 +19,10 @@ from ...kernel.settings.advice import terminal_safe
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, set_value
 from ..addresses import keep_address
-from ..command_context import CommandError, add_common_options
+from ..command_context import CommandError
 from ..console import counted
 from ..judges import FEATURES, KEPT_NOTHING, calls, costs, dollars, judged_feature, judges_of, opinions, where
+from ..options import add_actions, add_keep_address
 
 if TYPE_CHECKING:
     import argparse
@@ -29,9 +30,7 @@ if TYPE_CHECKING:
 
     from ...kernel.judge.asking import Judge
     from ..command_context import CommandContext
-from ..judges import Calls
-
-__all__ = ["EXAMPLES", "HELP", "check_question", "configure", "run"]
+    from ..judges import Calls
 
 DONE, FAILED = 0, 1
 
@@ -44,43 +43,37 @@ EXAMPLES = """\
   memory judge reset          retry immediately after failures
   memory judge off all
 """
+_ACTIONS = {
+    "on": "show what is sent and what it costs, then switch the judge on in your own settings",
+    "off": "switch the judge off in your own settings",
+    "check": "ask one small question to test whether the judge works",
+    "reset": "forget failures, disabled sessions and cached verdicts, and retry immediately",
+    "stats": "show calls, outcomes, costs and agreement",
+}
 _ALL = "all"
 _ADDRESS = "judge.base_url"
 _ITEM = "- "
-_SENTENCES = re.compile(
-    r"(?<=[.?!]) (?=[A-Z])|(?<=[:;]) (?=memory config )"
-)  # and the commands after one another
+# Between two sentences, and before each command in a list of commands.
+_SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])|(?<=[:;]) (?=memory config )")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, purpose in (
-        ("on", "show what is sent and what it costs, then switch the judge on in your own settings"),
-        ("off", "switch the judge off in your own settings"),
-        ("check", "ask one small question to test whether the judge works"),
-        ("reset", "forget failures, disabled sessions and cached verdicts, and retry immediately"),
-        ("stats", "show calls, outcomes, costs and agreement"),
-    ):
-        action = actions.add_parser(name, help=purpose, description=purpose)
-        if name in ("on", "off", "check"):
-            choices = [*FEATURES, _ALL] if name == "off" else list(FEATURES)
-            action.add_argument(
-                "feature",
-                nargs="?",
-                choices=choices,
-                default="retrieval",
-                metavar="FEATURE",
-                help="the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices),
-            )
-        if name == "on":
-            action.add_argument(
-                "--keep-address",
-                action="store_true",
-                help="write an address that only your environment sets into your own settings, without asking",
-            )
-        add_common_options(action)
-    action.add_argument("--days", type=int, default=30, metavar="N", help="the last N days (default: 30)")
+    actions = add_actions(parser, _ACTIONS)
+    for name in ("on", "off", "check"):
+        choices = [*FEATURES, _ALL] if name == "off" else list(FEATURES)
+        actions[name].add_argument(
+            "feature",
+            nargs="?",
+            choices=choices,
+            default="retrieval",
+            metavar="FEATURE",
+            help="the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices),
+        )
+    add_keep_address(actions["on"])
+    actions["stats"].add_argument(
+        "--days", type=int, default=30, metavar="N", help="the last N days (default: 30)"
+    )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -121,16 +114,11 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
             {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": texts}
         )
         return DONE
+    is_ready = any(judge.unready(anyway=True) is None for judge in judges)
+    until = "" if is_ready else ", but nothing is asked until one of these is set up"
     more = "" if feature == "retrieval" else " " + feature
-    ready = any(judge.unready(anyway=True) is None for judge in judges)
-    said_on = (
-        "Switched on in %s."
-        if ready
-        else "Switched on in %s, but nothing is asked until one of these is set up."
-    )
-    _print_sentences(
-        "%s To try it: memory judge check%s" % (said_on % terminal_safe(change.path), more), context
-    )
+    switched = "Switched on in %s%s. To try it: memory judge check%s"
+    _print_sentences(switched % (terminal_safe(change.path), until, more), context)
     if shape.also:
         _print_sentences(shape.also, context)
     if not on:
@@ -170,7 +158,7 @@ def _key_sentences(judges: list[Judge], feature: str) -> list[str]:
         return lines
     words = explain_failure(problems[0].failure, feature)
     if problems[0].failure == "no_key":
-        return [*lines, judged_feature(feature).without, *_setup_options(feature)]
+        return [*lines, judged_feature(feature).without, *_setup_sentences(feature)]
     return [*lines, words.says, words.do]
 
 
@@ -179,14 +167,13 @@ def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
     changes = [
         set_value(context.paths.config_dir, feature + ".judge.enabled", value=False) for feature in features
     ]
-    if arguments.json:
-        changed = any(change.changed for change in changes)
-        context.console.json(
-            {"feature": arguments.feature, "on": False, "changed": changed, "file": changes[0].path}
-        )
-    else:
-        what = "The judge for %s is off" % features[0] if len(features) == 1 else "All judges are off"
-        context.console.line("%s: %s" % (what, terminal_safe(changes[0].path)))
+    path, changed = changes[0].path, any(change.changed for change in changes)
+    subject = "The judge for %s is off" % features[0] if len(features) == 1 else "All judges are off"
+    context.console.result(
+        arguments.json,
+        {"feature": arguments.feature, "on": False, "changed": changed, "file": path},
+        "%s: %s" % (subject, terminal_safe(path)),
+    )
     return DONE
 
 
@@ -237,16 +224,16 @@ def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     line = "The judge does not work: %s%s, %s." % (verdict.failure, detail, who)
     if verdict.failure != "no_key":
         return [line, words.says, words.do]
-    return [line, judged_feature(feature).without, *_setup_options(feature)]
+    return [line, judged_feature(feature).without, *_setup_sentences(feature)]
 
 
-def _setup_options(feature: str) -> list[str]:
+def _setup_sentences(feature: str) -> list[str]:
     return ["Two ways to a judge:", *(_ITEM + way for way in setup_options(feature))]
 
 
 def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     paths = context.paths
-    made, votes = calls(paths, arguments.days), opinions(paths, arguments.days)
+    totals, votes = calls(paths, arguments.days), opinions(paths, arguments.days)
     figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
     if arguments.json:
         account = {
@@ -256,12 +243,16 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
             "requested_usd": figures.requested,
         }
         record = {**votes._asdict(), "agreement": votes.agreement}
-        context.console.json({"calls": made._asdict(), "opinions": record, "account": account})
+        context.console.json({"calls": totals._asdict(), "opinions": record, "account": account})
         return DONE
     console = context.console
-    _print_calls(made, arguments.days, context)
-    for line in _opinion_sentences(votes.agreement, votes.none_kept):
-        console.line(line)
+    _print_calls(totals, arguments.days, context)
+    if votes.agreement is not None:
+        console.line("the two judges agree on %.0f%% of the candidates" % (100 * votes.agreement))
+    if votes.none_kept >= KEPT_NOTHING:
+        console.line(
+            "the judges kept no memory in the last %d decisions; see: memory judge check" % votes.none_kept
+        )
     console.line(
         "counted against the caps: %s today, %s in this session"
         % (dollars(figures.day), dollars(figures.session))
@@ -270,40 +261,27 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
         console.line(
             "not counted against them, for gradings that you asked for: %s today" % dollars(figures.requested)
         )
-    for why, text in [
-        ("session", figures.off),
-        *((why, "not asked for a while after failures") for why in figures.paused),
-    ]:
-        if text:
-            console.line("%s: %s" % (why, text))
+    if figures.off:
+        console.line("session: " + figures.off)
+    for server in figures.paused:
+        console.line("%s: not asked for a while after failures" % server)
     return DONE
 
 
-def _print_calls(made: Calls, days: int, context: CommandContext) -> None:
+def _print_calls(totals: Calls, days: int, context: CommandContext) -> None:
     console = context.console
-    if not made.outcomes and not made.cached:
+    if not totals.outcomes and not totals.cached:
         console.line(
             "No judge was asked in the last %s. To try one: memory judge check" % counted(days, "day")
         )
         return
-    rows = sorted(made.outcomes.items(), key=lambda row: -row[1])
+    rows = sorted(totals.outcomes.items(), key=lambda row: -row[1])
     if rows:
         console.table(["outcome", "calls"], [[name, str(count)] for name, count in rows])
-    median = "none" if made.median_ms is None else "%.0f ms" % made.median_ms
-    console.line("from the cache: %d; median wait: %s" % (made.cached, median))
-    tokens = (made.tokens_in, made.tokens_out, dollars(made.cost_usd), counted(made.cost_unknown, "call"))
-    console.line("tokens: %d in, %d out; cost: %s, and %s of unknown cost" % tokens)
-
-
-def _opinion_sentences(agreement: float | None, none_kept: int) -> list[str]:
-    lines = (
-        [] if agreement is None else ["the two judges agree on %.0f%% of the candidates" % (100 * agreement)]
-    )
-    if none_kept >= KEPT_NOTHING:
-        lines.append(
-            "the judges kept no memory in the last %d decisions; see: memory judge check" % none_kept
-        )
-    return lines
+    median = "none" if totals.median_ms is None else "%.0f ms" % totals.median_ms
+    console.line("from the cache: %d; median wait: %s" % (totals.cached, median))
+    cost = "%s, and %s of unknown cost" % (dollars(totals.cost_usd), counted(totals.cost_unknown, "call"))
+    console.line("tokens: %d in, %d out; cost: %s" % (totals.tokens_in, totals.tokens_out, cost))
 
 
 def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -312,13 +290,11 @@ def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
     accounts.reset()
     forgotten = VerdictCache(folder).clear()
     day = accounts.figures(context.session).day
-    if arguments.json:
-        context.console.json({"forgotten_verdicts": forgotten, "day_usd": day})
-        return DONE
-    context.console.line(
-        "All paused servers and sessions are active again; %s deleted." % counted(forgotten, "cached verdict")
-    )
-    context.console.line(
-        "Spent today, which still counts: %s. To spend more, raise judge.caps.day_usd." % dollars(day)
+    context.console.result(
+        arguments.json,
+        {"forgotten_verdicts": forgotten, "day_usd": day},
+        "All paused servers and sessions are active again; %s deleted."
+        % counted(forgotten, "cached verdict"),
+        "Spent today, which still counts: %s. To spend more, raise judge.caps.day_usd." % dollars(day),
     )
     return DONE

@@ -13,16 +13,13 @@ from ..command_context import CommandError, UsageError
 from ..console import counted
 from ..labeling import ask_scores, store_label
 from ..session_views import show_signals, show_timeline
-from .session_command import named_transcript
+from .session_command import add_target, named_transcript
 
 if TYPE_CHECKING:
     import argparse
 
     from ..command_context import CommandContext
 
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
-
-DONE = 0
 HELP = "score a session yourself on six dimensions, for comparison with the scorer"
 EXAMPLES = """\
   memory label 0d1ec0de                                   shows the signals and asks for each score
@@ -32,15 +29,7 @@ EXAMPLES = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "target",
-        nargs="?",
-        metavar="FILE|ID",
-        help="a transcript file, or a session id or its first characters",
-    )
-    parser.add_argument(
-        "--current", action="store_true", help="the current session; outside one, the project's newest"
-    )
+    add_target(parser)
     parser.add_argument(
         "--set",
         action="append",
@@ -51,41 +40,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--note", default="", metavar="TEXT", help="a note to store with the scores")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Read the scores and write them to the ledger."""
     if bool(arguments.target) == arguments.current:
         raise UsageError("expected one of: a file, an id, --current")
     context.require_approval("store scores as their own")
-    given = _given(arguments.set)
+    scores = _parse_scores(arguments.set)
     path = named_transcript(arguments, context)
     timeline = Timeline()
     signals = collect_signals(path, timeline.add)
-    if not given:
+    if not scores:
         show_signals(context.console, os.path.basename(path), signals)
         show_timeline(context.console, timeline.moments(signals.detections, 60))
-        given = ask_scores(context.console).scores
-    name = session_id_of(path, signals.totals.session)
-    return _keep(name, signals.totals.folder, given, arguments, context)
-
-
-def _keep(
-    name: str, folder: str, given: dict[str, float], arguments: argparse.Namespace, context: CommandContext
-) -> int:
-    if not given:
+        scores = ask_scores(context.console).scores
+    if not scores:
         raise CommandError("nothing was stored: no score was given")
-    row = store_label(context, name, folder, given, arguments.note[:2000])
-    if arguments.json:
-        context.console.json(row)
-    else:
-        context.console.line(
-            "%s stored for %s; to compare: memory calibrate" % (counted(len(given), "score"), name)
-        )
-    return DONE
+    name = session_id_of(path, signals.totals.session)
+    row = store_label(context, name, signals.totals.folder, scores, arguments.note[:2000])
+    text = "%s stored for %s; to compare: memory calibrate" % (counted(len(scores), "score"), name)
+    context.console.result(arguments.json, row, text)
 
 
-def _given(words: list[str]) -> dict[str, float]:
+def _parse_scores(words: list[str]) -> dict[str, float]:
     """Return the scores given by `--set`. Raises UsageError for an invalid one."""
-    found = {}
+    scores = {}
     for word in words:
         name, _, text = word.partition("=")
         score = parse_score(name, text) if name in dimensions() else None
@@ -94,5 +72,5 @@ def _given(words: list[str]) -> dict[str, float]:
                 "--set %s: expected DIMENSION=SCORE, such as goal_achievement=complete or tool_efficiency=0.8"
                 % word[:100]
             )
-        found[name] = score
-    return found
+        scores[name] = score
+    return scores

@@ -16,9 +16,10 @@ from ...sessions.langfuse.outbox import Outbox, outbox_overview
 from ...sessions.langfuse.pull import keep_session, read_session
 from ...sessions.langfuse.push import send_scores
 from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
-from ..addresses import address_words, ignored_words, keep_address
-from ..command_context import CommandError, add_common_options
+from ..addresses import address_sentences, ignored_sentences, keep_address
+from ..command_context import CommandError
 from ..console import counted
+from ..options import add_actions, add_keep_address
 from .session_command import session_scorer
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from ...kernel.judge.credentials import ServerAccess
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE, FAILED = 0, 1
 HELP = "exchange scores and sessions with a Langfuse server: check, setup, push, pull, status"
@@ -55,10 +54,8 @@ _NEEDS_APPROVAL = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, purpose in _ACTIONS.items():
-        action = actions.add_parser(name, help=purpose, description=purpose)
-        add_common_options(action)
+    actions = add_actions(parser, _ACTIONS)
+    for name, action in actions.items():
         if name != "status":
             action.add_argument(
                 "--seconds",
@@ -67,14 +64,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 metavar="N",
                 help="the time limit in seconds, including retries (default: 120)",
             )
-        if name == "setup":
-            action.add_argument(
-                "--keep-address",
-                action="store_true",
-                help="write a host that only your environment sets into your own settings, without asking",
-            )
-        if name == "pull":
-            action.add_argument("session", metavar="SESSION", help="the id of the session in Langfuse")
+    add_keep_address(actions["setup"])
+    actions["pull"].add_argument("session", metavar="SESSION", help="the id of the session in Langfuse")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -83,10 +74,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.require_approval(_NEEDS_APPROVAL[arguments.action])
     try:
         access = find_access(context.paths, context.settings, session_scorer(context).off)
-        action = {"check": _check, "setup": _setup, "push": _push, "pull": _pull, "status": _status}[
-            arguments.action
-        ]
-        return action(arguments, context, access)
+        actions = {"check": _check, "setup": _setup, "push": _push, "pull": _pull, "status": _status}
+        return actions[arguments.action](arguments, context, access)
     except JudgeError as failed:
         hint = _hint(failed.name)
         detail = failed.detail or explain_failure(failed.name, "sessions").says
@@ -94,7 +83,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             context.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
         else:
             context.console.error(": ".join(filter(None, [failed.name, detail, hint])))
-            for text in [] if failed.name == "disabled" else ignored_words(context, HOSTS):
+            for text in [] if failed.name == "disabled" else ignored_sentences(context, HOSTS):
                 context.console.error(text)
         return FAILED
 
@@ -110,44 +99,35 @@ def _hint(failure: str) -> str:
     return "check sessions.langfuse.host or LANGFUSE_HOST, and the connection; nothing is lost"
 
 
+def _seconds(arguments: argparse.Namespace) -> float:
+    seconds: float = arguments.seconds
+    return max(1.0, min(seconds, 86400.0))
+
+
 def _client(arguments: argparse.Namespace, access: ServerAccess) -> LangfuseClient:
-    return LangfuseClient(access, Deadline(max(1.0, min(arguments.seconds, 86400.0))))
-
-
-def _print(arguments: argparse.Namespace, context: CommandContext, record: dict[str, Any], line: str) -> None:
-    if arguments.json:
-        context.console.json(record)
-    else:
-        context.console.line(line)
+    return LangfuseClient(access, Deadline(_seconds(arguments)))
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
     client = _client(arguments, access)
-    server = probe(client)
+    server, host = probe(client), access.address.authority
     missing = sorted(set(score_configs()) - set(existing_configs(client)))
+    address = address_sentences(context, server_route(context.paths, context.settings), HOSTS)
     record = {
-        "host": access.address.authority,
+        "host": host,
         "reads_sessions": server["sessions"],
         "reads_scores": server["scores"],
         "missing_configs": missing,
-        "address": _address(context),
+        "address": address,
     }
-    configs = "missing score configs: %s (memory langfuse setup)" % ", ".join(missing)
-    line = "%s answers; sessions are read as %s, scores as %s; %s" % (
-        access.address.authority,
-        server["sessions"],
-        server["scores"],
-        configs if missing else "all score configs exist",
-    )
-    _print(arguments, context, record, line)
-    if not arguments.json:
-        for text in _address(context):
-            context.console.paragraph(text)
+    configs = "all score configs exist"
+    if missing:
+        configs = "missing score configs: %s (memory langfuse setup)" % ", ".join(missing)
+    read = "sessions are read as %s, scores as %s" % (server["sessions"], server["scores"])
+    context.console.result(arguments.json, record, "%s answers; %s; %s" % (host, read, configs))
+    for text in () if arguments.json else address:
+        context.console.paragraph(text)
     return DONE
-
-
-def _address(context: CommandContext) -> list[str]:
-    return address_words(context, server_route(context.paths, context.settings), HOSTS)
 
 
 def _setup(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
@@ -161,33 +141,26 @@ def _setup(arguments: argparse.Namespace, context: CommandContext, access: Serve
     created = sorted(set(outbox.configs) - set(before))
     route = server_route(context.paths, context.settings)
     notices = keep_address(context, route, "sessions.langfuse.host", keep=arguments.keep_address)
-    _print(
-        arguments,
-        context,
-        {"configs": outbox.configs, "created": created, "said": notices},
-        "\n".join(
-            ["%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created)), *notices]
-        ),
-    )
+    record = {"configs": outbox.configs, "created": created, "said": notices}
+    text = "%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created))
+    context.console.result(arguments.json, record, text, *notices)
     return DONE
 
 
 def _push(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:  # noqa: ARG001 (every action has this signature)
-    seconds = max(1.0, min(arguments.seconds, 86400.0))
-    pushed = send_scores(
-        context.paths, context.settings, session_scorer(context).off, seconds, context.console.progress
-    )
+    off, progress = session_scorer(context).off, context.console.progress
+    pushed = send_scores(context.paths, context.settings, off, _seconds(arguments), progress)
     context.console.progress("")
-    counts = (pushed.confirmed, pushed.waiting, len(pushed.refused))
+    counts = (pushed.confirmed, pushed.pending, len(pushed.refused))
     line = "%d arrived, %d pending, %d refused" % counts if any(counts) else "nothing to send"
-    record = {"arrived": pushed.confirmed, "waiting": pushed.waiting, "refused": pushed.refused}
-    _print(arguments, context, record, line)
-    if pushed.waiting:
+    record = {"arrived": pushed.confirmed, "waiting": pushed.pending, "refused": pushed.refused}
+    context.console.result(arguments.json, record, line)
+    if pushed.pending:
         context.console.error(
             "%s not confirmed by the server yet; run it again later, nothing is lost"
-            % counted(pushed.waiting, "score")
+            % counted(pushed.pending, "score")
         )
-    return FAILED if pushed.waiting or pushed.refused else DONE
+    return FAILED if pushed.pending or pushed.refused else DONE
 
 
 def _pull(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
@@ -200,13 +173,9 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Server
     path = keep_session(context.paths, arguments.session, traces)
     steps = sum(len(trace.steps) for trace in traces)
     record = {"file": path, "traces": len(traces), "observations": steps}
-    line = "%s, %s: %s; to grade it: memory session score FILE"
-    _print(
-        arguments,
-        context,
-        record,
-        line % (counted(len(traces), "trace"), counted(steps, "observation"), path),
-    )
+    counts = "%s, %s" % (counted(len(traces), "trace"), counted(steps, "observation"))
+    text = "%s: %s; to grade it: memory session score FILE" % (counts, path)
+    context.console.result(arguments.json, record, text)
     return DONE
 
 
@@ -215,15 +184,13 @@ def _status(arguments: argparse.Namespace, context: CommandContext, access: Serv
     record: dict[str, Any] = {
         "host": overview.host,
         "not_queued": overview.unqueued,
-        "waiting": overview.waiting,
+        "waiting": overview.pending,
         "sent": overview.sent,
         "refused": overview.refused,
         "not_before": iso(overview.not_before) if overview.not_before else None,
     }
-    counts = (overview.sent, overview.waiting, overview.unqueued, len(overview.refused))
+    counts = (overview.sent, overview.pending, overview.unqueued, len(overview.refused))
     line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (overview.host, *counts)
-    _print(arguments, context, record, line)
-    if not arguments.json:
-        for why in sorted(set(overview.refused.values())):
-            context.console.line("  refused: %s" % terminal_safe(why))
+    refused = ["  refused: %s" % terminal_safe(why) for why in sorted(set(overview.refused.values()))]
+    context.console.result(arguments.json, record, line, *refused)
     return DONE

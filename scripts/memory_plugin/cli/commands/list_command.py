@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
-from ...memories.record import ACTIVE, ARCHIVED, RETIRED, categories
+from ...memories.record import ACTIVE, ARCHIVED, RETIRED
 from ...memories.stores import PROJECT, USER
-from ...memories.survey import survey
+from ...memories.trust import PENDING, REJECTED
 from ..command_context import UsageError
-from ..console import counted
-from ..memory_input import to_category
+from ..console import counted, inflected
+from ..memory_input import add_category
 from ..memory_view import HEADERS, as_json, as_row
 from ..note_view import named_notes
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ...memories.survey import Item, Survey
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "list the memories"
 EXAMPLES = """\
@@ -32,7 +30,7 @@ EXAMPLES = """\
   memory list --status all --category decision --json
 """
 
-PENDING, REJECTED, ALL = "pending", "rejected", "all"
+ALL = "all"
 _STATUS_WORDS = {
     ACTIVE: "is active",
     RETIRED: "is forgotten",
@@ -50,12 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--status", choices=statuses, default=ACTIVE, help="only memories with this status (default: active)"
     )
-    parser.add_argument(
-        "--category",
-        type=to_category,
-        metavar="NAME",
-        help="only this category, one of " + ", ".join(categories()),
-    )
+    add_category(parser, "only this category, one of %s")
     parser.add_argument("--tag", metavar="TAG", help="only memories with this tag")
     parser.add_argument("--limit", type=int, metavar="N", help="only the newest N memories")
     parser.add_argument(
@@ -64,13 +57,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--notes", action="store_true", help="only the notes that Claude Code itself keeps")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the memories, newest first, and the number of unreadable files on standard error."""
     if arguments.notes:
-        return _list_notes(arguments, context)
+        _list_notes(arguments, context)
+        return
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
-    result = survey(context.paths, context.accept_from, arguments.scope)
+    result = context.survey(arguments.scope)
     items = [item for item in result.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
@@ -87,16 +81,15 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
                 "notes": [note.as_json() for note in named_notes(context)],
             }
         )
-        return 0
+        return
     _print(items, result, arguments, context)
     number = len(named_notes(context))
     if number and not arguments.scope and not arguments.category and arguments.status in (ACTIVE, ALL):
         text = "Also %s in Claude Code's own memory. To list them: memory list --notes"
         context.console.line(text % counted(number, "note"))
-    return 0
 
 
-def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> int:
+def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the notes of Claude Code's own memory, which are recalled unchanged."""
     notes = named_notes(context)
     if arguments.json:
@@ -106,7 +99,6 @@ def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.line("To turn one into a memory: memory promote NOTE")
     else:
         context.console.line("Claude Code has no notes for this project.")
-    return 0
 
 
 def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
@@ -138,11 +130,10 @@ def _print(items: list[Item], result: Survey, arguments: argparse.Namespace, con
         context.console.line(_nothing(result, arguments))
     if context.paths.why_no_state:
         context.console.error(context.paths.why_no_state + "; nothing is recalled until this is fixed")
-    if len(result.problems) == 1:
-        context.console.error("1 file cannot be read as a memory; see: memory doctor")
-    elif result.problems:
-        context.console.error(
-            "%d files cannot be read as memories; see: memory doctor" % len(result.problems)
+    if result.problems:
+        subject = inflected(
+            len(result.problems), "file cannot be read as a memory", "files cannot be read as memories"
         )
+        context.console.error(subject + "; see: memory doctor")
     for reason in result.left_alone:
         context.console.error(reason)

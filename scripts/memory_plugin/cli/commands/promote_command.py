@@ -6,16 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ...memories.import_categories import category_for
-from ...memories.record import MAX_TITLE, categories
-from ...memories.stores import PROJECT, USER
-from ..memory_input import to_category
+from ...memories.record import MAX_TITLE
+from ..memory_input import add_category, add_scope, add_tags
 from ..note_view import find_note
 from . import save_command
 
 if TYPE_CHECKING:
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "turn a note from Claude Code's own memory into a memory of yours or the team's"
 EXAMPLES = """\
@@ -25,60 +22,40 @@ EXAMPLES = """\
   memory promote style.md --scope user
 """
 
-_DEFAULTS = {
-    "context": None,
-    "content_json": None,
-    "files": None,
-    "expires": None,
-    "guard_commands": None,
-    "guard_files": None,
-    "guard_action": None,
-    "supersedes": None,
-    "candidate": None,
-    "text": None,
-}
+# The options of `memory save` that this command does not have.
+_UNSET = dict.fromkeys(
+    (
+        *("context", "content_json", "files", "expires", "supersedes", "candidate", "text"),
+        *("guard_commands", "guard_files", "guard_action"),
+    )
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("note", metavar="NOTE", help="the note's name, as listed by memory list --notes")
-    parser.add_argument(
-        "--category",
-        type=to_category,
-        metavar="NAME",
-        help="one of %s (default: derived from the title)" % ", ".join(categories()),
-    )
+    add_category(parser, "one of %s (default: derived from the title)")
     parser.add_argument(
         "--title",
         metavar="TEXT",
         help="one line, at most %d characters (default: the note's title)" % MAX_TITLE,
     )
-    parser.add_argument("--tags", type=_words, metavar="a,b", help="tags, separated by commas")
+    add_tags(parser)
     parser.add_argument(
         "--asked-as",
         action="append",
         metavar="PHRASE",
         help="a phrase by which a prompt may ask for it; can be repeated",
     )
-    parser.add_argument(
-        "--scope",
-        choices=(PROJECT, USER),
-        default=PROJECT,
-        help="this project (default), or all your projects",
-    )
+    add_scope(parser)
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Store the note as `memory save` would. The note itself is kept: only Claude Code writes its file."""
     note = find_note(arguments.note, context).note
-    given = {**vars(arguments), **_DEFAULTS, "body": note.body}
-    given["title"] = arguments.title or note.title
-    given["category"] = arguments.category or category_for(note.title, otherwise=True)
-    code = save_command.run(argparse.Namespace(**given), context)
+    options = {**vars(arguments), **_UNSET, "body": note.body}
+    options["title"] = arguments.title or note.title
+    options["category"] = arguments.category or category_for(note.title, otherwise=True)
+    save_command.run(argparse.Namespace(**options), context)
     if not arguments.json:
         context.console.line("  the note stays in " + note.path)
-    return code

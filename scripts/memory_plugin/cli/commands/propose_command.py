@@ -6,21 +6,18 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from ...capture.pipeline import capture_session, capture_turn, keep
+from ...capture.pipeline import capture_session, capture_turn
 from ...hooks.events import PROBLEM, identity, note, path
 from ...kernel.clock import Deadline
 from ...kernel.context import Context
 from ...kernel.files import cause
-from ..candidate_check import check_for, guard_hints, recent_notes, section_watch
-from ..capture_filter import may_use
+from ..candidate_check import check_for, keep_other_candidates, may_use, section_watch
 from ..command_context import UsageError
 
 if TYPE_CHECKING:
     import argparse
 
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE, FAILED = 0, 1
 HELP = "find what may be worth keeping in a session (used by the plugin itself)"
@@ -53,7 +50,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
             capture_turn(transcript, may_use, check_for(timed), timed)
         else:
             capture_session(transcript, may_use, check_for(timed), timed, section_watch(timed))
-            keep([*recent_notes(timed, _NOTE_DAYS), *guard_hints(timed)], check_for(timed), timed)
+            keep_other_candidates(timed, _NOTE_DAYS)
     except OSError as error:
         note(context.paths, session, event, PROBLEM, "nothing was captured: %s" % cause(error))
         return FAILED

@@ -28,8 +28,6 @@ EXAMPLES = """\
   memory refresh
   memory refresh --root ~/shop --json
 """
-
-
 _ADVICE = {
     LOCKED: "another process is writing it; try again later",
     UNWRITABLE: "free disk space or make the state folder writable, then try again",
@@ -69,10 +67,9 @@ def _refreshed(context: CommandContext) -> RefreshReport:
         return refresh_index(context.paths, context.settings)
     except INDEX_ERRORS as error:
         reason = failure_reason(error)
-        advice = _ADVICE.get(reason)
-        if advice is None:
+        if reason not in _ADVICE:
             raise
-        raise CommandError("the index could not be refreshed: %s; %s" % (error, advice)) from None
+        raise CommandError("the index could not be refreshed: %s; %s" % (error, _ADVICE[reason])) from None
 
 
 def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:

@@ -12,11 +12,13 @@ from ...kernel.settings.advice import problem_sentence
 from ...kernel.settings.load import load
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
-from ...memories.survey import shortest_names, survey
+from ...memories.survey import shortest_names
 from ...recall.history import RecallHistory
 from ...recall.replay import past_prompts, replay_prompt
 from ...sessions.session_files import project_transcripts
-from ..command_context import CommandError, UsageError, require_existing
+from ..command_context import CommandError, UsageError
+from ..console import counted
+from ..options import require_existing
 
 if TYPE_CHECKING:
     import argparse
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from ...kernel.settings.load import Settings
     from ...recall.replay import PastPrompt, Result
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "show what recall would do on your past prompts, under current or other settings"
 EXAMPLES = """\
@@ -39,7 +39,7 @@ EXAMPLES = """\
 _DAY = 86400
 _DAYS = 30
 _SHOWN = 10
-_PROMPT_SHOWN = 70
+_MAX_PROMPT = 70
 _NAMES = ("injected", "pointed", "silent")
 
 
@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Replay the prompts of this project's transcripts. Nothing is written or sent, and no judge is asked."""
     if arguments.days < 1:
         raise UsageError("--days: expected 1 or more, got %d" % arguments.days)
@@ -84,7 +84,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json(_as_json(replayed, trial is not None))
     else:
         _show(replayed, arguments, context)
-    return 0
 
 
 def _trial_settings(path: str | None, context: CommandContext) -> Settings | None:
@@ -94,9 +93,9 @@ def _trial_settings(path: str | None, context: CommandContext) -> Settings | Non
     require_existing(path)
     path = os.path.abspath(path)
     settings = load(context.paths.config_dir, context.paths.project_root, path)
-    wrong = [problem for problem in settings.problems if problem.file == path]
-    if wrong:
-        raise UsageError(problem_sentence(wrong[0]))
+    problems = [problem for problem in settings.problems if problem.file == path]
+    if problems:
+        raise UsageError(problem_sentence(problems[0]))
     return settings
 
 
@@ -106,17 +105,16 @@ def _replay(
     for number, path in enumerate(paths, 1):
         if os.path.getmtime(path) < oldest:
             continue
-        histories = RecallHistory(context.paths, ""), RecallHistory(context.paths, "")
+        # Each setting has its own history: what Claude was told earlier in a session is not told again.
+        history, trial_history = RecallHistory(context.paths, ""), RecallHistory(context.paths, "")
         try:
-            for past in past_prompts(path, oldest):
+            for prompt in past_prompts(path, oldest):
                 context.console.progress("session %d of %d" % (number, len(paths)))
-                as_now = replay_prompt(past, histories[0], context, MAX_CHARACTERS)
-                other = (
-                    replay_prompt(past, histories[1], context.with_settings(trial), MAX_CHARACTERS)
-                    if trial
-                    else None
-                )
-                yield _Replayed(past, as_now, other)
+                result, trial_result = replay_prompt(prompt, history, context, MAX_CHARACTERS), None
+                if trial:
+                    trial_context = context.with_settings(trial)
+                    trial_result = replay_prompt(prompt, trial_history, trial_context, MAX_CHARACTERS)
+                yield _Replayed(prompt, result, trial_result)
         except (FileNotFoundError, Unreadable) as error:
             context.console.error("skipped: %s" % error)
 
@@ -138,12 +136,12 @@ def _changed(replayed: list[_Replayed]) -> list[_Replayed]:
 
 
 def _as_json(replayed: list[_Replayed], has_trial: bool) -> dict[str, object]:
-    found: dict[str, object] = {"now": _totals([replay.now for replay in replayed])}
+    record: dict[str, object] = {"now": _totals([replay.now for replay in replayed])}
     if has_trial:
-        found["trial"] = _totals([replay.trial for replay in replayed if replay.trial])
-        found["differences"] = [
+        record["trial"] = _totals([replay.trial for replay in replayed if replay.trial])
+        record["differences"] = [
             {
-                "prompt": _shown(replay.prompt, _PROMPT_SHOWN),
+                "prompt": _shortened(replay.prompt.text),
                 "prompt_id": replay.prompt.id,
                 "time": replay.prompt.time,
                 "now": _result_json(replay.now),
@@ -152,43 +150,37 @@ def _as_json(replayed: list[_Replayed], has_trial: bool) -> dict[str, object]:
             for replay in _changed(replayed)
             if replay.trial
         ]
-    return found
+    return record
 
 
 def _result_json(result: Result) -> dict[str, object]:
-    return {
-        "outcome": result.outcome,
-        "injected": result.injected,
-        "pointed": result.pointed,
-        "reason": result.reason,
-        "tokens": result.tokens,
-    }
+    names = ("outcome", "injected", "pointed", "reason", "tokens")
+    return {name: getattr(result, name) for name in names}
 
 
 def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: CommandContext) -> None:
     console = context.console
     if not replayed:
-        console.line("No prompts in the last %d days." % arguments.days)
+        console.line("No prompts in the last %s." % counted(arguments.days, "day"))
         return
     rows = [["now", *_cells([replay.now for replay in replayed])]]
     trials = [replay.trial for replay in replayed if replay.trial]
     if trials:
         rows.append(["trial", *_cells(trials)])
-    console.table(["SETTINGS", "PROMPTS", "INJECTED", "POINTED", "SILENT", "TOKENS A PROMPT"], rows)
+    console.table(["SETTINGS", "PROMPTS", "TOLD", "POINTED TO", "SILENT", "TOKENS PER PROMPT"], rows)
     if not trials:
         return
     changed = _changed(replayed)
     console.line()
     console.line("%d of %d prompts differ%s" % (len(changed), len(replayed), ":" if changed else ""))
-    items = survey(context.paths, context.accept_from).items
-    names = shortest_names(items)
+    names = shortest_names(context.survey().items)
     for replay in changed[: arguments.limit]:
-        console.paragraph('"%s"' % _shown(replay.prompt, _PROMPT_SHOWN), "  ", 2)
-        console.paragraph("now:   %s" % _told(replay.now, names), "    ", 11)
+        console.paragraph('"%s"' % _shortened(replay.prompt.text), "  ", 2)
+        console.paragraph("now:   %s" % _outcome_text(replay.now, names), "    ", 11)
         if replay.trial:
-            console.paragraph("trial: %s" % _told(replay.trial, names), "    ", 11)
+            console.paragraph("trial: %s" % _outcome_text(replay.trial, names), "    ", 11)
     if len(changed) > arguments.limit:
-        console.line("  and %d more: --limit, or --json for all" % (len(changed) - arguments.limit))
+        console.line("  and %d more; to see all: --limit N or --json" % (len(changed) - arguments.limit))
 
 
 def _cells(results: list[Result]) -> list[str]:
@@ -197,15 +189,16 @@ def _cells(results: list[Result]) -> list[str]:
     return [str(totals["prompts"]), *(str(totals[name]) for name in _NAMES), "%.0f" % tokens]
 
 
-def _shown(past: PastPrompt, most: int) -> str:
-    text = shown_line(past.text[: 4 * most])
-    return plain(text if len(text) <= most else text[: most - 1] + "\u2026", most)
+def _shortened(prompt: str) -> str:
+    """Return the beginning of a prompt on one line, without secrets."""
+    text = shown_line(prompt[: 4 * _MAX_PROMPT])
+    return plain(text if len(text) <= _MAX_PROMPT else text[: _MAX_PROMPT - 1] + "\u2026", _MAX_PROMPT)
 
 
-def _told(result: Result, names: dict[str, str]) -> str:
+def _outcome_text(result: Result, names: dict[str, str]) -> str:
     parts = []
     if result.injected:
-        parts.append("injected " + ", ".join(names.get(key, key) for key in result.injected))
+        parts.append("told " + ", ".join(names.get(key, key) for key in result.injected))
     if result.pointed:
-        parts.append("pointed at " + ", ".join(names.get(key, key) for key in result.pointed))
+        parts.append("pointed to " + ", ".join(names.get(key, key) for key in result.pointed))
     return "; ".join(parts) or "silent"

@@ -1,20 +1,21 @@
-"""`memory report`: show over weeks what the plugin did, as an HTML file, as text or as JSON."""
+"""`memory report`: show what the plugin did over weeks, as an HTML file, as text or as JSON."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
+from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
 from ... import VERSION
 from ...kernel.clock import iso, now
 from ...kernel.files import make_folder, replace_file
-from ...memories.survey import survey
-from ..command_context import CommandError, UsageError, add_days_option, require_days
-from ..report.figures import Report, as_json, missed_rows, read_ledgers
+from ..command_context import CommandError, UsageError
+from ..options import add_days_option, require_days
+from ..report.figures import Report, as_json, read_ledgers
 from ..report.ledger_files import LedgerFolder, Period
 from ..report.memory_rows import memory_figures
+from ..report.missed_prompts import missed_rows
 from .doctor_command import examine
 
 if TYPE_CHECKING:
@@ -22,13 +23,11 @@ if TYPE_CHECKING:
 
     from ..command_context import CommandContext
 
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
-
-HELP = "write a report: what was told, which memories help, replies, sessions, cost"
+HELP = "write a report: what Claude was told, which memories help, replies, sessions, costs"
 EXAMPLES = """\
-  memory report --open                     an HTML file, shown in your browser
+  memory report --open                     write an HTML file and show it in your browser
   memory report --days 90 --project --out team.html
-  memory report --text                     the same in the terminal
+  memory report --text                     print the report instead
   memory report --ledgers archive/2026 --json
 """
 _DAY = 86400
@@ -50,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", action="store_true", help="print the report instead of writing a file")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Read the ledgers and show the report in one of its three forms."""
     require_days(arguments.days)
     if (arguments.text or arguments.json) and (arguments.out or arguments.open):
@@ -64,7 +63,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         print_report(report, context.console)
     else:
         _write(report, arguments, context)
-    return 0
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
@@ -75,19 +73,16 @@ def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
     folder = _folder(arguments, context, period)
     figures = read_ledgers(folder)
     context.console.progress("")
-    missed, missed_number = missed_rows(figures.recalls, paths)
-    found = survey(paths, context.accept_from)
     return Report(
-        title="memory report",
         scope="this project" if arguments.project else "all projects",
         days=arguments.days,
         since=period.since,
         until=iso(until),
         version=VERSION,
         ledgers=figures,
-        memories=memory_figures(found, figures.recalls, paths),
-        missed=missed,
-        missed_number=missed_number,
+        memories=memory_figures(context.survey(), figures.recalls, paths),
+        missed=missed_rows(figures.recalls.missed, paths),
+        missed_number=figures.recalls.missed_number,
         checks=examine(context),
     )
 
@@ -97,7 +92,7 @@ def _folder(arguments: argparse.Namespace, context: CommandContext, period: Peri
     if not os.path.isdir(path):
         if arguments.ledgers:
             raise UsageError("%s: not a folder" % path)
-        raise CommandError("nothing is recorded yet; the ledgers begin with the first prompt in Claude Code")
+        raise CommandError("nothing is recorded yet; recording starts with the first prompt in Claude Code")
 
     def progress(read: int, size: int, lines: int) -> None:
         context.console.progress(
@@ -126,15 +121,9 @@ def _write(report: Report, arguments: argparse.Namespace, context: CommandContex
 
 
 def _open(path: str, context: CommandContext) -> None:
-    """Show a file in the browser; where none can be started, say so."""
-    command = {"darwin": ["open"], "win32": ["explorer"]}.get(sys.platform, ["xdg-open"])
+    """Show a file in the browser, or print that none could be started."""
+    command = {"darwin": "open", "win32": "explorer"}.get(sys.platform, "xdg-open")
     try:
-        subprocess.Popen(
-            [*command, path],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        Popen([command, path], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True)
     except OSError:
         context.console.error("no browser could be started; open the file yourself")

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...memories.lifecycle import restore, unsupersede
-from ...memories.survey import SUPERSEDED, choose, life_cycle_state, shortest_names, superseding, survey
+from ...memories.survey import SUPERSEDED, choose, life_cycle_state, shortest_names, superseding
 from ..after_change import refresh_index
-from ..memory_view import as_json, status_text
+from ..memory_view import approval_lines, as_json, status_text
 
 if TYPE_CHECKING:
     import argparse
 
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "bring back a forgotten, archived or superseded memory"
 EXAMPLES = """\
@@ -28,9 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Make the memory active again. Without approval, a memory that the user had forgotten is pending."""
-    before = survey(context.paths, context.accept_from).items
+    before = context.survey().items
     item = choose(before, arguments.id)
     approved = context.approve_saves()
     if life_cycle_state(item) == SUPERSEDED:
@@ -38,16 +36,14 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     else:
         stored = restore(context.paths, item.stored, approved).stored
     refresh_index(context)
-    items = survey(context.paths, context.accept_from).items
+    items = context.survey().items
     after = choose(items, stored.key)
-    if arguments.json:
-        context.console.json(as_json(after))
-    else:
-        context.console.line("restored: %s (%s)" % (after.stored.memory.id, status_text(after)))
-        if after.waits:
-            context.console.line(
-                "  It awaits approval: memory accept %s" % shortest_names(items)[after.stored.key]
-            )
+    name = shortest_names(items)[after.stored.key]
+    context.console.result(
+        arguments.json,
+        as_json(after),
+        "restored: %s (%s)" % (after.stored.memory.id, status_text(after)),
+        *approval_lines(after, name),
+    )
     if approved:
-        context.report_saves([(shortest_names(items)[after.stored.key], after.stored.memory.title)])
-    return 0
+        context.report_saves([(name, after.stored.memory.title)])

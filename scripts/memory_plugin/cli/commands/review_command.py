@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ..after_change import refresh_index
 from ..command_context import UsageError
 from ..console import counted
-from ..keys import has_terminal
 from ..review_entries import BY, grouped, review_sources
 from ..review_walk import Review
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from ..command_context import CommandContext
     from ..review_entries import Group, Source
 
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
-
 HELP = "review pending memories and candidates in groups"
 EXAMPLES = """\
   memory review                           in a terminal: press one key to accept, reject, edit or skip
@@ -27,22 +24,16 @@ EXAMPLES = """\
   memory review --json
 """
 
-DONE = 0
-_NOTHING = "nothing is pending"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--by",
-        choices=BY,
-        default=BY[0],
-        help="how to group the entries (default: %(default)s)",
+        "--by", choices=BY, default=BY[0], help="how to group the entries (default: %(default)s)"
     )
     parser.add_argument("--group", metavar="GROUP", default="", help="only this group")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Ask about each group in a terminal; otherwise only list the groups."""
     with context.console.working("review"):
         sources = review_sources(context)
@@ -54,12 +45,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.json:
         context.console.json({"groups": [_as_json(group, sources[group.kind]) for group in groups]})
     elif not groups:
-        context.console.line(_NOTHING)
-    elif context.inside_client or not has_terminal():
+        context.console.line("nothing is pending")
+    elif context.inside_client or not context.console.can_prompt():
         _print(groups, sources, context)
     else:
         _walk(groups, sources, context)
-    return DONE
 
 
 def _walk(groups: list[Group], sources: dict[str, Source], context: CommandContext) -> None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 from ...evaluation.evaluation_files import EvaluationError
 from ...evaluation.pack_check import check_pack
 from ...evaluation.packs import load_pack, pack_names
 from ...evaluation.rule_matching import find_matches
-from ..command_context import CommandError, add_common_options, require_known
+from ..command_context import CommandError
 from ..console import counted
+from ..finding_lines import print_findings
+from ..options import add_actions, require_known
 
 if TYPE_CHECKING:
     import argparse
 
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "list, validate and apply the rule packs used for evaluation"
 EXAMPLES = """\
@@ -27,22 +25,20 @@ EXAMPLES = """\
   memory rules check my-pack.json --json
   memory rules apply caregiving --role user < lines.jsonl     {"id": 1, "text": "..."} on each line
 """
+_ACTIONS = {
+    "list": "list the built-in packs",
+    "check": "validate a pack, run its examples, and time its patterns",
+    "apply": "print the findings for each line of standard input",
+}
 DONE, FAILED = 0, 1
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, purpose in (
-        ("list", "list the built-in packs"),
-        ("check", "validate a pack, run its examples, and time its patterns"),
-        ("apply", "print the findings for each line of standard input"),
-    ):
-        action = actions.add_parser(name, help=purpose, description=purpose)
-        add_common_options(action)
-        if name != "list":
-            action.add_argument("pack", metavar="PACK", help="the name of a pack, or a file")
-    action.add_argument(
+    actions = add_actions(parser, _ACTIONS)
+    for name in ("check", "apply"):
+        actions[name].add_argument("pack", metavar="PACK", help="the name of a pack, or a file")
+    actions["apply"].add_argument(
         "--role",
         choices=["assistant", "user"],
         default="assistant",
@@ -75,44 +71,24 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     report = check_pack(arguments.pack)
-    if arguments.json:
-        context.console.json(report._asdict())
-    else:
-        for fault in report.faults:
-            context.console.line("error: " + fault)
-        context.console.line(
-            "%s: %s, %s, %s; slowest pattern: %s with %.1f ms"
-            % (
-                report.pack,
-                counted(report.rules, "rule"),
-                counted(report.examples, "example"),
-                counted(len(report.faults), "error"),
-                report.slowest or "none",
-                report.slowest_ms,
-            )
-        )
+    counts = (
+        counted(report.rules, "rule"),
+        counted(report.examples, "example"),
+        counted(len(report.faults), "error"),
+    )
+    slowest = "%s with %.1f ms" % (report.slowest or "none", report.slowest_ms)
+    summary = "%s: %s; slowest pattern: %s" % (report.pack, ", ".join(counts), slowest)
+    errors = ["error: " + fault for fault in report.faults]
+    context.console.result(arguments.json, report._asdict(), *errors, summary)
     return FAILED if report.faults else DONE
 
 
 def _apply(arguments: argparse.Namespace, context: CommandContext) -> int:
     pack = load_pack(arguments.pack)
     rules = [rule for rule in pack.rules if rule.speaker in (arguments.role, "both")]
-    bad = 0
-    for line in sys.stdin.buffer:
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-            text = entry["text"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            entry, text = None, None
-        if not isinstance(text, str):
-            bad += 1
-            continue
-        found = [
+    return print_findings(
+        lambda text: [
             {"gate": match.rule.gate, "rule": match.rule.id} for match in find_matches(pack, rules, text)
-        ]
-        context.console.verbatim(json.dumps({"id": entry.get("id"), "findings": found}))
-    if bad:
-        context.console.error("%s without a text skipped" % counted(bad, "line"))
-    return FAILED if bad else DONE
+        ],
+        context,
+    )

@@ -10,33 +10,32 @@ from ...capture.candidate_file import CandidateFile
 from ...memories.import_categories import category_for
 from ...memories.lifecycle import save, supersede
 from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories, new_memory
-from ...memories.stores import PROJECT, USER, named_store
+from ...memories.stores import named_store
 from ...memories.supersession import older_names
-from ...memories.survey import Item, choose, shortest_names, survey
+from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ..after_change import refresh_index, similar_lines, similar_to
-from ..candidate_entries import candidate_named
+from ..candidate_entries import find_candidate
 from ..command_context import UsageError
 from ..guard_view import guard_as_json, guard_lines, is_guarded, may_trust
 from ..memory_input import (
+    add_category,
     add_fields,
+    add_scope,
     check_fields,
     content_json,
     guard_of,
     project_files,
     text_of,
-    to_category,
 )
+from ..memory_view import redaction_lines
 from ..title_check import refuse_taken_title
 
 if TYPE_CHECKING:
     import argparse
 
-    from ...memories.memory_files import StoredMemory
     from ...memories.writing import Written
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "store a memory"
 EXAMPLES = """\
@@ -51,7 +50,6 @@ EXAMPLES = """\
   memory save --category preference --scope user --title "Tabs" --body "Indent with tabs." --asked-as "code style"
 """
 
-DONE = 0
 _LONG_TITLE = 80
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)")
 
@@ -64,22 +62,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="what to remember, in one line; its first sentence becomes the title",
     )
-    parser.add_argument(
-        "--category",
-        type=to_category,
-        metavar="NAME",
-        help="one of %s (with TEXT: derived from it)" % ", ".join(categories()),
-    )
+    add_category(parser, "one of %s (with TEXT: derived from it)")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument(
         "--body", metavar="TEXT|-", help="the text to remember; - reads standard input (UTF-8, at most 1 MB)"
     )
-    parser.add_argument(
-        "--scope",
-        choices=(PROJECT, USER),
-        default=PROJECT,
-        help="this project (default), or all your projects",
-    )
+    add_scope(parser)
     parser.add_argument(
         "--supersedes",
         metavar="ID",
@@ -93,13 +81,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_fields(parser)
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Store the memory; print its path, what was redacted, and whether it awaits approval."""
-    _complete(arguments)
+    _derive_options(arguments)
     check_fields(arguments)
     if arguments.body is None and arguments.content_json is None:
         raise UsageError("expected --body or --content-json")
-    items = survey(context.paths, context.accept_from).items
+    items = context.survey().items
     old = None if arguments.supersedes is None else choose(items, arguments.supersedes)
     store = named_store(context.paths, arguments.scope)
     data = _data(arguments, context, old)
@@ -116,10 +104,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.report_saves([(name, written.stored.memory.title)])
     if old is not None and not replaced:
         context.console.error("%s is not replaced yet: the new memory awaits approval" % old.stored.memory.id)
-    return DONE
 
 
-def _complete(arguments: argparse.Namespace) -> None:
+def _derive_options(arguments: argparse.Namespace) -> None:
     """Derive missing options from the one-line form. Raises UsageError."""
     text = arguments.text
     if text is None:
@@ -145,11 +132,9 @@ def _first_sentence(text: str) -> str:
     line = " ".join(text.split())
     match = _SENTENCE_END.search(line)
     sentence = line[: match.start()] if match else line.rstrip(".")
-    return (
-        textwrap.shorten(sentence, _LONG_TITLE, placeholder="\u2026")
-        if len(sentence) > _LONG_TITLE
-        else sentence
-    )
+    if len(sentence) <= _LONG_TITLE:
+        return sentence
+    return textwrap.shorten(sentence, _LONG_TITLE, placeholder="\u2026")
 
 
 def _replace(context: CommandContext, old: Item | None, written: Written) -> str:
@@ -184,7 +169,7 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
     if arguments.expires:
         extra["expires_at"] = arguments.expires
     if arguments.candidate:
-        extra["source"] = candidate_named(context, arguments.candidate).source
+        extra["source"] = find_candidate(context, arguments.candidate).source
     if old is not None:
         new = "%s:%s/" % (arguments.scope, category.name)
         extra["supersedes"] = older_names(old.stored.key, old.stored.memory.supersedes, new)
@@ -196,17 +181,12 @@ def _trust(context: CommandContext, written: Written) -> str:
     return load_trust(context.paths, context.accept_from).state_of(written.stored)
 
 
-def _name(stored: StoredMemory, context: CommandContext) -> str:
-    items = survey(context.paths, context.accept_from).items
-    return shortest_names(items)[stored.key]
-
-
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written, superseded: str) -> str:
     """Print what was stored; return the memory's shortest unique name."""
     stored = written.stored
     trust = _trust(context, written)
     similar = similar_to(context, [(stored.key, stored.memory)])[0]
-    name = _name(stored, context)
+    name = shortest_names(context.survey().items)[stored.key]
     missing = [] if stored.memory.asked_as else [_asked_as_missing(name)]
     if arguments.json:
         context.console.json(
@@ -225,22 +205,20 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
             }
         )
         return name
-    context.console.line("%s %s" % ("saved" if written.created else "already stored as", stored.memory.id))
-    context.console.line("  " + stored.path)
-    if len(arguments.title) > MAX_TITLE:
-        context.console.line("  The title was cut to %d characters." % MAX_TITLE)
-    for rule, field in dict.fromkeys(written.redacted):
-        context.console.line("  redacted in %s: %s" % (field, rule))
-    for line in guard_lines(stored.memory):
-        context.console.line("  " + line)
+    lines = ["The title was cut to %d characters." % MAX_TITLE] if len(arguments.title) > MAX_TITLE else []
+    lines += [*redaction_lines(written), *guard_lines(stored.memory)]
     if superseded:
-        context.console.line("  %s is no longer recalled" % superseded)
+        lines.append("%s is no longer recalled" % superseded)
+    console = context.console
+    console.line("%s %s" % ("saved" if written.created else "already stored as", stored.memory.id))
+    for line in (stored.path, *lines):
+        console.line("  " + line)
     for line in similar_lines(similar):
-        context.console.line(line)
+        console.line(line)
     for advice in missing:
-        context.console.line("  %s: %s" % (advice["why"], advice["command"]))
+        console.line("  %s: %s" % (advice["why"], advice["command"]))
     if trust != TRUSTED:
-        context.console.line(
+        console.line(
             "  It awaits approval and is not recalled until then: the user types"
             " `memory accept %s` in a terminal, or /memory:review" % name
         )

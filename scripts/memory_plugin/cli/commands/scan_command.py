@@ -13,8 +13,9 @@ from ...memories.memory_files import all_memories, why_not_read
 from ...memories.record import InvalidMemory
 from ...memories.stores import stores
 from ..after_change import refresh_index
-from ..command_context import UsageError, require_existing
+from ..command_context import UsageError
 from ..console import counted
+from ..options import require_existing
 from ..secrets_scan import Scan, scan_paths
 
 if TYPE_CHECKING:
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
 
     from ...memories.memory_files import StoredMemory
     from ...memories.stores import Store
-from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+    from ..command_context import CommandContext
 
 HELP = "find secrets and personal data in the stores, or in any folder"
 EXAMPLES = """\
@@ -56,22 +55,20 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.fix and arguments.paths:
         raise UsageError("--fix changes only the stores; leave out the paths")
     require_existing(*arguments.paths)
-    known = [store for store in stores(context.paths) if not why_not_read(store)]
-    fixed = _fix(known, context) if arguments.fix else []
-    paths = arguments.paths or [store.root for store in known if os.path.isdir(store.root)]
+    readable = [store for store in stores(context.paths) if not why_not_read(store)]
+    fixed = _fix(readable, context) if arguments.fix else []
+    paths = arguments.paths or [store.root for store in readable if os.path.isdir(store.root)]
     scan = scan_paths(paths, arguments.personal, progress=_progress(context))
-    if arguments.json:
-        context.console.json(
-            {
-                "findings": [place._asdict() for place in scan.places],
-                "files": scan.files,
-                "skipped": scan.skipped,
-                "unread": scan.unread,
-                "fixed": fixed,
-            }
-        )
-    else:
-        _print(scan, fixed, context)
+    record = {
+        "findings": [place._asdict() for place in scan.places],
+        "files": scan.files,
+        "skipped": scan.skipped,
+        "unread": scan.unread,
+        "fixed": fixed,
+    }
+    context.console.result(arguments.json, record, *_lines(scan, fixed))
+    for reason in [] if arguments.json else scan.unread:
+        context.console.error(reason)
     return FOUND if scan.places or scan.unread else DONE
 
 
@@ -87,9 +84,9 @@ def _progress(context: CommandContext) -> Callable[[int, int], None]:
     return show
 
 
-def _fix(known: list[Store], context: CommandContext) -> list[str]:
+def _fix(readable: list[Store], context: CommandContext) -> list[str]:
     """Redact the memories in their files and return the paths."""
-    unclean = [stored for store in known for stored in all_memories(store) if _is_unclean(stored)]
+    unclean = [stored for store in readable for stored in all_memories(store) if _is_unclean(stored)]
     for stored in unclean:
         redact(context.paths, stored)
     if unclean:
@@ -104,14 +101,13 @@ def _is_unclean(stored: StoredMemory) -> bool:
         return False
 
 
-def _print(scan: Scan, fixed: list[str], context: CommandContext) -> None:
-    console = context.console
-    for path in fixed:
-        console.line("fixed: " + plain(path, _MAX_PATH))
-    for place in scan.places:
-        console.line("%s:%d  %s  %s" % (plain(place.path, _MAX_PATH), place.line, place.kind, place.rule))
-    for reason in scan.unread:
-        console.error(reason)
+def _lines(scan: Scan, fixed: list[str]) -> list[str]:
     found = counted(len(scan.places), "finding") if scan.places else "nothing found"
-    files = counted(scan.files, "file")
-    console.line("%s in %s (%d binary or large skipped)" % (found, files, scan.skipped))
+    return [
+        *("fixed: " + plain(path, _MAX_PATH) for path in fixed),
+        *(
+            "%s:%d  %s  %s" % (plain(path, _MAX_PATH), line, kind, rule)
+            for path, line, kind, rule in scan.places
+        ),
+        "%s in %s (%d binary or large skipped)" % (found, counted(scan.files, "file"), scan.skipped),
+    ]

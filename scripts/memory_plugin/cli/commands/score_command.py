@@ -12,7 +12,8 @@ from ...kernel.judge.errors import explain_failure
 from ...kernel.text.clean import block
 from ...replies.pipeline import ReplyScorer
 from ...replies.query_types import AMBIGUOUS, QUERY_TYPES, load_query_classifier
-from ..command_context import CommandError, UsageError, require_existing
+from ..command_context import CommandError, UsageError
+from ..options import require_existing
 
 if TYPE_CHECKING:
     import argparse
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from ...replies.pipeline import ReplyScore
     from ...replies.reply_signals import ReplySignals
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE, FAILED = 0, 1
 
@@ -77,9 +76,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         return _score_lines(arguments, context)
     if (arguments.file is None) != arguments.last:
         raise UsageError("expected one of FILE, - and --last; see `memory score --help`")
-    request = (
-        _last_reply(context) if arguments.last else ScoreRequest(None, arguments.user, _read(arguments.file))
-    )
+    request = _last_reply(context) if arguments.last else _named_reply(arguments)
     if request is None:
         raise CommandError(
             "no reply of this project can be read: none was scored yet, or its transcript was deleted"
@@ -94,12 +91,14 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     return DONE
 
 
-def _read(name: str) -> str:
+def _named_reply(arguments: argparse.Namespace) -> ScoreRequest:
     """Return the text of a file, or of standard input for `-`. Raises UsageError for a missing file, OSError for an unreadable one."""
-    if name == "-":
-        return sys.stdin.buffer.read(_MAX_BYTES).decode("utf-8", "replace")
-    require_existing(name)
-    return read_regular(name, _MAX_BYTES, follow=True)[0].decode("utf-8", "replace")
+    if arguments.file == "-":
+        data = sys.stdin.buffer.read(_MAX_BYTES)
+    else:
+        require_existing(arguments.file)
+        data = read_regular(arguments.file, _MAX_BYTES, follow=True)[0]
+    return ScoreRequest(None, arguments.user, data.decode("utf-8", "replace"))
 
 
 def _last_reply(context: CommandContext) -> ScoreRequest | None:
@@ -135,16 +134,16 @@ def _grade_deeply(request: ScoreRequest, score: ReplyScore, context: CommandCont
 
 def _score_lines(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Score line by line; print an error with its number for an unusable line."""
-    bad = 0
+    invalid = 0
     scorer = _load_scorer(context)
     for number, request in _lines():
         if request is None:
-            bad += 1
+            invalid += 1
             context.console.error('line %d: expected an object with a text under "response"' % number)
             continue
         score = _score(request, arguments.type, scorer)
         context.console.verbatim(json.dumps(as_record(request.id, request.response, score)))
-    return FAILED if bad else DONE
+    return FAILED if invalid else DONE
 
 
 def _lines() -> Iterator[tuple[int, ScoreRequest | None]]:
@@ -155,61 +154,43 @@ def _lines() -> Iterator[tuple[int, ScoreRequest | None]]:
             row = json.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
             row = None
-        response = row.get("response") if isinstance(row, dict) else None
-        user = row.get("user") if isinstance(row, dict) else None
-        yield (
-            number,
-            ScoreRequest(row.get("id"), user if isinstance(user, str) else "", response)
-            if isinstance(response, str)
-            else None,
-        )
+        request = None
+        if isinstance(row, dict) and isinstance(row.get("response"), str):
+            user = row.get("user")
+            request = ScoreRequest(row.get("id"), user if isinstance(user, str) else "", row["response"])
+        yield number, request
 
 
-def as_record(given_id: object, text: str, score: ReplyScore) -> dict[str, Any]:
+def as_record(request_id: object, text: str, score: ReplyScore) -> dict[str, Any]:
     """Return a score as JSON data; offsets count characters of the given text."""
     spans = [
         [match.start, match.end, text[match.start : match.end], match.rule.id]
         for match in score.signals.matches
     ]
     fields = score.fields()
-    return {
-        "id": given_id,
-        "padding_count": fields.pop("padding_count"),
-        "filler_spans": spans,
-        **fields,
-    }
+    return {"id": request_id, "padding_count": fields.pop("padding_count"), "filler_spans": spans, **fields}
 
 
 def _show(text: str, score: ReplyScore, context: CommandContext) -> None:
     console, signals = context.console, score.signals
     console.line(block(_marked(text, signals), _MAX_SHOWN))
     console.line()
-    density = (
-        "not measured (%s)" % signals.unscored.replace("_", " ")
-        if signals.density is None
-        else "%.3f, threshold %.3f"
-        % (
-            signals.density,
-            score.threshold / 1000,
-        )
-    )
+    if signals.density is None:
+        density = "not measured (%s)" % signals.unscored.replace("_", " ")
+    else:
+        density = "%.3f, threshold %.3f" % (signals.density, score.threshold / 1000)
+    advice = "a judge should see it" if score.decision.escalate else "no judge needed"
+    drift = " and ".join(score.drift.categories) + ", " + score.drift.severity if score.drift else "none"
     rows = [
         [
             "filler phrases",
-            str(signals.padding) + "".join(", %s" % match.rule.id for match in signals.matches[:10]),
+            ", ".join([str(signals.padding), *(match.rule.id for match in signals.matches[:10])]),
         ],
         ["words before the answer", str(signals.preamble)],
         ["density", density],
         ["message", score.query_type],
-        [
-            "gate",
-            "%s: %s"
-            % (score.decision.row, "a judge should see it" if score.decision.escalate else "no judge needed"),
-        ],
-        [
-            "drift",
-            " and ".join(score.drift.categories) + ", " + score.drift.severity if score.drift else "none",
-        ],
+        ["gate", "%s: %s" % (score.decision.row, advice)],
+        ["drift", drift],
     ]
     if signals.cut:
         rows.append(["cut", "only the first 300,000 characters were read"])
@@ -219,12 +200,12 @@ def _show(text: str, score: ReplyScore, context: CommandContext) -> None:
 def _marked(text: str, signals: ReplySignals) -> str:
     """Return the text with each filler phrase in brackets, followed by its rule."""
     parts: list[str] = []
-    done = 0
+    end = 0
     for match in signals.matches:
         phrase = text[match.start : match.end]
-        parts += [text[done : match.start], "[[%s]]" % phrase, "{%s}" % match.rule.id]
-        done = match.end
-    return "".join([*parts, text[done:]])
+        parts += [text[end : match.start], "[[%s]]" % phrase, "{%s}" % match.rule.id]
+        end = match.end
+    return "".join([*parts, text[end:]])
 
 
 def _show_deep(grade: DeepGrade, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -236,8 +217,10 @@ def _show_deep(grade: DeepGrade, arguments: argparse.Namespace, context: Command
     rows = []
     for name in table["deep"]:
         dimension, level = table["dimensions"][name], grade.levels.get(name)
-        shown = "not judged" if level is None else "%d of %d" % (level, dimension["most"])
-        rows.append([name, dimension["name"], shown, "" if level is None else dimension["levels"][level]])
+        cells = ["not judged", ""]
+        if level is not None:
+            cells = ["%d of %d" % (level, dimension["most"]), dimension["levels"][level]]
+        rows.append([name, dimension["name"], *cells])
     context.console.table(["", "dimension", "level", "meaning"], rows)
     if grade.told_by == "judge":
         return DONE

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...kernel.clock import iso, now
 from ...replies.correction_effect import CorrectionEffect, measure_effect
 from ...replies.score_history import (
     PastScore,
@@ -16,18 +15,14 @@ from ...replies.score_history import (
     read_scores,
 )
 from ...replies.threshold_fit import is_outside
-from ..command_context import add_days_option, require_days
 from ..console import counted
+from ..options import add_days_option, days_ago, require_days
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
-
-DONE = 0
 
 HELP = "show reply scores over time, by model, project and pattern, and the effect of corrections"
 EXAMPLES = """\
@@ -41,7 +36,7 @@ _SHOWN = 8
 _COLUMNS = 30
 _STEPS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 
-_COLUMNS_MEAN = (
+_LEGEND = (
     "With filler: replies with at least one filler phrase. Drifted: replies with so much filler, or such low density, that Claude is"
     " corrected on your next prompt. Escalated: replies that the rules leave to a judge. Density: the mean share of words that carry"
     " information, from 0 to 1; - if no reply was long enough to measure."
@@ -59,26 +54,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the scores, or the effect of corrections."""
     require_days(arguments.days)
-    since = iso(now() - arguments.days * 86400)
+    since = days_ago(arguments.days)
     if arguments.effect:
-        return _show_effect(measure_effect(context.paths, since), arguments, context)
-    scores, bad = read_scores(context.paths, since, context.paths.project_key if arguments.here else "")
+        _show_effect(measure_effect(context.paths, since), arguments, context)
+        return
+    scores, unreadable = read_scores(
+        context.paths, since, context.paths.project_key if arguments.here else ""
+    )
     if arguments.json:
-        context.console.json(_record(scores, bad))
+        context.console.json(_record(scores, unreadable))
     elif not scores:
         context.console.line(
             "No reply was scored in the last %s. Replies are scored as Claude finishes them."
             % counted(arguments.days, "day")
         )
     else:
-        _show(scores, bad, context)
-    return DONE
+        _show(scores, unreadable, context)
 
 
-def _record(scores: list[PastScore], bad: int) -> dict[str, Any]:
+def _record(scores: list[PastScore], unreadable: int) -> dict[str, Any]:
     tables = {
         "days": group_by_day(scores),
         "models": group_scores(scores, lambda score: score.model),
@@ -87,7 +84,7 @@ def _record(scores: list[PastScore], bad: int) -> dict[str, Any]:
     }
     return {
         "replies": len(scores),
-        "lines_left_out": bad,
+        "lines_left_out": unreadable,
         **{name: [_as_json(group) for group in groups] for name, groups in tables.items()},
         "patterns": [{"id": name, "matches": count} for name, count in count_patterns(scores)],
         "audit": missed_by_rules(scores)._asdict(),
@@ -99,7 +96,7 @@ def _as_json(group: ScoreGroup) -> dict[str, Any]:
     return {"name": group.name, "replies": group.replies, "density": group.density, **shares}
 
 
-def _show(scores: list[PastScore], bad: int, context: CommandContext) -> None:
+def _show(scores: list[PastScore], unreadable: int, context: CommandContext) -> None:
     console = context.console
     (total,) = group_scores(scores, lambda _: "all")
     console.line(console.style("Replies scored: %d" % total.replies, "bold"))
@@ -107,12 +104,12 @@ def _show(scores: list[PastScore], bad: int, context: CommandContext) -> None:
     console.line("drifted:      %s" % (total.drifted,))
     console.line("escalated:    %s" % (total.escalated,))
     if is_outside(total.escalated):
-        console.line("              outside 20 to 30%; see: memory tune --thresholds")
+        console.line("              outside 20 to 30%; to adjust the thresholds: memory tune --thresholds")
     missed = missed_by_rules(scores)
     if missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (missed,))
-    if bad:
-        console.line("Unreadable lines in the ledger: %d" % bad)
+    if unreadable:
+        console.line("Unreadable lines in the ledger: %d" % unreadable)
     console.line()
     _plot(group_by_day(scores), context)
     for title, groups in (
@@ -124,24 +121,19 @@ def _show(scores: list[PastScore], bad: int, context: CommandContext) -> None:
             [title, "replies", "with filler", "drifted", "density"],
             [_row(group) for group in groups[:_SHOWN]],
         )
-    found = count_patterns(scores)[:_SHOWN]
-    if found:
+    patterns = count_patterns(scores)[:_SHOWN]
+    if patterns:
         console.line()
-        console.table(["pattern", "matches"], [[name, str(count)] for name, count in found])
+        console.table(["pattern", "matches"], [[name, str(count)] for name, count in patterns])
     if console.wraps:  # only for a person at a terminal
         console.line()
-        console.paragraph(_COLUMNS_MEAN)
+        console.paragraph(_LEGEND)
 
 
 def _row(group: ScoreGroup) -> list[str]:
     density = "-" if group.density is None else "%.3f" % group.density
-    return [
-        group.name,
-        str(group.replies),
-        _percent(group.padded.value),
-        _percent(group.drifted.value),
-        density,
-    ]
+    shares = _percent(group.padded.value), _percent(group.drifted.value)
+    return [group.name, str(group.replies), *shares, density]
 
 
 def _percent(value: float | None) -> str:
@@ -159,25 +151,21 @@ def _plot(days: Sequence[ScoreGroup], context: CommandContext) -> None:
     )
 
 
-def _show_effect(effect: CorrectionEffect, arguments: argparse.Namespace, context: CommandContext) -> int:
-    console = context.console
+def _show_effect(effect: CorrectionEffect, arguments: argparse.Namespace, context: CommandContext) -> None:
     gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
-    if arguments.json:
-        record = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
-        console.json(
-            {**record, "effect": gap, "enough": effect.is_conclusive, "unanswered": effect.unanswered}
-        )
-        return DONE
-    console.line("Next reply without drift")
-    console.line("  corrected:      %s" % (effect.corrected,))
-    console.line("  control group:  %s" % (effect.control,))
+    record: dict[str, Any] = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
+    record.update(effect=gap, enough=effect.is_conclusive, unanswered=effect.unanswered)
+    lines = [
+        "Drifting replies whose next reply had no drift",
+        "  corrected:      %s" % (effect.corrected,),
+        "  control group:  %s" % (effect.control,),
+    ]
     if effect.gap is not None:
-        console.line(
-            "  difference:     %+.0f points (%+.0f to %+.0f)" % tuple(100 * part for part in effect.gap)
-        )
+        points = tuple(100 * part for part in effect.gap)
+        lines.append("  difference:     %+.0f percentage points (%+.0f to %+.0f)" % points)
     if not effect.is_conclusive:
-        console.line(
+        lines.append(
             "Too few drifting replies for a conclusion: each group needs at least 10."
             " The setting scoring.holdout decides the size of the control group."
         )
-    return DONE
+    context.console.result(arguments.json, record, *lines)

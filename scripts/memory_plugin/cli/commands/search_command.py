@@ -11,7 +11,7 @@ from ...kernel.context import Context
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import plain
 from ...kernel.text.tags import without_private
-from ...memories.trust import TRUSTED
+from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
 from ...recall.judging import SEARCH, JudgeCandidates, judge_candidates
 from ...recall.memory_search import search
@@ -37,6 +37,7 @@ _MAX_INPUT = 64 * 1024
 _JUDGED_POOL = 20
 _SECONDS = 30.0
 _SNIPPET = 100
+_ADJECTIVES = {"relevance": "relevant", "usefulness": "useful"}  # by judge
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Search and print. The exit code is 0 even if nothing is found."""
     limit = context.settings.integer("search.limit") if arguments.limit is None else arguments.limit
     if not 1 <= limit <= 100:
@@ -76,7 +77,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json(_document(hits, result, judged))
     else:
         _show(context, hits, result, judged)
-    return 0
 
 
 def _judged(query: str, result: SearchResult, context: CommandContext) -> Judged:
@@ -103,7 +103,7 @@ def _document(hits: list[Hit], result: SearchResult, judged: Judged | None) -> d
 def _approvers(hit: Hit, judged: Judged) -> list[str]:
     """Return the names of the judges that approved a hit."""
     relevant, useful = judged.verdicts.get(hit.key, (None, None))
-    return [name for name, vote in (("relevance", relevant), ("usefulness", useful)) if vote]
+    return [name for name, vote in zip(_ADJECTIVES, (relevant, useful)) if vote]
 
 
 def _query(words: list[str]) -> str:
@@ -122,7 +122,7 @@ def _row(hit: Hit, superseded_by: str) -> dict[str, Any]:
         "trust": hit.trust,
         "scope": hit.scope,
         "tags": hit.tags,
-        "expired": bool(hit.expires_at and hit.expires_at <= now_iso()),
+        "expired": _is_expired(hit),
         "superseded_by": superseded_by and shown_name(superseded_by, hit.key),
         "text": hit.inject,
     }
@@ -135,27 +135,34 @@ def _show(context: CommandContext, hits: list[Hit], result: SearchResult, judged
     if judged is not None and judged.path not in ("judged", "single"):
         console.line("judges: %s" % (", ".join(judged.reasons) or judged.path))
     for hit in hits:
-        marks = [hit.category.lower().replace("_", " "), hit.scope]
-        if hit.trust != TRUSTED:
-            marks.append("awaits approval" if hit.trust == "pending" else "from the repository, not accepted")
-        if hit.expires_at and hit.expires_at <= now_iso():
-            marks.append("expired")
-        if hit.key in result.superseded:
-            marks.append("superseded by " + shown_name(result.superseded[hit.key], hit.key))
-        if judged is not None:
-            marks += [
-                {"relevance": "relevant", "usefulness": "useful"}[name] for name in _approvers(hit, judged)
-            ]
-        marked = "(%s)" % ", ".join(marks)
-        if len(hit.title) + len(marked) + 2 <= console.width:
-            console.line("%s  %s" % (console.style(hit.title, "bold"), console.style(marked, "dim")))
+        marks = "(%s)" % ", ".join(_marks(hit, result, judged))
+        if len(hit.title) + len(marks) + 2 <= console.width:
+            console.line("%s  %s" % (console.style(hit.title, "bold"), console.style(marks, "dim")))
         else:
             console.paragraph(hit.title)
-            console.line("    " + console.style(marked, "dim"))
+            console.line("    " + console.style(marks, "dim"))
         snippet = _snippet(hit, min(console.width, _SNIPPET))
         if snippet:
             console.line("    " + snippet)
         console.line("    %s  %s" % (console.style(hit.id, "cyan"), console.style(hit.path, "dim")))
+
+
+def _marks(hit: Hit, result: SearchResult, judged: Judged | None) -> list[str]:
+    """Return what to know about a hit before relying on it: category, scope, trust, expiry, successor, judges."""
+    marks = [hit.category.lower().replace("_", " "), hit.scope]
+    if hit.trust != TRUSTED:
+        marks.append("awaits approval" if hit.trust == PENDING else "from the repository, not accepted")
+    if _is_expired(hit):
+        marks.append("expired")
+    if hit.key in result.superseded:
+        marks.append("superseded by " + shown_name(result.superseded[hit.key], hit.key))
+    if judged is not None:
+        marks += [_ADJECTIVES[name] for name in _approvers(hit, judged)]
+    return marks
+
+
+def _is_expired(hit: Hit) -> bool:
+    return bool(hit.expires_at and hit.expires_at <= now_iso())
 
 
 def _snippet(hit: Hit, width: int) -> str:

@@ -29,8 +29,9 @@ from ...sessions.session_files import (
     subagent_answers,
 )
 from ...sessions.session_signals import Timeline, collect_signals, signals_record
-from ..command_context import CommandError, UsageError, add_common_options, require_existing
+from ..command_context import CommandError, UsageError
 from ..console import counted
+from ..options import add_actions, require_existing
 from ..session_views import show_batch, show_run, show_scores, show_signals, show_timeline
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
     from ...sessions.scoring_request import PreparedSession
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "named_transcript", "run", "session_scorer"]
 
 DONE, FAILED = 0, 1
 HELP = "show and grade a session: signals, score, prepare, store, list"
@@ -71,47 +70,47 @@ _ACTIONS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    parsers = {}
-    for name, purpose in _ACTIONS.items():
-        parsers[name] = action = actions.add_parser(name, help=purpose, description=purpose)
-        add_common_options(action)
+    actions = add_actions(parser, _ACTIONS)
+    for name, action in actions.items():
         if name not in _WITHOUT_TARGET:
-            action.add_argument(
-                "target",
-                nargs="?",
-                metavar="FILE|ID",
-                help="a transcript file, or a session id or its first characters",
-            )
-            action.add_argument(
-                "--current",
-                action="store_true",
-                help="the current session; outside one, the project's newest",
-            )
-    parsers["signals"].add_argument(
+            add_target(action)
+    actions["signals"].add_argument(
         "--moments", type=int, default=60, metavar="N", help="the number of timeline lines (default: 60)"
     )
-    parsers["score"].add_argument(
+    actions["score"].add_argument(
         "--project", action="store_true", help="all sessions of the project that have no grade yet"
     )
-    parsers["score"].add_argument(
+    actions["score"].add_argument(
         "--again", action="store_true", help="with --project: include sessions that are already graded"
     )
-    parsers["score"].add_argument(
+    actions["score"].add_argument(
         "--batch",
         action="store_true",
         help="use the provider's batch API: half the price, within a day",
     )
-    parsers["score"].add_argument(
+    actions["score"].add_argument(
         "--yes", action="store_true", help="accept the price of a long session (up to judge.caps.request_usd)"
     )
-    parsers["store"].add_argument(
+    actions["store"].add_argument(
         "--agent",
         action="store_true",
         help="read the answer from this session's sub-agent transcript",
     )
-    parsers["prepare"].add_argument(
+    actions["prepare"].add_argument(
         "--page", type=int, default=1, metavar="N", help="the page to print (default: 1)"
+    )
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Declare the session to read; `named_transcript` finds it."""
+    parser.add_argument(
+        "target",
+        nargs="?",
+        metavar="FILE|ID",
+        help="a transcript file, or a session id or its first characters",
+    )
+    parser.add_argument(
+        "--current", action="store_true", help="the current session; outside one, the project's newest"
     )
 
 
@@ -166,11 +165,11 @@ def _score(path: str, arguments: argparse.Namespace, context: CommandContext) ->
     scorer = session_scorer(context)
     prepared = prepare(path, context.settings)
     if prepared.signals.totals.turns and scorer.judge(session_id(prepared)).unready() is None:
-        scorer = _with_agreed_price(prepared, scorer, arguments, context)
+        scorer = _with_accepted_price(prepared, scorer, arguments, context)
     return _show(grade_prepared(prepared, scorer), arguments, context)
 
 
-def _with_agreed_price(
+def _with_accepted_price(
     prepared: PreparedSession, scorer: SessionScorer, arguments: argparse.Namespace, context: CommandContext
 ) -> SessionScorer:
     """Return the scorer for a session. If grading costs more than the session cap, ask once and use the request cap instead.
@@ -180,16 +179,16 @@ def _with_agreed_price(
     price, settings = scorer.price(prepared), context.settings
     if price <= settings.number("judge.caps.session_usd"):
         return scorer
-    most = settings.number("judge.caps.request_usd")
+    cap = settings.number("judge.caps.request_usd")
     price_text = "grading this session of about %d tokens in %s costs at most $%.2f with %s" % (
         prepared.tokens,
         counted(len(prepared.parts), "part"),
         price,
         terminal_safe(settings.text("sessions.judge.model")),
     )
-    if price > most:
+    if price > cap:
         raise CommandError(
-            "%s, and judge.caps.request_usd is $%.2f; raise it to grade the session" % (price_text, most)
+            "%s, and judge.caps.request_usd is $%.2f; raise it to grade the session" % (price_text, cap)
         )
     if arguments.yes:
         context.require_approval("grade a session for $%.2f" % price)
@@ -201,8 +200,8 @@ def _with_agreed_price(
 def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
     console = context.console
     if arguments.json:
-        found = {"row": graded.row, "failures": graded.failures, "detail": graded.detail}
-        console.json({"file": graded.prepared.path, **found})
+        record = {"row": graded.row, "failures": graded.failures, "detail": graded.detail}
+        console.json({"file": graded.prepared.path, **record})
     else:
         show_signals(console, session_id(graded.prepared), graded.prepared.signals)
         show_scores(console, graded.row)
@@ -270,20 +269,21 @@ def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    found = pages(prepare(path, context.settings, agent_tokens()))
-    if not 1 <= arguments.page <= len(found):
-        raise UsageError("--page: expected 1 to %d, got %d" % (len(found), arguments.page))
-    text = found[arguments.page - 1]
-    if arguments.json:
-        numbers = {"page": arguments.page, "pages": len(found)}
-        context.console.json({"session": os.path.basename(path), **numbers, "text": text})
-    else:
-        context.console.line(text)
+    texts = pages(prepare(path, context.settings, agent_tokens()))
+    page = arguments.page
+    if not 1 <= page <= len(texts):
+        raise UsageError("--page: expected 1 to %d, got %d" % (len(texts), page))
+    text = texts[page - 1]
+    record = {"session": os.path.basename(path), "page": page, "pages": len(texts), "text": text}
+    context.console.result(arguments.json, record, text)
     return DONE
 
 
 def _store(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    answer = _subagent_answer(arguments, context) if arguments.agent else _given_answer()
+    if arguments.agent:
+        answer = _subagent_answer(arguments, context)
+    else:
+        answer = read_reply(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"), read_scores)
     if answer is None:
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     prepared = prepare(path, context.settings, agent_tokens())
@@ -292,14 +292,10 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
     return _show(graded, arguments, context)
 
 
-def _given_answer() -> dict[str, Any] | None:
-    return read_reply(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"), read_scores)
-
-
 def _subagent_answer(arguments: argparse.Namespace, context: CommandContext) -> dict[str, Any] | None:
     """Return the latest grade of the named session by a sub-agent of this session."""
-    wanted = "--current" if arguments.current else arguments.target
-    for text in subagent_answers(current_transcript(context.paths, context.session), wanted):
+    target = "--current" if arguments.current else arguments.target
+    for text in subagent_answers(current_transcript(context.paths, context.session), target):
         answer = read_reply(text, read_scores)
         if answer is not None:
             return answer
@@ -322,16 +318,13 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
     from ...sessions.grading_runs import grade_ended
 
-    done = grade_ended(session_scorer(context), partial(_note_failure, context))
-    if arguments.json:
-        context.console.json({"graded": done})
-    else:
-        context.console.line("%d graded" % done)
+    graded = grade_ended(session_scorer(context), partial(_note_failure, context))
+    context.console.result(arguments.json, {"graded": graded}, "%d graded" % graded)
     return DONE
 
 
-def _note_failure(context: CommandContext, identity: str, what: str) -> None:
-    note(context.paths, identity, "SessionEnd", PROBLEM, what)
+def _note_failure(context: CommandContext, session: str, text: str) -> None:
+    note(context.paths, session, "SessionEnd", PROBLEM, text)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...memories.hygiene import shown, shown_line
 from ...memories.record import body_text
-from ...memories.survey import choose_titled, survey
+from ...memories.survey import choose_titled
 from ..guard_view import guard_as_json, guard_lines
 from ..memory_view import as_json, status_text
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ...memories.survey import Item
     from ..command_context import CommandContext
 
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
-
 HELP = "show one memory"
 EXAMPLES = """\
   memory show use-postgres
@@ -25,7 +23,7 @@ EXAMPLES = """\
   memory show Use Postgres for billing
 """
 
-_SHOWN_CHANGES = 10
+_MAX_CHANGES = 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,20 +36,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
-    item = choose_titled(survey(context.paths, context.accept_from).items, " ".join(arguments.id))
-    if arguments.json:
-        content = _shown_value(item.stored.memory.data["content"])
-        asked_as = [shown_line(phrase) for phrase in item.stored.memory.asked_as]
-        body = shown(body_text(item.stored.memory))
-        guard = guard_as_json(item.stored.memory)
-        context.console.json(
-            {**as_json(item), "asked_as": asked_as, "guard": guard, "body": body, "content": content}
-        )
-        return 0
-    _print(item, context)
-    return 0
+    item = choose_titled(context.survey().items, " ".join(arguments.id))
+    if not arguments.json:
+        _print(item, context)
+        return
+    memory = item.stored.memory
+    context.console.json(
+        {
+            **as_json(item),
+            "asked_as": [shown_line(phrase) for phrase in memory.asked_as],
+            "guard": guard_as_json(memory),
+            "body": shown(body_text(memory)),
+            "content": _shown_value(memory.data["content"]),
+        }
+    )
 
 
 def _shown_value(value: object) -> object:
@@ -88,5 +88,5 @@ def _print_changes(changes: object, context: CommandContext) -> None:
     rows = [row for row in changes if isinstance(row, dict)] if isinstance(changes, list) else []
     if rows:
         context.console.line()
-    for row in rows[-_SHOWN_CHANGES:]:
+    for row in rows[-_MAX_CHANGES:]:
         context.console.line(shown_line("%s  %s" % (row.get("date", ""), row.get("summary", ""))))

@@ -11,7 +11,7 @@ from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import life_cycle_state, shortest_names, survey
+from ...memories.survey import life_cycle_state, shortest_names
 from ...recall.explain import find_decision, outcomes, sentence, thresholds
 from ..checks import FAIL, WARN
 from ..console import counted
@@ -19,14 +19,14 @@ from ..judge_switches import missing_switches
 from ..memory_view import as_json
 from ..note_view import named_notes
 from .doctor_command import examine
+from .why_command import shown_time
 
 if TYPE_CHECKING:
     import argparse
 
     from ...memories.survey import Survey
+    from ..checks import Check
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "show what is stored and pending, and the last recall decisions"
 EXAMPLES = """\
@@ -51,54 +51,47 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print the status."""
-    result = survey(context.paths, context.accept_from)
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Print what is stored and pending, the last decisions, and the doctor's problems."""
+    result = context.survey()
     decisions = _decisions(context, max(0, arguments.last))
     problems = [check for check in examine(context) if check.status in (WARN, FAIL)]
     if arguments.json:
-        pending = [as_json(item) for item in result.items if item.waits]
-        doctor = [
-            {"name": check.name, "status": check.status, "text": check.text, "fix": check.fix}
-            for check in problems
-        ]
-        stored = [
-            {"scope": scope, "category": category, "trust": trust, "memories": number}
-            for (scope, category, trust), number in sorted(_stored(result).items())
-        ]
-        guards = _guards_in_force(context)
-        context.console.json(
-            {
-                "stored": stored,
-                "waiting": pending,
-                "notes": len(named_notes(context)),
-                "guards": guards,
-                "catalog": _catalog(context),
-                "silent_calls": _silent(context),
-                "decisions": decisions,
-                "doctor": doctor,
-            }
-        )
-        return 0
+        _print_json(result, decisions, problems, context)
+        return
     _print_stored(result, context)
     _print_pending(result, context)
-    _print_notes(context)
-    _print_guards(context)
-    _print_catalog(context)
-    if _silent(context):
-        context.console.line("No memory applied to %s." % counted(_silent(context), "tool call"))
+    _print_counts(context)
     for decision in decisions:
         _print_decision(decision, context)
     context.console.line()
     for switch in missing_switches(context.settings):
         context.console.paragraph("note: %s; run: %s" % switch)
-    if problems:
-        context.console.line(
-            "doctor: %s; for details: memory doctor" % ", ".join(check.name for check in problems)
-        )
-    else:
-        context.console.line("doctor: no problems")
-    return 0
+    names = ", ".join(check.name for check in problems)
+    context.console.line("doctor: %s; for details: memory doctor" % names if names else "doctor: no problems")
+
+
+def _print_json(
+    result: Survey, decisions: list[dict[str, Any]], problems: list[Check], context: CommandContext
+) -> None:
+    context.console.json(
+        {
+            "stored": [
+                {"scope": scope, "category": category, "trust": trust, "memories": number}
+                for (scope, category, trust), number in sorted(_stored(result).items())
+            ],
+            "waiting": [as_json(item) for item in result.items if item.waits],
+            "notes": len(named_notes(context)),
+            "guards": _guards_in_force(context),
+            "catalog": _catalog(context),
+            "silent_calls": _silent(context),
+            "decisions": decisions,
+            "doctor": [
+                {"name": check.name, "status": check.status, "text": check.text, "fix": check.fix}
+                for check in problems
+            ],
+        }
+    )
 
 
 def _silent(context: CommandContext) -> int:
@@ -111,16 +104,17 @@ def _stored(result: Survey) -> Counter[tuple[str, str, str]]:
     return Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in items)
 
 
-def _decisions(context: CommandContext, most: int) -> list[dict[str, Any]]:
+def _decisions(context: CommandContext, number: int) -> list[dict[str, Any]]:
     """Return the last recall decisions in this project, newest first."""
-    if context.paths.state_dir is None or not most:
+    if context.paths.state_dir is None or not number:
         return []
     rows = Ledger(context.paths.state_dir, "recalls").rows()
-    mine = [row for row in rows if row.get("project") == context.paths.project_key]
-    return [_decision(row) for row in reversed(mine[-most:])]
+    own = [row for row in rows if row.get("project") == context.paths.project_key]
+    return [_decision(row) for row in reversed(own[-number:])]
 
 
 def _decision(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a ledger row as JSON data, with safe texts; fields of the wrong type are empty or None."""
     candidates = [entry for entry in _list(row.get("candidates")) if isinstance(entry, dict)]
     injected, pointed = (
         [plain(str(key), _MAX_WORD) for key in _list(row.get(name))] for name in ("injected", "pointed")
@@ -135,17 +129,14 @@ def _decision(row: dict[str, Any]) -> dict[str, Any]:
         for candidate in candidates
         if candidate.get("key") not in injected + pointed
     ]
-    words = {
-        name: plain(str(row.get(name) or ""), _MAX_WORD)
-        for name in ("time", "prompt_id", "outcome", "reason")
-    }
     inject, pointer = thresholds(row)
-    numbers = {"inject_threshold": inject, "pointer_threshold": pointer, "ms": _number(row.get("ms"))}
-    explanation = plain(sentence(row), _MAX_WHY)
+    names = ("time", "prompt_id", "outcome", "reason")
     return {
-        **words,
-        **numbers,
-        "says": explanation,
+        **{name: plain(str(row.get(name) or ""), _MAX_WORD) for name in names},
+        "inject_threshold": inject,
+        "pointer_threshold": pointer,
+        "ms": _number(row.get("ms")),
+        "says": plain(sentence(row), _MAX_WHY),
         "injected": injected,
         "pointed": pointed,
         "near_misses": near,
@@ -192,19 +183,23 @@ def _guards_in_force(context: CommandContext) -> int:
     return len(GuardFile(context.paths).guards)
 
 
-def _print_notes(context: CommandContext) -> None:
-    number = len(named_notes(context))
-    if number:
-        context.console.line()
+def _print_counts(context: CommandContext) -> None:
+    """Print the numbers of notes, guards, catalog entries and silent tool calls; zeros are left out."""
+    lines = []
+    notes, guards = len(named_notes(context)), _guards_in_force(context)
+    catalog, silent = _catalog(context), _silent(context)
+    if notes:
         text = "notes of Claude Code's own memory: %d; to list them: memory list --notes; to make one a memory: memory promote NOTE"
-        context.console.line(text % number)
-
-
-def _print_guards(context: CommandContext) -> None:
-    number = _guards_in_force(context)
-    if number:
-        context.console.line()
-        context.console.line("guards in force: %d; to list them: memory guards" % number)
+        lines += ["", text % notes]
+    if guards:
+        lines += ["", "guards in force: %d; to list them: memory guards" % guards]
+    if catalog is not None:
+        counts = "rules %(rules)d, titles %(listed)d, tokens %(tokens)d" % catalog
+        lines += ["", "last session catalog: %s; for details: memory why --place catalog" % counts]
+    if silent:
+        lines.append("No memory applied to %s." % counted(silent, "tool call"))
+    for line in lines:
+        context.console.line(line)
 
 
 def _catalog(context: CommandContext) -> dict[str, int] | None:
@@ -212,32 +207,19 @@ def _catalog(context: CommandContext) -> dict[str, int] | None:
     if context.paths.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
         return None
     row = find_decision(context.paths, "last", place="catalog")
-    told = row if row is not None and row.get("outcome") != "silent" else {}
-    numbers = {
-        "rules": len(_list(told.get("injected"))),
-        **{name: int(_number(told.get(name)) or 0) for name in ("listed", "unlisted", "tokens")},
-    }
-    return numbers if told else None
-
-
-def _print_catalog(context: CommandContext) -> None:
-    told = _catalog(context)
-    if told is not None:
-        context.console.line()
-        context.console.line(
-            "last session catalog: rules %(rules)d, titles %(listed)d, tokens %(tokens)d; "
-            "for details: memory why --place catalog" % told
-        )
+    if row is None or row.get("outcome") == "silent":
+        return None
+    numbers = {name: int(_number(row.get(name)) or 0) for name in ("listed", "unlisted", "tokens")}
+    return {"rules": len(_list(row.get("injected"))), **numbers}
 
 
 def _print_decision(decision: dict[str, Any], context: CommandContext) -> None:
     console = context.console
     console.line()
     took = "" if decision["ms"] is None else ", %.0f ms" % decision["ms"]
-    console.line("%s  %s%s" % (decision["time"], decision["says"], took))
-    for key in decision["injected"]:
-        console.line("  told       " + plain(key, max(20, console.width - 13)))
-    for key in decision["pointed"]:
-        console.line("  pointed to " + plain(key, max(20, console.width - 13)))
+    console.line("%s  %s%s" % (shown_time(decision["time"]), decision["says"], took))
+    for field, label in (("injected", "told"), ("pointed", "pointed to")):
+        for key in decision[field]:
+            console.line("  %-10s %s" % (label, plain(key, max(20, console.width - 13))))
     for entry in decision["near_misses"]:
         console.paragraph("%s: %s" % (entry["key"], entry["why"]), "  near miss  ", 13)

@@ -22,16 +22,14 @@ if TYPE_CHECKING:
     from ...kernel.paths import Paths
     from ..command_context import CommandContext
 
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
-
-HELP = "print a line for Claude Code's status line: memories, injected in this session, pending"
+HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
 EXAMPLES = """\
   memory statusline
   memory statusline install      adds it to your settings, after your present status line
   memory statusline remove
 """
 _NAME = "statusLine"
-_KEPT = "before.json"
+_BACKUP = "before.json"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,63 +39,62 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the line, or change the user's settings."""
-    if arguments.action == "show":
-        line = status_text(context.paths, context.session, current_counts(context))
-        if arguments.json:
-            context.console.json({"line": line})
-        else:
-            context.console.verbatim(line)
-        return 0
-    context.require_approval("change your status line")
-    try:
-        (_install if arguments.action == "install" else _remove)(context)
-    except EditError as error:
-        raise CommandError(str(error)) from None
-    return 0
+    if arguments.action != "show":
+        context.require_approval("change your status line")
+        try:
+            (_install if arguments.action == "install" else _remove)(context)
+        except EditError as error:
+            raise CommandError(str(error)) from None
+        return
+    line = status_text(context.paths, context.session, current_counts(context))
+    if arguments.json:
+        context.console.json({"line": line})
+    else:
+        context.console.verbatim(line)
 
 
 def _install(context: CommandContext) -> None:
     paths = context.paths
-    present = _present(paths)
+    present = _status_line(paths)
     command = _command(paths)
     if present is not None and present.get("command") != command:
-        _keep(present, paths)
+        _back_up(present, paths)
     make_folder(paths.state(FOLDER))
     replace_file(script_path(paths), script_text(paths).encode("utf-8"))
     prepare_counts(context)
     value: dict[str, Any] = {**(present or {}), "type": "command", "command": command}
-    changed = change_text(paths.config_dir, lambda text: with_value(text, (_NAME,), value))
-    word = "Installed" if changed.changed else "Already installed"
-    kept = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
+    change = change_text(paths.config_dir, lambda text: with_value(text, (_NAME,), value))
+    done = "Installed" if change.changed else "Already installed"
+    order = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
     context.console.paragraph(
-        "%s in %s.%s To remove it: memory statusline remove" % (word, changed.path, kept)
+        "%s in %s.%s To remove it: memory statusline remove" % (done, change.path, order)
     )
 
 
-def _keep(present: dict[str, Any], paths: Paths) -> None:
+def _back_up(present: dict[str, Any], paths: Paths) -> None:
     """Save the user's present status line, so that it is shown before ours and restored when ours is removed."""
     before = present.get("command")
     if present.get("type") != "command" or not isinstance(before, str):
         raise CommandError("nothing was changed: your settings have a status line of an unknown form")
     make_folder(paths.state(FOLDER))
     replace_file(paths.state(FOLDER, BEFORE), (before + "\n").encode("utf-8"))
-    write_state(paths.state(FOLDER, _KEPT), {"before": present}, durable=True)
+    write_state(paths.state(FOLDER, _BACKUP), {"before": present}, durable=True)
 
 
 def _remove(context: CommandContext) -> None:
     paths = context.paths
-    present = _present(paths)
+    present = _status_line(paths)
     if present is None or present.get("command") != _command(paths):
         context.console.line("This status line is not in your settings; nothing was changed there.")
     else:
-        before = read_state(paths.state(FOLDER, _KEPT)).get("before")
-        changed = change_text(
+        before = read_state(paths.state(FOLDER, _BACKUP)).get("before")
+        change = change_text(
             paths.config_dir,
             lambda text: with_value(text, (_NAME,), before) if before else without(text, (_NAME,)),
         )
-        context.console.line("Removed from %s." % changed.path)
+        context.console.line("Removed from %s." % change.path)
     shutil.rmtree(paths.state(FOLDER), ignore_errors=True)
 
 
@@ -105,7 +102,7 @@ def _command(paths: Paths) -> str:
     return "sh " + quote(script_path(paths))
 
 
-def _present(paths: Paths) -> dict[str, Any] | None:
+def _status_line(paths: Paths) -> dict[str, Any] | None:
     """Return the status line in the user's settings, or None. Raises CommandError for an unreadable file."""
     if paths.config_dir is None:
         raise CommandError(paths.why_no_state)

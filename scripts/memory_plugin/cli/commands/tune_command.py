@@ -6,7 +6,6 @@ import difflib
 import json
 from typing import TYPE_CHECKING, Any
 
-from ...kernel.clock import iso, now
 from ...kernel.files import Unreadable, read_regular, replace_file
 from ...replies.filler import USER_PACK, FillerRules, RulePackError, load_filler_rules, load_rule_table
 from ...replies.reply_signals import load_word_lists, measure_reply
@@ -14,7 +13,8 @@ from ...replies.reply_state import reset_tuning_reminder
 from ...replies.score_history import read_scores
 from ...replies.transcript_replies import reread_replies
 from ...replies.tuning import gate_advice, propose_pack, study_scores
-from ..command_context import CommandError, UsageError, add_days_option, require_days
+from ..command_context import CommandError, UsageError
+from ..options import add_days_option, days_ago, require_days
 from ..threshold_tuning import tune_thresholds, undo_thresholds
 
 if TYPE_CHECKING:
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from ...replies.score_history import PastScore
     from ...replies.tuning import TuningStudy
     from ..command_context import CommandContext
-
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
-
-DONE = 0
 
 HELP = "improve the reply rules, based on a judge's verdicts"
 EXAMPLES = """\
@@ -58,17 +54,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--undo", action="store_true", help="with --thresholds: undo the last --apply")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Analyze the judged replies; with --apply, change the pack. Raises CommandError if the pack cannot be read or changed."""
     require_days(arguments.days)
     if arguments.undo and (arguments.apply or not arguments.thresholds):
         raise UsageError("--undo requires --thresholds and excludes --apply")
     if arguments.undo:
-        return undo_thresholds(arguments, context)
-    state = context.paths.state()
-    scores, _ = read_scores(context.paths, iso(now() - arguments.days * 86400))
+        undo_thresholds(arguments, context)
+        return
+    scores, _ = read_scores(context.paths, days_ago(arguments.days))
     if arguments.thresholds:
-        return tune_thresholds(scores, arguments, context)
+        tune_thresholds(scores, arguments, context)
+        return
+    state = context.paths.state()
     study = study_scores(scores, load_filler_rules(state))
     try:
         before, after = propose_pack(study, state)
@@ -84,7 +82,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         _show(study, context)
         _show_change(diff, effect, context)
     reset_tuning_reminder(context.paths)
-    return _apply(after, diff, arguments, context) if arguments.apply else DONE
+    if arguments.apply and diff:
+        _apply(after, arguments, context)
 
 
 def _record(study: TuningStudy, diff: str, effect: dict[str, int], *, applied: bool) -> dict[str, Any]:
@@ -94,9 +93,7 @@ def _record(study: TuningStudy, diff: str, effect: dict[str, int], *, applied: b
         "agreement": study.agreement._asdict(),
         "missed": study.missed._asdict(),
         "advice": gate_advice(study),
-        "cleared": [
-            {**clearance._asdict(), "cleared": clearance.cleared._asdict()} for clearance in study.cleared
-        ],
+        "cleared": [{**row._asdict(), "cleared": row.cleared._asdict()} for row in study.cleared],
         "candidates": [candidate._asdict() for candidate in study.candidates],
         "diff": diff,
         "rescored": effect,
@@ -112,20 +109,14 @@ def _show(study: TuningStudy, context: CommandContext) -> None:
         console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
     if study.cleared:
         rows = [
-            [clearance.rule, str(clearance.cleared), "exempt" if clearance.exempt else ""]
-            for clearance in study.cleared[:_SHOWN]
+            [row.rule, str(row.cleared), "exempt" if row.exempt else ""] for row in study.cleared[:_SHOWN]
         ]
         console.line()
         console.table(["pattern", "cleared by the judge", "proposal"], rows)
     if study.candidates:
         rows = [
-            [
-                candidate.phrase,
-                str(candidate.replies),
-                candidate.source,
-                "promote" if candidate.promote else "",
-            ]
-            for candidate in study.candidates[:_SHOWN]
+            [row.phrase, str(row.replies), row.source, "promote" if row.promote else ""]
+            for row in study.candidates[:_SHOWN]
         ]
         console.line()
         console.table(["new phrase", "replies", "from", "proposal"], rows)
@@ -162,17 +153,16 @@ def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, 
     """Return the number of replies with filler, and of filler phrases, under both packs."""
     table, lists = load_rule_table(), load_word_lists()
     texts = [reply.text for reply in reread_replies(score.row for score in scores[-_MAX_RESCORED:])]
-    found = {"replies": len(texts)}
+    totals = {"replies": len(texts)}
     for name, pack in (("before", before), ("after", after)):
         rules = FillerRules(table, pack)
         counts = [measure_reply(text, rules, lists).padding for text in texts]
-        found["padded_" + name], found["phrases_" + name] = sum(map(bool, counts)), sum(counts)
-    return found
+        totals["padded_" + name], totals["phrases_" + name] = sum(map(bool, counts)), sum(counts)
+    return totals
 
 
-def _apply(after: dict[str, Any], diff: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    if not diff:
-        return DONE
+def _apply(after: dict[str, Any], arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Write the pack, after a backup of the present one."""
     path = context.paths.state(USER_PACK)
     try:
         replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
@@ -183,4 +173,3 @@ def _apply(after: dict[str, Any], diff: str, arguments: argparse.Namespace, cont
     replace_file(path, _text(after).encode("ascii"))
     if not arguments.json:
         context.console.line("Written: %s. The previous version: %s.backup." % (path, path))
-    return DONE

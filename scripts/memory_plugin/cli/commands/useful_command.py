@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from ..command_context import CommandContext
 
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
-
 HELP = "rate a memory as useful, so that it is recalled more readily"
 EXAMPLES = """\
   memory useful use-postgres
@@ -26,6 +24,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_ids(parser)
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Count the memories as useful. Requires approval."""
-    return rate(arguments, context, USEFUL)
+    rate(arguments, context, USEFUL)

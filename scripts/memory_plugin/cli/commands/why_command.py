@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
-from ...memories.survey import shortest_names, survey
+from ...memories.survey import shortest_names
 from ...recall.explain import (
     PLACES,
     RESULTS,
@@ -56,78 +56,78 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verbose", action="store_true", help="also print the scores and their parts")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Explain one decision."""
     row = find_decision(context.paths, arguments.prompt, place=arguments.place)
     if row is None:
         which = "" if arguments.prompt == "last" else " for the prompt %s" % arguments.prompt
         which += " at the place %s" % arguments.place if arguments.place else ""
         raise CommandError(
-            "no decision is recorded%s in this project; the ledger starts with the first prompt" % which
+            "no decision is recorded%s in this project; recording starts with the first prompt" % which
         )
     if arguments.json:
         context.console.json({"pointed": [], **row})
-        return 0
+        return
     explain_decision(row, context)
     for other in same_turn(context.paths, row):
         context.console.paragraph(plain("Also in this turn: %s." % sentence(other), _MAX_LINE))
     if arguments.verbose:
         _show_scores(row, context)
-    return 0
 
 
 def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
     """Explain one ledger record; fields of the wrong type are skipped."""
     console = context.console
-    time = plain(str(row.get("time")), _MAX_LINE).replace("T", " ").replace("Z", " UTC")
+    time = shown_time(plain(str(row.get("time")), _MAX_LINE))
     prompt = plain(str(row.get("prompt_id") or "without an id"), _MAX_LINE)
-    console.paragraph("%s, %s" % (time, "start of a session" if _is_start(row) else "prompt " + prompt))
+    event = "start of a session" if row.get("place") == "catalog" else "prompt " + prompt
+    console.paragraph("%s, %s" % (time, event))
     summary = plain(sentence(row), _MAX_LINE)
     console.paragraph(console.style(summary[:1].upper() + summary[1:] + ".", "bold"))
     if problem(row):
         console.paragraph(plain("problem: " + problem(row), _MAX_LINE))
-    found = outcomes(row)
-    if found:
-        _explain_candidates(found, context)
+    compared = outcomes(row)
+    if compared:
+        _explain_candidates(compared, context)
     elif row.get("injected") or row.get("pointed"):
-        _show_told(row, context)
+        _show_injected(row, context)
     elif remedy(row):
         console.paragraph("try: " + remedy(row))
 
 
-def _is_start(row: dict[str, Any]) -> bool:
-    return row.get("place") == "catalog"
+def shown_time(time: str) -> str:
+    """Return a ledger's time as people write it: `2026-11-22 08:59:17 UTC`."""
+    return time.replace("T", " ").replace("Z", " UTC")
 
 
-def _show_told(row: dict[str, Any], context: CommandContext) -> None:
-    """List the memories told at a place that does not compare candidates."""
-    for name, result in zip(("injected", "pointed"), RESULTS):
+def _show_injected(row: dict[str, Any], context: CommandContext) -> None:
+    """List the memories that Claude saw at a place that does not compare candidates."""
+    for name, label in zip(("injected", "pointed"), RESULTS):
+        lead = _INDENT + label.ljust(_MARK)
         keys = row.get(name)
         for key in keys if isinstance(keys, list) else []:
-            context.console.paragraph(
-                plain(str(key), _MAX_LINE), _INDENT + result.ljust(_MARK), len(_INDENT) + _MARK
-            )
+            context.console.paragraph(plain(str(key), _MAX_LINE), lead, len(lead))
 
 
-def _explain_candidates(found: list[Outcome], context: CommandContext) -> None:
+def _explain_candidates(compared: list[Outcome], context: CommandContext) -> None:
     console = context.console
-    items = survey(context.paths, context.accept_from).items
+    items = context.survey().items
     names = shortest_names(items)
     titles = {item.stored.key: shown_line(item.stored.memory.title) for item in items}
     console.line()
-    for outcome in found:
-        label = (
-            "%s (%s)" % (titles[outcome.key], names[outcome.key]) if outcome.key in titles else outcome.key
-        )
+    for outcome in compared:
+        label = outcome.key
+        if label in titles:
+            label = "%s (%s)" % (titles[label], names[label])
         lead = _INDENT + outcome.result.ljust(_MARK)
         console.paragraph(plain("%s: %s" % (label, outcome.reason), _MAX_LINE), lead, len(lead))
-    lacking = next(
-        (names[outcome.key] for outcome in found if outcome.lacks_words and outcome.key in names), ""
-    )
-    if lacking:
+    without_words = [outcome.key for outcome in compared if outcome.lacks_words and outcome.key in names]
+    if without_words:
         console.line()
-        console.paragraph("To recall it on such prompts, add a phrase that uses the prompt's words:")
-        console.line("%smemory edit %s --asked-as '...'" % (_INDENT, lacking))
+        key = without_words[0]
+        text = 'To recall "%s" on such prompts, add a phrase that uses the prompt\'s words:'
+        console.paragraph(plain(text % titles[key], _MAX_LINE))
+        console.line("%smemory edit %s --asked-as '...'" % (_INDENT, names[key]))
 
 
 def _show_scores(row: dict[str, Any], context: CommandContext) -> None:
@@ -137,26 +137,18 @@ def _show_scores(row: dict[str, Any], context: CommandContext) -> None:
     inject, pointer = thresholds(row)
     console.line()
     facts = (row.get("answered_by"), row.get("ms"), row.get("found"), _number(inject, 2), _number(pointer, 2))
-    console.paragraph(
-        plain("answered by %s in %s ms; %s found; told from %s, pointed to from %s" % facts, _MAX_LINE)
-    )
+    text = "answered by %s in %s ms; matches: %s; thresholds: %s for the full text, %s for a pointer"
+    console.paragraph(plain(text % facts, _MAX_LINE))
     judge = row.get("judge")
     if isinstance(judge, dict):
         console.paragraph(plain("judges: %s %s" % (judge.get("path"), judge.get("reasons") or ""), _MAX_LINE))
     if not shown:
         return
-    console.table(
-        ["confidence", "pointer", "score", "memory"],
-        [
-            [
-                _number(item.get("confidence"), 3),
-                _number(item.get("pointer_confidence"), 3),
-                _number(item.get("score"), 2),
-                str(item.get("key")),
-            ]
-            for item in shown
-        ],
-    )
+    digits = {"confidence": 3, "pointer_confidence": 3, "score": 2}
+    rows = [
+        [_number(item.get(name), digits[name]) for name in digits] + [str(item.get("key"))] for item in shown
+    ]
+    console.table(["confidence", "pointer", "score", "memory"], rows)
     for item in shown:
         console.paragraph(plain("%s: %s" % (item.get("key"), _parts(item)), _MAX_LINE), "", 2)
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from ..command_context import CommandContext
 
-__all__ = ["EXAMPLES", "HELP", "configure", "run"]
-
 HELP = "rate a memory as out of place, so that it is recalled less readily"
 EXAMPLES = """\
   memory wrong use-postgres               it was recalled where it did not belong
@@ -27,6 +25,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_ids(parser)
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Count the memories as out of place. Requires approval."""
-    return rate(arguments, context, WRONG)
+    rate(arguments, context, WRONG)

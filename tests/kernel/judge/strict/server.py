@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime, timezone
-from http.server import ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
-from tests.json_handler import json_handler
+from tests.json_server import JsonServer, Response
 from tests.kernel.judge.strict import vendors
 from tests.kernel.judge.strict.vendors import Body, Refusal
 
 Chat = Callable[[Body, dict[str, str]], Body]
 
 
-class StrictServer:
+class StrictServer(JsonServer):
     """`url` is its address; `refused` holds every refusal, `answered` every answer.
 
     `chat` answers chat completions: as OpenAI, unless told otherwise.  `unknown` names a field that the server does not know at all,
@@ -32,25 +29,17 @@ class StrictServer:
         self._chat = chat
         self._unknown = unknown
         self._text = text
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), json_handler(self.answer))
-        self.url = "http://127.0.0.1:%d" % self._server.server_port
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        super().__init__()
 
-    def close(self) -> None:
-        """Stop."""
-        self._server.shutdown()
-        self._server.server_close()
-
-    def answer(self, method: str, path: str, headers: dict[str, str], body: Any) -> tuple[int, bytes]:  # noqa: ANN401 (JSON)
-        """Return status and body."""
+    def respond(self, method: str, path: str, headers: dict[str, str], body: Any) -> Response:  # noqa: ANN401 (JSON)
+        """Return the vendor's answer, or its refusal."""
         try:
-            found = self._found(method, path, headers, body)
+            return 200, self._answer(method, path, headers, body), {}
         except Refusal as refusal:
             self.refused.append(refusal.body)
-            return refusal.status, json.dumps(refusal.body).encode()
-        return 200, found if isinstance(found, bytes) else json.dumps(found).encode()
+            return refusal.status, refusal.body, {}
 
-    def _found(self, method: str, path: str, headers: dict[str, str], body: Any) -> Body | bytes:  # noqa: ANN401
+    def _answer(self, method: str, path: str, headers: dict[str, str], body: Any) -> Body | bytes:  # noqa: ANN401
         if method == "GET" or path == "/v1/messages/batches":
             return self._batches(method, path, headers, body)
         if self._unknown and '"%s"' % self._unknown in json.dumps(body):
@@ -138,13 +127,3 @@ class StrictServer:
             "expired": 0,
         }
         return {"id": identity, "processing_status": "ended", "created_at": made, "request_counts": counts}
-
-
-@contextmanager
-def strict_server(chat: Chat = vendors.openai, unknown: str = "", text: str = "") -> Iterator[StrictServer]:
-    """Yield a strict server while the block runs."""
-    made = StrictServer(chat, unknown, text)
-    try:
-        yield made
-    finally:
-        made.close()
