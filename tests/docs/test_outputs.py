@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.sessions.pipeline import grade_session
+from tests.docs.pages import page, section
 from tests.kernel.judge.bench import KEY, payload
 from tests.kernel.judge.server import Server, answer
-from tests.project import PLUGIN_ROOT, Project
+from tests.project import Project
 from tests.recall.store_files import memory, no_threshold, put, put_accepted
 from tests.replies.builders import assistant_record, user_record, write_transcript
 from tests.sessions.bench import IDS, Bench, push_scores, work
@@ -251,9 +252,8 @@ def _files(folder: str, without: str = "") -> str:
 
 
 def test_the_privacy_page_lists_each_output() -> None:
-    with open(os.path.join(PLUGIN_ROOT, "docs", "privacy.md"), encoding="utf-8") as file:
-        section = file.read().partition("## Every output")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| ([^|]+?) \|", section, re.MULTILINE)
+    table = section(page("docs/privacy.md"), "How outputs are cleaned")
+    rows = re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE)
     assert rows[2:] == list(OUTPUTS)
 
 
