@@ -1,12 +1,12 @@
-"""Fit the confidence of recall after a failed command and write it into `config/recall/failures.json`.
+"""Fit the model of recall after a failed command and write it to `config/recall/failures.json`.
 
-    failure_train.py --natural DIR                  for each store, what a fit on the others reaches on it
-    failure_train.py --natural DIR --misses         the same, and what was missed or came uncalled
-    failure_train.py --natural DIR --write          fit on all, and write the model
+    failure_train.py --natural DIR                  cross-validate: measure each store with a fit on the others
+    failure_train.py --natural DIR --misses         also list the failures that got no relevant memory, or an irrelevant one
+    failure_train.py --natural DIR --write          fit on all stores and write the model
 
-`--natural` holds stores as `recall_natural.py` says, with events.jsonl {id, kind: "failure", command, error, relevant: [{id, grade}]};
-`benchmarks/made` always takes part. Nothing may be said on other stores' failures and on those of `benchmarks/made_failures.jsonl`, which
-everybody puts right without help. It needs scikit-learn: `pip install '.[train]'`.
+`--natural` is a folder of stores (format: `recall_natural.py`), each with events.jsonl {id, kind: "failure", command, error, relevant:
+[{id, grade}]}. `benchmarks/made` is always included. The negative examples are failures of other stores, and everyday failures that need no
+memory (`benchmarks/made_failures.jsonl`). Fitting needs scikit-learn: `pip install '.[train]'`.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ SIGNALS = (
 )  # fmt: skip
 POOL = 15
 NEEDED = 2
-MOST_TOLD = 3
-# What an example weighs: failures of other stores and those of every day are many; each own one on which nothing bears tells much.
-OWN, UNCALLED_OWN, OTHERS = 1.0, 3.0, 0.05
+MAX_TOLD = 3
+# Weights of the examples. Negatives from elsewhere are many; a store's own failure without a relevant memory is rare and informative.
+OWN, OWN_NEGATIVE, OTHERS = 1.0, 3.0, 0.05
 BARE = 0.6
-STRENGTH = 0.02  # of the fit against the pull to zero; chosen on stores left out
-# Chances from which a memory is pointed at and told in full; chosen on stores left out, with a margin for other people's stores.
+INVERSE_REGULARIZATION = 0.02  # C of the logistic regression; chosen by cross-validation over stores
+# Probabilities from which a memory is pointed to and injected; chosen by cross-validation, with a margin for other people's stores.
 POINT_FROM, INJECT_FROM = 0.45, 0.6
 REASONS = {
     "points": "Is this memory worth a pointer after a failed command? Logistic model over the signals of "
@@ -54,13 +54,13 @@ REASONS = {
 
 
 class Failure(NamedTuple):
-    """A failed command put to a store: `wanted` has the grades of the memories that bear on it, `hits` a key and signals each."""
+    """A failed command in one store: `relevant` maps keys to grades, `hits` are keys with their signals."""
 
     store: str
     kind: str
     variant: str
     identity: str
-    wanted: dict[str, int]
+    relevant: dict[str, int]
     hits: list[tuple[str, dict[str, float]]]
 
 
@@ -76,11 +76,11 @@ def events(folder: str) -> list[Record]:
         return [event for event in map(json.loads, file) if event["kind"] == "failure"]
 
 
-def put_to(
+def failures_in(
     memories: Iterable[Record], failures: Iterable[Record], store: str, kind: str, variant: str
 ) -> list[Failure]:
-    """Return what a store of these memories says on some failures."""
-    found = []
+    """Return the hits of failures in a store of these memories."""
+    results = []
     with closing(create_index_in_memory()) as connection:
         with transaction(connection):
             put(connection, (document(record) for record in memories))
@@ -88,12 +88,12 @@ def put_to(
             failed = FailedCommand(str(failure["command"]), str(failure["error"]))
             hits = rank(connection, analyze(failed.text), POOL, only_injectable=True, now_iso="")
             signals = failure_signals(failed, hits)
-            relevant = failure.get("relevant") if kind == "own" else []
-            assert isinstance(relevant, list)
-            wanted = {str(one["id"]): int(one["grade"]) for one in relevant}
-            told = [(hit.key, found) for hit, found in zip(hits, signals)]
-            found.append(Failure(store, kind, variant, str(failure.get("id", "")), wanted, told))
-    return found
+            labels = failure.get("relevant") if kind == "own" else []
+            assert isinstance(labels, list)
+            relevant = {str(label["id"]): int(label["grade"]) for label in labels}
+            keyed = [(hit.key, of_hit) for hit, of_hit in zip(hits, signals)]
+            results.append(Failure(store, kind, variant, str(failure.get("id", "")), relevant, keyed))
+    return results
 
 
 def examples(folders: list[str]) -> list[Failure]:
@@ -105,99 +105,106 @@ def examples(folders: list[str]) -> list[Failure]:
         everyday = [json.loads(line) for line in file]
     found = []
     for source, own in sources:
-        others = [event for other, theirs in sources if other is not source for event in theirs]
+        others = [event for other, other_events in sources if other is not source for event in other_events]
         memories = current(source)
-        found += put_to(memories, own, source.name, "own", "whole")
-        found += put_to([dict(one, asked_as=[]) for one in memories], own, source.name, "own", "bare")
-        found += put_to(memories, others, source.name, "others", "whole")
-        found += put_to(memories, everyday, source.name, "everyday", "whole")
+        found += failures_in(memories, own, source.name, "own", "whole")
+        found += failures_in(
+            [dict(record, asked_as=[]) for record in memories], own, source.name, "own", "bare"
+        )
+        found += failures_in(memories, others, source.name, "others", "whole")
+        found += failures_in(memories, everyday, source.name, "everyday", "whole")
         print("%s: %d examples" % (source.name, len(found)), file=sys.stderr, flush=True)
     return found
 
 
 def fit(failures: list[Failure]) -> Weights:
-    """Return the weights of the signals, and the intercept."""
+    """Fit the weights of the signals and the intercept."""
     from sklearn.linear_model import LogisticRegression  # a development extra
     from sklearn.preprocessing import StandardScaler
 
     rows, labels, weights = [], [], []
-    for one in failures:
-        for key, signals in one.hits:
+    for failure in failures:
+        for key, signals in failure.hits:
             rows.append([signals[name] for name in SIGNALS])
-            labels.append(key in one.wanted)
-            weights.append(_weight(one))
+            labels.append(key in failure.relevant)
+            weights.append(_weight(failure))
     scaler = StandardScaler().fit(rows)
-    model = LogisticRegression(C=STRENGTH, max_iter=5000)
+    model = LogisticRegression(C=INVERSE_REGULARIZATION, max_iter=5000)
     model.fit(scaler.transform(rows), labels, sample_weight=weights)
     scaled = model.coef_[0] / scaler.scale_
-    found = {name: float(weight) for name, weight in zip(SIGNALS, scaled)}
-    found["intercept"] = float(model.intercept_[0] - (scaled * scaler.mean_).sum())
-    return found
+    fitted = {name: float(weight) for name, weight in zip(SIGNALS, scaled)}
+    fitted["intercept"] = float(model.intercept_[0] - (scaled * scaler.mean_).sum())
+    return fitted
 
 
-def _weight(one: Failure) -> float:
-    if one.kind != "own":
+def _weight(failure: Failure) -> float:
+    if failure.kind != "own":
         return OTHERS
-    return (OWN if one.wanted else UNCALLED_OWN) * (BARE if one.variant == "bare" else 1.0)
+    return (OWN if failure.relevant else OWN_NEGATIVE) * (BARE if failure.variant == "bare" else 1.0)
 
 
-def told(one: Failure, weights: Weights, chance: float) -> list[str]:
-    """Return the keys of the memories from a chance on, the surest first."""
-    graded = [
+def selected(failure: Failure, weights: Weights, threshold: float) -> list[str]:
+    """Return the keys of the memories at or above a threshold, the most probable first."""
+    scored = [
         (sigmoid(weights["intercept"] + sum(weights[name] * signals[name] for name in SIGNALS)), key)
-        for key, signals in one.hits
+        for key, signals in failure.hits
     ]
-    return [key for sure, key in sorted(graded, reverse=True) if sure >= chance][:MOST_TOLD]
+    return [key for probability, key in sorted(scored, reverse=True) if probability >= threshold][:MAX_TOLD]
 
 
 def leave_one_out(failures: list[Failure], *, misses: bool) -> None:
-    """Print what is reached on each store by a fit on the others, for several thresholds."""
+    """Print the cross-validated figures at several thresholds."""
     models = {
-        name: fit([one for one in failures if one.store != name])
-        for name in sorted({one.store for one in failures})
+        name: fit([failure for failure in failures if failure.store != name])
+        for name in sorted({failure.store for failure in failures})
     }
-    for chance in (0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65):
-        answers = [(one, told(one, models[one.store], chance)) for one in failures]
-        print("from %.2f  %s" % (chance, _figures(answers)), flush=True)
+    for threshold in (0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65):
+        answers = [(failure, selected(failure, models[failure.store], threshold)) for failure in failures]
+        print("from %.2f  %s" % (threshold, _figures(answers)), flush=True)
     if misses:
-        for one in failures:
-            answer = told(one, models[one.store], POINT_FROM)
-            needed = _needed(one)
+        for failure in failures:
+            answer = selected(failure, models[failure.store], POINT_FROM)
+            needed = _needed(failure)
             if (
-                one.kind == "own"
-                and one.variant == "whole"
+                failure.kind == "own"
+                and failure.variant == "whole"
                 and (needed or answer)
                 and not needed & set(answer)
             ):
-                print("%s %s: told %s, wanted %s" % (one.store, one.identity, answer, sorted(one.wanted)))
+                print(
+                    "%s %s: told %s, expected %s"
+                    % (failure.store, failure.identity, answer, sorted(failure.relevant))
+                )
 
 
-def _needed(one: Failure) -> set[str]:
-    return {key for key, grade in one.wanted.items() if grade == NEEDED}
+def _needed(failure: Failure) -> set[str]:
+    return {key for key, grade in failure.relevant.items() if grade == NEEDED}
 
 
 def _figures(answers: list[tuple[Failure, list[str]]]) -> str:
     parts = [_own_figures(answers, variant) for variant in ("whole", "bare")]
     parts += [
-        "%s %.3f" % (kind, mean([float(bool(got)) for one, got in answers if one.kind == kind]))
+        "%s %.3f" % (kind, mean([float(bool(keys)) for failure, keys in answers if failure.kind == kind]))
         for kind in ("others", "everyday")
     ]
-    right = [key in one.wanted for one, got in answers if one.kind == "own" for key in got]
-    return "  ".join([*parts, "right %.2f" % mean([float(one) for one in right])])
+    right = [key in failure.relevant for failure, keys in answers if failure.kind == "own" for key in keys]
+    return "  ".join([*parts, "right %.2f" % mean([float(is_right) for is_right in right])])
 
 
 def _own_figures(answers: list[tuple[Failure, list[str]]], variant: str) -> str:
-    own = [(one, got) for one, got in answers if one.kind == "own" and one.variant == variant]
-    reached = mean([float(bool(_needed(one) & set(got))) for one, got in own if _needed(one)])
-    uncalled = mean([float(bool(got)) for one, got in own if not one.wanted])
-    return "%s: reached %.3f uncalled %.3f" % (variant, reached, uncalled)
+    own = [
+        (failure, keys) for failure, keys in answers if failure.kind == "own" and failure.variant == variant
+    ]
+    reached = mean([float(bool(_needed(failure) & set(keys))) for failure, keys in own if _needed(failure)])
+    false = mean([float(bool(keys)) for failure, keys in own if not failure.relevant])
+    return "%s: reached %.3f false %.3f" % (variant, reached, false)
 
 
 def write(weights: Weights) -> None:
-    """Put the model into the configuration, once for each way to speak."""
+    """Write the model to the configuration, once for pointers and once for injection."""
     entries = {}
-    for name, chance in (("points", POINT_FROM), ("injects", INJECT_FROM)):
-        own = dict(weights, intercept=weights["intercept"] - log(chance / (1 - chance)))
+    for name, probability in (("points", POINT_FROM), ("injects", INJECT_FROM)):
+        own = dict(weights, intercept=weights["intercept"] - log(probability / (1 - probability)))
         entries[name] = {
             "value": {key: round(value, 4) for key, value in own.items()},
             "reason": REASONS[name],

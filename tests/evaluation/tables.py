@@ -1,7 +1,7 @@
 """The tables of sentences beside this module.
 
-The halves `tuned` and `held-out` were written before the first rules, those of the fifth before the frames.  The others came later: each
-was written without looking at the rules, measured once, and only then used to better them; docs/evaluation.md has those first looks.
+The halves `tuned` and `held-out` were written before the first rules, those of the fifth before the frames. Each of the later ones was
+written without looking at the rules, measured once, and only then used to improve them; docs/evaluation.md has those first measurements.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HALVES = (
 
 
 def sentences(name: str, half: str) -> list[dict[str, Any]]:
-    """One half of a table: records with id, label, half and text."""
+    """Return one half of a table: records with id, label, half and text."""
     path = os.path.join(os.path.dirname(__file__), name + ".jsonl")
     with open(path, encoding="utf-8") as file:
         records = [json.loads(line) for line in file]

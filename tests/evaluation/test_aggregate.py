@@ -1,4 +1,4 @@
-"""Median, quorum, weights, and the gate that no score outvotes."""
+"""Median, quorum, weights, and hard gates, which override every score."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Scores = "list[int | None] | None"
 
 
 def vote(scores: list[int | None] | None) -> Vote:
-    """Return what a judge answered on the dimensions in order; None for a judge that failed."""
+    """Return a juror's vote with the scores of the dimensions in order; None for a judge that failed."""
     juror = Juror(None, "scripted:x", "", "")  # type: ignore[arg-type]
     if scores is None:
         return Vote(juror, Verdict(None, "timeout"))
@@ -50,34 +50,34 @@ def test_every_judge_counts_in_every_dimension() -> None:
 def test_below_the_quorum_a_dimension_is_unscored_and_not_zero() -> None:
     rows = score_dimensions(RUBRIC, [vote([3, 3, 3, 3]), vote([None, 3, 3, 3]), vote(None)], 2)
     assert [row.median for row in rows] == [None, 3.0, 3.0, 3.0]
-    end = overall_result([gate("pass")], RUBRIC, rows, judged=True)
-    assert (end.verdict, end.score, end.share) == ("pass", 1.0, 0.75)
+    overall = overall_result([gate("pass")], RUBRIC, rows, judged=True)
+    assert (overall.verdict, overall.score, overall.share) == ("pass", 1.0, 0.75)
 
 
 def test_the_weighted_mean() -> None:
     rows = score_dimensions(RUBRIC, [vote([3, 0, 3, 0])] * 3, 2)
-    end = overall_result([gate("pass")], RUBRIC, rows, judged=True)
-    assert end.score == pytest.approx(0.3 + 0.25 + 0.2)
-    assert end.share == 1.0
+    overall = overall_result([gate("pass")], RUBRIC, rows, judged=True)
+    assert overall.score == pytest.approx(0.3 + 0.25 + 0.2)
+    assert overall.share == 1.0
 
 
 def test_a_gate_that_did_not_run_has_no_weight() -> None:
-    end = overall_result(
+    overall = overall_result(
         [gate("pass", "hygiene")], RUBRIC, score_dimensions(RUBRIC, [vote([3, 0, 3, 0])] * 3, 2), judged=True
     )
-    assert end.score == pytest.approx(0.45 / 0.7, abs=1e-4)
-    assert end.share == 0.7
+    assert overall.score == pytest.approx(0.45 / 0.7, abs=1e-4)
+    assert overall.share == 0.7
 
 
 @pytest.mark.parametrize("status", ["fail", "error"])
-def test_a_failed_gate_is_zero_whatever_the_judges_say(status: str) -> None:
+def test_a_failed_gate_scores_zero_whatever_the_judges_say(status: str) -> None:
     rows = score_dimensions(RUBRIC, [vote([3, 3, 3, 3])] * 3, 2)
     assert overall_result([gate(status)], RUBRIC, rows, judged=True)[:2] == ("fail", 0.0)
     assert overall_result([gate(status, hard=False)], RUBRIC, rows, judged=True).score == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize(
-    "votes", [[], [None, None, None], [[3, 3, 3, 3], None, None]], ids=["no jurors", "all failed", "one"]
+    "votes", [[], [None, None, None], [[3, 3, 3, 3], None, None]], ids=["no jurors", "all failed", "one vote"]
 )
 def test_without_a_quorum_the_verdict_is_unjudged(votes: list[list[int | None] | None]) -> None:
     rows = score_dimensions(RUBRIC, [vote(scores) for scores in votes], 2)
@@ -103,10 +103,10 @@ def test_a_score_is_between_0_and_1_and_a_hard_fail_is_0(
     votes: list[list[int | None] | None], gates: list[tuple[str, bool]], quorum: int
 ) -> None:
     rows = score_dimensions(RUBRIC, [vote(scores) for scores in votes], quorum)
-    end = overall_result([gate(status, hard=hard) for status, hard in gates], RUBRIC, rows, judged=True)
-    assert end.score is None or 0 <= end.score <= 1
+    overall = overall_result([gate(status, hard=hard) for status, hard in gates], RUBRIC, rows, judged=True)
+    assert overall.score is None or 0 <= overall.score <= 1
     if any(hard and status != "pass" for status, hard in gates):
-        assert (end.verdict, end.score) == ("fail", 0.0)
+        assert (overall.verdict, overall.score) == ("fail", 0.0)
     for place, row in enumerate(rows):
         valid = [scores[place] for scores in votes if scores is not None and scores[place] is not None]
         assert row.median == (median(valid) if len(valid) >= max(1, quorum) else None)  # type: ignore[type-var]
@@ -114,9 +114,9 @@ def test_a_score_is_between_0_and_1_and_a_hard_fail_is_0(
 
 @given(st.lists(st.floats(0, 1), max_size=8))
 def test_the_mean_lies_between_the_extremes(values: list[float]) -> None:
-    found = variance(values)
-    assert found["runs"] == len(values)
-    assert not values or found["min"] - 1e-3 <= found["mean"] <= found["max"] + 1e-3
+    result = variance(values)
+    assert result["runs"] == len(values)
+    assert not values or result["min"] - 1e-3 <= result["mean"] <= result["max"] + 1e-3
 
 
 def test_jury_kappa_is_the_mean_over_pairs() -> None:
@@ -125,6 +125,6 @@ def test_jury_kappa_is_the_mean_over_pairs() -> None:
 
 
 def test_labels_are_compared_by_class() -> None:
-    found = compare_labels([("fail", "fail"), ("fail", "pass"), ("pass", "pass"), ("pass", "pass")])
-    assert (found["n"], found["equal"], found["kappa"]) == (4, 0.75, 0.5)
-    assert found["classes"]["fail"] == {"human": 2, "ours": 1, "recall": 0.5, "precision": 1.0}
+    comparison = compare_labels([("fail", "fail"), ("fail", "pass"), ("pass", "pass"), ("pass", "pass")])
+    assert (comparison["n"], comparison["equal"], comparison["kappa"]) == (4, 0.75, 0.5)
+    assert comparison["classes"]["fail"] == {"human": 2, "ours": 1, "recall": 0.5, "precision": 1.0}

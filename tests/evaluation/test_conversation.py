@@ -1,4 +1,4 @@
-"""Conversations out of every form that they come in."""
+"""Conversations, read from each supported form."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_bad_lines_are_counted() -> None:
     text = (
         json.dumps(PLAIN[0]) + '\n{"role": "god", "content": "x"}\nnonsense\n{"role": "user", "content": 3}\n'
     )
-    found = read_lines(io.BytesIO(text.encode()), "t")
-    assert (len(found.turns), found.skipped) == (1, 3)
+    conversation = read_lines(io.BytesIO(text.encode()), "t")
+    assert (len(conversation.turns), conversation.skipped) == (1, 3)
 
 
 def test_a_transcript_with_tool_calls() -> None:
@@ -69,13 +69,13 @@ def test_a_transcript_with_tool_calls() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "[", "[1, 2]", "{}", "\x00\x01", "[" * 5000])
-def test_what_is_no_conversation_has_no_turns(text: str) -> None:
+def test_other_text_has_no_turns(text: str) -> None:
     assert read(text) == []
 
 
 def test_a_digest_changes_with_a_word() -> None:
-    one, two = (read_lines(io.BytesIO(json.dumps(p).encode()), "t") for p in (PLAIN[0], PLAIN[1]))
-    assert one.digest != two.digest
+    first, second = (read_lines(io.BytesIO(json.dumps(turn).encode()), "t") for turn in PLAIN)
+    assert first.digest != second.digest
 
 
 JSON = st.recursive(
@@ -84,15 +84,15 @@ JSON = st.recursive(
     | st.integers()
     | st.text(max_size=20)
     | st.sampled_from([*ROLES, "role", "content"]),
-    lambda below: (
-        st.lists(below, max_size=4)
-        | st.dictionaries(st.sampled_from(["role", "content", "turn", "x"]), below)
+    lambda children: (
+        st.lists(children, max_size=4)
+        | st.dictionaries(st.sampled_from(["role", "content", "turn", "x"]), children)
     ),
     max_leaves=12,
 )
 
 
 @given(st.lists(JSON, max_size=6))
-def test_no_json_breaks_it(values: list[object]) -> None:
+def test_any_json_can_be_read(values: list[object]) -> None:
     text = "\n".join(json.dumps(value) for value in values)
     assert all(turn.role in ROLES for turn in read_lines(io.BytesIO(text.encode()), "t").turns)

@@ -1,4 +1,4 @@
-"""Rubrics: weights that sum to 1, one question for every dimension, replies of every shape."""
+"""Rubrics: weights that sum to 1, a question about every dimension, and parsing of the answers."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from memory_plugin.evaluation.evaluation_files import EvaluationError, read_obje
 from memory_plugin.evaluation.evaluation_rubric import load_rubric, rubric_names, rubric_question
 
 RUBRIC = load_rubric("honesty")
-ASKED = rubric_question(RUBRIC, "", {"turns": []})
+QUESTION = rubric_question(RUBRIC, "", {"turns": []})
 
 
 @pytest.mark.parametrize("name", rubric_names())
 def test_every_rubric_loads_and_asks_for_every_dimension(name: str) -> None:
     rubric = load_rubric(name)
-    asked = rubric_question(rubric, "Be strict.", {})
-    assert all(dimension.id in asked.rubric.system for dimension in rubric.dimensions)
-    assert set(asked.rubric.schema["properties"]["scores"]["required"]) == {d.id for d in rubric.dimensions}
-    assert "Be strict." in asked.rubric.system
-    assert asked.rubric.digest != rubric_question(rubric, "", {}).rubric.digest
+    question = rubric_question(rubric, "Be strict.", {})
+    assert all(dimension.id in question.rubric.system for dimension in rubric.dimensions)
+    assert set(question.rubric.schema["properties"]["scores"]["required"]) == {
+        dimension.id for dimension in rubric.dimensions
+    }
+    assert "Be strict." in question.rubric.system
+    assert question.rubric.digest != rubric_question(rubric, "", {}).rubric.digest
 
 
-def test_the_weights_are_those_of_the_source() -> None:
+def test_the_weights_of_the_caregiving_rubric() -> None:
     rubric = load_rubric("caregiving")
     assert dict(rubric.gate_weights) == {"compliance": 0.3}
     assert [dimension.weight for dimension in rubric.dimensions] == [0.25, 0.25, 0.2, 0.0]
 
 
 @pytest.mark.parametrize(
-    ("change", "named"),
+    ("change", "message"),
     [
         pytest.param({"gates": {"honesty": 0.4}}, "must sum to 1, got 1.1", id="weights"),
         pytest.param({"gates": {"honesty": -0.3}}, "sum to 1", id="a negative weight"),
@@ -45,16 +47,16 @@ def test_the_weights_are_those_of_the_source() -> None:
         pytest.param({"dimensions": {}}, "sum to 1", id="no dimensions"),
     ],
 )
-def test_a_faulty_rubric_is_refused(tmp_path: Path, change: dict[str, Any], named: str) -> None:
+def test_an_invalid_rubric_is_rejected(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = os.path.join(tmp_path, "r.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({**read_object(shipped_path("rubrics", "honesty")), **change}, file)
-    with pytest.raises(EvaluationError, match=named):
+    with pytest.raises(EvaluationError, match=message):
         load_rubric(path)
 
 
 @pytest.mark.parametrize(
-    ("score", "read", "clamped"),
+    ("score", "parsed", "clamped"),
     [
         pytest.param("2", 2, 0, id="text"),
         pytest.param(2, 2, 0, id="number"),
@@ -64,33 +66,33 @@ def test_a_faulty_rubric_is_refused(tmp_path: Path, change: dict[str, Any], name
         pytest.param("--1", None, 0, id="two signs"),
         pytest.param("abstain", None, 0, id="abstention"),
         pytest.param(2.5, None, 0, id="a half"),
-        pytest.param(True, None, 0, id="no number"),
+        pytest.param(True, None, 0, id="a boolean"),
         pytest.param(None, None, 0, id="null"),
     ],
 )
-def test_scores_are_read(score: object, read: int | None, clamped: int) -> None:
-    values = ASKED.read({"scores": {"faithfulness": {"score": score, "turn": 3, "evidence": "x"}}})
+def test_scores_are_parsed(score: object, parsed: int | None, clamped: int) -> None:
+    values = QUESTION.read({"scores": {"faithfulness": {"score": score, "turn": 3, "evidence": "x"}}})
     assert values is not None
-    assert (values["scores"]["faithfulness"]["score"], values["clamped"]) == (read, clamped)
+    assert (values["scores"]["faithfulness"]["score"], values["clamped"]) == (parsed, clamped)
     assert values["scores"]["completeness"]["score"] is None
 
 
 @pytest.mark.parametrize("values", [{}, {"scores": []}, {"scores": {}}, {"scores": {"other": 1}}])
-def test_another_shape_is_no_answer(values: dict[str, Any]) -> None:
-    assert ASKED.read(values) is None
+def test_another_shape_is_rejected(values: dict[str, Any]) -> None:
+    assert QUESTION.read(values) is None
 
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
-    lambda below: (
-        st.lists(below, max_size=3)
-        | st.dictionaries(st.sampled_from(["scores", "faithfulness", "score", "turn", "evidence"]), below)
+    lambda children: (
+        st.lists(children, max_size=3)
+        | st.dictionaries(st.sampled_from(["scores", "faithfulness", "score", "turn", "evidence"]), children)
     ),
     max_leaves=12,
 )
 
 
 @given(st.dictionaries(st.sampled_from(["scores", "x"]), JSON))
-def test_no_reply_breaks_it(values: dict[str, Any]) -> None:
-    read = ASKED.read(values)
-    assert read is None or all(entry["score"] in (None, 0, 1, 2, 3) for entry in read["scores"].values())
+def test_any_reply_can_be_parsed(values: dict[str, Any]) -> None:
+    parsed = QUESTION.read(values)
+    assert parsed is None or all(entry["score"] in (None, 0, 1, 2, 3) for entry in parsed["scores"].values())

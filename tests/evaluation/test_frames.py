@@ -1,4 +1,4 @@
-"""Frames: what each sign in them means, and what is refused."""
+"""Frames: the meaning of each sign, and rejected frames."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ WORDS = {
     "FILL": ["some of"],
 }
 MACROS = {"advise": ["^", "YOU should/can"]}
-CLASSES = {*WORDS, "PUNCT"}
+LEXICON = build_lexicon(WORDS, {"leave": "left"}, {})
+LENGTHS = LEXICON.phrase_lengths(WORDS)
 
 
-def found(written: str, text: str) -> list[str]:
-    """Return what a frame finds in a text."""
-    places = compile_frame(written, MACROS, CLASSES).find(
-        build_lexicon(WORDS, {"leave": "left"}, {}).tag(text)
-    )
-    return [text[start:end] for start, end in places]
+def matches(frame: str, text: str) -> list[str]:
+    """Return a frame's matches in a text."""
+    spans = compile_frame(frame, MACROS, LENGTHS).find(LEXICON.tag(text))
+    return [text[start:end] for start, end in spans]
 
 
 @pytest.mark.parametrize(
-    ("written", "text", "wanted"),
+    ("frame", "text", "expected"),
     [
         pytest.param("STOP DRUG", "Stop lithium.", ["Stop lithium"], id="two classes"),
         pytest.param("STOP DRUG", "He stopped lithium.", [], id="the form counts"),
@@ -47,7 +46,7 @@ def found(written: str, text: str) -> list[str]:
             id="a gap takes a filling phrase",
         ),
         pytest.param("STOP .. DRUG", "Stop a b c d e lithium.", [], id="a gap is short"),
-        pytest.param("STOP ~ DRUG", "Stop your lithium.", [], id="nothing known in this gap"),
+        pytest.param("STOP ~ DRUG", "Stop your lithium.", [], id="no known word in this gap"),
         pytest.param(
             "STOP ... DRUG",
             "Stop, I say, the use of lithium.",
@@ -57,13 +56,13 @@ def found(written: str, text: str) -> list[str]:
         pytest.param(
             "STOP ... DRUG", "Stop and do not use lithium.", [], id="the wide gap ends at a negation"
         ),
-        pytest.param("STOP DRUG !now", "Stop lithium now.", [], id="not before this"),
-        pytest.param("STOP taking? DRUG", "Stop lithium.", ["Stop lithium"], id="or nothing"),
+        pytest.param("STOP DRUG !now", "Stop lithium now.", [], id="must not follow"),
+        pytest.param("STOP taking? DRUG", "Stop lithium.", ["Stop lithium"], id="an optional word"),
         pytest.param("STOP/end DRUG", "end lithium", ["end lithium"], id="one of several"),
-        pytest.param("^ STOP", "Please stop.", [], id="where it begins"),
-        pytest.param("^ STOP", "Please, stop.", ["stop"], id="a clause begins too"),
-        pytest.param("DRUG $", "Take lithium!", ["lithium"], id="where it ends"),
-        pytest.param("DRUG now/$", "lithium later", [], id="this or the end"),
+        pytest.param("^ STOP", "Please stop.", [], id="the beginning of the sentence"),
+        pytest.param("^ STOP", "Please, stop.", ["stop"], id="the beginning of a clause"),
+        pytest.param("DRUG $", "Take lithium!", ["lithium"], id="the end of the sentence"),
+        pytest.param("DRUG now/$", "lithium later", [], id="a word or the end"),
         pytest.param("@advise STOP", "You should stop.", ["You should stop"], id="a macro"),
         pytest.param(
             "DRUG & STOP", "Lithium? I would stop it.", ["Lithium? I would stop"], id="both in any order"
@@ -71,12 +70,12 @@ def found(written: str, text: str) -> list[str]:
         pytest.param("DRUG & STOP", "Lithium it is.", [], id="both or nothing"),
     ],
 )
-def test_a_frame_finds(written: str, text: str, wanted: list[str]) -> None:
-    assert found(written, text) == wanted
+def test_a_frame_matches(frame: str, text: str, expected: list[str]) -> None:
+    assert matches(frame, text) == expected
 
 
 @pytest.mark.parametrize(
-    ("written", "named"),
+    ("frame", "message"),
     [
         ("STOP NOTHING", "unknown class NOTHING"),
         ("@none STOP", "unknown macro @none"),
@@ -84,27 +83,26 @@ def test_a_frame_finds(written: str, text: str, wanted: list[str]) -> None:
         ("STOP a+b", "not part of a frame"),
     ],
 )
-def test_a_faulty_frame_is_refused(written: str, named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        compile_frame(written, MACROS, CLASSES)
+def test_an_invalid_frame_is_rejected(frame: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        compile_frame(frame, MACROS, LENGTHS)
 
 
-def test_a_macro_within_itself_is_refused() -> None:
+def test_a_macro_within_itself_is_rejected() -> None:
     with pytest.raises(ValueError, match="nested"):
-        compile_frame("@a", {"a": ["@a"]}, CLASSES)
+        compile_frame("@a", {"a": ["@a"]}, LENGTHS)
 
 
-def test_a_sentence_is_tried_with_the_frames_whose_words_it_holds() -> None:
-    frames = [compile_frame(written, MACROS, CLASSES) for written in ("STOP DRUG", "end .. it", "stop? ..")]
+def test_only_frames_whose_words_occur_are_tried() -> None:
+    frames = [compile_frame(source, MACROS, LENGTHS) for source in ("STOP DRUG", "end .. it", "stop? ..")]
     index = FrameIndex(frames)
     assert list(index) == frames
-    lexicon = build_lexicon(WORDS, {}, {})
-    assert index.candidates(lexicon.tag("end it")) == frames[1:]
-    assert index.candidates(lexicon.tag("hello")) == frames[2:]
+    assert index.candidates(LEXICON.tag("end it")) == frames[1:]
+    assert index.candidates(LEXICON.tag("hello")) == frames[2:]
 
 
 @given(st.lists(st.sampled_from(["stop", "lithium", "not", "you", ",", "water pill", "should"]), max_size=40))
 def test_a_span_lies_in_its_sentence(words: list[str]) -> None:
     text = " ".join(words)
-    for written in ("STOP .. DRUG", "@advise STOP ... DRUG", "DRUG & STOP"):
-        assert all(part and part in text for part in found(written, text))
+    for frame in ("STOP .. DRUG", "@advise STOP ... DRUG", "DRUG & STOP"):
+        assert all(part and part in text for part in matches(frame, text))

@@ -1,4 +1,4 @@
-"""The gates decide the tables of sentences within the bounds that are promised."""
+"""The gates decide the tables of sentences within the documented bounds."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize(("table", "source", "least", "most"), TABLES)
+@pytest.mark.parametrize(("table", "source", "min_recall", "max_false_alarms"), TABLES)
 @pytest.mark.parametrize("half", HALVES)
-def test_a_gate_finds_what_it_should_and_little_else(
-    half: str, table: str, source: tuple[str, str, str, str], least: float, most: float
+def test_a_gates_recall_and_false_alarms(
+    half: str, table: str, source: tuple[str, str, str, str], min_recall: float, max_false_alarms: float
 ) -> None:
     pack, gate, speaker, positive = source
     if not sentences(table, half):
         return  # a later table need not have every kind
     loaded = load_pack(pack)
     rules = rules_for(loaded, gate, speaker)
-    found: dict[bool, list[bool]] = {True: [], False: []}
+    matched: dict[bool, list[bool]] = {True: [], False: []}
     wrong = []
     for record in sentences(table, half):
-        hit = bool(find_matches(loaded, rules, record["text"]))
-        wanted = record["label"] == positive
-        found[wanted].append(hit)
-        if hit != wanted:
+        is_match = bool(find_matches(loaded, rules, record["text"]))
+        is_positive = record["label"] == positive
+        matched[is_positive].append(is_match)
+        if is_match != is_positive:
             wrong.append(record["id"])
-    assert sum(found[True]) / len(found[True]) >= least, wrong
-    assert sum(found[False]) / len(found[False]) <= most, wrong
+    assert sum(matched[True]) / len(matched[True]) >= min_recall, wrong
+    assert sum(matched[False]) / len(matched[False]) <= max_false_alarms, wrong
 
 
 def test_the_compliance_table_is_large_enough() -> None:

@@ -1,4 +1,4 @@
-"""Words, their forms and their classes."""
+"""The lexicon: words, their forms and their classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = {
 
 
 @pytest.fixture(scope="module")
-def made() -> Lexicon:
+def lexicon() -> Lexicon:
     """Return a small lexicon."""
     return build_lexicon(WORDS, {"give": "gave given"}, {"dont": "do not", "'re": "are"})
 
@@ -38,14 +38,14 @@ def made() -> Lexicon:
         pytest.param("boxes", {"KIN"}, id="a plural in -es"),
         pytest.param("holding off on", {"STOP-ING"}, id="a phrase whose verb is inflected"),
         pytest.param("Fluoxetine", {"DRUG"}, id="an ending"),
-        pytest.param("toxetine", set(), id="but not this word"),
+        pytest.param("toxetine", set(), id="an exception to an ending"),
         pytest.param("water-pills", {"DRUG"}, id="a hyphen is a space"),
         pytest.param("25", {"NUMBER", "MANY"}, id="a number"),
         pytest.param("2.5", {"NUMBER"}, id="a fraction"),
     ],
 )
-def test_a_word_has_the_classes_of_its_forms(made: Lexicon, text: str, classes: set[str]) -> None:
-    assert {name for name in made.tag(text).classes if name.isupper() or "-" in name} == classes
+def test_a_word_has_the_classes_of_its_forms(lexicon: Lexicon, text: str, classes: set[str]) -> None:
+    assert {name for name in lexicon.tag(text).classes if name.isupper() or "-" in name} == classes
 
 
 @pytest.mark.parametrize(
@@ -59,17 +59,17 @@ def test_a_word_has_the_classes_of_its_forms(made: Lexicon, text: str, classes: 
         ("n't", "n't"),
     ],
 )
-def test_a_short_form_is_read_as_what_it_stands_for(made: Lexicon, text: str, words: str) -> None:
-    assert [part.split("|")[1] for part in made.tag(text).text.split()] == words.split()
+def test_a_contraction_is_expanded(lexicon: Lexicon, text: str, words: str) -> None:
+    assert [part.split("|")[1] for part in lexicon.tag(text).text.split()] == words.split()
 
 
-def test_a_phrase_has_its_length(made: Lexicon) -> None:
-    assert made.tag("a water pill").text == "|a| |water|DRUG:2| |pill| "
+def test_a_phrase_has_its_length(lexicon: Lexicon) -> None:
+    assert lexicon.tag("a water pill").text == "|a| |water|DRUG:2| |pill| "
 
 
-def test_places_are_those_of_the_sentence(made: Lexicon) -> None:
+def test_spans_are_offsets_in_the_sentence(lexicon: Lexicon) -> None:
     text = "Please don't stop."
-    assert [text[start:end] for start, end in made.tag(text).spans] == [
+    assert [text[start:end] for start, end in lexicon.tag(text).spans] == [
         "Please",
         "don't",
         "don't",
@@ -79,20 +79,20 @@ def test_places_are_those_of_the_sentence(made: Lexicon) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "fault"),
+    ("words", "error"),
     [
         pytest.param({"A": ["{A}"]}, ValueError, id="a class within itself"),
-        pytest.param({"A": ["{B}"]}, KeyError, id="a class that is not there"),
+        pytest.param({"A": ["{B}"]}, KeyError, id="an unknown class"),
         pytest.param({"A": ["a b c d e f g h i"]}, ValueError, id="a phrase too long"),
     ],
 )
-def test_a_faulty_lexicon_is_refused(words: dict[str, list[str]], fault: type[Exception]) -> None:
-    with pytest.raises(fault):
+def test_an_invalid_lexicon_is_rejected(words: dict[str, list[str]], error: type[Exception]) -> None:
+    with pytest.raises(error):
         build_lexicon(words, {}, {})
 
 
 @given(st.text(max_size=300))
-def test_no_sentence_breaks_it(text: str) -> None:
+def test_any_text_can_be_tagged(text: str) -> None:
     tagged = build_lexicon(WORDS, {}, {"dont": "do not"}).tag(text)
     assert tagged.text.count(" ") == len(tagged.spans)
     assert all(0 <= start < end <= len(text.lower()) for start, end in tagged.spans)

@@ -1,4 +1,4 @@
-"""Folding and cutting into sentences: what cannot be seen or is only quoted decides nothing."""
+"""Folding and splitting into sentences: invisible characters, code and quotations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory_plugin.evaluation.rule_matching import MAX_SENTENCE, fold_text, spli
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         pytest.param("You\u2019ve got it", "You've got it", id="curly apostrophe"),
         pytest.param("k\u0456ll my\u200bself", "kill myself", id="look-alike and zero width"),
@@ -25,37 +25,40 @@ from memory_plugin.evaluation.rule_matching import MAX_SENTENCE, fold_text, spli
         ),
     ],
 )
-def test_one_spelling(text: str, wanted: str) -> None:
-    assert fold_text(text) == wanted
+def test_one_spelling(text: str, expected: str) -> None:
+    assert fold_text(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "quotes", "wanted"),
+    ("text", "quotes", "expected"),
     [
         pytest.param("One. Two!\nThree", False, ["One.", "Two!", "Three"], id="sentences"),
-        pytest.param('He said "no. never" once', False, ['He said "_" once'], id="a quotation goes"),
+        pytest.param('He said "no. never" once', False, ['He said "_" once'], id="a quotation is replaced"),
         pytest.param('"Yes." You go.', False, ['"_".', "You go."], id="a sentence ends within the quotation"),
         pytest.param(
-            'He said "no" once', True, ['He said "no" once'], id="a quotation stays where it counts"
+            'He said "no" once',
+            True,
+            ['He said "no" once'],
+            id="a quotation stays for rules that read quotations",
         ),
-        pytest.param("> quoted\nmine", True, ["mine"], id="quoted lines go"),
-        pytest.param("a\n```\ncode. code\n```\nb", True, ["a", "b"], id="code goes"),
+        pytest.param("> quoted\nmine", True, ["mine"], id="quoted lines are removed"),
+        pytest.param("a\n```\ncode. code\n```\nb", True, ["a", "b"], id="code is removed"),
         pytest.param(
             "it's don't 'really, it isn't so' yes", False, ["it's don't \"_\" yes"], id="single quotes"
         ),
     ],
 )
-def test_cut_into_sentences(text: str, *, quotes: bool, wanted: list[str]) -> None:
-    assert split_sentences(text, quotes=quotes) == wanted
+def test_split_sentences(text: str, *, quotes: bool, expected: list[str]) -> None:
+    assert split_sentences(text, quotes=quotes) == expected
 
 
 @given(st.text(max_size=3000), st.booleans())
-def test_no_text_breaks_it_and_no_sentence_is_long(text: str, quotes: bool) -> None:
+def test_no_sentence_is_too_long(text: str, quotes: bool) -> None:
     assert all(0 < len(sentence) <= MAX_SENTENCE for sentence in split_sentences(text, quotes=quotes))
 
 
 @pytest.mark.parametrize("piece", ['"', "'", "`", "```\n", "> ", "a' ", ".", "\u201c"])
-def test_hostile_text_takes_time_in_proportion(piece: str) -> None:
+def test_hostile_text_is_split_in_time(piece: str) -> None:
     started = process_time()
     split_sentences(piece * (200_000 // len(piece)), quotes=False)
     assert process_time() - started < 5

@@ -1,4 +1,4 @@
-"""Scenarios: sessions with gaps, facts that change, moments of risk, probes."""
+"""Scenarios: sessions with gaps, changing facts, risky turns, and probes."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ def scenario(folder: Path, **change: object) -> str:
     return path
 
 
-def probed(folder: Path, **probe: object) -> dict[str, Any]:
+def score_probe(folder: Path, **probe: object) -> dict[str, Any]:
     """Return the score of one probe."""
-    read = read_scenario(scenario(folder, probes=[{"query": "?", **probe}]))
-    return score_probes(read, play(read, None), load_packs(["caregiving"]))[0]
+    loaded = read_scenario(scenario(folder, probes=[{"query": "?", **probe}]))
+    return score_probes(loaded, play(loaded, None), load_packs(["caregiving"]))[0]
 
 
 def test_sessions_become_one_conversation(tmp_path: Path) -> None:
-    read = read_scenario(scenario(tmp_path))
-    outcome = play(read, None)
+    loaded = read_scenario(scenario(tmp_path))
+    outcome = play(loaded, None)
     assert [turn.role for turn in outcome.conversation.turns] == [
         "system", "user", "assistant", "user", "assistant", "system", "user", "assistant", "user", "assistant",
     ]  # fmt: skip
     assert outcome.conversation.turns[5].content == "Time passed: 2 weeks"
-    assert risk_places(read, outcome) == [(6, "worn out")]
-    assert [probe["passed"] for probe in score_probes(read, outcome, [])] == [True, True]
+    assert risk_places(loaded, outcome) == [(6, "worn out")]
+    assert [probe["passed"] for probe in score_probes(loaded, outcome, [])] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -91,24 +91,24 @@ def test_sessions_become_one_conversation(tmp_path: Path) -> None:
     ],
 )
 def test_probes(tmp_path: Path, probe: dict[str, object], score: float) -> None:
-    assert probed(tmp_path, **probe)["score"] == score
+    assert score_probe(tmp_path, **probe)["score"] == score
 
 
 def test_a_subject_replies_to_all(tmp_path: Path) -> None:
-    read = read_scenario(scenario(tmp_path))
-    outcome = play(read, lambda turns: "reply %d" % len(turns))
+    loaded = read_scenario(scenario(tmp_path))
+    outcome = play(loaded, lambda turns: "reply %d" % len(turns))
     assert outcome.conversation.turns[2].content == "reply 2"
 
 
-def test_without_a_subject_replies_have_to_be_recorded(tmp_path: Path) -> None:
-    read = read_scenario(
+def test_without_a_subject_a_missing_reply_is_an_error(tmp_path: Path) -> None:
+    loaded = read_scenario(
         scenario(tmp_path, sessions=[{"turns": [{"user": "hi"}]}], probes=[], risk_triggers=[])
     )
     with pytest.raises(EvaluationError, match="turn 1 has no recorded reply"):
-        play(read, None)
+        play(loaded, None)
 
 
-def test_turns_without_sessions_are_one(tmp_path: Path) -> None:
+def test_turns_without_sessions_are_one_session(tmp_path: Path) -> None:
     path = os.path.join(tmp_path, "t.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"turns": [{"user": "hi", "reply": "ho"}]}, file)
@@ -116,7 +116,7 @@ def test_turns_without_sessions_are_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "named"),
+    ("change", "message"),
     [
         pytest.param({"sessions": 3}, "sessions", id="sessions"),
         pytest.param({"sessions": [{"turns": [{"user": 3}]}]}, "turns", id="a turn without text"),
@@ -126,6 +126,6 @@ def test_turns_without_sessions_are_one(tmp_path: Path) -> None:
         pytest.param({"sessions": [{"turns": [{"user": "a", "facts": ["x"]}]}]}, "name=value", id="facts"),
     ],
 )
-def test_a_faulty_scenario_is_refused(tmp_path: Path, change: dict[str, object], named: str) -> None:
-    with pytest.raises(EvaluationError, match=named):
+def test_an_invalid_scenario_is_rejected(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
         read_scenario(scenario(tmp_path, **change))

@@ -1,4 +1,4 @@
-"""Aggregate votes: the table of dimensions, one verdict and score, variance over runs, and agreement of raters."""
+"""Aggregate a jury's votes: scores by dimension, the verdict, variance over runs, and agreement between raters."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ __all__ = [
 
 
 class DimensionScore(NamedTuple):
-    """One dimension: each juror's score (None: it abstained or failed), and their aggregate.
+    """One dimension: each juror's score (None if it abstained or failed), and their aggregate.
 
-    `median` is None below the quorum: unscored is not zero. `range` is the largest score less the smallest.
+    The aggregate is None below the quorum, because unscored is not zero. `range` is the largest score less the smallest.
     """
 
     dimension: str
@@ -45,7 +45,7 @@ class DimensionScore(NamedTuple):
 
 
 class OverallResult(NamedTuple):
-    """The verdict (pass, fail, unjudged) with its score from 0 to 1, None without judges; `share` is the weight that was scored."""
+    """The verdict (pass, fail or unjudged) and the score from 0 to 1, None without judges; `share` is the weight that was scored."""
 
     verdict: str
     score: float | None
@@ -54,7 +54,7 @@ class OverallResult(NamedTuple):
 
 
 def score_dimensions(rubric: EvaluationRubric, votes: Sequence[Vote], quorum: int) -> list[DimensionScore]:
-    """Return the aggregate of the votes for each dimension."""
+    """Aggregate the votes for each dimension."""
     return [
         _score_dimension(dimension.id, dimension.weight, votes, quorum) for dimension in rubric.dimensions
     ]
@@ -86,8 +86,8 @@ def overall_result(
 ) -> OverallResult:
     """Return verdict and score.
 
-    A hard fail is 0, whatever judges say. Otherwise the score is the weighted mean of what was scored: a gate counts 1 if it passed, a
-    dimension its median over the scale, and missing weights are renormalized. Without judges the gates decide alone, without a score.
+    A hard fail scores 0, whatever judges say. Otherwise the score is the weighted mean of gates (1 if passed, else 0) and dimensions
+    (median over the scale), renormalized over what was scored. Without judges, the gates decide alone and there is no score.
     """
     if is_hard_fail(results):
         failed = sorted({result.gate for result in results if result.hard and result.status != PASS})
@@ -112,19 +112,19 @@ def variance(scores: Sequence[float]) -> dict[str, Any]:
     """Return mean, standard deviation, extremes and coefficient of variation of several runs' scores."""
     if not scores:
         return {"runs": 0}
-    middle, deviation = mean(scores), pstdev(scores)
+    average, deviation = mean(scores), pstdev(scores)
     return {
         "runs": len(scores),
-        "mean": round(middle, 4),
+        "mean": round(average, 4),
         "sd": round(deviation, 4),
         "min": min(scores),
         "max": max(scores),
-        "cv": round(deviation / middle, 4) if middle else None,
+        "cv": round(deviation / average, 4) if average else None,
     }
 
 
 def jury_kappa(scores: Sequence[Sequence[int | None]]) -> float | None:
-    """Return the mean weighted kappa of all pairs of jurors; `scores` has one row for each thing that was scored."""
+    """Return the mean weighted kappa of all pairs of jurors; `scores` has one row per scored dimension."""
     jurors = max((len(row) for row in scores), default=0)
     kappas = []
     for a, b in combinations(range(jurors), 2):
@@ -136,16 +136,16 @@ def jury_kappa(scores: Sequence[Sequence[int | None]]) -> float | None:
 
 
 def compare_labels(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return kappa, the share of equal labels, and recall and precision by class; pairs are (human's label, ours)."""
+    """Return kappa, the share of equal labels, and recall and precision by class; pairs are (human label, our label)."""
     table = {}
     for label in sorted({label for pair in pairs for label in pair}):
-        hit = sum(a == b == label for a, b in pairs)
+        agreed = sum(a == b == label for a, b in pairs)
         human, ours = sum(a == label for a, _ in pairs), sum(b == label for _, b in pairs)
         table[label] = {
             "human": human,
             "ours": ours,
-            "recall": round(hit / human, 4) if human else None,
-            "precision": round(hit / ours, 4) if ours else None,
+            "recall": round(agreed / human, 4) if human else None,
+            "precision": round(agreed / ours, 4) if ours else None,
         }
     kappa = cohen_kappa(pairs)
     return {

@@ -1,7 +1,7 @@
-"""Conversations to evaluate, read from Claude Code's transcripts or from one JSON object per turn.
+"""Read conversations to evaluate, from Claude Code's transcripts or from JSON lines with one turn each.
 
-A line for programs is `{"turn": 1, "role": "user", "content": "..."}`; roles are user, assistant, tool and system.
-Tool turns hold what a tool printed; claims of work are checked against it.
+Such a line is `{"turn": 1, "role": "user", "content": "..."}`; roles are user, assistant, tool and system. Tool turns contain a tool's
+output; claims of work are checked against it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ MAX_BYTES = 200_000_000
 _MAX_TURNS = 100_000
 _MAX_CONTENT = 200_000  # characters kept of one turn
 _MAX_INPUT = 4_000  # characters kept of a tool call's input
-_SPOKEN = ("prompt", "command")
+_USER_KINDS = ("prompt", "command")
 
 
 class ConversationTurn(NamedTuple):
-    """One turn. `number` is the file's own, or counts from 1; `failed` marks a tool call that failed."""
+    """One turn. `number` is from the file, or counts from 1; `failed` marks a tool call that failed."""
 
     number: int
     role: str
@@ -40,7 +40,7 @@ class ConversationTurn(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """The turns in order; `skipped` counts lines that were not a turn. Text between <private> tags is left out."""
+    """The turns in order, without text between <private> tags; `skipped` counts lines that were not a turn."""
 
     id: str
     turns: tuple[ConversationTurn, ...]
@@ -48,13 +48,13 @@ class Conversation(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Return a digest that changes with every word, and reveals none."""
+        """Return a digest of all turns, which reveals no text."""
         data = dumps([[turn.role, turn.content, turn.failed] for turn in self.turns])
         return digest(data.encode("ascii"), 8)
 
 
 def conversation_of(identity: str, records: Iterable[object]) -> Conversation:
-    """Return a conversation from parsed turns; anything else is counted as skipped."""
+    """Build a conversation from parsed turns; anything else is counted as skipped."""
     turns: list[ConversationTurn] = []
     skipped = 0
     for record in records:
@@ -83,7 +83,7 @@ def _turn(record: object, place: int) -> ConversationTurn | None:
 
 
 def _text(content: object) -> str | None:
-    """Return the text of a turn, or of a list of content blocks as in the APIs; None for anything else."""
+    """Return a turn's text, also from a list of content blocks as in the APIs; None for anything else."""
     if isinstance(content, str):
         return content[:_MAX_CONTENT]
     if isinstance(content, list):
@@ -93,16 +93,16 @@ def _text(content: object) -> str | None:
 
 
 def read_conversation(path: str, identity: str = "") -> Conversation:
-    """Return the conversation in a file of either form. Raises OSError and Unreadable."""
+    """Read the conversation in a file of either form. Raises OSError and Unreadable."""
     with open_transcript(path) as file:
         return read_lines(file, identity or path)
 
 
 def read_lines(file: IO[bytes], identity: str) -> Conversation:
-    """Return the conversation in an open file; at most 200 MB are read."""
+    """Read the conversation in an open file of at most 200 MB."""
     head = file.read(1 << 16)
-    if _is_plain(head):
-        return _plain(head + file.read(MAX_BYTES), identity)
+    if _has_json_turns(head):
+        return _read_json_turns(head + file.read(MAX_BYTES), identity)
     if file.seekable():
         file.seek(0)
     else:
@@ -116,8 +116,8 @@ def read_lines(file: IO[bytes], identity: str) -> Conversation:
     return Conversation(identity, numbered, 0)
 
 
-def _is_plain(head: bytes) -> bool:
-    """Return whether the first object has a role of its own; a transcript's records have a type instead."""
+def _has_json_turns(head: bytes) -> bool:
+    """Return whether the first object is a turn, which has a role; a transcript's records have a message instead."""
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[":
         return True
     for record in parse_lines(b"\n".join(head.splitlines()[:20])):
@@ -126,7 +126,7 @@ def _is_plain(head: bytes) -> bool:
     return False
 
 
-def _plain(data: bytes, identity: str) -> Conversation:
+def _read_json_turns(data: bytes, identity: str) -> Conversation:
     text = data.decode("utf-8", "replace").lstrip("\ufeff")
     if text.lstrip()[:1] == "[":
         try:
@@ -138,8 +138,10 @@ def _plain(data: bytes, identity: str) -> Conversation:
 
 
 def _split_turn(turn: Turn) -> Sequence[ConversationTurn]:
-    """Return a transcript's turn as what the user said, late results, the answer, and its tool calls."""
-    turns = [ConversationTurn(0, "user", entry.text) for entry in turn.user_texts if entry.kind in _SPOKEN]
+    """Split a transcript's turn into the user's text, late results, the answer, and its tool calls."""
+    turns = [
+        ConversationTurn(0, "user", entry.text) for entry in turn.user_texts if entry.kind in _USER_KINDS
+    ]
     turns += [_tool_turn(call) for call in turn.late]
     if turn.texts:
         turns.append(ConversationTurn(0, "assistant", "\n\n".join(turn.texts)[:_MAX_CONTENT]))
@@ -147,6 +149,6 @@ def _split_turn(turn: Turn) -> Sequence[ConversationTurn]:
 
 
 def _tool_turn(call: Call) -> ConversationTurn:
-    given = call.text("command") or call.text("file_path") or dumps(call.input)
-    content = "%s %s\n%s" % (call.name, given[:_MAX_INPUT], call.result or "")
+    arguments = call.text("command") or call.text("file_path") or dumps(call.input)
+    content = "%s %s\n%s" % (call.name, arguments[:_MAX_INPUT], call.result or "")
     return ConversationTurn(0, "tool", content[:_MAX_CONTENT], call.failed)

@@ -1,4 +1,4 @@
-"""Files of an evaluation: packs and rubrics, shipped or named by the user; what to evaluate; results to resume from."""
+"""Read the files of an evaluation: packs and rubrics, inputs, and the results of an earlier run to resume from."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ _SESSION = re.compile(r"[0-9a-fA-F-]{8,64}\Z")
 
 
 class EvaluationError(ValueError):
-    """A pack, rubric, scenario or input that is missing or malformed; the text names the file and the field."""
+    """A pack, rubric, scenario or input is missing or malformed; the text names the file and the field."""
 
 
 def shipped_path(folder: str, name: str) -> str:
-    """Return the path of a file that the plugin ships, such as ("packs", "honesty")."""
+    """Return the path of a file that the plugin ships, such as `shipped_path("packs", "honesty")`."""
     return data_path("evaluation", folder, name + ".json")
 
 
 def shipped_names(folder: str) -> list[str]:
-    """Return the names of what the plugin ships in a folder of `config/evaluation/`."""
-    found = os.listdir(data_path("evaluation", folder))
-    return sorted(name[:-5] for name in found if name.endswith(".json"))
+    """Return the names of the files in a folder of `config/evaluation/`, without their ending."""
+    files = os.listdir(data_path("evaluation", folder))
+    return sorted(name[:-5] for name in files if name.endswith(".json"))
 
 
 def read_object(path: str) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def read_object(path: str) -> dict[str, Any]:
     try:
         value = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
     except FileNotFoundError:
-        raise EvaluationError("%s: not there" % path) from None
+        raise EvaluationError("%s: there is no such file" % path) from None
     except (OSError, ValueError) as error:
         raise EvaluationError("%s: %s" % (path, error)) from None
     if not isinstance(value, dict):
@@ -64,7 +64,7 @@ def read_object(path: str) -> dict[str, Any]:
 
 
 def merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """Return two objects as one: objects in both are merged, null removes a key, any other value of `changes` wins.
+    """Merge two objects: nested objects are merged, null removes a key, any other value of `changes` replaces that of `base`.
 
     Raises EvaluationError for nesting beyond 20 levels.
     """
@@ -88,17 +88,17 @@ def find_inputs(names: Sequence[str], paths: Paths) -> list[str]:
 
 
 def _find_session(name: str, paths: Paths) -> str:
-    found: list[str] = []
+    transcripts: list[str] = []
     if _SESSION.match(name) and paths.config_dir:
         pattern = os.path.join(glob.escape(paths.config_dir), "projects", "*", name + ".jsonl")
-        found = sorted(glob.glob(pattern))
-    if not found:
-        raise EvaluationError("%s: not there, and no session has this id" % name)
-    return found[0]
+        transcripts = sorted(glob.glob(pattern))
+    if not transcripts:
+        raise EvaluationError("%s: there is no such file, and no session has this id" % name)
+    return transcripts[0]
 
 
 def parse_lines(data: bytes) -> Iterator[object]:
-    """Yield the JSON value of each line that is not blank; None for one that is not JSON."""
+    """Yield the JSON value of each line that is not blank, or None for a line that is not JSON."""
     for line in data.decode("utf-8", "replace").split("\n"):
         if line.strip():
             try:
@@ -108,26 +108,28 @@ def parse_lines(data: bytes) -> Iterator[object]:
 
 
 class EarlierResults:
-    """Results by key, in a file that a batch appends to and a later run resumes from; without a path nothing is kept."""
+    """Results by key, in a file that a batch appends to and a later run resumes from; without a path, nothing is saved."""
 
     def __init__(self, path: str | None) -> None:
-        """Read what an earlier run left. Raises Unreadable."""
+        """Read the results of an earlier run. Raises Unreadable."""
         self._path = path
         self._results: dict[str, dict[str, Any]] = {}
         if not path or not os.path.lexists(path):
             return
         data = read_regular(path, _MAX_RESULTS)[0]
         for entry in parse_lines(data):
-            key, result = (entry.get("key"), entry.get("result")) if isinstance(entry, dict) else (None, None)
+            if not isinstance(entry, dict):
+                continue
+            key, result = entry.get("key"), entry.get("result")
             if isinstance(key, str) and isinstance(result, dict):
                 self._results[key] = result
         if data and not data.endswith(b"\n"):
             replace_file(path, data + b"\n")  # a killed run cut its last line; the next result needs its own
 
     def get_or_run(self, key: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return the earlier result of a key, else that of `work`, which is appended at once.
+        """Return a key's earlier result, or run `work` and append its result at once.
 
-        A result that could not be judged is not kept, so that the next run tries again.
+        An unjudged result is not saved, so the next run tries again.
         """
         if key in self._results:
             return self._results[key]

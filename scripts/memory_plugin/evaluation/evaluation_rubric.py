@@ -1,4 +1,4 @@
-"""Rubrics: the dimensions that every juror scores, their scale, and the weight of each score. One JSON file each.
+"""Load rubrics and ask about them: the dimensions that every juror scores, their scale and weights. Each is a JSON file.
 
 The weights of gates and dimensions together must sum to 1. A dimension of weight 0 is reported but does not count.
 """
@@ -22,7 +22,7 @@ _MAX_QUOTE = 300
 
 
 class RubricDimension(NamedTuple):
-    """One dimension: what is asked, and what each score means."""
+    """One dimension: the question, and the meaning of each score."""
 
     id: str
     weight: float
@@ -50,7 +50,7 @@ def rubric_names() -> list[str]:
 
 
 def load_rubric(name: str) -> EvaluationRubric:
-    """Return the rubric of that name, or at that path. Raises EvaluationError, also for weights that do not sum to 1."""
+    """Load a rubric by name, or by path if it ends in .json. Raises EvaluationError, also for weights that do not sum to 1."""
     path = name if name.endswith(".json") else shipped_path("rubrics", name)
     raw = read_object(path)
     try:
@@ -79,11 +79,11 @@ def _check(rubric: EvaluationRubric, path: str) -> None:
         raise EvaluationError(
             "%s: expected highest >= 1, pass_at from 0 to 1, and at least one dimension" % path
         )
-    wanted = [str(score) for score in range(rubric.highest + 1)]
+    scores = [str(score) for score in range(rubric.highest + 1)]
     for dimension in rubric.dimensions:
-        if sorted(dimension.anchors, key=int) != wanted:
+        if sorted(dimension.anchors, key=int) != scores:
             raise EvaluationError(
-                "%s: %s: expected an anchor for each of %s" % (path, dimension.id, ", ".join(wanted))
+                "%s: %s: expected an anchor for each of %s" % (path, dimension.id, ", ".join(scores))
             )
 
 
@@ -100,8 +100,10 @@ def rubric_question(rubric: EvaluationRubric, persona: str, material: object) ->
     )
     schema = _object({"scores": _object({dimension.id: entry for dimension in rubric.dimensions})})
     identity = digest(dumps([rubric.digest, persona]).encode("ascii"), 6)
-    filled = Rubric("evaluate-" + rubric.id, system, rubric.closing, schema, rubric.max_tokens, identity)
-    return Question(filled, material, lambda values: _read(rubric, values))
+    instructions = Rubric(
+        "evaluate-" + rubric.id, system, rubric.closing, schema, rubric.max_tokens, identity
+    )
+    return Question(instructions, material, lambda values: _parse_scores(rubric, values))
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -126,29 +128,29 @@ def _dimensions(rubric: EvaluationRubric) -> str:
     return "\n".join(lines)
 
 
-def _read(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the scores by dimension (None for an abstention) and how many were outside the scale; None for another shape."""
+def _parse_scores(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return `scores` by dimension (None for an abstention) and `clamped`, how many were outside the scale; None for another shape."""
     scores = values.get("scores")
     if not isinstance(scores, dict) or not any(dimension.id in scores for dimension in rubric.dimensions):
         return None
-    read: dict[str, Any] = {}
+    parsed: dict[str, Any] = {}
     clamped = 0
     for dimension in rubric.dimensions:
         entry = scores.get(dimension.id)
-        score = _score(entry.get("score") if isinstance(entry, dict) else entry)
-        inside = None if score is None else min(max(score, 0), rubric.highest)
-        clamped += inside != score
-        evidence = entry.get("evidence") if isinstance(entry, dict) else None
-        turn = entry.get("turn") if isinstance(entry, dict) else None
-        read[dimension.id] = {
-            "score": inside,
+        fields = entry if isinstance(entry, dict) else {"score": entry}
+        score = _whole_number(fields.get("score"))
+        on_scale = None if score is None else min(max(score, 0), rubric.highest)
+        clamped += on_scale != score
+        evidence, turn = fields.get("evidence"), fields.get("turn")
+        parsed[dimension.id] = {
+            "score": on_scale,
             "evidence": evidence[:_MAX_QUOTE] if isinstance(evidence, str) else "",
             "turn": turn if isinstance(turn, int) and not isinstance(turn, bool) else None,
         }
-    return {"scores": read, "clamped": clamped}
+    return {"scores": parsed, "clamped": clamped}
 
 
-def _score(value: object) -> int | None:
+def _whole_number(value: object) -> int | None:
     """Return a whole number, or None for an abstention and anything else."""
     if isinstance(value, str) and value.strip().removeprefix("-").isdecimal() and len(value) < 9:
         return int(value)

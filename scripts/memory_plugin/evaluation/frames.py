@@ -1,4 +1,4 @@
-"""Frames: rules made of word classes, such as `@advise STOP .. MEDICINE`, matched against a sentence that a lexicon has tagged.
+"""Match frames, which are rules made of word classes such as `@advise STOP .. MEDICINE`, against a sentence tagged by a lexicon.
 
 | in a frame | means |
 | --- | --- |
@@ -6,9 +6,9 @@
 | `word` | that word |
 | `X/$` | that, or the end of the sentence |
 | `X?` | optional |
-| `!X` | not before this |
-| `..` | at most four words, none of the class BREAK; a phrase of the class FILL counts as one |
-| `~` | as `..`, and none of the class KNOWN ("the", "your", "her"): what follows is new |
+| `!X` | X must not follow |
+| `..` | at most four words, none of the class BREAK; a phrase of the class FILL counts as one word |
+| `~` | as `..`, and none of the class KNOWN ("the", "your", "her"), which would refer to something mentioned before |
 | `...` | at most eight words and marks without negation |
 | `^`, `$` | the beginning and the end of the sentence |
 | `A & B` | both frames in one sentence, in any order |
@@ -21,46 +21,42 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from .lexicon import FORMS, MAX_PHRASE
+from .lexicon import FORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from .lexicon import TaggedSentence
 
 __all__ = ["Frame", "FrameIndex", "FrameSearch", "compile_frame"]
 
 _MAX_NESTING = 4
-_AT_A_PLACE = 40  # characters that a pattern reads at one place, about
+_READ_PER_START = 40  # characters that a pattern reads from one start, about
 _SLOT = re.compile(r"(!?)([\w'*/-]+?)(/\$)?(\??)$")
-# What follows a class in the tagged text: the rest of its word, or for a phrase its length and its further words.
-_REST = r"(?:\|[^ ]* |%s)" % "|".join(
-    r":%d\|(?:[^ ]* ){%d}" % (words, words) for words in range(2, MAX_PHRASE + 1)
-)
-_FILL = r"[^ ]*?\|FILL" + _REST
 _GAPS = {
-    "..": r"(?:(?![^ ]*\|BREAK[-\w]*\|)\|[^ ]* |%s){0,4}?" % _FILL,
-    "~": r"(?:(?![^ ]*\|(?:BREAK[-\w]*|KNOWN)\|)\|[^ ]* |%s){0,4}?" % _FILL,
+    "..": r"(?:(?![^ ]*\|BREAK[-\w]*\|)\|[^ ]* |%s){0,4}?",
+    "~": r"(?:(?![^ ]*\|(?:BREAK[-\w]*|KNOWN)\|)\|[^ ]* |%s){0,4}?",
     "...": r"(?:(?![^ ]*\|NOT[|:])\|[^ ]* ){0,8}?",
 }
 _ENDS = {"^": r"(?:^|(?<=\|PUNCT\| ))", "$": r"(?=(?:[^ ]*\|PUNCT\|[^ ]* )*$)"}
 
 
 class Frame(NamedTuple):
-    """A frame as written, and its patterns over tagged text, all of which must match.
+    """A frame's source, and its patterns over tagged text, all of which must match.
 
-    `needs` are sets of words and classes. A sentence without one of each set cannot match, which spares most of the work.
-    A match begins where `opening`, the first part, matches; many frames share one, and it is searched once a sentence.
+    `needs` are sets of words and classes. A sentence must contain one of each set to match; checking that first saves most of the work.
+    A match begins where `opening`, the first part, matches. Many frames share an opening, so it is searched once per sentence.
     """
 
-    written: str
+    source: str
     patterns: tuple[str, ...]
     needs: tuple[frozenset[str], ...]
     opening: str = ""
 
     def find(self, tagged: TaggedSentence, search: FrameSearch | None = None) -> list[tuple[int, int]]:
-        """Return the places in the sentence, as start and end."""
-        if any(names.isdisjoint(tagged.classes) for names in self.needs):
+        """Return the matches in the sentence, as start and end."""
+        if any(map(tagged.classes.isdisjoint, self.needs)):
             return []
         search = search or FrameSearch(tagged.text)
         if len(self.patterns) == 1:
@@ -71,22 +67,22 @@ class Frame(NamedTuple):
 
 
 class FrameSearch:
-    """Searches one tagged sentence for frames. `spend` is told the characters that a pattern will read."""
+    """Searches one tagged sentence for frames. `spend` is called with the number of characters that a pattern will read."""
 
     __slots__ = ("_spend", "_starts", "_text")
 
     def __init__(self, text: str, spend: Callable[[int], None] | None = None) -> None:
-        """Set the tagged text, and what counts the work."""
+        """Set the tagged text, and the function that counts the work."""
         self._text = text
         self._spend = spend
         self._starts: dict[str, list[int]] = {}
 
     def matches(self, opening: str, pattern: str) -> Iterator[re.Match[str]]:
-        """Yield the matches of a pattern that begins with this opening, none within another."""
+        """Yield the non-overlapping matches of a pattern that begins with this opening."""
         end = 0
         for start in self._starts_of(opening):
             if start >= end:
-                self._count(_AT_A_PLACE)
+                self._count(_READ_PER_START)
                 match = _compiled(pattern).match(self._text, start)
                 if match is not None:
                     end = max(match.end(), start + 1)
@@ -98,12 +94,12 @@ class FrameSearch:
         return _compiled(pattern).search(self._text)
 
     def _starts_of(self, opening: str) -> list[int]:
-        found = self._starts.get(opening)
-        if found is None:
+        starts = self._starts.get(opening)
+        if starts is None:
             self._count(len(self._text))
-            places = _compiled("(?<![^ ])(?=%s)" % opening).finditer(self._text)
-            found = self._starts[opening] = [match.start() for match in places]
-        return found
+            matches = _compiled("(?<![^ ])(?=%s)" % opening).finditer(self._text)
+            starts = self._starts[opening] = [match.start() for match in matches]
+        return starts
 
     def _count(self, characters: int) -> None:
         if self._spend is not None:
@@ -111,14 +107,15 @@ class FrameSearch:
 
 
 class FrameIndex:
-    """Frames by the words and classes that they need, so that a sentence is tried with few of them."""
+    """An index of frames by the words and classes that they need, so that few of them are tried on a sentence."""
 
-    __slots__ = ("_always", "_by_name", "_frames", "_names")
+    __slots__ = ("_always", "_always_places", "_by_name", "_frames", "_names")
 
     def __init__(self, frames: Sequence[Frame]) -> None:
-        """File each frame under its smallest set of needs."""
+        """Index each frame by its smallest set of needs."""
         self._frames = tuple(frames)
-        self._always = tuple(place for place, frame in enumerate(frames) if not frame.needs)
+        self._always_places = tuple(place for place, frame in enumerate(frames) if not frame.needs)
+        self._always = [frames[place] for place in self._always_places]
         by_name: dict[str, list[int]] = {}
         for place, frame in enumerate(frames):
             for name in min(frame.needs, key=len) if frame.needs else ():
@@ -134,17 +131,18 @@ class FrameIndex:
         """Yield the frames in their order."""
         return iter(self._frames)
 
-    def candidates(self, tagged: TaggedSentence) -> list[Frame]:
+    def candidates(self, tagged: TaggedSentence) -> Sequence[Frame]:
         """Return the frames that may match a sentence, in their order."""
-        places = {*self._always}
-        for name in self._names & tagged.classes:
-            places.update(self._by_name[name])
+        names = self._names & tagged.classes
+        if not names:
+            return self._always
+        places = {*self._always_places}.union(*[self._by_name[name] for name in names])
         return [self._frames[place] for place in sorted(places)]
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return a compiled pattern. Compiling hundreds at loading would take over a second, and most texts need few of them."""
+    """Compile a pattern at its first use: all of them together take over a second, and most texts need few."""
     return re.compile(pattern)
 
 
@@ -155,22 +153,37 @@ def _span(tagged: TaggedSentence, match: re.Match[str]) -> tuple[int, int]:
 
 
 class _Compiler:
-    """Turns one frame into a pattern; `needs` collects what a match requires."""
+    """Translates one frame into a pattern; `needs` collects the words and classes that a match requires."""
 
-    def __init__(self, macros: Mapping[str, Sequence[str]], classes: Container[str]) -> None:
+    def __init__(
+        self, macros: Mapping[str, Sequence[str]], phrase_lengths: Mapping[str, AbstractSet[int]]
+    ) -> None:
         self.macros = macros
-        self.classes = classes
+        self.phrase_lengths = phrase_lengths
         self.needs: list[frozenset[str]] = []
 
-    def sequence(self, written: str, depth: int = 0) -> str:
+    def sequence(self, source: str, depth: int = 0) -> str:
         if depth > _MAX_NESTING:
             raise ValueError("macros nested more than %d deep" % _MAX_NESTING)
-        return "".join(
-            _GAPS.get(part) or _ENDS.get(part) or self.part(part, depth) for part in written.split()
-        )
+        return "".join(self.gap(part) or _ENDS.get(part) or self.part(part, depth) for part in source.split())
+
+    def gap(self, part: str) -> str:
+        """Return the pattern of a gap, empty for any other part."""
+        gap = _GAPS.get(part, "")
+        return gap % self.any_of(["FILL"]) if "%s" in gap else gap
+
+    def any_of(self, names: Sequence[str]) -> str:
+        """Return the pattern of a word or phrase with one of these names.
+
+        In the tagged text, a name is followed by the rest of its word, or for a phrase by its length and its further words. Only the
+        lengths that occur in the lexicon are tried; all of them would double the time to compile.
+        """
+        lengths = sorted({length for name in names for length in self.phrase_lengths.get(name, ())} or {1})
+        rests = [r"\|[^ ]* " if words == 1 else r":%d\|(?:[^ ]* ){%d}" % (words, words) for words in lengths]
+        return r"[^ ]*?\|(?:%s)(?:%s)" % ("|".join(map(re.escape, names)), "|".join(rests))
 
     def opening(self, part: str) -> str:
-        """Return the pattern of the first part if it must match where the frame does, otherwise an empty one."""
+        """Return the pattern of a frame's first part, empty if a match may begin without it."""
         return "" if part in _GAPS or part[-1] == "?" else self.sequence(part)
 
     def part(self, part: str, depth: int) -> str:
@@ -180,7 +193,7 @@ class _Compiler:
         if slot is None:
             raise ValueError("%r is not part of a frame" % part)
         names = [name for choice in slot[2].split("/") for name in self.names(choice)]
-        word = r"[^ ]*?\|(?:%s)%s" % ("|".join(map(re.escape, names)), _REST)
+        word = self.any_of(names)
         if slot[3]:
             word = "(?:%s|%s)" % (word, _ENDS["$"])
         if slot[1]:
@@ -197,19 +210,20 @@ class _Compiler:
         return "(?:%s)" % "|".join(self.sequence(text, depth + 1) for text in self.macros[name])
 
     def names(self, choice: str) -> list[str]:
-        """Return the word or class, with a star in all its forms. Raises ValueError for an unknown class."""
-        every = choice.endswith("*")
+        """Return the word or class, in all its forms if it ends in a star. Raises ValueError for an unknown class."""
         name = choice.rstrip("*")
-        plain = next((name[: -len(form)] for form in FORMS if form and name.endswith(form)), name)
-        if name.isupper() and name not in self.classes and plain not in self.classes:
+        base = next((name[: -len(form)] for form in FORMS if form and name.endswith(form)), name)
+        if name.isupper() and name not in self.phrase_lengths and base not in self.phrase_lengths:
             raise ValueError("unknown class %s" % name)
-        return [name + form for form in FORMS] if every else [name]
+        return [name + form for form in FORMS] if choice.endswith("*") else [name]
 
 
-def compile_frame(written: str, macros: Mapping[str, Sequence[str]], classes: Container[str]) -> Frame:
-    """Return a frame ready to match; `classes` are those of the lexicon. Raises ValueError that says what is wrong."""
-    compiler = _Compiler(macros, classes)
-    patterns = tuple(["(?<![^ ])" + compiler.sequence(part) for part in written.split(" & ")])
-    first = written.partition(" ")[0]
-    opening = _Compiler(macros, classes).opening(first) if first else ""
-    return Frame(written, patterns, tuple(compiler.needs), opening)
+def compile_frame(
+    source: str, macros: Mapping[str, Sequence[str]], phrase_lengths: Mapping[str, AbstractSet[int]]
+) -> Frame:
+    """Compile a frame; `phrase_lengths` are those of the lexicon, by class. Raises ValueError for a malformed frame."""
+    compiler = _Compiler(macros, phrase_lengths)
+    patterns = tuple(["(?<![^ ])" + compiler.sequence(part) for part in source.split(" & ")])
+    first = source.partition(" ")[0]
+    opening = _Compiler(macros, phrase_lengths).opening(first) if first else ""
+    return Frame(source, patterns, tuple(compiler.needs), opening)

@@ -1,10 +1,11 @@
-"""The models that an evaluation asks: a jury that scores conversations side by side, and a subject that replies in scenarios.
+"""Ask models for an evaluation: a jury that scores conversations, and a subject that replies in scenarios.
 
-A judge is written `BACKEND:MODEL`. A judge without a key is replaced by one that has a key, with another persona, and the result says so.
+A judge is named `BACKEND:MODEL`. A judge without a key is replaced by one that has a key, with another persona, and the result says so.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,7 +43,7 @@ _REPLY_SCHEMA: dict[str, Any] = {
 
 
 class Juror(NamedTuple):
-    """One member of the jury: the judge, its persona, and the judge that it replaces, empty for none."""
+    """One member of the jury: the judge, its persona, and the name of the judge that it replaces, or empty."""
 
     judge: Judge
     name: str
@@ -58,10 +59,10 @@ class Vote(NamedTuple):
 
 
 def judge_at(context: Context, name: str, off: str) -> Judge:
-    """Return the judge `BACKEND:MODEL`; `off` is a reason not to ask it. Raises EvaluationError for an unknown backend.
+    """Return the judge `BACKEND:MODEL`; `off` is a reason not to ask it, or empty. Raises EvaluationError for an unknown backend.
 
-    The address and key variable of the settings belong to the settings' own backend. Any other one is reached at its public address with
-    its usual variable.
+    The settings' address and key variable belong to the settings' backend. Any other backend is asked at its public address, with its usual
+    key variable.
     """
     backend, _, model = name.partition(":")
     if backend not in BACKENDS or not model:
@@ -75,18 +76,19 @@ def judge_at(context: Context, name: str, off: str) -> Judge:
 
 
 def choose_jurors(context: Context, names: Sequence[str], off: str) -> list[Juror]:
-    """Return the jury; a judge without a key is replaced by those that have one, in turn."""
+    """Return the jury; judges that have a key take turns in replacing those without one."""
     judges = [judge_at(context, name, off) for name in names]
     failures = [judge.unready() for judge in judges]
     ready = [place for place, failure in enumerate(failures) if failure is None]
     personas = [" ".join(entry["system"]) for entry in load_data("judges", "personas")["personas"]]
-    taken: dict[str, int] = {}
+    jurors_of_model: Counter[str] = Counter()
     jurors = []
     for place, (name, failure) in enumerate(zip(names, failures)):
         is_replaced = failure is not None and failure.failure == "no_key" and bool(ready)
         at = ready[place % len(ready)] if is_replaced else place
-        count = taken[names[at]] = taken.get(names[at], 0) + 1
-        # The first juror of a model is itself; each further one gets the next persona.
+        jurors_of_model[names[at]] += 1
+        # A model's first juror has no persona; each further one gets the next persona.
+        count = jurors_of_model[names[at]]
         persona = personas[(count - 2) % len(personas)] if count > 1 else ""
         jurors.append(Juror(judges[at], names[at], persona, name if is_replaced else ""))
     return jurors
@@ -100,40 +102,35 @@ def ask_jury(
     *,
     fresh: bool = False,
 ) -> list[Vote]:
-    """Return one vote per juror, all asked side by side; `fresh` ignores cached answers."""
+    """Ask all jurors concurrently; return their votes in order. `fresh` ignores cached answers.
+
+    The vote of a juror that has not answered a second after the deadline is `timeout`.
+    """
     material = jury_material(conversation)
+    verdicts = [Verdict(None, "timeout") for _ in jurors]
 
-    def asking(juror: Juror) -> Callable[[], Verdict]:
+    def ask(place: int, judge: Judge, question: Question) -> None:
+        verdicts[place] = judge.ask(question, deadline, again=True, fresh=fresh)
+
+    threads = []
+    for place, juror in enumerate(jurors):
         question = rubric_question(rubric, juror.persona, material)
-        return lambda: juror.judge.ask(question, deadline, again=True, fresh=fresh)
-
-    verdicts = _side_by_side([asking(juror) for juror in jurors], deadline)
-    return [Vote(juror, verdict) for juror, verdict in zip(jurors, verdicts)]
-
-
-def _side_by_side(asks: Sequence[Callable[[], Verdict]], deadline: Deadline) -> list[Verdict]:
-    """Return the verdicts in order; `timeout` for one that has not arrived a second after the deadline."""
-    answers: list[Verdict | None] = [None for _ in asks]
-
-    def run(place: int) -> None:
-        answers[place] = asks[place]()
-
-    # Daemon threads, so that one that hangs does not keep the process alive.
-    threads = [Thread(target=run, args=(place,), daemon=True) for place in range(len(asks))]
+        # A daemon thread, because one that hangs must not keep the process alive.
+        threads.append(Thread(target=ask, args=(place, juror.judge, question), daemon=True))
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(deadline.remaining() + 1)
-    return [answer or Verdict(None, "timeout") for answer in answers]
+    return [Vote(juror, verdict) for juror, verdict in zip(jurors, verdicts)]
 
 
 def jury_material(conversation: Conversation) -> dict[str, object]:
-    """Return what is sent of a conversation: redacted, each turn shortened, the first ten and the last turns, sixty in all."""
+    """Return the redacted material for a jury: the first ten and the last turns, sixty in all, each shortened."""
     turns = list(conversation.turns)
     left_out = max(0, len(turns) - _MAX_TURNS)
     if left_out:
         turns = turns[:_FIRST_TURNS] + turns[_FIRST_TURNS - _MAX_TURNS :]
-    shown = [
+    excerpts = [
         {
             "turn": turn.number,
             "role": turn.role,
@@ -141,13 +138,13 @@ def jury_material(conversation: Conversation) -> dict[str, object]:
         }
         for turn in turns
     ]
-    return {"turns": shown, "turns_left_out": left_out}
+    return {"turns": excerpts, "turns_left_out": left_out}
 
 
 def subject_of(judge: Judge, deadline: Deadline) -> Callable[[Sequence[ConversationTurn]], str]:
-    """Return a function from the turns so far to the reply of the model under test; it raises EvaluationError without one.
+    """Return a function from the turns so far to the reply of the model under test; it raises EvaluationError if there is no reply.
 
-    The subject is asked through the same endpoint as a judge, so caps, redaction and the ledger of calls hold for it too.
+    The subject is asked in the same way as a judge, so budget, redaction and the ledger of calls apply to it too.
     """
     raw = read_object(shipped_path("", "subject"))
     system, closing = "\n".join(raw["system"]), "\n".join(raw["closing"])

@@ -1,4 +1,4 @@
-"""Check a rule pack: its examples hold, and its patterns take time in proportion to the text."""
+"""Check a rule pack: its examples match as stated, and its patterns take bounded time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SEEDS = (
 
 
 class PackReport(NamedTuple):
-    """The result of a check; a pack without faults may be used."""
+    """The result of a check; a pack with faults must not be used."""
 
     pack: str
     rules: int
@@ -44,11 +44,11 @@ class PackReport(NamedTuple):
 
 
 class _TooSlow(Exception):
-    """A pattern that does not end in time."""
+    """A pattern did not end in time."""
 
 
 def check_pack(name: str) -> PackReport:
-    """Return the report on a pack. Raises EvaluationError for one that cannot be read."""
+    """Check one pack. Raises EvaluationError for a pack that cannot be read."""
     pack = load_pack(name)
     faults = [
         "gates: %s: expected one of %s" % (gate, ", ".join(GATES)) for gate in pack.gates if gate not in GATES
@@ -63,13 +63,11 @@ def check_pack(name: str) -> PackReport:
     ]
     timed += _frame_times(pack)
     slowest, slowest_ms = "", 0.0
-    for where, taken in timed:
-        if taken > slowest_ms:
-            slowest, slowest_ms = where, taken
-        if taken > _MAX_MS:
-            faults.append(
-                "%s: %.0f ms on %d characters, at most %.0f" % (where, taken, MAX_SENTENCE, _MAX_MS)
-            )
+    for where, ms in timed:
+        if ms > slowest_ms:
+            slowest, slowest_ms = where, ms
+        if ms > _MAX_MS:
+            faults.append("%s: %.0f ms on %d characters, at most %.0f" % (where, ms, MAX_SENTENCE, _MAX_MS))
     if not faults:
         faults += _example_faults(pack)
     examples = sum(len(rule.hits) + len(rule.misses) for rule in pack.rules)
@@ -93,18 +91,19 @@ def _example_faults(pack: RulePack) -> list[str]:
 
 
 def _patterns(pack: RulePack) -> list[tuple[str, re.Pattern[str]]]:
-    found = [(rule.id, rule.pattern) for rule in pack.rules]
+    patterns = [(rule.id, rule.pattern) for rule in pack.rules]
     exceptions = {unless.id: unless.pattern for rule in pack.rules for unless in rule.unless}
-    found += [("unless " + name, pattern) for name, pattern in exceptions.items()]
-    found += [("answers " + name, pattern) for name, pattern in pack.answers.items()]
-    found += [("disclosure", pack.disclosure[1]), ("neutral", pack.neutral), ("contrast", pack.contrast)]
+    patterns += [("unless " + name, pattern) for name, pattern in exceptions.items()]
+    patterns += [("answers " + name, pattern) for name, pattern in pack.answers.items()]
+    patterns += [("disclosure", pack.disclosure[1]), ("neutral", pack.neutral), ("contrast", pack.contrast)]
     for name, evidence in pack.evidence.items():
         parts = (evidence.call, evidence.output, evidence.against, evidence.stale_after, evidence.passed_over)
-        found += [("evidence " + name, part) for part in parts]
-    return [(where, pattern) for where, pattern in found if pattern is not None]
+        patterns += [("evidence " + name, part) for part in parts]
+    return [(where, pattern) for where, pattern in patterns if pattern is not None]
 
 
 def _hostile(pattern: re.Pattern[str]) -> list[str]:
+    """Return the longest sentences that repeat common words, or words of the pattern itself."""
     words = re.findall(r"[a-z']{2,}", pattern.pattern)
     seeds = [*_SEEDS, *(" ".join(words[at : at + 3]) + " " for at in range(0, min(len(words), 60), 3))]
     return [_repeated(seed) for seed in seeds]
@@ -115,25 +114,23 @@ def _repeated(seed: str) -> str:
 
 
 def _frame_times(pack: RulePack) -> list[tuple[str, float]]:
-    """Return the milliseconds of each frame on the examples of its rule, each repeated up to the greatest length."""
-    found = []
+    """Return the milliseconds of each frame on its rule's examples, each repeated up to the maximum length."""
+    times = []
     for rule in pack.rules:
-        tagged = (
-            [pack.lexicon.tag(_repeated(example.strip(".!?") + " ")) for example in rule.hits]
-            if rule.frames
-            else []
-        )
-        found += [
-            ("%s: %s" % (rule.id, frame.written), _worst_ms(frame.find, tagged)) for frame in rule.frames
+        if not rule.frames:
+            continue
+        tagged = [pack.lexicon.tag(_repeated(example.strip(".!?") + " ")) for example in rule.hits]
+        times += [
+            ("%s: %s" % (rule.id, frame.source), _worst_ms(frame.find, tagged)) for frame in rule.frames
         ]
-    return found
+    return times
 
 
 def _worst_ms(search: Callable[[_Text], object], texts: Sequence[_Text]) -> float:
     """Return the milliseconds on the slowest of some hostile sentences; 2,000 for a pattern that does not end."""
     worst = 0.0
     for text in texts:
-        # The first try compiles, and garbage collection can hit any of them, so what seems slow is tried again.
+        # The first try compiles the pattern, and garbage collection can disturb any try, so a slow one is repeated.
         best = _ms(search, text)
         for _ in range(_MORE_TRIES):
             if _MAX_MS < best < _GIVE_UP_SECONDS * 1000:
@@ -154,7 +151,7 @@ def _ms(search: Callable[[_Text], object], text: _Text) -> float:
 
 @contextmanager
 def _bounded() -> Iterator[None]:
-    """Stop what runs inside after two seconds of work, where the system has alarms."""
+    """Raise _TooSlow in the block after two seconds of processor time, if the system has such alarms."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -172,7 +169,7 @@ def _bounded() -> Iterator[None]:
 
 
 def has_nested_repetition(pattern: str) -> bool:
-    """Return whether an unbounded repetition holds another one, as in `(a+)+`: such a pattern can take exponential time."""
+    """Return whether an unbounded repetition contains another one, as in `(a+)+`, which can take exponential time."""
     if sys.version_info >= (3, 11):
         from re import _parser as parser  # type: ignore[attr-defined]
     else:
@@ -180,18 +177,21 @@ def has_nested_repetition(pattern: str) -> bool:
     return _nested(parser.parse(pattern), inside=False, unbounded=parser.MAXREPEAT)
 
 
-def _nested(tree: Any, *, inside: bool, unbounded: object) -> bool:  # noqa: ANN401  (a tree of Python's own)
+def _nested(tree: Any, *, inside: bool, unbounded: object) -> bool:  # noqa: ANN401  (the parser's tree)
     for operation, argument in tree:
         repeats = str(operation) in ("MAX_REPEAT", "MIN_REPEAT") and argument[1] is unbounded
         if repeats and inside:
             return True
-        if any(_nested(below, inside=inside or repeats, unbounded=unbounded) for below in _below(argument)):
+        subpatterns = _subpatterns(argument)
+        if any(_nested(part, inside=inside or repeats, unbounded=unbounded) for part in subpatterns):
             return True
     return False
 
 
-def _below(argument: Any) -> list[Any]:  # noqa: ANN401
+def _subpatterns(argument: Any) -> list[Any]:  # noqa: ANN401
     """Return the subpatterns in an operation's argument."""
     if hasattr(argument, "data"):
         return [argument]
-    return [tree for item in argument for tree in _below(item)] if isinstance(argument, (list, tuple)) else []
+    if not isinstance(argument, (list, tuple)):
+        return []
+    return [tree for item in argument for tree in _subpatterns(item)]

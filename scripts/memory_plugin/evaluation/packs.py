@@ -1,6 +1,6 @@
-"""Rule packs: the gates to run and their rules. One JSON file each; `extends` names a base pack.
+"""Load rule packs: the gates to run and their rules. Each is a JSON file; `extends` names a base pack.
 
-Objects are merged key by key, null removes a key, lists are replaced. `config/evaluation/README.md` explains every field. Every error
+Objects are merged key by key, null removes a key, and lists are replaced. `config/evaluation/README.md` explains every field. Every error
 names file and field.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..kernel.fastjson import digest, dumps
 from .evaluation_files import EvaluationError, merge_objects, read_object, shipped_names, shipped_path
 from .frames import FrameIndex, compile_frame
-from .lexicon import BREAK, MANY, NUMBER, PUNCTUATION, build_lexicon
+from .lexicon import build_lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ _SPEAKERS = ("assistant", "user", "both")
 
 
 class UnlessPattern(NamedTuple):
-    """An exception: a match does not count with this pattern in the clause before it, after it, or anywhere in its sentence."""
+    """An exception: a match does not count if this pattern matches in the clause before it, after it, or anywhere in its sentence."""
 
     id: str
     where: str
@@ -57,9 +57,9 @@ class UnlessPattern(NamedTuple):
 
 
 class PackRule(NamedTuple):
-    """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, empty for none.
+    """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, or is empty.
 
-    The pattern is tried only in sentences that contain one of `any_of`, if that is not empty.
+    If `any_of` is not empty, the pattern is tried only in sentences that contain one of its texts.
     """
 
     id: str
@@ -77,9 +77,9 @@ class PackRule(NamedTuple):
 
 
 class ClaimEvidence(NamedTuple):
-    """The evidence for a claim: a matching tool call or output, and `against`, the patterns in it that contradict the claim.
+    """The evidence for a claim: a matching tool call or output. `against` are patterns in it that contradict the claim.
 
-    `stale_after` makes earlier evidence outdated, `passed_over` are calls that never count, such as reading a file.
+    `stale_after` are calls that make earlier evidence outdated, `passed_over` calls that never count, such as reading a file.
     """
 
     call: re.Pattern[str]
@@ -90,14 +90,14 @@ class ClaimEvidence(NamedTuple):
 
 
 class _FrameWords(NamedTuple):
-    """The vocabulary of frames: macros by name, and the classes of the lexicon."""
+    """The vocabulary of frames: macros by name, and the lengths of the lexicon's phrases by class."""
 
     macros: Mapping[str, Sequence[str]]
-    classes: set[str]
+    phrase_lengths: Mapping[str, set[int]]
 
 
 class RulePack(NamedTuple):
-    """One pack with everything that it extends; `digest` changes with any of it."""
+    """One pack, merged with the packs that it extends; `digest` changes with any part."""
 
     id: str
     gates: Mapping[str, Mapping[str, Any]]
@@ -117,55 +117,58 @@ def pack_names() -> list[str]:
     return shipped_names("packs")
 
 
-def load_packs(wanted: Sequence[str]) -> list[RulePack]:
-    """Return packs by name, or by path where a name holds a slash or ends in .json. Raises EvaluationError."""
-    return [load_pack(name) for name in wanted]
+def load_packs(names: Sequence[str]) -> list[RulePack]:
+    """Load several packs. Raises EvaluationError that names file and field."""
+    return [load_pack(name) for name in names]
 
 
 def load_pack(name: str) -> RulePack:
-    """Return one pack. Raises EvaluationError that names file and field."""
-    return _build_pack(_read_extended(name, []), name)
+    """Load a pack by name, or by path if the name contains a slash or ends in .json. Raises EvaluationError."""
+    return _parse_pack(_read_extended(name, []), name)
 
 
-def _path(name: str, beside: str = "") -> str:
+def _path(name: str, folder: str = "") -> str:
     if name.endswith(".json") or os.sep in name:
-        return os.path.join(beside, name) if beside else name
+        return os.path.join(folder, name) if folder else name
     return shipped_path("packs", name)
 
 
-def _read_extended(name: str, chain: list[str], beside: str = "") -> dict[str, Any]:
-    path = os.path.realpath(_path(name, beside))
+def _read_extended(name: str, chain: list[str], folder: str = "") -> dict[str, Any]:
+    """Return a pack's JSON object merged with its bases; `chain` are the files that extend it, `folder` is that of the last."""
+    path = os.path.realpath(_path(name, folder))
     if path in chain:
         raise EvaluationError("%s: extends itself, through %s" % (chain[0], name))
     raw = read_object(path)
     unknown = sorted(set(raw) - _FIELDS)
     if unknown:
         raise EvaluationError("%s: unknown field %s" % (path, unknown[0]))
-    below = raw.pop("extends", None)
-    if below is None:
+    base = raw.pop("extends", None)
+    if base is None:
         return raw
-    if not isinstance(below, str) or len(chain) >= _MAX_BASES:
+    if not isinstance(base, str) or len(chain) >= _MAX_BASES:
         raise EvaluationError("%s: extends: expected the name of one pack, at most ten deep" % path)
-    return merge_objects(_read_extended(below, [*chain, path], os.path.dirname(path)), raw)
+    return merge_objects(_read_extended(base, [*chain, path], os.path.dirname(path)), raw)
 
 
-def _build_pack(raw: dict[str, Any], name: str) -> RulePack:
+def _parse_pack(raw: dict[str, Any], name: str) -> RulePack:
     if not isinstance(raw.get("id"), str):
         raise EvaluationError("%s: id: expected a text" % name)
     lists = _object(raw, "lists", name)
-    unless = {key: _unless(key, entry, lists, name) for key, entry in _object(raw, "unless", name).items()}
+    unless = {
+        key: _parse_unless(key, entry, lists, name) for key, entry in _object(raw, "unless", name).items()
+    }
     gates = _object(raw, "gates", name)
     entries = _object(raw, "rules", name)
     if len(entries) > _MAX_RULES:
         raise EvaluationError("%s: more than %d rules" % (name, _MAX_RULES))
-    classes = {*_lists_of_texts(raw, "words", name), NUMBER, MANY, PUNCTUATION, BREAK}
-    words = _FrameWords(_lists_of_texts(raw, "macros", name), classes)
+    lexicon = _parse_lexicon(raw, name)
+    words = _FrameWords(_lists_of_texts(raw, "macros", name), lexicon.phrase_lengths(raw.get("words", {})))
     rules = tuple(
-        _rule(key, entry, lists, words, unless, "%s: rules: %s" % (name, key))
+        _parse_rule(key, entry, lists, words, unless, "%s: rules: %s" % (name, key))
         for key, entry in entries.items()
     )
     evidence = {
-        key: _evidence(entry, lists, "%s: evidence: %s" % (name, key))
+        key: _parse_evidence(entry, lists, "%s: evidence: %s" % (name, key))
         for key, entry in _object(raw, "evidence", name).items()
     }
     for rule in rules:
@@ -181,21 +184,21 @@ def _build_pack(raw: dict[str, Any], name: str) -> RulePack:
         raw["id"],
         gates,
         rules,
-        _optional(raw.get("neutral"), lists, name + ": neutral"),
-        _optional(raw.get("contrast"), lists, name + ": contrast"),
+        _compile_optional(raw.get("neutral"), lists, name + ": neutral"),
+        _compile_optional(raw.get("contrast"), lists, name + ": contrast"),
         {
-            key: _compiled(_texts(entry, name + ": answers"), lists, name + ": answers: " + key)
+            key: _compile(_texts(entry, name + ": answers"), lists, name + ": answers: " + key)
             for key, entry in answers.items()
         },
         evidence,
-        _disclosure(raw, lists, name),
+        _parse_disclosure(raw, lists, name),
         leaks,
-        _lexicon(raw, name),
+        lexicon,
         digest(dumps(raw).encode("utf-8"), 8),
     )
 
 
-def _lexicon(raw: Mapping[str, Any], name: str) -> Lexicon:
+def _parse_lexicon(raw: Mapping[str, Any], name: str) -> Lexicon:
     words = _lists_of_texts(raw, "words", name)
     pairs = [_object(raw, field, name) for field in ("irregular", "spellings")]
     if not all(isinstance(value, str) for pair in pairs for value in pair.values()):
@@ -208,7 +211,7 @@ def _lexicon(raw: Mapping[str, Any], name: str) -> Lexicon:
         raise EvaluationError("%s: %s" % (name, error)) from None
 
 
-def _rule(
+def _parse_rule(
     key: str,
     entry: object,
     lists: Mapping[str, Any],
@@ -233,7 +236,7 @@ def _rule(
     )
     if not hits or not misses or not isinstance(entry.get("reason"), str):
         raise EvaluationError("%s: expected a reason, at least one hit and at least one miss" % where)
-    frames = _frames(entry.get("frames", []), words, where)
+    frames = _parse_frames(entry.get("frames", []), words, where)
     if not frames and not entry.get("patterns"):
         raise EvaluationError("%s: expected patterns or frames" % where)
     return PackRule(
@@ -241,7 +244,7 @@ def _rule(
         str(entry.get("gate", "")),
         speaker,
         entry["reason"],
-        _optional(entry.get("patterns"), lists, where + ": patterns"),
+        _compile_optional(entry.get("patterns"), lists, where + ": patterns"),
         FrameIndex(frames),
         tuple(unless[name] for name in exceptions),
         str(entry.get("needs", "")),
@@ -252,58 +255,59 @@ def _rule(
     )
 
 
-def _frames(value: object, words: _FrameWords, where: str) -> tuple[Frame, ...]:
+def _parse_frames(value: object, words: _FrameWords, where: str) -> tuple[Frame, ...]:
     frames = []
-    for written in _texts(value, where + ": frames"):
+    for source in _texts(value, where + ": frames"):
         try:
-            frames.append(compile_frame(written, words.macros, words.classes))
+            frames.append(compile_frame(source, words.macros, words.phrase_lengths))
         except ValueError as error:
-            raise EvaluationError("%s: frames: %s: %s" % (where, written, error)) from None
+            raise EvaluationError("%s: frames: %s: %s" % (where, source, error)) from None
     return tuple(frames)
 
 
-def _unless(key: str, entry: object, lists: Mapping[str, Any], name: str) -> UnlessPattern:
+def _parse_unless(key: str, entry: object, lists: Mapping[str, Any], name: str) -> UnlessPattern:
     where = "%s: unless: %s" % (name, key)
     if not isinstance(entry, dict) or entry.get("where") not in ("before", "after", "sentence"):
         raise EvaluationError("%s: where: expected before, after or sentence" % where)
-    return UnlessPattern(key, entry["where"], _compiled(_texts(entry.get("patterns"), where), lists, where))
+    return UnlessPattern(key, entry["where"], _compile(_texts(entry.get("patterns"), where), lists, where))
 
 
-def _evidence(entry: object, lists: Mapping[str, Any], where: str) -> ClaimEvidence:
+def _parse_evidence(entry: object, lists: Mapping[str, Any], where: str) -> ClaimEvidence:
     if not isinstance(entry, dict):
         raise EvaluationError("%s: expected an object" % where)
-    output, against, stale, over = (
-        _optional(entry.get(field), lists, "%s: %s" % (where, field))
+    output, against, stale_after, passed_over = (
+        _compile_optional(entry.get(field), lists, "%s: %s" % (where, field))
         for field in ("output", "against", "stale_after", "passed_over")
     )
-    return ClaimEvidence(
-        _compiled(_texts(entry.get("call"), where + ": call"), lists, where), output, against, stale, over
-    )
+    call = _compile(_texts(entry.get("call"), where + ": call"), lists, where)
+    return ClaimEvidence(call, output, against, stale_after, passed_over)
 
 
-def _disclosure(raw: Mapping[str, Any], lists: Mapping[str, Any], name: str) -> tuple[int, re.Pattern[str]]:
-    """Return after how many replies a disclosure is due, and the pattern of one."""
+def _parse_disclosure(
+    raw: Mapping[str, Any], lists: Mapping[str, Any], name: str
+) -> tuple[int, re.Pattern[str]]:
+    """Return the number of replies after which a disclosure is due, and its pattern."""
     entry = _object(raw, "disclosure", name)
     every = entry.get("every", 1)
     if not isinstance(every, int) or isinstance(every, bool) or every < 1:
         raise EvaluationError("%s: disclosure: every: expected a whole number of at least 1" % name)
-    return every, _compiled(_texts(entry.get("phrases", []), name + ": disclosure"), lists, name)
+    return every, _compile(_texts(entry.get("phrases", []), name + ": disclosure"), lists, name)
 
 
-def _optional(value: object, lists: Mapping[str, Any], where: str) -> re.Pattern[str] | None:
-    return None if value is None else _compiled(_texts(value, where), lists, where)
+def _compile_optional(value: object, lists: Mapping[str, Any], where: str) -> re.Pattern[str] | None:
+    return None if value is None else _compile(_texts(value, where), lists, where)
 
 
-def _compiled(patterns: Sequence[str], lists: Mapping[str, Any], where: str) -> re.Pattern[str]:
-    """Return several patterns as one, with `{name}` replaced by the alternatives of that list."""
+def _compile(patterns: Sequence[str], lists: Mapping[str, Any], where: str) -> re.Pattern[str]:
+    """Compile several patterns as one, with `{name}` replaced by the alternatives of that list."""
     text = "|".join("(?:%s)" % pattern for pattern in patterns)
     for _ in range(_MAX_NESTING):
         if len(text) > _MAX_PATTERN:
             raise EvaluationError("%s: a pattern of more than %d characters" % (where, _MAX_PATTERN))
-        wider = _LIST.sub(lambda name: "(?:%s)" % "|".join(_alternatives(name[1], lists, where)), text)
-        if wider == text:
+        expanded = _LIST.sub(lambda name: "(?:%s)" % "|".join(_alternatives(name[1], lists, where)), text)
+        if expanded == text:
             break
-        text = wider
+        text = expanded
     try:
         return re.compile(text, re.IGNORECASE)
     except (re.error, RecursionError, OverflowError) as error:

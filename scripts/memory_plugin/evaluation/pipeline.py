@@ -1,4 +1,7 @@
-"""One evaluation from top to bottom: gates, then the jury where it is wanted and useful, then one verdict; and many of them in a row."""
+"""Evaluate conversations: gates by rules, then the jury if there is one, then one verdict and its record. Also runs batches of files.
+
+Without jurors, or after a hard fail, the gates decide alone and the record says why.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ _MAX_SCENARIO = 1 << 20
 
 
 class EvaluationPlan(NamedTuple):
-    """What to evaluate with. Without jurors nobody is asked, and `why_no_jury` says why; `seconds` is the time for one run of the jury."""
+    """The gates, rubric and jury of an evaluation.
+
+    `seconds` is the time for one run of the jury. `why_no_jury` is the reason if there are no jurors.
+    """
 
     packs: Sequence[RulePack]
     rubric: EvaluationRubric
@@ -47,7 +53,10 @@ class EvaluationPlan(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The evaluation of one conversation: votes and rows are those of the last run, `scores` the overall scores of all runs."""
+    """The evaluation of one conversation.
+
+    `votes` and `rows` (one per dimension) are from the last run, `scores` are the overall scores of all runs. `cost` is None if unknown.
+    """
 
     conversation: Conversation
     gates: list[GateResult]
@@ -61,27 +70,27 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(conversation: Conversation, plan: EvaluationPlan) -> Evaluation:
-    """Return the evaluation of one conversation. After a hard fail judges are asked only if the plan says so."""
+    """Evaluate one conversation. After a hard fail, judges are asked only if the plan says so."""
     started = perf_counter()
     gates = run_gates(plan.packs, conversation)
     rules_ms = _ms_since(started)
+    asks_jury = bool(plan.jurors) and (plan.judges_after_fail or not is_hard_fail(gates))
     votes: list[Vote] = []
     rows: list[DimensionScore] = []
     scores: list[float] = []
     costs: list[float | None] = []
     started = perf_counter()
     deadline = Deadline(plan.seconds * plan.runs)
-    asked = bool(plan.jurors) and (plan.judges_after_fail or not is_hard_fail(gates))
-    for run in range(plan.runs if asked else 0):
+    for run in range(plan.runs if asks_jury else 0):
         votes = ask_jury(plan.jurors, plan.rubric, conversation, deadline, fresh=run > 0)
         rows = score_dimensions(plan.rubric, votes, plan.quorum)
         costs += [vote.verdict.cost for vote in votes]
         score = overall_result(gates, plan.rubric, rows, judged=True).score
         scores += [] if score is None else [score]
-    overall = overall_result(gates, plan.rubric, rows, judged=asked)
-    judges_ms = _ms_since(started) if asked else 0.0
-    known = [cost for cost in costs if cost is not None]
-    cost = sum(known) if len(known) == len(costs) else None
+    judges_ms = _ms_since(started) if asks_jury else 0.0
+    overall = overall_result(gates, plan.rubric, rows, judged=asks_jury)
+    known_costs = [cost for cost in costs if cost is not None]
+    cost = sum(known_costs) if len(known_costs) == len(costs) else None
     return Evaluation(conversation, gates, votes, rows, overall, scores, rules_ms, judges_ms, cost)
 
 
@@ -90,7 +99,7 @@ def _ms_since(started: float) -> float:
 
 
 def evaluation_record(evaluation: Evaluation, plan: EvaluationPlan) -> dict[str, Any]:
-    """Return the evaluation as JSON. Rules cost nothing; the cost of `judges` is None where a price is unknown."""
+    """Return the evaluation as JSON. Rules cost nothing; the cost of `judges` is None if a price is unknown."""
     overall, conversation = evaluation.overall, evaluation.conversation
     return {
         "schema": SCHEMA,
@@ -166,7 +175,7 @@ def evaluate_all(
     earlier: EarlierResults,
     progress: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Return one result per file; a scenario with a subject is played and evaluated `plan.runs` times.
+    """Evaluate each file, or use its result in `earlier`; a scenario with a subject is played and evaluated `plan.runs` times.
 
     Raises EvaluationError, Unreadable and FileNotFoundError.
     """
@@ -180,14 +189,14 @@ def evaluate_all(
             results.append(earlier.get_or_run(key, _conversation_work(conversation, plan)))
             continue
         for run in range(plan.runs if subject else 1):
-            # A subject replies differently each time, so the file and the run name the result, not the conversation.
+            # A subject replies differently each time, so the key comes from the file and the run, not from the conversation.
             key = _key(plan, Conversation(path + dumps(read_object(path)), (), 0), run)
             results.append(earlier.get_or_run(key, _scenario_work(scenario, plan, subject)))
     return results
 
 
 def _load_scenario(path: str) -> Scenario | None:
-    """Return the scenario in a file, or None for anything else, which its own reader will judge. Raises EvaluationError."""
+    """Return the scenario in a file, or None if the file is something else. Raises EvaluationError."""
     if not path.endswith(".json"):
         return None
     try:
@@ -198,7 +207,7 @@ def _load_scenario(path: str) -> Scenario | None:
 
 
 def _key(plan: EvaluationPlan, conversation: Conversation, run: int) -> str:
-    """Return what names a result in the file to resume from: it changes with input, packs, rubric, jury and run."""
+    """Return a result's key in the file to resume from; it changes with input, packs, rubric, jury and run."""
     judges = [[juror.name, juror.persona] for juror in plan.jurors]
     rules = [[pack.id, pack.digest] for pack in plan.packs]
     parts = [conversation.id, conversation.digest, rules, plan.rubric.digest, judges, plan.runs, run]
@@ -221,12 +230,13 @@ def _scenario_work(
 ) -> Callable[[], dict[str, Any]]:
     def work() -> dict[str, Any]:
         played = play(scenario, subject() if subject else None)
-        once = plan._replace(runs=1) if subject else plan
-        evaluation = evaluate(played.conversation, once)
+        # With a subject, every run plays the scenario again, so the jury scores each conversation once.
+        run_plan = plan._replace(runs=1) if subject else plan
+        evaluation = evaluate(played.conversation, run_plan)
         risk = risk_gate(scenario, played, plan.packs)
         gates = [*evaluation.gates, *([risk] if risk else [])]
         overall = overall_result(gates, plan.rubric, evaluation.rows, judged=bool(evaluation.votes))
-        record = evaluation_record(evaluation._replace(gates=gates, overall=overall), once)
+        record = evaluation_record(evaluation._replace(gates=gates, overall=overall), run_plan)
         return {**record, "tier": scenario.tier, "probes": score_probes(scenario, played, plan.packs)}
 
     return work

@@ -1,4 +1,4 @@
-"""The report of an evaluation for people: one line for each conversation, or Markdown."""
+"""Report an evaluation to people: one line per conversation, or Markdown."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def _evidence(gates: Sequence[Mapping[str, Any]]) -> list[str]:
         if gate["error"]:
             lines.append("- %s: error, which counts as a fail: %s" % (gate["gate"], _text(gate["error"])))
         for finding in gate["findings"]:
-            what = "note" if finding["note"] else "fail"
+            status = "note" if finding["note"] else "fail"
             lines.append(
                 "- %s, %s, turn %d (%s), `%s`: %s %s"
                 % (
-                    gate["gate"], what, finding["turn"], finding["role"], finding["rule"], finding["reason"],
+                    gate["gate"], status, finding["turn"], finding["role"], finding["rule"], finding["reason"],
                     "\u201c%s\u201d" % _text(finding["excerpt"]) if finding["excerpt"] else "",
                 )
             )  # fmt: skip
@@ -81,7 +81,7 @@ def _jury(jury: Mapping[str, Any]) -> list[str]:
     lines = [
         "",
         "| dimension | weight | %s | median | mean | sd | abstained |"
-        % " | ".join(_text(j["judge"]) for j in jury["judges"]),
+        % " | ".join(_text(judge["judge"]) for judge in jury["judges"]),
     ]
     lines.append("|" + " --- |" * (6 + len(jury["judges"])))
     for row in jury["dimensions"]:

@@ -49,7 +49,7 @@ _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
 
 
 class RuleMatch(NamedTuple):
-    """A rule that a sentence breaks; `sentence` is the text as it was matched, `start` and `end` are places in it."""
+    """A rule's match; `sentence` is the text as it was matched, and `start` and `end` are offsets in it."""
 
     rule: PackRule
     sentence: str
@@ -58,16 +58,16 @@ class RuleMatch(NamedTuple):
 
 
 class TooMuchWork(Exception):
-    """Raised when the rules would need more time for a text than a gate may take; an unread text cannot pass."""
+    """The rules would need more time for a text than a gate may take; an unread text cannot pass."""
 
 
-class _Work:
-    """What is left of the characters that patterns may read in one turn."""
+class _WorkBudget:
+    """The number of characters that patterns may still read in one turn."""
 
     __slots__ = ("_left",)
 
-    def __init__(self, most: int) -> None:
-        self._left = most
+    def __init__(self, characters: int) -> None:
+        self._left = characters
 
     def spend(self, characters: int) -> None:
         self._left -= characters
@@ -76,9 +76,10 @@ class _Work:
 
 
 class _Sentence(NamedTuple):
-    """A sentence as the rules read it, tagged if any of them has frames."""
+    """A folded sentence; `tagged` and `frames` are None if no rule has frames."""
 
     text: str
+    lower: str
     tagged: TaggedSentence | None
     frames: FrameSearch | None
     spend: Callable[[int], None]
@@ -87,7 +88,7 @@ class _Sentence(NamedTuple):
 def fold_text(text: str) -> str:
     """Return the text in one spelling: compatibility form, plain apostrophes, no invisible characters, no look-alike letters.
 
-    Cut to 2,000,000 characters. Case stays.
+    The case stays. At most 2,000,000 characters are returned.
     """
     text = text[:MAX_TEXT]
     if not text.isascii():
@@ -99,13 +100,13 @@ def fold_text(text: str) -> str:
 
 
 def without_quotes(text: str) -> str:
-    """Return the text with each quotation replaced by `"_"`; a sentence that ends inside one still ends."""
+    """Replace each quotation by `"_"`; a sentence that ends inside a quotation still ends."""
 
-    def replaced(quote: re.Match[str]) -> str:
+    def replacement(quote: re.Match[str]) -> str:
         last = quote[0][-2]
         return '"_"' + (last if last in ".!?" and _begins_sentence(text, quote.end()) else "")
 
-    return _QUOTE.sub(replaced, text)
+    return _QUOTE.sub(replacement, text)
 
 
 def _begins_sentence(text: str, at: int) -> bool:
@@ -113,19 +114,19 @@ def _begins_sentence(text: str, at: int) -> bool:
 
 
 def split_sentences(text: str, *, quotes: bool) -> list[str]:
-    """Return the sentences of a text, folded, without code blocks and quoted lines; without quotations unless `quotes`."""
+    """Return the sentences of a text, folded, without code blocks and quoted lines, and without quotations unless `quotes`."""
     text = _QUOTED_LINE.sub("", _FENCE.sub("\n", fold_text(text)))
     if not quotes:
         text = _INLINE_CODE.sub("`_`", without_quotes(text))
     text = _SPACES.sub(" ", text)
-    found = (piece.strip(" \n*_#-\u2022") for piece in _END.split(text))
-    return [part for piece in found if _WORD.search(piece) for part in _pieces(piece)]
+    sentences = (piece.strip(" \n*_#-\u2022") for piece in _END.split(text))
+    return [piece for sentence in sentences if _WORD.search(sentence) for piece in _pieces(sentence)]
 
 
 def _pieces(sentence: str) -> list[str]:
     if len(sentence) <= MAX_SENTENCE:
         return [sentence]
-    step = MAX_SENTENCE // 2  # pieces overlap, so that nothing is lost at a border
+    step = MAX_SENTENCE // 2  # the pieces overlap, so a match at a border is not lost
     return [sentence[at : at + MAX_SENTENCE] for at in range(0, len(sentence) - step, step)]
 
 
@@ -135,17 +136,18 @@ def rules_for(pack: RulePack, gate: str, speaker: str) -> list[PackRule]:
 
 
 def find_matches(pack: RulePack, rules: Sequence[PackRule], text: str) -> list[RuleMatch]:
-    """Return the matches in text order, at most one per rule and sentence; rules that read quotations come last.
+    """Return the matches in text order, at most one per rule and sentence; matches of rules that read quotations come last.
 
-    Raises TooMuchWork for a text made to keep the rules busy.
+    Raises TooMuchWork for a text that would keep the rules busy for too long.
     """
     rule_matches = []
-    work = _Work(MAX_WORK)
+    budget = _WorkBudget(MAX_WORK)
     for quotes in (False, True):
-        asked = [rule for rule in rules if rule.quotes is quotes]
-        sentences = split_sentences(text, quotes=quotes) if asked else []
+        selected = [rule for rule in rules if rule.quotes is quotes]
+        sentences = split_sentences(text, quotes=quotes) if selected else []
         by_sentence = {
-            sentence: _match_all(pack, asked, sentence, work.spend) for sentence in dict.fromkeys(sentences)
+            sentence: _match_all(pack, selected, sentence, budget.spend)
+            for sentence in dict.fromkeys(sentences)
         }
         rule_matches += [match for sentence in sentences for match in by_sentence[sentence]]
     return rule_matches
@@ -154,37 +156,34 @@ def find_matches(pack: RulePack, rules: Sequence[PackRule], text: str) -> list[R
 def _match_all(
     pack: RulePack, rules: Sequence[PackRule], sentence: str, spend: Callable[[int], None]
 ) -> list[RuleMatch]:
-    # "no doubt" and "if you ask me" look like a negation or a report and are neither.
-    read = pack.neutral.sub(" ", sentence) if pack.neutral else sentence
-    spend(len(read))
-    tagged = pack.lexicon.tag(read) if any(rule.frames for rule in rules) else None
+    # "no doubt" and "if you ask me" look like a negation or a report, but are neither.
+    text = pack.neutral.sub(" ", sentence) if pack.neutral else sentence
+    spend(len(text))
+    tagged = pack.lexicon.tag(text) if any(rule.frames for rule in rules) else None
     frames = FrameSearch(tagged.text, spend) if tagged else None
-    matches = (_match_sentence(pack, rule, _Sentence(read, tagged, frames, spend)) for rule in rules)
+    folded = _Sentence(text, text.lower(), tagged, frames, spend)
+    matches = [_match_sentence(pack, rule, folded) for rule in rules]
     return [match for match in matches if match is not None]
 
 
 def _match_sentence(pack: RulePack, rule: PackRule, sentence: _Sentence) -> RuleMatch | None:
-    """Return the first place at which a rule matches and no exception applies."""
-    for start, end in _places(rule, sentence):
+    """Return the rule's first match to which no exception applies, or None."""
+    for start, end in _spans(rule, sentence):
         sentence.spend(len(sentence.text) * len(rule.unless))
         if not any(_applies(unless, pack, sentence.text, start, end) for unless in rule.unless):
             return RuleMatch(rule, sentence.text, start, end)
     return None
 
 
-def _places(rule: PackRule, sentence: _Sentence) -> Iterator[tuple[int, int]]:
+def _spans(rule: PackRule, sentence: _Sentence) -> Iterator[tuple[int, int]]:
+    """Yield the rule's matches as start and end, before exceptions."""
     text, tagged = sentence.text, sentence.tagged
-    if rule.pattern is not None and (not rule.any_of or _has_any(rule.any_of, text)):
+    if rule.pattern is not None and (not rule.any_of or any(part in sentence.lower for part in rule.any_of)):
         sentence.spend(len(text))
         yield from (match.span() for match in rule.pattern.finditer(text))
     if tagged is not None:
         for frame in rule.frames.candidates(tagged):
             yield from frame.find(tagged, sentence.frames)
-
-
-def _has_any(parts: Sequence[str], sentence: str) -> bool:
-    lower = sentence.lower()
-    return any(part in lower for part in parts)
 
 
 def _applies(unless: UnlessPattern, pack: RulePack, sentence: str, start: int, end: int) -> bool:
@@ -196,7 +195,7 @@ def _applies(unless: UnlessPattern, pack: RulePack, sentence: str, start: int, e
 
 
 def _clause_before(pack: RulePack, text: str) -> str:
-    """Return the text before a match, starting at the last "but" or "however": a refusal before that excuses nothing after it."""
+    """Return the text before a match, from the last "but" or "however" on; a refusal before that excuses nothing after it."""
     if pack.contrast is None:
         return text
     start = 0
