@@ -1,4 +1,4 @@
-"""The short way to cached bytecode: taken only for fresh cache files of our package."""
+"""The short way to cached bytecode: taken for fresh cache files of our package, and for nothing else."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ print(type(sample.__spec__.loader).__name__, type(part.__spec__.loader).__name__
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """Return a small package of our name with the real finder, one module and one package."""
+    """Return a small package of our name with the real finder, and beside it one module and one package."""
     folder = tmp_path / "memory_plugin"
     (folder / "kernel").mkdir(parents=True)
     (folder / "text_part").mkdir()
@@ -39,7 +39,7 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def run_package(package: Path, *options: str) -> list[str]:
+def load_details(package: Path, *options: str) -> list[str]:
     """Return the loader of the module and of the package, the module's value, its file and the package's folder."""
     command = [sys.executable, "-I", "-S", *options, "-c", SHOW % str(package.parent)]
     run = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
@@ -47,45 +47,45 @@ def run_package(package: Path, *options: str) -> list[str]:
 
 
 def test_a_fresh_cache_file_is_loaded_the_short_way(package: Path) -> None:
-    first, second = run_package(package), run_package(package)
+    first, second = load_details(package), load_details(package)
     assert first[:3] == ["SourceFileLoader", "SourceFileLoader", "1"]
     assert second[:3] == ["_Finder", "_Finder", "1"]
     assert first[3:] == second[3:]
 
 
 def test_a_changed_source_wins_over_its_cache_file(package: Path) -> None:
-    run_package(package)
+    load_details(package)
     (package / "text_part" / "sample.py").write_text("VALUE = 22\n", encoding="utf-8")
-    assert run_package(package)[:3] == ["SourceFileLoader", "_Finder", "22"]
-    assert run_package(package)[:3] == ["_Finder", "_Finder", "22"]
+    assert load_details(package)[:3] == ["SourceFileLoader", "_Finder", "22"]
+    assert load_details(package)[:3] == ["_Finder", "_Finder", "22"]
 
 
 def test_a_cache_file_without_its_source_is_not_loaded(package: Path) -> None:
-    run_package(package)
+    load_details(package)
     (package / "text_part" / "sample.py").unlink()
     with pytest.raises(subprocess.CalledProcessError) as error:
-        run_package(package)
+        load_details(package)
     assert "No module named" in error.value.stderr
 
 
 @pytest.mark.parametrize("left", [0, 7, 16, 30])
 def test_half_a_cache_file_is_left_to_python(package: Path, left: int) -> None:
-    """Python reads the source, or fails with an error that the cache repair handles."""
-    run_package(package)
+    """Python looks at the source, or fails for the reason that the repair knows."""
+    load_details(package)
     cached = next((package / "text_part" / "__pycache__").glob("sample.*.pyc"))
     cached.write_bytes(cached.read_bytes()[:left])
     if left < 16:
-        assert run_package(package)[:3] == ["SourceFileLoader", "_Finder", "1"]
+        assert load_details(package)[:3] == ["SourceFileLoader", "_Finder", "1"]
         return
     with pytest.raises(subprocess.CalledProcessError) as error:
-        run_package(package)
+        load_details(package)
     assert "EOFError" in error.value.stderr
 
 
 @pytest.mark.parametrize("options", [("-O",), ("-X", "pycache_prefix=/nonexistent")])
 def test_with_other_cache_files_python_imports_alone(package: Path, options: tuple[str, ...]) -> None:
-    run_package(package)
-    assert run_package(package, *options)[0] == "SourceFileLoader"
+    load_details(package)
+    assert load_details(package, *options)[0] == "SourceFileLoader"
 
 
 COUNTED = """
@@ -110,7 +110,7 @@ LISTS = {**AHEAD, "a look-up": AHEAD["UserPromptSubmit"] + " recall.history " + 
 
 @pytest.mark.parametrize("listed", LISTS.values(), ids=LISTS)
 def test_what_is_imported_ahead_comes_after_what_it_imports(listed: str) -> None:
-    """Otherwise its own import statements would take the long way. It loads only from cache files, so a first process writes them."""
+    """Else a statement in it would import that the long way. It loads from cache files alone, so a first process writes them."""
     scripts = os.path.join(PLUGIN_ROOT, "scripts")
     codes = (WARM % (scripts, listed), COUNTED % (scripts, listed))
     commands = [[sys.executable, "-I", "-S", "-c", code] for code in codes]
@@ -131,9 +131,9 @@ sys.stderr.write(" ".join(name[14:] for name in sys.modules if name.startswith("
 
 @pytest.mark.parametrize("event", AHEAD)
 def test_nothing_is_imported_ahead_that_an_event_does_not_need(project: Project, event: str) -> None:
-    result = project.event(
+    given = project.event(
         event, prompt="ok", source="startup", tool_name="Read", tool_input={"file_path": "a"}
     )
     code = IMPORTED % (os.path.join(PLUGIN_ROOT, "scripts"), event)
-    run = project.process([sys.executable, "-I", "-S", "-c", code], json.dumps(result).encode())
+    run = project.process([sys.executable, "-I", "-S", "-c", code], json.dumps(given).encode())
     assert set(AHEAD[event].split()) - set(run.stderr.split()) == set()
