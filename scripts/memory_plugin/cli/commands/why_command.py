@@ -9,7 +9,7 @@ from ...memories.hygiene import shown_line
 from ...memories.survey import shortest_names
 from ...recall.explain import (
     PLACES,
-    SAID,
+    RESULTS,
     find_decision,
     outcomes,
     problem,
@@ -19,6 +19,7 @@ from ...recall.explain import (
     thresholds,
 )
 from ..command_context import CommandError
+from ..options import add_flag
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ...recall.explain import Outcome
     from ..command_context import CommandContext
 
-HELP = "explain a recall decision: what Claude was told, what not and why, and what would have helped"
+HELP = "explain a recall decision: what Claude was told, what it was not told and why, and what would have helped"
 EXAMPLES = """\
   memory why
   memory why a2fc9ec1 --json
@@ -35,7 +36,7 @@ EXAMPLES = """\
 """
 _MAX_LINE = 1000
 _INDENT = "  "
-_MARK = max(map(len, SAID)) + 2  # columns of the longest word before a memory, and two spaces
+_MARK = max(map(len, RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="explain the last decision at this place instead of one on a prompt",
     )
-    parser.add_argument("--verbose", action="store_true", help="also print the scores and their parts")
+    add_flag(parser, "--verbose", "also print the scores and their parts")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -102,7 +103,7 @@ def shown_time(time: str) -> str:
 
 def _show_injected(row: dict[str, Any], context: CommandContext) -> None:
     """List the memories that Claude saw at a place that does not compare candidates."""
-    for name, label in zip(("injected", "pointed"), SAID):
+    for name, label in zip(("injected", "pointed"), RESULTS):
         lead = _INDENT + label.ljust(_MARK)
         keys = row.get(name)
         for key in keys if isinstance(keys, list) else []:
@@ -119,8 +120,8 @@ def _explain_candidates(compared: list[Outcome], context: CommandContext) -> Non
         label = outcome.key
         if label in titles:
             label = "%s (%s)" % (titles[label], names[label])
-        lead = _INDENT + outcome.said.ljust(_MARK)
-        console.paragraph(plain("%s: %s" % (label, outcome.words), _MAX_LINE), lead, len(lead))
+        lead = _INDENT + outcome.result.ljust(_MARK)
+        console.paragraph(plain("%s: %s" % (label, outcome.reason), _MAX_LINE), lead, len(lead))
     without_words = [outcome.key for outcome in compared if outcome.lacks_words and outcome.key in names]
     if without_words:
         console.line()
