@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.kernel.transcript.rows import answer, call, lines, result, said, user
+from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 from tests.project import SESSION, Project
 from tests.sessions.bench import IDS, work
 from tests.sessions.grades import reply
@@ -329,7 +329,7 @@ def test_scores_are_sent_at_once_with_the_automatic_setting(project: Project, la
     assert "http_401" in run.stderr
 
 
-LONG = [user("Go"), *(answer("m%d" % n, said("Step %d: %s" % (n, "word " * 120))) for n in range(1500))]
+LONG = [user("Go"), *(answer("m%d" % n, text_block("Step %d: %s" % (n, "word " * 120))) for n in range(1500))]
 
 
 KEYED: dict[str, Any] = {"ANTHROPIC_API_KEY": "sk-made-up-0123456789abcdef"}
