@@ -1,4 +1,4 @@
-"""A judge that takes two switches is named wherever only one of them is set."""
+"""A judge that needs two settings is reported wherever only one of them is set."""
 
 from __future__ import annotations
 

@@ -74,11 +74,11 @@ def test_the_models_of_the_jury_are_checked_too(checked: Callable[..., Check]) -
     names = ["anthropic:claude-haiku-5-5", "openai:gpt-5-mini", "gemini:gemini-2.5-flash"]
     found = checked("2026-11-22", {"evaluation": {"judge": {"judges": names}}})
     assert (found.status, len(found.details)) == ("warn", 2)
-    assert any("requests then go to gemini-3.5-flash-lite" in said for said in found.details)
-    assert all("evaluation.judge.judges" in said for said in found.details)
+    assert any("requests then go to gemini-3.5-flash-lite" in detail for detail in found.details)
+    assert all("evaluation.judge.judges" in detail for detail in found.details)
 
 
-def test_it_asks_for_a_price_that_nobody_knows(checked: Callable[..., Check]) -> None:
+def test_it_asks_for_an_unknown_price(checked: Callable[..., Check]) -> None:
     found = checked("2026-11-22", judge_of("brand-new"))
     assert found.status == "note"
     assert "judge.prices" in found.fix

@@ -1,4 +1,4 @@
-"""`memory review`, `reject` and `accept`: by keys in a terminal, elsewhere by groups and ids, and only about the text that was shown."""
+"""`memory review`, `reject` and `accept`: by keys in a terminal, elsewhere by groups and ids, and only for the text that was shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ terminal = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-te
 
 
 def put(project: Project, name: str, *, by: str = "", category: str = "decision", **fields: object) -> None:
-    """Write a memory's file as it comes with a repository; commit it if an author is given."""
+    """Write a memory's file as a repository contains it; commit it if an author is given."""
     chosen = categories()[category]
     data = new_memory(chosen, name, "Title of " + name, {chosen.primary: "The body of %s." % name}, {})
     project.write(".claude/memory/%s/%s.json" % (chosen.folder, name), {**data, **fields})
@@ -33,7 +33,7 @@ def put(project: Project, name: str, *, by: str = "", category: str = "decision"
 
 
 def trust(project: Project) -> dict[str, str]:
-    rows = project.cli("list", "--status", "all", "--json").json["memories"]
+    rows = project.memories("--status", "all")
     return {row["id"]: row["trust"] for row in rows}
 
 
@@ -113,7 +113,7 @@ def test_keys_typed_before_a_question_and_unknown_keys_decide_nothing(project: P
 
 
 @terminal
-def test_what_is_edited_is_trusted_as_it_is_then(project: Project) -> None:
+def test_an_edited_text_is_trusted(project: Project) -> None:
     put(project, "one", by="Bo")
     editor = project.write("editor.sh", "#!/bin/sh\nsed -i 's/The body/My body/' \"$1\"\n")
     os.chmod(editor, 0o700)
@@ -155,7 +155,7 @@ def test_a_change_is_shown_against_the_last_trusted_text(project: Project) -> No
     assert "\x1b" not in run.stdout
 
 
-def test_off_a_terminal_it_only_shows(team: Project) -> None:
+def test_without_a_terminal_it_only_lists(team: Project) -> None:
     run = team.cli("review", stdin="a\na\na\n")
     assert run.returncode == 0
     assert set(trust(team).values()) == {"pending"}
@@ -234,7 +234,7 @@ def test_a_rejected_text_never_comes_back_as_pending(team: Project) -> None:
     assert (found["cy-one"], found["renamed"]) == ("rejected", "rejected")
     shown = [entry["id"] for group in groups(team) for entry in group["entries"]]
     assert not {"cy-one", "renamed"} & set(shown)
-    rows = team.cli("list", "--status", "rejected", "--json").json["memories"]
+    rows = team.memories("--status", "rejected")
     assert {row["id"] for row in rows} == {"cy-one", "renamed"}
     assert team.cli("accept", "cy-one").returncode == 0
     assert trust(team)["cy-one"] == "trusted"
@@ -266,7 +266,7 @@ def test_a_commit_that_the_file_no_longer_matches_is_not_named(team: Project) ->
 
 
 def test_git_runs_no_program_of_the_repository_s_choice(team: Project) -> None:
-    """Neither a pager, a file system monitor, a filter, a signature check nor an alias."""
+    """Git runs no pager, file system monitor, filter, signature check or alias."""
     trap = team.write("trap.sh", "#!/bin/sh\necho run >> %s/trapped\ncat\n" % os.path.dirname(team.root))
     os.chmod(trap, 0o700)
     team.write(".gitattributes", "*.json filter=trap diff=trap\n")

@@ -109,7 +109,7 @@ def test_a_body_that_cannot_be_stored_is_refused_and_nothing_written(
     assert run.returncode == 1
     assert reason in run.stderr
     assert run.stderr.count("\n") == 1
-    assert project.cli("list", "--json").json["memories"] == []
+    assert project.memories() == []
 
 
 def test_a_secret_never_reaches_a_file_or_the_screen(project: Project) -> None:
@@ -135,7 +135,7 @@ def test_what_claude_saves_unasked_is_pending_and_says_how_to_approve(project: P
     run = project.cli("save", *WORDS, "--body", "b", inside=True)
     assert run.returncode == 0
     assert "memory accept use-postgres" in run.stdout
-    assert project.cli("list", "--status", "pending", "--json").json["memories"][0]["trust"] == "pending"
+    assert project.memories("--status", "pending")[0]["trust"] == "pending"
     assert project.prompt("Should we use Postgres for this decision?").context == ""
 
 
@@ -143,7 +143,7 @@ def test_a_successor_replaces_the_old_memory(project: Project) -> None:
     project.save("Use MySQL", "b")
     run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "use-mysql", "--json")
     assert run.json["superseded"] == "use-mysql"
-    lives = {memory["id"]: memory["life"] for memory in project.cli("list", "--json").json["memories"]}
+    lives = {memory["id"]: memory["life"] for memory in project.memories()}
     assert lives == {"use-mysql": "superseded", "use-postgres": "active"}
 
 
@@ -154,10 +154,10 @@ def test_a_pending_successor_leaves_the_old_memory(project: Project) -> None:
     assert project.cli("show", "use-mysql", "--json").json["life"] == "active"
 
 
-def test_a_successor_of_nothing_stores_nothing(project: Project) -> None:
+def test_an_unknown_superseded_memory_stores_nothing(project: Project) -> None:
     run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "nothing")
     assert run.returncode == 1
-    assert project.cli("list", "--json").json["memories"] == []
+    assert project.memories() == []
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_every_category_keeps_the_problem(project: Project, category: str) -> No
 
 def test_only_one_text_comes_over_standard_input(project: Project) -> None:
     run = project.cli("save", *WORDS, "--body", "-", "--context", "-", stdin="x")
-    assert (run.returncode, project.cli("list", "--json").json["memories"]) == (2, [])
+    assert (run.returncode, project.memories()) == (2, [])
     assert "only one of --body, --context and --content-json" in run.stderr
 
 
@@ -207,12 +207,12 @@ def test_a_memory_without_phrases_gets_the_command_that_adds_them(project: Proje
     assert missing["field"] == "asked_as"
     assert project.cli(*shlex.split(missing["command"])[1:]).returncode == 0
     assert project.cli("show", "use-postgres", "--json").json["asked_as"] == ["first phrase", "second phrase"]
-    said = project.cli("save", "--category", "decision", "--title", "Tea", "--body", "b").stdout
-    assert "memory edit tea --asked-as" in said
-    said = project.cli(
+    output = project.cli("save", "--category", "decision", "--title", "Tea", "--body", "b").stdout
+    assert "memory edit tea --asked-as" in output
+    output = project.cli(
         "save", "--category", "decision", "--title", "Mate", "--body", "b", "--asked-as", "x"
     ).stdout
-    assert "--asked-as" not in said
+    assert "--asked-as" not in output
 
 
 MYSQL = ("Billing runs on MySQL", "Billing keeps its invoices in MySQL 5, the only database that we know.")
@@ -246,7 +246,7 @@ def test_similar_memories_are_named_with_the_command_that_replaces_them(
     )
     words = ("save", "--category", "decision", "--title", title, "--body", body, *about, "--json")
     similar = project.cli(*words).json["similar"]
-    assert [(one["id"], one["title"], one["why"]) for one in similar] == (
+    assert [(memory["id"], memory["title"], memory["why"]) for memory in similar] == (
         [(old, MYSQL[0], why)] if why else []
     )
     if why:
@@ -254,7 +254,7 @@ def test_similar_memories_are_named_with_the_command_that_replaces_them(
         again = project.cli(
             "save", "--category", "decision", "--title", title + " now", "--body", body, "--json"
         )
-        assert old not in [one["id"] for one in again.json["similar"]]
+        assert old not in [memory["id"] for memory in again.json["similar"]]
 
 
 def test_similar_memories_are_printed_for_people(project: Project) -> None:
@@ -272,7 +272,7 @@ def test_a_taken_title_is_refused_with_the_commands_that_help(project: Project, 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "memory edit %s --body" % old in refused.stderr
     assert "--supersedes %s" % old in refused.stderr
-    assert [one["id"] for one in project.cli("list", "--json").json["memories"]] == [old]
+    assert [memory["id"] for memory in project.memories()] == [old]
     assert project.cli(*words, "--supersedes", old).returncode == 0
 
 

@@ -60,7 +60,7 @@ def test_lines_for_programs_with_offsets_into_the_original(project: Project) -> 
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"id": 1}', '{"response": 3}', "[" * 5000])
-def test_a_bad_line_is_named_and_the_others_are_scored(project: Project, line: str) -> None:
+def test_an_invalid_line_is_reported_and_the_others_are_scored(project: Project, line: str) -> None:
     run = project.cli("score", "--jsonl", stdin=line + "\n" + json.dumps({"id": 2, "response": PLAIN}))
     assert run.returncode == 1
     assert run.stderr == 'memory: line 1: expected an object with a text under "response"\n'
@@ -68,7 +68,7 @@ def test_a_bad_line_is_named_and_the_others_are_scored(project: Project, line: s
 
 
 @pytest.mark.parametrize("words", [[], ["-", "--last"]])
-def test_one_thing_is_scored(project: Project, words: list[str]) -> None:
+def test_exactly_one_input_is_required(project: Project, words: list[str]) -> None:
     run = project.cli("score", *words)
     assert (run.returncode, run.stdout) == (2, "")
 
@@ -79,7 +79,7 @@ def test_the_last_reply(project: Project) -> None:
     assert "[[Great question]]" in project.cli("score", "--last").stdout
 
 
-def test_deep_without_a_judge_says_what_rules_can_tell(project: Project) -> None:
+def test_deep_without_a_judge_grades_by_rules(project: Project) -> None:
     run = project.cli("score", "-", "--deep", "--json", stdin=PADDED)
     assert run.returncode == 1
     assert (run.json["levels"], run.json["told_by"], run.json["failure"]) == (
@@ -99,7 +99,7 @@ def test_deep_asks_for_all_eight(project: Project) -> None:
     assert run.stdout.count("\n") == 9
 
 
-def test_scores_of_nothing_and_of_something(project: Project) -> None:
+def test_scores_without_and_with_replies(project: Project) -> None:
     assert "No reply was scored" in project.cli("scores").stdout
     scored(project, PLAIN, PADDED)
     shown = project.cli("scores").stdout
@@ -118,7 +118,7 @@ def test_the_effect(project: Project) -> None:
 
 
 def judged(project: Project, count: int) -> None:
-    """Lines of a judge that cleared the same rule each time, joined to scores."""
+    """Append judgments that clear the same rule each time."""
     with open(os.path.join(project.state, "scores.jsonl"), encoding="utf-8") as file:
         score = json.loads(file.readline())
     with open(os.path.join(project.state, "scores.jsonl"), "a", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""`memory search`: everything, marked with what it is; errors in one line."""
+"""`memory search`: all memories with their status; one-line errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def stored(project: Project) -> Project:
     return project
 
 
-def test_a_result_says_all_that_is_promised(stored: Project) -> None:
+def test_a_result_has_all_documented_fields(stored: Project) -> None:
     (row,) = stored.cli("search", "billing database", "--json").json["results"]
     assert {"id", "title", "score", "category", "path", "trust"} <= set(row)
     assert (row["title"], row["category"], row["trust"], row["tags"]) == (
@@ -30,7 +30,7 @@ def test_a_result_says_all_that_is_promised(stored: Project) -> None:
     assert os.path.isfile(row["path"])
 
 
-def test_the_other_spelling_finds_the_same(stored: Project) -> None:
+def test_the_alternative_form_finds_the_same(stored: Project) -> None:
     place = os.path.join(stored.root, ".claude", "memory")
     run = stored.memory("--mode", "search", "--query", "billing database", "--root", place)
     assert TITLE in run.stdout
@@ -51,7 +51,7 @@ def test_pending_and_expired_memories_are_found_and_marked(stored: Project) -> N
     "query",
     ["$(touch x)", "`id`", "'; DROP TABLE documents; --", '" OR 1 NEAR(', "\\", "%s %d", "-- -x", "\u202e"],
 )
-def test_any_words_are_only_words(stored: Project, query: str) -> None:
+def test_query_syntax_has_no_effect(stored: Project, query: str) -> None:
     for run in (stored.cli("search", "--", query), stored.cli("search", "-", stdin=query)):
         assert (run.returncode, run.stderr) == (0, "")
     assert not os.path.exists(os.path.join(stored.root, "x"))
@@ -69,7 +69,7 @@ def test_a_wrong_limit_is_a_usage_error(stored: Project, limit: str) -> None:
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (2, "", 1)
 
 
-def test_at_most_so_many_are_shown(stored: Project) -> None:
+def test_the_limit_applies(stored: Project) -> None:
     for number in range(5):
         put(stored, "m%d" % number, memory("Billing database %d" % number, BODY))
     assert len(stored.cli("search", "billing database", "--limit", "2", "--json").json["results"]) == 2

@@ -20,7 +20,7 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 def folder_of(project: Project) -> str:
-    """Where the client keeps the transcripts of a project."""
+    """Return the folder in which the client keeps a project's transcripts."""
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in os.path.realpath(project.root))
     path = os.path.join(project.config, "projects", name)
     os.makedirs(path, exist_ok=True)
@@ -147,9 +147,9 @@ def test_the_answer_comes_from_the_transcript_of_the_sub_agent(project: Project)
     folder = os.path.join(folder_of(project), SESSION, "subagents")
     os.makedirs(folder)
 
-    def agent(name: str, asked: str, words: str, command: str = "memory session prepare --current") -> None:
+    def agent(name: str, prompt: str, words: str, command: str = "memory session prepare --current") -> None:
         rows = [
-            user(asked),
+            user(prompt),
             answer(name, call(name, command=command)),
             result(name),
             answer(name + "2", {"type": "text", "text": words}),
@@ -178,7 +178,7 @@ def test_label_and_calibrate(project: Project) -> None:
         run = project.cli("label", path, "--set", "goal_achievement=complete", "--set", "tool_efficiency=0.7")
         assert run.returncode == 0, run.stderr
     found = project.cli("calibrate", "--json").json
-    by_name = {one["dimension"]: one for one in found["dimensions"]}
+    by_name = {row["dimension"]: row for row in found["dimensions"]}
     assert (
         found["sessions"],
         by_name["goal_achievement"]["exact"]["value"],
@@ -260,11 +260,11 @@ def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> 
 
 
 def doctor(project: Project, **env: str) -> dict[str, Any]:
-    """Return what the doctor says of Langfuse."""
+    """Return the doctor's check of Langfuse."""
     (found,) = (
-        one
-        for one in project.cli("doctor", "--json", stdin="", inside=False, **env).json["checks"]
-        if one["name"] == "langfuse"
+        row
+        for row in project.cli("doctor", "--json", stdin="", inside=False, **env).json["checks"]
+        if row["name"] == "langfuse"
     )
     return dict(found)
 
@@ -336,7 +336,7 @@ KEYED: dict[str, Any] = {"ANTHROPIC_API_KEY": "sk-made-up-0123456789abcdef"}
 
 
 def priced(project: Project, **caps: float) -> str:
-    """Switch on a judge at an address where nobody listens, and return a session of about 300,000 tokens, which costs a dollar."""
+    """Switch on a judge at a closed port, and return a session of about 300,000 tokens, which costs a dollar."""
     judge = {"backend": "anthropic", "base_url": "http://127.0.0.1:9", "caps": caps}
     project.write_settings(judge=judge, sessions={"judge": {}})
     return transcript(project, IDS[1], LONG)
@@ -350,9 +350,9 @@ def test_a_long_session_is_graded_once_its_price_is_agreed_to(project: Project) 
     assert "no judge was asked: grading this session of about " in refused.stderr
     assert "--yes" in refused.stderr
     assert project.ledger("judge-calls") == []
-    asked = project.cli("session", "score", path, "--yes", "--json", **KEYED)
-    assert "network" in asked.json["failures"]  # it was sent; after some failures a server is not asked
-    assert "over_budget" not in asked.json["failures"]
+    run = project.cli("session", "score", path, "--yes", "--json", **KEYED)
+    assert "network" in run.json["failures"]  # it was sent; after some failures a server is not asked
+    assert "over_budget" not in run.json["failures"]
     assert project.cli("judge", "stats", "--json", **KEYED).json["account"]["day_usd"] == 0
 
 
