@@ -23,7 +23,7 @@ def mine(project: Project) -> Project:
     return project
 
 
-def test_the_report_counts(mine: Project) -> None:
+def test_refresh_reports_its_counts(mine: Project) -> None:
     os.unlink(index_file(mine))
     put(mine, "broken", "{")
     run = mine.cli("refresh", "--json")
@@ -46,7 +46,7 @@ def test_memories_retired_long_ago_are_deleted(mine: Project) -> None:
     assert (os.path.exists(path), os.path.exists(recent)) == (False, True)
 
 
-def test_in_a_store_of_somebody_elses_nothing_is_deleted(project: Project) -> None:
+def test_nothing_is_deleted_in_a_store_of_another_user(project: Project) -> None:
     path = put(project, "gone", RETIRED)
     assert project.cli("refresh", "--json").json["deleted"] == []
     assert os.path.exists(path)

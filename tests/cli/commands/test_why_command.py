@@ -80,10 +80,10 @@ def test_verbose_prints_the_scores(project: Project) -> None:
     assert "concerns=" in text
 
 
-def test_what_would_have_helped_is_a_command_that_works(project: Project) -> None:
-    project.save("The release train leaves on Tuesdays", "Merge on Monday.")
-    project.prompt("does the nightly release of the mobile app need a signed certificate?", "weak")
-    text = project.cli("why", "weak").stdout
+def test_the_suggested_command_works(asked: Project) -> None:
+    asked.save("The release train leaves on Tuesdays", "Merge on Monday.")
+    asked.prompt("does the nightly release of the mobile app need a signed certificate?", "weak")
+    text = asked.cli("why", "weak").stdout
     assert "% sure, 50% needed" in text
     (command,) = [line for line in text.splitlines() if "--asked-as" in line]
     assert command == "  memory edit the-release-train-leaves-on-tuesdays --asked-as '...'"
@@ -102,7 +102,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_lines_keep_to_the_width_of_a_terminal(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_fit_the_terminal(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "70")
     monkeypatch.setenv("NO_COLOR", "1")
     screen = Terminal()
@@ -117,9 +117,9 @@ def test_lines_keep_to_the_width_of_a_terminal(project: Project, monkeypatch: py
     assert max(map(len, lines)) <= 70
 
 
-def test_the_last_decision_is_the_one_on_a_prompt(project: Project) -> None:
-    """It also names decisions at other places in that turn, but not the start of the session."""
-    project.save("Never push", "Ask first.", "--guard-command", "git push")
+def test_the_last_decision_is_that_of_a_prompt(asked: Project) -> None:
+    """With what other places decided in that turn, and without the start of a session."""
+    asked.save("Never push", "Ask first.", "--guard-command", "git push")
     push = {"tool_name": "Bash", "tool_input": {"command": "git push"}, "tool_use_id": "t1"}
     project.hook("PreToolUse", project.event("PreToolUse", prompt_id="prompt-2", **push))
     project.start("resume")
@@ -129,10 +129,10 @@ def test_the_last_decision_is_the_one_on_a_prompt(project: Project) -> None:
     assert project.cli("why", "--json").json["place"] == "prompt"
 
 
-def test_each_place_can_be_asked_for(project: Project) -> None:
-    project.save("Short answers", "One paragraph.", category="preference")
-    project.start()
-    text = project.cli("why", "--place", "catalog").stdout
+def test_place_selects_the_decision(asked: Project) -> None:
+    asked.save("Short answers", "One paragraph.", category="preference")
+    asked.start()
+    text = asked.cli("why", "--place", "catalog").stdout
     assert "start of a session" in text
     assert "At the start of the session: told Claude 1 memory and the titles of 1." in text
     assert "  told        project:preference/short-answers" in text
