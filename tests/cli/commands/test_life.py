@@ -54,7 +54,7 @@ def test_forget_now_deletes_permanently(project: Project, saved: str) -> None:
 
 
 def test_forget_now_leaves_no_text_in_the_index(project: Project) -> None:
-    kept = project.save("Deploy on Mondays", "The release train leaves at noon.")
+    other = project.save("Deploy on Mondays", "The release train leaves at noon.")
     gone = project.save("Zwiebelfisch", "Quuxotic passphrases belong in the vault.", "--tags", "frobnitz")
     project.cli("forget", gone, "--now")
     for word in (b"wiebelfisch", b"uuxotic", b"robnitz"):

@@ -1,4 +1,4 @@
-"""`memory why`: explain a decision, even from a damaged ledger."""
+"""`memory why`: a decision is explained, even if the ledger was tampered with."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.recall.store_files import ASK, BODY, TITLE, at_home
 
 
 @pytest.fixture
-def project(project: Project) -> Project:
+def asked(project: Project) -> Project:
     """Return a project with one memory, and three prompts."""
     project.save(TITLE, BODY)
     for number, prompt in enumerate(("ok", "a haiku about the sea please", ASK)):
@@ -27,8 +27,8 @@ def project(project: Project) -> Project:
     return project
 
 
-def test_the_last_decision_is_explained(project: Project) -> None:
-    text = project.cli("why").stdout
+def test_the_last_decision_is_explained(asked: Project) -> None:
+    text = asked.cli("why").stdout
     assert "prompt prompt-2" in text
     assert "Told Claude 1 memory." in text
     assert "  told        %s (use-postgres-for-the-billing-database): " % TITLE in text
@@ -38,13 +38,13 @@ def test_the_last_decision_is_explained(project: Project) -> None:
 @pytest.mark.parametrize(
     ("which", "words"), [("prompt-0", "confirmation or small talk"), ("prompt-1", "Silent: ")]
 )
-def test_a_prompt_is_found_by_its_id(project: Project, which: str, words: str) -> None:
-    assert words in project.cli("why", which).stdout
-    assert project.cli("why", which, "--json").json["prompt_id"] == which
+def test_a_prompt_is_found_by_its_id(asked: Project, which: str, words: str) -> None:
+    assert words in asked.cli("why", which).stdout
+    assert asked.cli("why", which, "--json").json["prompt_id"] == which
 
 
-def test_a_prompt_without_a_decision_is_an_error(project: Project) -> None:
-    run = project.cli("why", "nothing-like-it")
+def test_a_prompt_without_a_decision_is_an_error(asked: Project) -> None:
+    run = asked.cli("why", "nothing-like-it")
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 1)
 
 
@@ -65,17 +65,17 @@ def test_a_prompt_without_a_decision_is_an_error(project: Project) -> None:
     ],
     ids=["numbers", "wrong types", "strange values", "objects"],
 )
-def test_a_malformed_record_is_shown_as_far_as_possible(project: Project, fields: dict[str, object]) -> None:
-    row = {**project.ledger("recalls")[-1], **fields}
-    with open(os.path.join(project.state, "recalls.jsonl"), "a", encoding="utf-8") as file:
+def test_a_malformed_record_is_shown_as_far_as_possible(asked: Project, fields: dict[str, object]) -> None:
+    row = {**asked.ledger("recalls")[-1], **fields}
+    with open(os.path.join(asked.state, "recalls.jsonl"), "a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
-    run = project.cli("why")
+    run = asked.cli("why")
     assert (run.returncode, run.stderr) == (0, "")
     assert "\x1b" not in run.stdout
 
 
-def test_verbose_prints_the_scores(project: Project) -> None:
-    text = project.cli("why", "--verbose").stdout
+def test_verbose_prints_the_scores(asked: Project) -> None:
+    text = asked.cli("why", "--verbose").stdout
     assert "thresholds: 0.50 for the full text, 0.50 for a pointer" in text
     assert "concerns=" in text
 
@@ -89,16 +89,16 @@ def test_the_suggested_command_works(asked: Project) -> None:
     assert command == "  memory edit the-release-train-leaves-on-tuesdays --asked-as '...'"
     words = command.split()[1:-1]
     for phrase in ("which day do we ship", "when is the next train"):
-        assert project.cli(*words, phrase).returncode == 0
-    shown = project.cli("show", "the-release-train-leaves-on-tuesdays", "--json").json
+        assert asked.cli(*words, phrase).returncode == 0
+    shown = asked.cli("show", "the-release-train-leaves-on-tuesdays", "--json").json
     assert shown["asked_as"] == ["which day do we ship", "when is the next train"]
 
 
 class Terminal(io.StringIO):
-    """An output stream that claims to be a terminal."""
+    """A terminal to write to."""
 
     def isatty(self) -> bool:
-        """Return True."""
+        """Return that it is one."""
         return True
 
 
@@ -106,7 +106,7 @@ def test_lines_fit_the_terminal(asked: Project, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("COLUMNS", "70")
     monkeypatch.setenv("NO_COLOR", "1")
     screen = Terminal()
-    with at_home(project) as paths:
+    with at_home(asked) as paths:
         row = find_decision(paths, "last") or {}
         context = SimpleNamespace(console=Console(screen), paths=paths, survey=partial(survey, paths))
         silent = {"injected": [], "outcome": "silent", "reason": "over_budget", "trouble": "index_locked"}
@@ -121,12 +121,12 @@ def test_the_last_decision_is_that_of_a_prompt(asked: Project) -> None:
     """With what other places decided in that turn, and without the start of a session."""
     asked.save("Never push", "Ask first.", "--guard-command", "git push")
     push = {"tool_name": "Bash", "tool_input": {"command": "git push"}, "tool_use_id": "t1"}
-    project.hook("PreToolUse", project.event("PreToolUse", prompt_id="prompt-2", **push))
-    project.start("resume")
-    text = project.cli("why").stdout
+    asked.hook("PreToolUse", asked.event("PreToolUse", prompt_id="prompt-2", **push))
+    asked.start("resume")
+    text = asked.cli("why").stdout
     assert "prompt prompt-2" in text
     assert "Also in this turn: a guard held a call back once and reminded Claude (" in text
-    assert project.cli("why", "--json").json["place"] == "prompt"
+    assert asked.cli("why", "--json").json["place"] == "prompt"
 
 
 def test_place_selects_the_decision(asked: Project) -> None:
@@ -136,6 +136,6 @@ def test_place_selects_the_decision(asked: Project) -> None:
     assert "start of a session" in text
     assert "At the start of the session: told Claude 1 memory and the titles of 1." in text
     assert "  told        project:preference/short-answers" in text
-    assert "last session catalog: rules 1, titles 1, tokens " in project.cli("status").stdout
-    assert project.cli("why", "--place", "failure").returncode == 1
-    assert project.cli("why", "--place", "nowhere").returncode == 2
+    assert "last session catalog: rules 1, titles 1, tokens " in asked.cli("status").stdout
+    assert asked.cli("why", "--place", "failure").returncode == 1
+    assert asked.cli("why", "--place", "nowhere").returncode == 2
