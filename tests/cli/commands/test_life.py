@@ -1,4 +1,4 @@
-"""`memory forget`, `restore`, `archive` and `accept` take effect on the next prompt."""
+"""`memory forget`, `restore`, `archive` and `accept`: seen by the very next prompt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def saved(project: Project) -> str:
 
 
 def recalled(project: Project, session: str) -> bool:
-    """Return whether a prompt in that session gets the memory."""
+    """Whether a prompt in that session gets the memory."""
     return "Postgres 16" in project.prompt(ASK, session_id=session).context
 
 
@@ -54,7 +54,7 @@ def test_forget_now_deletes_permanently(project: Project, saved: str) -> None:
 
 
 def test_forget_now_leaves_no_text_in_the_index(project: Project) -> None:
-    other = project.save("Deploy on Mondays", "The release train leaves at noon.")
+    kept = project.save("Deploy on Mondays", "The release train leaves at noon.")
     gone = project.save("Zwiebelfisch", "Quuxotic passphrases belong in the vault.", "--tags", "frobnitz")
     project.cli("forget", gone, "--now")
     for word in (b"wiebelfisch", b"uuxotic", b"robnitz"):
@@ -62,7 +62,7 @@ def test_forget_now_leaves_no_text_in_the_index(project: Project) -> None:
             for name in names:
                 with open(os.path.join(above, name), "rb") as file:
                     assert word not in file.read(), name
-    assert [row["id"] for row in project.cli("search", "release train", "--json").json["results"]] == [other]
+    assert [row["id"] for row in project.cli("search", "release train", "--json").json["results"]] == [kept]
 
 
 def test_forget_prints_the_memory_and_the_deletion_date(project: Project, saved: str) -> None:
@@ -71,19 +71,18 @@ def test_forget_prints_the_memory_and_the_deletion_date(project: Project, saved:
     assert "memory restore " + saved in lines[2]
 
 
-@pytest.mark.parametrize("action", ["forget", "archive"])
+@pytest.mark.parametrize("command", ["forget", "archive"])
 def test_the_advised_restore_works_if_two_memories_share_an_id(
-    project: Project, saved: str, action: str
+    project: Project, saved: str, command: str
 ) -> None:
     record = {
         **memory("Use Postgres for the billing database", category="runbook"),
         "content": {"steps": ["One."]},
     }
-    put(
-        project, saved, record, "runbooks"
-    )  # as a pull brings it: `memory save` refuses a title that is taken
+    # Written as by a git pull, since `memory save` refuses a duplicate title.
+    put(project, saved, record, "runbooks")
     assert project.cli("accept", "runbook/" + saved).returncode == 0
-    output = project.cli(action, "decision/" + saved).stdout
+    output = project.cli(command, "decision/" + saved).stdout
     (advised,) = re.findall(r"memory (restore [\w/-]+)", output)
     assert project.cli(*advised.split()).returncode == 0
     assert recalled(project, "back")
@@ -144,7 +143,7 @@ def test_accepting_all_includes_the_user_s_own_store(project: Project) -> None:
 def test_an_unknown_id_accepts_nothing(project: Project) -> None:
     write_untrusted(project, "one")
     assert project.cli("accept", "one", "missing").returncode == 1
-    assert project.memories()[0]["trust"] == "pending"
+    assert project.cli("list", "--json").json["memories"][0]["trust"] == "pending"
 
 
 def test_accepted_memories_are_printed(project: Project) -> None:
