@@ -13,7 +13,7 @@ from ...kernel.settings.advice import terminal_safe
 from ...sessions.langfuse.langfuse_client import LangfuseClient
 from ...sessions.langfuse.langfuse_server import HOSTS, find_access, probe, server_route
 from ...sessions.langfuse.outbox import Outbox, outbox_overview
-from ...sessions.langfuse.pull import keep_session, read_session
+from ...sessions.langfuse.pull import read_session, save_session
 from ...sessions.langfuse.push import send_scores
 from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
 from ..addresses import address_sentences, ignored_sentences, keep_address
@@ -170,7 +170,7 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Server
     traces = read_session(client, server, arguments.session)
     if not traces:
         raise CommandError("%s has no session %s" % (access.address.authority, arguments.session))
-    path = keep_session(context.paths, arguments.session, traces)
+    path = save_session(context.paths, arguments.session, traces)
     steps = sum(len(trace.steps) for trace in traces)
     record = {"file": path, "traces": len(traces), "observations": steps}
     counts = "%s, %s" % (counted(len(traces), "trace"), counted(steps, "observation"))

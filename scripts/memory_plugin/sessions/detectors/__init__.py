@@ -1,1 +1,1 @@
-"""Detectors: each looks at the turns of a session and reports signals."""
+"""Detectors: each observes the turns of a session and reports signals."""

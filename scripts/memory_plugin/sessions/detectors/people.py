@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PeopleDetector"]
 
-_HEAD = 400  # characters of a prompt in which a correction or thanks are looked for
+_HEAD = 400  # characters of a prompt that are searched for a correction or thanks
 _MAX_TEXT = 20_000
 _MAX_LINKS = 300
-_AROUND = 80  # characters of a claim's sentence on both sides
+_CLAIM_MARGIN = 80  # characters of a claim's sentence on both sides
 _SENTENCE_ENDS = (". ", "! ", "? ", "\n")
 
 
@@ -25,25 +25,25 @@ class PeopleDetector(Detector):
 
     def __init__(self, folder: str = "") -> None:
         self.folder = folder
-        self._spoken = False
-        self._checked = 0
+        self._has_prompt = False
+        self._checked_links = 0
 
     def observe(self, turn: Turn, report: ReportSignal) -> None:
-        """Look at the next turn."""
+        """Observe the next turn."""
         for entry in turn.user_texts:
             if entry.kind == "prompt":
-                self._prompt(entry.text[:_HEAD], turn.number, report)
+                self._observe_prompt(entry.text[:_HEAD], turn.number, report)
         for text in turn.texts:
-            self._reply(text[:_MAX_TEXT], turn.number, report)
+            self._observe_reply(text[:_MAX_TEXT], turn.number, report)
 
-    def _prompt(self, text: str, turn: int, report: ReportSignal) -> None:
-        if self._spoken and _is_correction(text):
+    def _observe_prompt(self, text: str, turn: int, report: ReportSignal) -> None:
+        if self._has_prompt and _is_correction(text):
             report("corrections", turn, text)
-        elif self._spoken and pattern("thanks").search(text):
+        elif self._has_prompt and pattern("thanks").search(text):
             report("thanks", turn, text)
-        self._spoken = True
+        self._has_prompt = True
 
-    def _reply(self, text: str, turn: int, report: ReportSignal) -> None:
+    def _observe_reply(self, text: str, turn: int, report: ReportSignal) -> None:
         claim = pattern("completion").search(text)
         if claim:
             report("completions", turn, _sentence(text, claim.start(), claim.end()))
@@ -55,9 +55,9 @@ class PeopleDetector(Detector):
                     report("broken_links", turn, target)
 
     def _is_broken(self, target: str) -> bool:
-        """Return whether a link names a file that does not exist; looks at the disk a limited number of times."""
-        self._checked += 1
-        if self._checked > _MAX_LINKS:
+        """Return whether a link names a file that does not exist; the number of checks is limited."""
+        self._checked_links += 1
+        if self._checked_links > _MAX_LINKS:
             return False
         try:
             return os.path.isdir(self.folder) and not os.path.lexists(os.path.join(self.folder, target))
@@ -66,15 +66,15 @@ class PeopleDetector(Detector):
 
 
 def _sentence(text: str, start: int, end: int) -> str:
-    """Return the sentence around a match, or as much of it as fits."""
-    before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
+    """Return the sentence around a match, with at most 80 characters on either side."""
+    before, after = text[max(0, start - _CLAIM_MARGIN) : start], text[end : end + _CLAIM_MARGIN]
     begin = max(before.rfind(mark) + len(mark) if mark in before else 0 for mark in _SENTENCE_ENDS)
     stop = min(after.find(mark) + 1 if mark in after else len(after) for mark in _SENTENCE_ENDS)
     return before[begin:] + text[start:end] + after[:stop]
 
 
 def _is_correction(text: str) -> bool:
-    """Return whether a prompt begins with a correction, or has one right after polite words ("thanks, but no, that's wrong")."""
+    """Return whether a prompt begins with a correction, possibly after polite words ("thanks, but no, that's wrong")."""
     if pattern("correction").match(text):
         return True
     turned = pattern("turned").search(text)

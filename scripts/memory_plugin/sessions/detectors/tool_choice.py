@@ -1,4 +1,4 @@
-"""Which tools were used, and how: tests, commits, commands that a tool could replace, plans, skills, sub-agents, parallel calls."""
+"""Detect how tools were used: tests, commits, commands that a tool could replace, plans, skills, sub-agents, parallel calls."""
 
 from __future__ import annotations
 
@@ -24,27 +24,25 @@ _BY_TOOL = {
 
 
 class CommandDetector(Detector):
-    """Shell commands: test runs, commits, and commands that a tool could replace."""
+    """Detects test runs, commits, and shell commands that a tool could replace."""
 
     def observe(self, turn: Turn, report: ReportSignal) -> None:
-        """Look at the next turn."""
+        """Observe the next turn."""
         for call in turn.calls:
             command = call.text("command") if call.name == "Bash" else ""
             if command:
-                self._command(command, call, turn, report)
+                self._observe_command(command, call, turn, report)
 
-    def _command(self, command: str, call: Call, turn: Turn, report: ReportSignal) -> None:
+    def _observe_command(self, command: str, call: Call, turn: Turn, report: ReportSignal) -> None:
         heads = pipeline_heads(command)
         outcome = tests_outcome(call, heads, turn.version)
         if outcome:
             report("tests_" + outcome, turn.number, "%s -> %s" % (command[:100], _last_line(call)))
-        if any(_commits(head) for head in heads) and not call.failed:
-            confirmed = bool(pattern("commit_made").search(_output(call)))
-            report(
-                "commits" if confirmed else "commits_unconfirmed",
-                turn.number,
-                _output(call).partition("\n")[0] if confirmed else command,
-            )
+        if any(_is_commit(head) for head in heads) and not call.failed:
+            if pattern("commit_made").search(_output(call)):
+                report("commits", turn.number, _output(call).partition("\n")[0])
+            else:
+                report("commits_unconfirmed", turn.number, command)
         for head in heads:
             entry = tool_for(head)
             if entry is not None:
@@ -60,7 +58,7 @@ def _last_line(call: Call) -> str:
     return _output(call).rstrip().rpartition("\n")[2].strip() or "nothing"
 
 
-def _commits(head: Head) -> bool:
+def _is_commit(head: Head) -> bool:
     if head.words[0] != "git" or "--dry-run" in head.words:
         return False
     words = [word for word in head.words[1:] if not word.startswith("-")]
@@ -70,25 +68,25 @@ def _commits(head: Head) -> bool:
 def tests_outcome(call: Call, heads: list[Head], version: str) -> str:
     """Return how a test run ended: passed, failed or unknown; empty for a call that ran no tests.
 
-    An exit code that is hidden (by a pipe, `|| true`, the background) never means passed; a summary of failures still means failed.
+    A hidden exit code (by a pipe, `|| true`, the background) never means passed; a summary of failures still means failed.
     """
     runs = [head for head in heads if runs_tests(head)]
     if not runs or failure_cause(call, version) not in ("", "own"):
         return ""
     if call.failed or pattern("tests_failed").search(_output(call)):
         return "failed"
-    started = call.input.get("run_in_background") is True or (
+    in_background = call.input.get("run_in_background") is True or (
         isinstance(call.details, dict) and call.details.get("backgroundTaskId")
     )
-    hidden = any(head.hidden for head in runs)
-    return "unknown" if call.result is None or hidden or started else "passed"
+    is_hidden = any(head.hidden for head in runs)
+    return "unknown" if call.result is None or is_hidden or in_background else "passed"
 
 
 class PlanningDetector(Detector):
-    """Plans, skills, sub-agents, parallel calls and compactions."""
+    """Detects plans, skills, sub-agents, parallel calls and compactions."""
 
     def observe(self, turn: Turn, report: ReportSignal) -> None:
-        """Look at the next turn."""
+        """Observe the next turn."""
         for call in turn.calls:
             name = _BY_TOOL.get(call.name)
             if name:

@@ -30,14 +30,14 @@ _OK = range(200, 300)
 
 
 class LangfuseReply(NamedTuple):
-    """A status and the JSON value of the body; None for an empty body or one that is not JSON."""
+    """A status and the body's JSON value; None for an empty body or other content."""
 
     status: int
     payload: Any
 
 
 class LangfuseClient:
-    """Requests to one server within one deadline; `requests` counts them."""
+    """Sends requests to one server within one deadline; `requests` counts them."""
 
     def __init__(self, access: ServerAccess, deadline: Deadline) -> None:
         self.access = access
@@ -46,34 +46,35 @@ class LangfuseClient:
         self._tls = tls_context(access) if access.address.scheme == "https" else None
 
     def get(self, path: str, query: Mapping[str, object] | None = None) -> LangfuseReply:
-        """Return the reply to a GET below API. Raises Failed, as `send`."""
+        """Send a GET request to a path below API. Raises JudgeError, as `send`."""
         return self.send("GET", path + ("?" + urlencode(query) if query else ""), None)
 
     def post(self, path: str, body: object) -> LangfuseReply:
-        """Return the reply to a POST below API. Raises Failed, as `send`."""
+        """Send a POST request to a path below API. Raises JudgeError, as `send`."""
         return self.send("POST", path, dumps(body).encode("ascii"))
 
     def send(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
-        """Return the reply with any status except those that mean "retry later" or "never retry".
+        """Send a request and return the reply, including one with another 4xx status.
 
-        After 429 it waits, if the deadline allows it. Transport errors and 5xx are tried three times: every request here may be
-        repeated without harm. Raises Failed: http_401, http_403, redirect, rate_limited (with the wait), http_5xx, and those of
+        After 429 it waits, if the deadline allows it. Transport errors and 5xx are tried three times, because every request here may be
+        repeated without harm. Raises JudgeError: http_401, http_403, redirect, rate_limited (with the wait), http_5xx, and those of
         `fetch`.
         """
-        tried = 0
+        tries = 0
         while True:
-            tried += 1
+            tries += 1
             try:
                 return self._once(method, path, body)
             except JudgeError as failed:
-                wait = failed.wait if failed.name == "rate_limited" else self._pause(failed, tried)
+                wait = failed.wait if failed.name == "rate_limited" else self._pause(failed, tries)
                 if wait is None or wait >= self._deadline.remaining():
                     raise
             sleep(wait)
 
-    def _pause(self, failed: JudgeError, tried: int) -> float | None:
-        again = failed.name in ("network", "timeout") or failed.name.startswith("http_5")
-        return _PAUSE * 2 ** (tried - 1) if again and tried < _TRIES else None
+    def _pause(self, failed: JudgeError, tries: int) -> float | None:
+        """Return the seconds before the next try, or None if there is none."""
+        is_transient = failed.name in ("network", "timeout") or failed.name.startswith("http_5")
+        return _PAUSE * 2 ** (tries - 1) if is_transient and tries < _TRIES else None
 
     def _once(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
         self.requests += 1

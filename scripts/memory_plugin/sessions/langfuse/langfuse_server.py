@@ -1,4 +1,4 @@
-"""The Langfuse server: its address and keys from the user's own settings and the cleaned environment, and its version."""
+"""Find the Langfuse server: its address and keys, from the user's own settings and the cleaned environment, and its version."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PUBLIC, _SECRET = "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
 HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 _CLOUD = "https://cloud.langfuse.com"
 _MAX_KEY = 500
-# Servers of version 4 read by `v2/observations` and `v3/scores`; those of version 3 by sessions, traces and `v2/scores`.
+# Version 4 is read through `v2/observations` and `v3/scores`; version 3 through sessions, traces and `v2/scores`.
 MODERN, LEGACY = "v4", "v3"
 
 
@@ -40,7 +40,7 @@ def server_route(paths: Paths, settings: Settings) -> AddressSource:
 
 
 def find_access(paths: Paths, settings: Settings, off: str = "") -> ServerAccess:
-    """Return the address and credentials of the server. Raises Failed: disabled (with `off` as its reason), bad_url, no_key."""
+    """Return the server's address and credentials. Raises JudgeError: disabled (with `off` as its reason), bad_url, no_key."""
     if off:
         raise JudgeError("disabled", off)
     variables = UserEnvironment(paths.config_dir)
@@ -65,13 +65,13 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> ServerAccess
 
 
 def probe(client: LangfuseClient) -> dict[str, Any]:
-    """Return how this server is read: `sessions` and `scores`, each MODERN or LEGACY. Raises Failed."""
-    sessions = _is_there(client.get("/v2/observations", {"limit": 1, "fields": "core"}))
-    scores = _is_there(client.get("/v3/scores", {"limit": 1}))
+    """Return the server's interface for `sessions` and `scores`, each MODERN or LEGACY. Raises JudgeError."""
+    sessions = _exists(client.get("/v2/observations", {"limit": 1, "fields": "core"}))
+    scores = _exists(client.get("/v3/scores", {"limit": 1}))
     return {"sessions": MODERN if sessions else LEGACY, "scores": MODERN if scores else LEGACY}
 
 
-def _is_there(reply: LangfuseReply) -> bool:
+def _exists(reply: LangfuseReply) -> bool:
     if reply.status == 404:
         return False
     if reply.status != 200:

@@ -1,4 +1,4 @@
-"""The outbox of a server: scores to send, scores sent, and what is known of the server; one file per server, replaced atomically.
+"""Keep the outbox of a server: scores to send, scores sent, and the server's properties. One file per server, replaced atomically.
 
 A score is written to the file before it is sent, and removed only after the server confirmed it. If the process is killed in between, the
 score is sent again under the same id and time, which changes nothing.
@@ -33,8 +33,8 @@ _LOCK_SECONDS = 10.0
 class Outbox:
     """The file of one server.
 
-    `waiting` maps the id of a score to its body and how often it was posted, `sent` to a fingerprint of what was sent, `refused` to the
-    reason.
+    `waiting` maps a score's id to its body and how often it was posted, `sent` maps it to a fingerprint of the sent body, and `refused` to
+    the reason.
     """
 
     def __init__(self, paths: Paths, access: ServerAccess) -> None:
@@ -50,20 +50,20 @@ class Outbox:
         self.reload()
 
     def reload(self) -> None:
-        """Read the file (again, once the lock is held). A damaged one means sending again, which does no harm."""
-        found = read_state(self._path, _MAX_BYTES)
+        """Read the file (again, once the lock is held). With a damaged file, all scores are sent again, which does no harm."""
+        state = read_state(self._path, _MAX_BYTES)
         for name in ("server", "configs", "sent", "refused"):
-            if isinstance(found.get(name), dict):
-                setattr(self, name, found[name])
-        waiting = found.get("waiting")
+            if isinstance(state.get(name), dict):
+                setattr(self, name, state[name])
+        waiting = state.get("waiting")
         if isinstance(waiting, dict):
             self.waiting = {
                 name: entry
                 for name, entry in waiting.items()
                 if isinstance(entry, dict) and isinstance(entry.get("body"), dict)
             }
-        if isinstance(found.get("not_before"), (int, float)):
-            self.not_before = float(found["not_before"])
+        if isinstance(state.get("not_before"), (int, float)):
+            self.not_before = float(state["not_before"])
 
     def lock(self) -> FileLock:
         """Return the lock against a second sender. Entering it raises Busy."""
@@ -76,12 +76,13 @@ class Outbox:
         write_state(self._path, {name: getattr(self, name) for name in names}, durable=True)
 
     def enqueue(self, bodies: Iterable[dict[str, Any]]) -> int:
-        """Add scores that were not sent in this form; return how many. Raises OSError."""
+        """Add the scores that are new or changed; return how many. Raises OSError."""
         added = 0
         for body in bodies:
             name = body["id"]
-            waits = self.waiting.get(name)
-            if _fingerprint(body) == (_fingerprint(waits["body"]) if waits else self.sent.get(name)):
+            queued = self.waiting.get(name)
+            latest = _fingerprint(queued["body"]) if queued else self.sent.get(name)
+            if _fingerprint(body) == latest:
                 continue
             self.waiting[name] = {"body": body, "posted": 0}
             self.refused.pop(name, None)
@@ -95,7 +96,7 @@ class Outbox:
         self.sent[name] = _fingerprint(self.waiting.pop(name)["body"])
 
     def refuse(self, name: str, why: str) -> None:
-        """Record that the server does not take a score; it is sent again only when it changes."""
+        """Record that the server rejects a score; it is sent again only if it changes."""
         self.refused[name] = why
         self.sent[name] = _fingerprint(self.waiting.pop(name)["body"])
 
@@ -105,9 +106,9 @@ def _fingerprint(body: dict[str, Any]) -> str:
 
 
 class OutboxOverview(NamedTuple):
-    """Scores of this project: `unqueued` are only in the ledger, `waiting` in the outbox, `sent` were seen on the server.
+    """Scores of this project: `unqueued` are only in the ledger, `waiting` are in the outbox, `sent` were seen on the server.
 
-    `refused` maps the id of a score to the reason; `not_before` is the time before which the server must not be asked, 0 for none.
+    `refused` maps a score's id to the reason. `not_before` is the time before which the server must not be asked, or 0.
     """
 
     host: str
@@ -119,7 +120,7 @@ class OutboxOverview(NamedTuple):
 
 
 def outbox_overview(paths: Paths, settings: Settings, access: ServerAccess) -> OutboxOverview:
-    """Return what was sent and what was not, as far as this machine knows; the server is not asked."""
+    """Return the state of the scores according to this machine's files; the server is not asked."""
     outbox = Outbox(paths, access)
     unqueued = sum(
         body["id"] not in outbox.sent and body["id"] not in outbox.waiting

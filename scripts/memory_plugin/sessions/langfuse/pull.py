@@ -1,6 +1,6 @@
-"""Read a session from Langfuse and keep it as a transcript, so that it is graded like any other.
+"""Read a session from Langfuse and save it as a transcript, so that it is graded like any other.
 
-Servers of version 4 and version 3 are read differently, into one form.
+Servers of version 4 and version 3 are read in different ways into the same form.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...kernel.paths import Paths
     from .langfuse_client import LangfuseClient
 
-__all__ = ["Observation", "Trace", "keep_session", "read_session", "text_of", "transcript_rows"]
+__all__ = ["Observation", "Trace", "read_session", "save_session", "text_of", "transcript_rows"]
 
 _FIELDS = "core,basic,time,io,model,usage,trace_context"
 _PER_PAGE = 500
@@ -40,7 +40,7 @@ _TOKENS = {
 
 
 class Observation(NamedTuple):
-    """One step: `kind` in capitals (GENERATION, TOOL, SPAN ...), `level` ERROR where it failed."""
+    """One step; `kind` is in capitals (GENERATION, TOOL, SPAN ...), and `level` is ERROR if the step failed."""
 
     id: str
     kind: str
@@ -54,7 +54,7 @@ class Observation(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """One turn of a session with its steps in order of time."""
+    """One turn of a session with its steps in chronological order."""
 
     id: str
     start: str
@@ -64,7 +64,7 @@ class Trace(NamedTuple):
 
 
 def read_session(client: LangfuseClient, server: dict[str, Any], session: str) -> list[Trace]:
-    """Return the traces of a session, the oldest first; empty when there is no such session. Raises Failed."""
+    """Return a session's traces, the oldest first; empty if there is no such session. Raises JudgeError."""
     modern = server.get("sessions") == MODERN
     traces = _read_modern(client, session) if modern else _read_legacy(client, session)
     return sorted(traces, key=lambda trace: trace.start)
@@ -73,7 +73,7 @@ def read_session(client: LangfuseClient, server: dict[str, Any], session: str) -
 def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
     """Read through `v2/observations`.
 
-    Some servers ignored the plain parameter, so a filter is sent, and each row is checked.
+    Some servers ignore the simple parameter, so a filter is sent and each row is checked.
     """
     condition = [{"type": "string", "column": "sessionId", "operator": "=", "value": session}]
     query: dict[str, object] = {"fields": _FIELDS, "limit": _PER_PAGE, "filter": dumps(condition)}
@@ -91,11 +91,11 @@ def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
     traces: dict[str, list[Any]] = {}
     for row in rows:
         traces.setdefault(str(value_at(row, "traceId")), []).append(row)
-    return [_trace(name, found) for name, found in traces.items()]
+    return [_trace(name, trace_rows) for name, trace_rows in traces.items()]
 
 
 def _trace(name: str, rows: list[Any]) -> Trace:
-    """Return a trace from its observations; input and output are those of the root."""
+    """Build a trace from its observations; input and output are those of the root observation."""
     rows = sorted(rows, key=lambda row: str(value_at(row, "startTime")))
     root = next((row for row in rows if not value_at(row, "parentObservationId")), rows[0])
     steps = [_observation(row) for row in rows if row is not root or len(rows) == 1]
@@ -105,7 +105,7 @@ def _trace(name: str, rows: list[Any]) -> Trace:
 
 
 def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
-    """Read the session and then each of its traces: a session lists no observations."""
+    """Read the session and then each of its traces, because a session lists no observations."""
     reply = client.get("/sessions/" + quote(session, safe=""))
     if reply.status == 404:
         return []
@@ -114,34 +114,42 @@ def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
         raise JudgeError("http_%d" % reply.status, "the session could not be read")
     traces = []
     for entry in listed[:_MAX_TRACES]:
-        found = client.get("/traces/" + quote(str(value_at(entry, "id")), safe=""))
-        if found.status != 200 or value_at(found.payload, "sessionId") not in (session, None):
+        reply = client.get("/traces/" + quote(str(value_at(entry, "id")), safe=""))
+        trace = reply.payload
+        if reply.status != 200 or value_at(trace, "sessionId") not in (session, None):
             continue
-        rows = value_at(found.payload, "observations")
+        rows = value_at(trace, "observations")
         steps = sorted(map(_observation, rows if isinstance(rows, list) else ()), key=lambda step: step.start)
-        trace = found.payload
-        names = (str(value_at(trace, "id")), str(value_at(trace, "timestamp")))
-        traces.append(Trace(*names, value_at(trace, "input"), value_at(trace, "output"), steps))
+        identity, start = str(value_at(trace, "id")), str(value_at(trace, "timestamp"))
+        traces.append(Trace(identity, start, value_at(trace, "input"), value_at(trace, "output"), steps))
     return traces
 
 
-def _observation(row: Any) -> Observation:  # noqa: ANN401 (what the server has)
+def _observation(row: Any) -> Observation:  # noqa: ANN401 (the server's JSON)
     identity, kind, name, start = (
         str(value_at(row, key) or "") for key in ("id", "type", "name", "startTime")
     )
     usage = value_at(row, "usageDetails") or value_at(row, "usage")
     model = str(value_at(row, "providedModelName") or value_at(row, "model") or "")
     level = str(value_at(row, "level") or "")
-    data = (value_at(row, "input"), value_at(row, "output"))
-    usage = usage if isinstance(usage, dict) else {}
-    return Observation(identity, kind.upper(), name, start, *data, level, model, usage)
+    return Observation(
+        identity,
+        kind.upper(),
+        name,
+        start,
+        value_at(row, "input"),
+        value_at(row, "output"),
+        level,
+        model,
+        usage if isinstance(usage, dict) else {},
+    )
 
 
-def keep_session(paths: Paths, session: str, traces: Sequence[Trace]) -> str:
+def save_session(paths: Paths, session: str, traces: Sequence[Trace]) -> str:
     """Write a session as a transcript in the state folder, without secrets; return its path. Raises OSError."""
     folder = pulled_folder(paths)
     make_folder(folder)
-    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in session)[:60].strip("-")
+    name = "".join(char if char.isascii() and char.isalnum() else "-" for char in session)[:60].strip("-")
     path = os.path.join(
         folder, "%s-%s.jsonl" % (name or "session", digest(session.encode("utf-8", "replace"), 4))
     )
@@ -156,14 +164,14 @@ def transcript_rows(session: str, traces: Sequence[Trace]) -> Iterator[dict[str,
     """Yield the rows of a transcript. Each trace starts with its prompt; generations are answers, other steps are tool calls."""
     for trace in traces:
         common = {"sessionId": session, "timestamp": trace.start}
-        asked = _clean(text_of(trace.input))
-        if asked:
-            yield {"type": "user", "uuid": trace.id, **common, "message": {"role": "user", "content": asked}}
-        answered = False
+        prompt = _clean(text_of(trace.input))
+        if prompt:
+            yield {"type": "user", "uuid": trace.id, **common, "message": {"role": "user", "content": prompt}}
+        has_answer = False
         for number, step in enumerate(trace.steps):
-            answered = answered or step.kind == "GENERATION"
+            has_answer = has_answer or step.kind == "GENERATION"
             yield from _step(step, "%s-%d" % (trace.id, number), {**common, "timestamp": step.start})
-        if not answered and text_of(trace.output):
+        if not has_answer and text_of(trace.output):
             block = {"type": "text", "text": _clean(text_of(trace.output))}
             yield _answer(trace.id + "-end", [block], common, "", {})
 
@@ -172,19 +180,16 @@ def _step(step: Observation, name: str, common: dict[str, Any]) -> Iterator[dict
     if step.kind == "GENERATION":
         text = _clean(text_of(step.output))
         usage = {
-            value_at: next((step.usage[key] for key in keys if isinstance(step.usage.get(key), int)), 0)
-            for value_at, keys in _TOKENS.items()
+            count: next((step.usage[key] for key in keys if isinstance(step.usage.get(key), int)), 0)
+            for count, keys in _TOKENS.items()
         }
         yield _answer(name, [{"type": "text", "text": text}] if text else [], common, step.model, usage)
     elif step.kind not in ("EVENT", "AGENT", "CHAIN"):
-        given = _decoded(step.input)
-        given = (
-            {key: _clean(text_of(value)) for key, value in given.items()}
-            if isinstance(given, dict)
-            else {"prompt": _clean(text_of(given))}
-        )
+        decoded = _decoded(step.input)
+        arguments = decoded if isinstance(decoded, dict) else {"prompt": decoded}
+        arguments = {key: _clean(text_of(value)) for key, value in arguments.items()}
         tool = step.name.partition(": ")[2] or step.name
-        call = {"type": "tool_use", "id": name, "name": tool, "input": given}
+        call = {"type": "tool_use", "id": name, "name": tool, "input": arguments}
         yield _answer(name, [call], common, step.model, {})
         result = {
             "type": "tool_result",
@@ -204,7 +209,7 @@ def _answer(
 
 
 def _decoded(value: object) -> object:
-    """Return a value with JSON text decoded: new servers give input and output as text."""
+    """Decode a value if it is JSON text, because new servers return input and output as text."""
     if isinstance(value, str) and value[:1] in ("{", "[", '"') and len(value) <= 1 << 20:
         try:
             return loads(value)
@@ -214,7 +219,7 @@ def _decoded(value: object) -> object:
 
 
 def text_of(value: object, depth: int = _MAX_DEPTH) -> str:
-    """Return the text in a value of any shape: the contents of messages, else the value of a usual key, else JSON."""
+    """Return the text in a value of any shape: a string, the texts of a list, the value of a usual key, else JSON."""
     value = _decoded(value)
     if value is None or depth == 0:
         return ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PushResult", "push", "read_back", "send_scores"]
 
-_PER_REQUEST = 15  # scores in one request, where the server takes several (its own SDK's figure)
+_PER_REQUEST = 15  # scores in one request, if the server accepts several (as in its own SDK)
 _IDS_PER_REQUEST = 50
 _OBJECT, _ARRAY = "object", "array"
 _ACCEPTED = (200, 201, 202, 207)
@@ -32,7 +32,7 @@ _CONFIRM_PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0)
 
 
 class PushResult(NamedTuple):
-    """How many scores were confirmed, how many are still pending, and which were refused, with the reasons."""
+    """The numbers of confirmed and of pending scores, and the refused ones with the reasons."""
 
     confirmed: int
     waiting: int
@@ -42,7 +42,7 @@ class PushResult(NamedTuple):
 def send_scores(
     paths: Paths, settings: Settings, off: str, seconds: float, progress: Callable[[str], None]
 ) -> PushResult:
-    """Send all scores that the server does not have yet. Raises Failed, OSError, and Busy while another process sends."""
+    """Send all scores that the server does not have yet. Raises JudgeError, OSError, and Busy if another process is sending."""
     access = find_access(paths, settings, off)
     outbox = Outbox(paths, access)
     with outbox.lock():
@@ -58,9 +58,9 @@ def push(
     progress: Callable[[str], None],
     pauses: Sequence[float] = _CONFIRM_PAUSES,
 ) -> PushResult:
-    """Send what is pending, while the lock of the outbox is held. Raises Failed and OSError; what was not sent stays pending.
+    """Send the pending scores; the caller holds the outbox lock. Raises JudgeError and OSError; unsent scores stay pending.
 
-    After a rate limit nothing is asked before the time that the server gave.
+    After a rate limit, no request is sent before the time that the server gave.
     """
     refused_before = set(outbox.refused)
     sent_before = len(outbox.sent)
@@ -77,7 +77,7 @@ def push(
         if failed.name == "rate_limited" and failed.wait:
             outbox.not_before = now() + failed.wait
             outbox.save()
-        if failed.name == "http_404":  # it was probed while it did not answer as usual
+        if failed.name == "http_404":  # the probe may have been wrong, so probe again next time
             outbox.server.clear()
             outbox.save()
         raise
@@ -87,7 +87,7 @@ def push(
 
 
 def _prepare(outbox: Outbox, client: LangfuseClient) -> None:
-    """Probe the server and find its configs, where that is not known yet."""
+    """Probe the server and find its configs, unless the outbox knows both."""
     if not outbox.server:
         outbox.server = probe(client)
         outbox.save()
@@ -102,30 +102,30 @@ def _post_all(outbox: Outbox, client: LangfuseClient, progress: Callable[[str], 
     at = 0
     while at < len(names):
         progress("%d of %d scores sent" % (at, len(names)))
-        several = names[at : at + (_PER_REQUEST if outbox.server.get("form") == _ARRAY else 1)]
-        _post(outbox, client, several)
+        request_names = names[at : at + (_PER_REQUEST if outbox.server.get("form") == _ARRAY else 1)]
+        _post(outbox, client, request_names)
         outbox.save()
-        at += len(several)
+        at += len(request_names)
 
 
 def _post(outbox: Outbox, client: LangfuseClient, names: list[str]) -> None:
-    """Send some scores in the form that the server accepts. Raises Failed, also when the answer is not the server's own.
+    """Send some scores in the form that the server accepts. Raises JudgeError, also if the answer is not from Langfuse.
 
-    A form may have been learned from somebody else's 200, such as a proxy's. So a score is refused only after both forms were.
+    The recorded form may be wrong, because a proxy may have answered with 200. So a score is refused only after both forms were.
     """
-    sent = [_with_config(outbox, name) for name in names]
+    bodies = [_with_config(outbox, name) for name in names]
     form = outbox.server.get("form", _OBJECT)
-    reply = client.post("/scores", sent if form == _ARRAY else sent[0])
+    reply = client.post("/scores", bodies if form == _ARRAY else bodies[0])
     if reply.status == _WRONG_FORM and len(names) == 1:
         form = _ARRAY if form == _OBJECT else _OBJECT
-        reply = client.post("/scores", sent if form == _ARRAY else sent[0])
+        reply = client.post("/scores", bodies if form == _ARRAY else bodies[0])
     if reply.status in _ACCEPTED:
         if not isinstance(reply.payload, dict):
             raise JudgeError("wrong_type", "the answer to a score is not a JSON object")
         outbox.server["form"] = form
         for name in names:
             outbox.waiting[name]["posted"] += 1
-    elif len(names) > 1:  # one of them is wrong: find it
+    elif len(names) > 1:  # send them one by one to find the wrong one
         for name in names:
             _post(outbox, client, [name])
     else:
@@ -139,23 +139,23 @@ def _with_config(outbox: Outbox, name: str) -> dict[str, Any]:
 
 
 def _confirm_posted(outbox: Outbox, client: LangfuseClient, pauses: Sequence[float]) -> None:
-    """Look for what was posted, and remove what the server has from the outbox."""
+    """Read posted scores back, and remove those that the server has from the outbox."""
     for pause in pauses:
         posted = [name for name, entry in outbox.waiting.items() if entry.get("posted")]
         if not posted:
             return
         sleep(pause)
-        found = read_back(client, outbox.server, posted)
+        stored = read_back(client, outbox.server, posted)
         for name in posted:
-            if name in found and _is_stored(outbox.waiting[name]["body"], found[name]):
+            if name in stored and _is_equal(outbox.waiting[name]["body"]["value"], stored[name]):
                 outbox.confirm(name)
         outbox.save()
 
 
 def read_back(client: LangfuseClient, server: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return the values of scores that the server has, by id. Raises Failed."""
+    """Return the values of the scores that the server has, by id. Raises JudgeError."""
     modern = server.get("scores") == MODERN
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for at in range(0, len(names), _IDS_PER_REQUEST):
         ids = ",".join(names[at : at + _IDS_PER_REQUEST])
         reply = (
@@ -170,19 +170,21 @@ def read_back(client: LangfuseClient, server: dict[str, Any], names: Sequence[st
             name = value_at(row, "id")
             if isinstance(name, str):
                 label = value_at(row, "stringValue")
-                found[name] = label if isinstance(label, str) and label else value_at(row, "value")
-    return found
+                values[name] = label if isinstance(label, str) and label else value_at(row, "value")
+    return values
 
 
-def _is_stored(body: dict[str, Any], value: object) -> bool:
-    wanted = body["value"]
-    if isinstance(wanted, str) or isinstance(value, bool) or not isinstance(value, (int, float)):
-        return bool(value == wanted)
-    return abs(float(value) - float(wanted)) < 1e-6
+def _is_equal(sent: str | float, stored: object) -> bool:
+    if isinstance(sent, str) or isinstance(stored, bool) or not isinstance(stored, (int, float)):
+        return stored == sent
+    return abs(float(stored) - float(sent)) < 1e-6
 
 
 def _give_up(outbox: Outbox) -> None:
-    """Refuse what the server accepted three times and never stored. For the rest, ask for the configs again: one may be archived."""
+    """Refuse scores that the server accepted three times and never stored.
+
+    For the remaining ones, the configs are read again next time, because one may have been archived.
+    """
     if outbox.waiting:
         outbox.configs = {}
     for name, entry in list(outbox.waiting.items()):

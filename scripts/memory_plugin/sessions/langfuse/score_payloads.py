@@ -1,6 +1,6 @@
 """Build scores and score configs in Langfuse's format.
 
-Each score is checked here, because the server answers 200 and later drops a score that does not fit its config. A config is found by
+Each score is checked here, because the server answers 200 and later drops a score that does not match its config. A config is found by
 name, type and scale, and created only if it is missing.
 """
 
@@ -29,8 +29,8 @@ _MAX_ID = 800
 
 
 def score_configs() -> dict[str, dict[str, Any]]:
-    """Return the configs by name, as the server takes them."""
-    found: dict[str, dict[str, Any]] = {}
+    """Return the configs by name, in the server's format."""
+    configs: dict[str, dict[str, Any]] = {}
     for dimension in dimensions().values():
         config: dict[str, Any] = {
             "name": dimension.id,
@@ -42,19 +42,19 @@ def score_configs() -> dict[str, dict[str, Any]]:
             ]
         else:
             config.update(minValue=0, maxValue=1)
-        found[dimension.id] = {**config, "description": dimension.description}
+        configs[dimension.id] = {**config, "description": dimension.description}
     numeric = {"name": OVERALL, "dataType": "NUMERIC", "minValue": 0, "maxValue": 1}
-    found[OVERALL] = {**numeric, "description": overall_description()}
-    return found
+    configs[OVERALL] = {**numeric, "description": overall_description()}
+    return configs
 
 
 def existing_configs(client: LangfuseClient) -> dict[str, str]:
-    """Return the ids of our configs that the server has and that are not archived, by name. Raises Failed.
+    """Return the ids, by name, of our configs that exist on the server and are not archived. Raises JudgeError.
 
-    The server allows several of one name: the first counts.
+    The server allows several configs of one name; the first one counts.
     """
     ours = score_configs()
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for page in range(1, _MAX_PAGES + 1):
         reply = client.get("/score-configs", {"page": page, "limit": _PER_PAGE})
         rows = value_at(reply.payload, "data")
@@ -62,15 +62,15 @@ def existing_configs(client: LangfuseClient) -> dict[str, str]:
             raise JudgeError("http_%d" % reply.status, "score configs could not be listed")
         for row in rows:
             name = value_at(row, "name")
-            if isinstance(name, str) and name in ours and _fits(row, ours[name]):
-                found.setdefault(name, str(value_at(row, "id")))
+            if isinstance(name, str) and name in ours and _matches(row, ours[name]):
+                ids.setdefault(name, str(value_at(row, "id")))
         pages = value_at(reply.payload, "meta", "totalPages")
         if not rows or not isinstance(pages, int) or page >= pages:
             break
-    return found
+    return ids
 
 
-def _fits(row: Any, config: dict[str, Any]) -> bool:  # noqa: ANN401 (what the server has)
+def _matches(row: Any, config: dict[str, Any]) -> bool:  # noqa: ANN401 (the server's JSON)
     if (
         row.get("isArchived") is not False
         or row.get("dataType") != config["dataType"]
@@ -83,30 +83,30 @@ def _fits(row: Any, config: dict[str, Any]) -> bool:  # noqa: ANN401 (what the s
     if not isinstance(levels, list):
         return False
     return [(value_at(level, "label"), value_at(level, "value")) for level in levels] == [
-        (c["label"], c["value"]) for c in config["categories"]
+        (category["label"], category["value"]) for category in config["categories"]
     ]
 
 
 def ensure_configs(client: LangfuseClient) -> dict[str, str]:
-    """Return the ids of all configs by name; create the missing ones. Raises Failed."""
-    found = existing_configs(client)
+    """Return the ids of all configs by name; create the missing ones. Raises JudgeError."""
+    ids = existing_configs(client)
     for name, config in score_configs().items():
-        if name not in found:
+        if name not in ids:
             reply = client.post("/score-configs", config)
             identity = value_at(reply.payload, "id")
             if reply.status not in (200, 201) or not isinstance(identity, str):
                 raise JudgeError("http_%d" % reply.status, "the score config %s could not be created" % name)
-            found[name] = identity
-    return found
+            ids[name] = identity
+    return ids
 
 
 def score_bodies(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return one score for each dimension that has one, and the overall; without `configId`, which the server gives.
+    """Return the scores of a row's dimensions and the overall score, without `configId`, which the server assigns.
 
-    Id and timestamp depend on session, dimension and rubric alone, so that a later grade updates: the server does so only for the same
-    id at the same time.
+    Id and timestamp depend on session, dimension and rubric alone. So a later grade updates the score, which the server does only for the
+    same id and time.
     """
-    found = []
+    bodies = []
     scores = scores_of(dict(row))
     for name, config in score_configs().items():
         value = row.get(OVERALL) if name == OVERALL else scores.get(name)
@@ -124,8 +124,8 @@ def score_bodies(row: Mapping[str, Any]) -> list[dict[str, Any]]:
             **_subject(row),
         }
         if score_problem(body) is None:
-            found.append(body)
-    return found
+            bodies.append(body)
+    return bodies
 
 
 def _identity(row: Mapping[str, Any], name: str) -> str:
@@ -177,7 +177,7 @@ def _metadata(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_problem(body: Mapping[str, Any]) -> str | None:
-    """Return why the server would refuse or silently drop a score; None when it would keep it."""
+    """Return why the server would refuse or silently drop a score, or None if it would store it."""
     config = score_configs().get(str(body.get("name")))
     if config is None:
         return "no such score"
