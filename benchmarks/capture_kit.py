@@ -1,7 +1,7 @@
-"""Read a folder of transcripts for measuring capture: session files of the client, and Markdown sessions of SpecStory.
+"""Read a folder of transcripts for measuring capture: the client's session files, and SpecStory's Markdown sessions.
 
-An item is named by a digest of its file's name and its place, so that labels say nothing about anyone's text. A file belongs to the half
-`tuned` or `held`, by the digest of its name.
+An item's id is a digest of its file name and position, so labels reveal nothing about anyone's text. The digest of the file name assigns a
+file to the half `tuned` or `held`.
 """
 
 from __future__ import annotations

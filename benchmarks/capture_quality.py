@@ -1,8 +1,8 @@
-"""How well capture finds what is worth keeping in a folder of transcripts, against labels by hand, with 95% intervals (Wilson).
+"""Measure capture on a folder of transcripts against hand-made labels, with 95% intervals (Wilson).
 
     python3 benchmarks/capture_quality.py FOLDER [--show]
 
-Labels are ids in labels/capture_labels.json; a transcript without labels counts as one that holds nothing.
+The labels are ids in labels/capture_labels.json; a transcript without labels counts as one without anything to keep.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LABELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "labels", "cap
 
 
 def statements(session: Session) -> dict[str, str]:
-    """Return what the rules for statements find, by the id of the prompt."""
+    """Return the statements that the rules find, by the id of the prompt."""
     return {
         identity: " | ".join(one.text for one in find_statements(text))
         for identity, _, text in prompts(session)
@@ -32,7 +32,7 @@ def statements(session: Session) -> dict[str, str]:
 
 
 def solved_errors(session: Session) -> dict[str, str]:
-    """Return what the rules for errors find, by session and turn of the failure."""
+    """Return the solved errors that the rules find, by session and turn of the failure."""
     watch = ErrorWatch()
     found = [error for turn in session.turns for error in watch.solved(turn)]
     return {"%s:%d" % (session.id, error.failed): error.title for error in found}

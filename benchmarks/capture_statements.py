@@ -1,10 +1,10 @@
-"""How many lasting statements capture finds in prompts written for it, and how many it takes for one, with 95% intervals (Wilson).
+"""Measure precision and recall of lasting statements on prompts written for it, with 95% intervals (Wilson).
 
     python3 benchmarks/capture_statements.py [--set first|second|third|fourth|fifth|sixth|seventh|eighth] [--half tuned|held] [--show]
 
-`made_statements.jsonl` holds the prompts as developers type them: {set, lasting, form, text}. The first set has two halves, by the
-digest of the text, of which `tuned` was used to write the cues. Each later set was written when the cues were frozen, run once, and then
-used as well. What each gave when it was run first is in docs/capture.md.
+`made_statements.jsonl` holds prompts as developers type them: {set, lasting, form, text}. The first set has two halves, by the digest of
+the text; `tuned` was used to write the cues. Each later set was written while the cues were frozen, run once, and then used for training.
+docs/capture.md has the figures of each first run.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def half_of(text: str) -> str:
 
 
 def is_found(text: str) -> bool:
-    """Return whether capture would propose something that the prompt says, as the hook at the end of a turn asks it."""
+    """Return whether capture would propose a statement of the prompt, as in the Stop hook."""
     return may_hold_statement(text) and bool(find_statements(text))
 
 

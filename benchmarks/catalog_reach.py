@@ -1,11 +1,11 @@
-"""What the session catalog holds of the stores of real projects, through the real hook, store by store.
+"""Measure how much of each store the session catalog contains, using the real hook.
 
     catalog_reach.py --data DIR [--only a,b] [--tokens 900] [--show]
 
 A store is a folder with corpus.jsonl {id, category, title, body, tags, files, created_at, supersedes?}; `benchmarks/made` holds some. Each
-is written into a throw-away project, accepted, and the SessionStart hook is run once. Printed are the memories (superseded ones left out),
-the standing rules and how many of them are in the catalog, the other titles and how many of them are (shortened ones count, and are
-counted apart), the estimated tokens, and those of the rules that a sub-agent gets.
+is written to a temporary project and accepted, and the SessionStart hook runs once. The columns are the memories (without superseded ones),
+the standing rules and how many of them are in the catalog, the other titles and how many of them are (shortened ones count, and are also
+listed separately), the estimated tokens, and the tokens of the rules that a sub-agent gets.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def write_memory(store: str, record: dict[str, object], successor: str) -> None:
 
 
 def context_of(event: str, environment: dict[str, str], **fields: str) -> str:
-    """Return what a hook tells Claude."""
+    """Return the context that a hook gives Claude."""
     script = {"SessionStart": "session_start.py", "SubagentStart": "subagent_start.py"}[event]
     done = subprocess.run(
         [sys.executable, "-I", "-S", os.path.join(ROOT, "hooks", script)],
@@ -102,7 +102,7 @@ def context_of(event: str, environment: dict[str, str], **fields: str) -> str:
 
 
 def is_in(title: str, lines: list[str]) -> str:
-    """Return the line that begins with a title, or with what was left of it; empty if there is none."""
+    """Return the line that begins with a title or a shortened title; "" if there is none."""
     title = " ".join(title.split())[:120]
     for line in lines:
         kept = line.rstrip(SHORTENED) if line.endswith(SHORTENED) else line

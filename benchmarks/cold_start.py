@@ -1,11 +1,10 @@
-"""How long a prompt waits for the hook: cold processes, as multiples of `python3 -S -c pass`, all cases interleaved in one run.
+"""Measure how long a prompt waits for the hook: cold processes, as multiples of `python3 -S -c pass`, cases interleaved in one run.
 
     python3 benchmarks/cold_start.py [--sizes 1000,10000] [--rounds 31] [--json]
 
-Cases: a prompt that is skipped, a prompt with recall for each store size, a prompt of 2.5 kB on the largest store, and there the start of
-a session and of a sub-agent with the session catalog.  The stores hold
-made-up memories of about 70 words with word frequencies as in natural text (Zipf).  Ratios are medians of a case over the median of the
-empty interpreter; `rss` is the largest resident memory of one process of a case, `index` the size of the index per memory.
+Cases: a skipped prompt, a recalled prompt for each store size, and on the largest store a prompt of 2.5 kB, a session start and a sub-agent
+start with the session catalog. The stores hold made-up memories of about 70 words with Zipf word frequencies. A ratio is the median of a
+case over the median of the empty interpreter; `rss` is the peak resident memory of a case's processes, `index` the index size per memory.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 class Case(NamedTuple):
-    """One thing that is timed: a command, its standard input (with `@` for a number that differs in every run) and its environment."""
+    """A command to time, with its standard input (`@` stands for a number that differs in every run) and its environment."""
 
     name: str
     command: list[str]
@@ -68,7 +67,7 @@ def words(count: int, seed: random.Random) -> list[str]:
 
 
 def make_store(root: str, size: int, seed: random.Random) -> list[str]:
-    """Write a store of `size` memories; the prompts that go with it come back, one of usual length and one of 2.5 kB."""
+    """Write a store of `size` memories and return two prompts about one of them: one of usual length and one of 2.5 kB."""
     vocabulary = words(30_000, seed)
     seed.shuffle(vocabulary)
     weights = [1.0 / rank for rank in range(1, len(vocabulary) + 1)]
@@ -160,7 +159,7 @@ def prepare(
 
 
 def cases_for(folder: str, sizes: list[int]) -> tuple[list[Case], list[dict[str, Any]]]:
-    """Return all cases, and what is known about each store."""
+    """Return all cases and the figures of each store."""
     hook = [sys.executable, "-I", "-S", HOOK]
     seed = random.Random(7)
     cases, stores = (

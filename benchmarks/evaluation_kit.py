@@ -1,8 +1,8 @@
-"""The evaluation's gates measured: our tables of sentences, the kit's prompts on self-harm, speed, hostile text.
+"""Measure the evaluation's gates on our tables of sentences, a kit's prompts about self-harm, and hostile text.
 
     python3 benchmarks/evaluation_kit.py [KIT_FOLDER] [--show]
 
-`--show` lists what was missed and what was found wrongly, except in halves that are held out.  Nothing is written.
+`--show` lists misses and false positives, except in halves that are held out. Nothing is written.
 """
 
 from __future__ import annotations

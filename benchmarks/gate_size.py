@@ -1,8 +1,8 @@
-"""How long each gate takes on texts of 200 kB, in CPU seconds: plain, repeated, and made of the words that its own rules look for.
+"""Measure each gate on texts of 200 kB in CPU seconds: plain and repeated texts, and texts made of the words that its rules look for.
 
     python3 benchmarks/gate_size.py [--size 200000] [--pack NAME] [--text FILE]
 
-`--text` adds a text of your own, a transcript for example. Nothing is written.
+`--text` adds your own text, such as a transcript. Nothing is written.
 """
 
 from __future__ import annotations

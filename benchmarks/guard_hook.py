@@ -1,9 +1,9 @@
-"""How long a tool call waits for the hook: cold processes, as multiples of `python3 -S -c pass`, all cases interleaved in one run.
+"""Measure how long a tool call waits for the hook: cold processes, as multiples of `python3 -S -c pass`, cases interleaved in one run.
 
     python3 benchmarks/guard_hook.py [--rounds 31] [--json]
 
 Cases: no guards in the project; guards for other commands and files; a guard for the same program; a covered call that goes through because
-Claude was reminded before; and a covered call that the client is told to ask about. Ratios are medians over that of the empty process.
+Claude was reminded before; and a covered call about which the client asks. Ratios are medians over the median of the empty process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ASKED = ("--guard-command", "terraform apply", "--guard-action", "ask")
 
 
 class Case(NamedTuple):
-    """One thing that is timed: a command, its standard input and its environment."""
+    """A command to time, with its standard input and environment."""
 
     name: str
     command: list[str]

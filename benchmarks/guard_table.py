@@ -1,6 +1,6 @@
-"""How well guards match command lines: the shares of both halves of the table in `tests/memories/guard_commands.jsonl`.
+"""Measure how well guards match the command lines in `tests/memories/guard_commands.jsonl`, for both of its halves.
 
-The table was written before the matcher, and the half "held out" was not looked at while the matcher was made.
+The table was written before the matcher, and the half "held out" was not read during its development.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def main() -> int:
-    """Print the shares and the rows that come out wrong."""
+    """Print the shares and the wrong rows."""
     with open(os.path.join(ROOT, "tests", "memories", "guard_commands.jsonl"), encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     for half in ("development", "held out"):

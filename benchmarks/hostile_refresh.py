@@ -1,11 +1,11 @@
-"""How long a prompt waits, and how much memory its process takes, while a hostile store has to be indexed.
+"""Measure the wait for a prompt, and its peak memory, while a hostile store is indexed.
 
     python3 benchmarks/hostile_refresh.py [--shapes near-secrets,tags] [--short] [--scope project|user|both] [--json]
 
-For each shape a project with twenty good memories, accepted, gets hostile files of that shape; then it is asked about one of the good
-memories.  `without` is the slowest of three prompts before the hostile files came; `first`, `second`, `third` are the prompts after that,
-while the detached process works; `cold` is the first prompt after the index was deleted as well; `end` is one after the detached process is
-done.  `recalled` counts the prompts that got the good memory, of five.  `accept` is `memory accept --all`.
+For each shape, a project with twenty accepted memories gets hostile files of that shape and then a prompt about one of the good memories.
+`without` is the slowest of three prompts before the hostile files arrive. `first`, `second` and `third` are the next prompts, while the
+background process indexes them; `cold` is the first prompt after the index was deleted too; `end` is a prompt after the background process
+has ended. `recalled` counts how many of these five prompts got the good memory. `accept` is `memory accept --all`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COMMAND = os.path.join(ROOT, "scripts", "memory.py")
 ASK = "Which database does the billing service store its invoices in?"
 TOLD = "Postgres 15"
 GOOD = 20
-MOST_SECONDS = 900
+MAX_SECONDS = 900
 # A process is born with the memory of the one that starts it in its record (getrusage(2)), so that it has to be a small one.
 _WEIGH = """
 import os, sys
@@ -142,7 +142,7 @@ class Bench:
         start = time.perf_counter()
         weigh = [sys.executable, "-S", "-c", _WEIGH, *command]
         done = subprocess.run(
-            weigh, env=self.environment, input=data, capture_output=True, check=False, timeout=MOST_SECONDS
+            weigh, env=self.environment, input=data, capture_output=True, check=False, timeout=MAX_SECONDS
         )
         seconds = time.perf_counter() - start
         kilobytes, cpu = done.stderr.split()[-2:]
@@ -164,7 +164,7 @@ class Bench:
 
     def wait(self) -> None:
         """Wait until all our processes have ended."""
-        end = time.monotonic() + MOST_SECONDS
+        end = time.monotonic() + MAX_SECONDS
         while time.monotonic() < end and any(map(self._is_ours, filter(str.isdigit, os.listdir("/proc")))):
             time.sleep(0.2)
 

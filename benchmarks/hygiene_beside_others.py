@@ -1,4 +1,4 @@
-"""Our hygiene rules and detect-secrets on the same texts in one run: precision, recall, speed.
+"""Compare our hygiene rules with detect-secrets on the same texts: precision, recall and speed.
 
     python3 -m venv V && V/bin/pip install detect-secrets
     V/bin/python benchmarks/hygiene_beside_others.py KIT_FOLDER [--transcripts FOLDER]

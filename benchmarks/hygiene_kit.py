@@ -1,9 +1,9 @@
-"""Precision and recall of the hygiene rules on the hygiene kit, per kind, and false findings per 100 kB of transcripts.
+"""Measure the hygiene rules: precision and recall per kind on a kit, and false positives per 100 kB of transcripts.
 
     python3 benchmarks/hygiene_kit.py KIT_FOLDER [--transcripts FOLDER] [--aside FILE:LINE ...] [--show]
 
-`--show` lists what was missed and what was found wrongly, with its line.  `--aside` leaves lines out: a negative of one
-rule that holds another rule's secret.  Nothing is written.
+`--show` lists the misses and false positives with their lines. `--aside` excludes lines, such as a negative for one rule that contains
+another rule's secret. Nothing is written.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def lines(path: str) -> Iterator[dict[str, object]]:
 
 
 def aside(record: dict[str, object]) -> bool:
-    """Return whether a record is left out, as public addresses and masked placeholders are."""
+    """Return whether a record is excluded, such as public addresses and masked placeholders."""
     text = str(record["text"])
     return (
         record.get("src") == "ip_public" or "xxxxxxxxxx" in text or text in ("'{secret}'", "'{non_secret}'")
@@ -103,7 +103,7 @@ def secrets(folder: str, left_out: list[str], show: bool) -> None:
 
 
 def strengths(folder: str) -> None:
-    """Print recall over CredSweeper's secrets, by the strength that it gives their rule; the set holds no negatives."""
+    """Print recall over CredSweeper's secrets by the strength of its rules; the set has no negatives."""
     path = os.path.join(folder, "secrets_credsweeper.jsonl")
     tallies: dict[str, Tally] = {}
     for record in lines(path) if os.path.exists(path) else ():

@@ -1,4 +1,4 @@
-"""How long `memory interview answer` takes as a cold process with a graph of some size, as a multiple of an empty `python3 -S`.
+"""Measure `memory interview answer` as a cold process with graphs of several sizes, as a multiple of an empty `python3 -S`.
 
 python3 benchmarks/interview_cold.py --sizes 200,5000
 """
@@ -27,7 +27,7 @@ SCRIPT = os.path.join(ROOT, "scripts", "memory.py")
 
 
 def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
-    """Return an interview under way, with a graph of that many nodes."""
+    """Return an open interview whose graph has that many nodes."""
     path = find_pack("requirements", "")
     setup = new_setup(
         "a large system", read_pack(path), path, InterviewLimits(200, 0.8, close_when_falling=True)

@@ -1,12 +1,12 @@
-"""How fast an interview covers what there is to know, against oracle respondents who answer from notes.
+"""Measure how fast an interview covers its subject, with oracle respondents who answer from notes.
 
     python3 benchmarks/interview_kit.py KIT     a folder with *_topics_filled.json (topics, subtopics, notes)
 
-The respondent tells two notes of the subtopic that a question is about and, as people do, volunteers a note of a related one: of the same
-topic's subtopics that did not come up yet, the one that shares most words. How often it does (`--volunteers 0.5`: in every second answer)
-and how much an open question brings up (`--old 2`: every second time something old) decide the table, so each can be set. A subtopic
-counts as covered once one of its notes was told. Four interviewers get the same respondent: this plugin, a fixed order of all subtopics,
-the same order without those that came up meanwhile, and a random order (mean of twenty seeds).
+The respondent answers with two notes of the subtopic in question and may volunteer a note of a related one: the subtopic of the same topic
+that shares the most words and has not come up yet. Two options decide the result, so both can be set: how often the respondent volunteers
+(`--volunteers 0.5`: in every second answer), and how often an open question brings up something old (`--old 2`: every second time). A
+subtopic counts as covered once one of its notes was given. Four interviewers get the same respondent: this plugin, a fixed order of all
+subtopics, the same order without subtopics that already came up, and a random order (mean of twenty seeds).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Topics = list[dict[str, Any]]
 
 
 class Oracle:
-    """A respondent who answers from notes; `told` counts the notes told of each subtopic."""
+    """A respondent who answers from notes; `told` counts the notes given per subtopic."""
 
     def __init__(self, topics: Topics, old: int, volunteers: float) -> None:
         self.old, self.volunteers = old, volunteers
@@ -54,7 +54,7 @@ class Oracle:
         self.told = dict.fromkeys(self.notes, 0)
 
     def near(self, name: str) -> str:
-        """Return the subtopic of the same topic that shares most words with one and was not told yet; empty for none."""
+        """Return the unused subtopic of the same topic that shares the most words; "" if there is none."""
         fresh = [
             o for o in self.notes if self.topic[o] == self.topic[name] and o != name and not self.told[o]
         ]
@@ -62,7 +62,7 @@ class Oracle:
         return max(fresh, key=lambda o: len(mine & self.bags[o]) / len(mine | self.bags[o]), default="")
 
     def answer(self, name: str) -> list[tuple[str, str]]:
-        """Return the notes told after a question about a subtopic (an empty name: an open question), each with its subtopic."""
+        """Return the notes given in answer to a question about a subtopic ("" for an open question), each with its subtopic."""
         self.asked += 1
         name = name or self.open()
         said = self.tell(name, 2)
@@ -71,7 +71,7 @@ class Oracle:
         return said + self.tell(near, 1) if near else said
 
     def open(self) -> str:
-        """Return the subtopic that comes to mind when nothing specific is asked."""
+        """Return the subtopic with which the respondent answers an open question."""
         self.opened += 1
         known = [name for name, count in self.told.items() if count and count < len(self.notes[name])]
         fresh = [name for name, count in self.told.items() if not count]
@@ -88,14 +88,14 @@ class Oracle:
         return [(name, note) for note in notes]
 
     def coverage(self) -> float:
-        """Return the share of subtopics about which something was told."""
+        """Return the share of subtopics with at least one note given."""
         return sum(map(bool, self.told.values())) / len(self.told)
 
 
 def curve(
     oracle: Oracle, ask: Callable[[], str | None], take: Callable[[list[tuple[str, str]]], None]
 ) -> list[float]:
-    """Return the coverage after each question; it stays the same once the interviewer stops."""
+    """Return the coverage after each question; it stays constant once the interviewer stops."""
     found: list[float] = []
     while len(found) < TURNS:
         name = ask()
@@ -108,7 +108,7 @@ def curve(
 def in_order(
     topics: Topics, volunteers: float, order: Callable[[list[str]], list[str]], *, skips: bool
 ) -> list[float]:
-    """Return the coverage of an interviewer who asks about all subtopics in some order; `skips` those covered meanwhile."""
+    """Return the coverage of an interviewer with a fixed order; with `skips`, already covered subtopics are skipped."""
     oracle = Oracle(topics, 0, volunteers)
     left = order(list(oracle.notes))
 
@@ -121,7 +121,7 @@ def in_order(
 
 
 def rule_based(topics: Topics, old: int, volunteers: float) -> tuple[list[float], dict[str, int]]:
-    """Return the coverage of this plugin and its uses of each strategy. It knows the names of subtopics, but not the notes."""
+    """Return the coverage of this plugin, which knows the subtopics but not the notes, and how often it used each strategy."""
     elements = [
         {"id": s["subtopic_id"], "label": s["subtopic_description"], "aliases": [], "group": t["topic"]}
         for t in topics

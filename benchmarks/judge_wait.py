@@ -1,14 +1,14 @@
-"""What two judges add to a prompt's wait: cold hook processes against a server on this machine that takes T to answer.
+"""Measure what two judges add to the wait for a prompt: cold hook processes and a local server that takes T to answer.
 
     python3 benchmarks/judge_wait.py [--waits 50,100,200,300,500] [--rounds 11] [--json]
 
-First, in one process: two judges side by side against a server that takes T for one and T * 0.6 for the other; the bound is 1.15 times the
-slower one, and what is printed is how long both took together.
+First, in one process: two judges in parallel with a server that takes T for one and 0.6 T for the other. Both together must take at most
+1.15 times as long as the slower one.
 
-Then as hooks.  Cases, interleaved in one run: the hook with the judges switched off; with judges that answer after T; the interpreter
-alone; and the interpreter importing what the judges import (the network, threads, the hygiene rules).  The bound that is
-checked: hook with judges <= 1.15 T + hook without + that import.  One more case is a server that drips a byte a second: the
-hook must end within the configured time-out + 200 ms.  All figures are medians in milliseconds, except the drip: the worst.
+Then as hooks, interleaved in one run: the hook without judges, the hook with judges that answer after T, the empty interpreter, and the
+interpreter with the judges' imports (network, threads, hygiene rules). The bound: hook with judges <= 1.15 T + hook without + imports. In a
+last case the server sends one byte per second; the hook must end within the configured timeout + 200 ms. The figures are medians in
+milliseconds, except for the last case: its maximum.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MEMORIES = [
 
 
 class Server:
-    """Answers every request after `wait` seconds with all notes chosen; below 0 it drips instead."""
+    """A server that chooses all memories after `wait` seconds, or sends one byte per second if `wait` is negative."""
 
     def __init__(self) -> None:
         self.wait = 0.0

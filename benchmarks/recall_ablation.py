@@ -1,4 +1,4 @@
-"""What each part of the ranking brings: the macro nDCG@10 of a benchmark's sets with that part changed or left out.
+"""Measure what each part of the ranking contributes: macro nDCG@10 of a benchmark's sets with that part changed or removed.
 
 recall_ablation.py --data DIR [--sets a,b] [--only NAME]
 """
@@ -26,7 +26,7 @@ from memory_plugin.recall.ranking import analyze, rank
 
 
 class Change(NamedTuple):
-    """A part changed: values of ranking.json, or a function of the analysis at each place that uses it."""
+    """A change to one part: values of ranking.json, or a replaced function at each place that uses it."""
 
     name: str
     values: dict[str, object]

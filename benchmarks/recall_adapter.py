@@ -1,11 +1,11 @@
-"""The product's own index and ranking behind the two commands of a retrieval benchmark's runner.
+"""Run the product's index and ranking as the two commands of a retrieval benchmark's runner.
 
     recall_adapter.py index --corpus DIR --state DIR    reads DIR/corpus.jsonl {id, title, tags, body, category, files}
     recall_adapter.py query --state DIR --k K           reads {id, text} lines, prints {id, results: [{id, score}], inject: [id],
                                                         point: [id]} lines
 
-`score` is the confidence with the rank behind it, `inject` what the product itself would inject in full with its default
-settings, `point` what it would name by its title.
+`score` is the confidence, with the rank as its tie-breaker; `inject` and `point` are what the product would inject and point to with its
+default settings.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memory_plugin.recall.ranking import analyze, rank
 
 
 def document(record: dict[str, object]) -> Document:
-    """Return the document for a benchmark's record; all of it may be injected."""
+    """Return the document for a benchmark's record."""
     key = str(record["id"])
     tags, files, asked_as = (record.get(name) or [] for name in ("tags", "files", "asked_as"))
     assert isinstance(tags, list)
@@ -54,13 +54,13 @@ def document(record: dict[str, object]) -> Document:
 
 
 def thresholds() -> tuple[float, float]:
-    """Return the default thresholds for injecting a memory in full and for pointing at it."""
+    """Return the default thresholds for injecting a memory and for pointing to it."""
     retrieval = _retrieval()
     return float(retrieval["inject_threshold"]), float(retrieval["pointer_threshold"])
 
 
 def most() -> tuple[int, int]:
-    """Return how many memories one prompt gets in full by default, and how many pointers."""
+    """Return the default maximum of injected memories and of pointers per prompt."""
     retrieval = _retrieval()
     return int(retrieval["max_inject"]), int(retrieval["max_pointers"])
 

@@ -1,10 +1,10 @@
-"""Count, for each stem, how many paragraphs of Python's own standard library hold it: the background of `config/recall/background.json`.
+"""Count how many paragraphs of Python's standard library contain each stem, for `config/recall/background.json`.
 
-    recall_background.py            print the words most held, and how many there are
-    recall_background.py --write    and write the file
+    recall_background.py            print the most frequent words and the number of words
+    recall_background.py --write    also write the file
 
-A paragraph is one of a docstring, of a block of comments, or of the language reference that `help()` shows.  Other versions of Python
-give somewhat other counts; the file says which one it was made with.
+The paragraphs come from docstrings, comment blocks, and the language reference that `help()` shows. The counts differ slightly between
+Python versions; the file names the version it was made with.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What it costs in tokens to be told of a memory, each way: run as `python3 benchmarks/recall_tokens.py PROJECT...`.
+"""Measure the tokens that a memory costs, injected or pointed to: `python3 benchmarks/recall_tokens.py PROJECT...`.
 
 Reads the stores of some projects and prints the median and the 90th percentile over their memories. Tokens are estimated as recall does.
 """
@@ -25,7 +25,7 @@ __all__ = ["costs"]
 
 
 def costs(documents: list[Document]) -> dict[str, list[int]]:
-    """Return for each way to speak what every memory takes, in tokens."""
+    """Return the tokens of every memory for each form of output."""
     hits = [_hit(document) for document in documents]
     return {
         "first full text of a session, with the header": [

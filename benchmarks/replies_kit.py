@@ -1,9 +1,9 @@
-"""How well rules tell filler and preambles on labeled replies, and how often the gate escalates on pairs of prompts and replies.
+"""Measure how well the rules find filler and preambles in labeled replies, and how often replies are escalated to a judge.
 
     python3 benchmarks/replies_kit.py KIT_FOLDER [--half tune|check|all] [--show] [--markdown]
 
-`labelled.jsonl` holds replies with labels by hand, `pairs.jsonl` prompts with replies.  A hash of the id selects the half, so that rules
-can be tuned on one and checked on the other.  `--show` lists what was told wrongly.  Nothing is written.
+`labelled.jsonl` holds hand-labeled replies, `pairs.jsonl` prompts with replies. A hash of the id selects the half: tune the rules on one
+half and check them on the other. `--show` lists the errors. Nothing is written.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FEW = 10  # replies below which a model gets no row of its own
 
 
 class Comparison(NamedTuple):
-    """How labels and rules compare on some replies."""
+    """The agreement of labels and rules on some replies."""
 
     replies: int
     hit: int
@@ -77,7 +77,7 @@ def score(row: dict[str, Any], scorer: ReplyScorer) -> ReplyScore:
 
 
 def compare(labeled: list[dict[str, Any]], scorer: ReplyScorer, *, show: bool) -> Comparison:
-    """Compare labels with what the rules find."""
+    """Compare the labels with the findings of the rules."""
     counts: Counter[str] = Counter()
     for row in labeled:
         found = score(row, scorer).signals

@@ -1,9 +1,9 @@
-"""Time, peak memory and size of `memory report` over made-up ledgers.
+"""Measure the time, peak memory and output size of `memory report` over made-up ledgers.
 
     python3 benchmarks/report_ledgers.py --lines 1000000
-    python3 benchmarks/report_ledgers.py --lines 1000000 --parts 10     ten million lines, ten times the same ones
+    python3 benchmarks/report_ledgers.py --lines 1000000 --parts 10     ten million lines: the same million ten times
 
-Each form runs in a process of its own. Prints JSON; exit code 1 above 150 MB, 1 MB of HTML, or 10 microseconds of processor time a line.
+Each output form runs in its own process. Prints JSON; the exit code is 1 above 150 MB, 1 MB of HTML, or 10 us of CPU time per line.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def write(folder: str, lines: int, days: int) -> None:
 
 
 def repeat(folder: str, parts: int) -> None:
-    """Give each ledger of a folder older parts with the same lines, as links, since ten million take an hour to make."""
+    """Add older parts with the same lines to each ledger as hard links, because writing ten million lines takes an hour."""
     for name in SHARES:
         for part in range(1, parts):
             older = os.path.join(folder, "%s.%d.jsonl" % (name, part))

@@ -1,11 +1,11 @@
-"""How far two sets of scores for the same sessions agree: two readings, or a reading and the scorer.
+"""Measure the agreement of two sets of scores for the same sessions: two readings, or a reading and the scorer.
 
 `labels/first_reading.json` holds one reader's scores of 20 sessions, given before any scorer was run on them: ids and scores, no text.
 One reader's labels show whether a scorer is consistent with that reader, not whether either is right.
 
 Usage: session_agreement.py TRANSCRIPTS [--scores FILE]
-TRANSCRIPTS is a folder with the sessions' transcripts; a labeled session that is not in it is named, and the exit code is 1.
-FILE holds other scores in a form that `memory calibrate` reads.
+TRANSCRIPTS is a folder with the sessions' transcripts. If a labeled session is missing there, its name is printed and the exit code is 1.
+FILE holds other scores, in a format that `memory calibrate` reads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LABELS = os.path.join(HERE, "labels", "first_reading.json")
 
 
 def main() -> int:
-    """Print what agrees; exit 1 when a labeled session is missing."""
+    """Print the agreement; return 1 if a labeled session is missing."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("transcripts")
     parser.add_argument("--scores", default=LABELS)

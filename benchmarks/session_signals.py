@@ -1,7 +1,7 @@
 """Compare signals of real transcripts with another program's: `python3 benchmarks/session_signals.py FOLDER EXPECTED.jsonl`.
 
-FOLDER holds transcripts; each line of EXPECTED names a `file` and its `signals`.  Prints for each comparable figure in how many transcripts
-both agree, where they do not, and whether every file could be read.
+FOLDER holds transcripts; each line of EXPECTED has a `file` and its `signals`. For each comparable figure, prints in how many transcripts
+both agree and where they differ, and whether every file could be read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How long the Stop hook takes as a cold process, as a multiple of `python3 -S -c pass`, all cases interleaved in one run.
+"""Measure the Stop hook as a cold process, as a multiple of `python3 -S -c pass`, cases interleaved in one run.
 
     python3 benchmarks/stop_hook.py [--rounds 31] [--json]
 
-Cases: a short reply, one of 4 kB, one of 100 kB, one of 4 kB at the end of a transcript of 100 MB, the same after a prompt that holds a
-correction, for which a process is started that looks for what may be worth keeping, and one that drifts.
+Cases: replies of a few words, 4 kB and 100 kB; one of 4 kB at the end of a 100 MB transcript; the same after a prompt with a correction,
+which starts a background process for capture; and a reply that drifts.
 """
 
 from __future__ import annotations

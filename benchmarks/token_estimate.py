@@ -1,8 +1,8 @@
-"""How far the estimate of tokens is off, measured on transcripts: `python3 benchmarks/token_estimate.py FILE...`.
+"""Measure the error of the token estimate on transcripts: `python3 benchmarks/token_estimate.py FILE...`.
 
-A transcript records how large the context of each call was.  What it grew by from one call to the next is the answer, the results of its
-tool calls and what was said in between: that is compared with the estimate for the same texts.  Turns with thinking are left out, since its
-text is not in the transcript, and so are turns in whose context something vanished.
+A transcript records the context size of each call. From one call to the next it grows by the reply, its tool results and the messages in
+between; this growth is compared with the estimate for the same texts. Turns with thinking are excluded because its text is not in the
+transcript, and so are turns after which the context shrank.
 """
 
 from __future__ import annotations

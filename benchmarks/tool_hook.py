@@ -1,9 +1,9 @@
-"""What recall at tool calls costs: cold processes, as multiples of `python3 -S -c pass`, all cases interleaved in one run.
+"""Measure recall at tool calls: cold processes, as multiples of `python3 -S -c pass`, cases interleaved in one run.
 
     python3 benchmarks/tool_hook.py [--rounds 31] [--memories 40] [--json]
 
-Cases: a file that no memory names, one in a project where none names any, one that a memory names and that is told, one that was told
-before; a failed command on which nothing bears, and one with a runbook. Ratios are medians over that of the empty process.
+Cases: a file that no memory names, also in a project whose memories name no files; a file with a memory, for the first time and again; a
+failed command without a relevant memory, and one with a runbook. Ratios are medians over the median of the empty process.
 """
 
 from __future__ import annotations

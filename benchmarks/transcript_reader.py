@@ -1,10 +1,10 @@
-"""Time and peak memory of the transcript reader, and of all that `memory session signals` makes of it, against `json.loads` over the lines.
+"""Measure time and peak memory of the transcript reader and of `memory session signals`, compared with `json.loads` on each line.
 
     python3 benchmarks/transcript_reader.py --megabytes 500
-    python3 benchmarks/transcript_reader.py --megabytes 20 --like FILE   # rows of a real transcript, over and over
+    python3 benchmarks/transcript_reader.py --megabytes 20 --like FILE   # repeats the rows of a real transcript
 
-Each is measured in a process of its own, in processor time.  `turns` reads the turns; `signals` collects the signals and the timeline, too.
-Prints JSON; exit code 1 when the memory or the ratio of either is above the bound.
+Each variant runs in its own process and is measured in CPU time. `turns` reads the turns; `signals` also collects the signals and the
+timeline. Prints JSON; the exit code is 1 if memory or ratio of either exceeds its bound.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WORDS = [
 
 
 def main() -> int:
-    """Make the file, measure both ways, compare."""
+    """Write the file, measure the variants, and compare."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--megabytes", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3, help="how often; the least time of each counts")
@@ -82,7 +82,7 @@ def child(way: str, path: str) -> dict[str, float]:
 
 
 def measured(way: str, path: str) -> dict[str, float]:
-    """Return the seconds of processor time, the peak memory of this process, and what was counted."""
+    """Return the CPU seconds, the peak memory of this process, and the count."""
     started = time.process_time()
     count = {"json": by_lines, "turns": by_turns, "signals": by_signals}[way](path)
     seconds = time.process_time() - started

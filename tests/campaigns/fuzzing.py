@@ -135,7 +135,7 @@ def _shell(generator: InputGenerator) -> None:
 def _patterns(generator: InputGenerator) -> None:
     pattern = generator.text()
     guarded_commands.guard_words(pattern)
-    if not guarded_files.problem_of(pattern):
+    if not guarded_files.pattern_problem(pattern):
         guarded_files.covers(pattern, generator.text())
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.memories.guarded_files import covers, paths_below, problem_of
+from memory_plugin.memories.guarded_files import covers, paths_below, pattern_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,8 +101,8 @@ def test_many_stars_do_not_take_forever() -> None:
     [("!a", "no exceptions"), ("a/../b", "leave out"), ("./a", "leave out"), ("a//b", "empty"), ("a/b", ""), ("\\!a", "")],
 )  # fmt: skip
 def test_a_pattern_that_could_cover_nothing_is_refused(pattern: str, fix: str) -> None:
-    assert fix in problem_of(pattern)
-    assert bool(problem_of(pattern)) == bool(fix)
+    assert fix in pattern_problem(pattern)
+    assert bool(pattern_problem(pattern)) == bool(fix)
 
 
 def test_a_path_is_seen_as_it_is_named_and_where_its_links_lead(tmp_path: Path) -> None:

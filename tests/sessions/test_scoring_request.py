@@ -103,7 +103,7 @@ def test_the_reservation_covers_what_a_question_can_cost(tmp_path: Path) -> None
     (question,) = questions(prepared(tmp_path, *long_session(380)))
     settings = load(None, None)
     model = settings.text("sessions.judge.model")
-    most = RequestOptions(family_of(model, "anthropic")).most_tokens(question)
+    most = RequestOptions(family_of(model, "anthropic")).max_tokens(question)
     highest = Billing(model, "anthropic", {}).highest(question, most)
     assert 0.1 < highest <= settings.number("judge.caps.session_usd")
 

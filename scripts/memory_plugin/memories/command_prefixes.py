@@ -30,21 +30,21 @@ def base_name(word: str) -> str:
 
 def run_commands(text: str) -> Iterator[list[str]]:
     """Yield the words of each command that a shell text runs: as written, and with its prefixes removed one by one."""
-    return _of_text(text, _table(), 0)
+    return _commands_in(text, _table(), 0)
 
 
-def _of_text(text: str, table: dict[str, list[dict[str, Any]]], level: int) -> Iterator[list[str]]:
+def _commands_in(text: str, table: dict[str, list[dict[str, Any]]], level: int) -> Iterator[list[str]]:
     for command in shell_commands(text, level):
         yield from _with_inner(command.words, command, table, level)
 
 
 def _table() -> dict[str, list[dict[str, Any]]]:
     """Return the prefix definitions by program name; a program may have several forms."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    table: dict[str, list[dict[str, Any]]] = {}
     for prefix in load_data("memories", "command_prefixes")["prefixes"]:
         for name in prefix["names"]:
-            found.setdefault(name, []).append(prefix)
-    return found
+            table.setdefault(name, []).append(prefix)
+    return table
 
 
 def _with_inner(
@@ -58,7 +58,7 @@ def _with_inner(
         for part in inner:
             yield from _with_inner(part, command, table, level + 1)
         for text in texts:
-            yield from _of_text(text, table, level + 1)
+            yield from _commands_in(text, table, level + 1)
 
 
 def _inner(
@@ -74,58 +74,60 @@ def _inner(
     if reader.is_lookup:
         return [], []
     if kind == "shell":
-        return _of_shell(words, rest, texts, command)
+        return _run_by_shell(words, rest, texts, command)
     if kind == "text":
         return [], texts + _operand_texts(rest, prefix.get("texts"))
     return ([rest] if rest else []), texts
 
 
-def _operand_texts(rest: list[str], most: int | None) -> list[str]:
-    """Return the operands that are shell text: all, joined, or the first of several."""
-    if most is None:
+def _operand_texts(rest: list[str], count: int | None) -> list[str]:
+    """Return the operands that are shell text: the first `count` if others follow, or with None all of them, joined."""
+    if count is None:
         return [" ".join(rest)] if rest else []
-    return rest[:most] if len(rest) > most else []
+    return rest[:count] if len(rest) > count else []
 
 
-def _of_shell(
+def _run_by_shell(
     words: list[str], rest: list[str], texts: list[str], command: SimpleCommand
 ) -> tuple[list[list[str]], list[str]]:
-    """Return the texts that a shell runs: the text after `-c`, else its script, else its input."""
-    if any(_is_cluster(word, "c") for word in words[1 : len(words) - len(rest)]):
+    """Return the command or the texts that a shell runs: the text after `-c`, else its script, else its input."""
+    options = words[1 : len(words) - len(rest)]
+    if any(_has_short_option(word, "c") for word in options):
         return [], texts + rest[:1]
-    reads_input = any(_is_cluster(word, "s") for word in words[1 : len(words) - len(rest)])
+    reads_input = any(_has_short_option(word, "s") for word in options)
     if rest and not reads_input:
         return [rest], texts
     return [], texts + command.inputs
 
 
-def _is_cluster(word: str, letter: str) -> bool:
-    """Return whether a word holds a short option, alone or with others, as in `-lc`."""
+def _has_short_option(word: str, letter: str) -> bool:
+    """Return whether a word contains a short option, alone or with others, as in `-lc`."""
     return word[:1] == "-" and word[1:2] != "-" and letter in word
 
 
 def _after_markers(words: list[str], markers: list[str]) -> list[list[str]]:
-    found: list[list[str]] = []
+    """Return the commands between a marker such as `-exec` and the `;` or `+` that ends it."""
+    commands: list[list[str]] = []
     current: list[str] | None = None
     for word in words[1:]:
         if current is None:
             current = [] if word in markers else None
         elif word in (";", "+"):
-            found.append(current)
+            commands.append(current)
             current = None
         else:
             current.append(word)
-    return [part for part in [*found, current or []] if part]
+    return [part for part in [*commands, current or []] if part]
 
 
 class _PrefixReader:
-    """Reads the options and operands of a prefix: `texts` are the shell texts in its options, `is_lookup` says that it runs nothing."""
+    """A reader of a prefix's options and operands. `texts` are the shell texts in its options; `is_lookup` says that it runs nothing."""
 
-    __slots__ = ("_awaited", "_operands", "_prefix", "at", "is_lookup", "texts")
+    __slots__ = ("_operands", "_prefix", "_subcommands", "at", "is_lookup", "texts")
 
     def __init__(self, prefix: dict[str, Any]) -> None:
         self._prefix = prefix
-        self._awaited = prefix.get("subcommand")
+        self._subcommands = prefix.get("subcommand")
         self._operands = int(prefix.get("operands", 0))
         self.at = 1
         self.texts: list[str] = []
@@ -135,11 +137,11 @@ class _PrefixReader:
         """Return the words after the prefix's own options and operands."""
         while self.at < len(words):
             word = words[self.at]
-            if word == "--" and not self._awaited:
+            if word == "--" and not self._subcommands:
                 return words[self.at + 1 :][self._operands :]
             if word[:1] in ("-", "+") and len(word) > 1:
                 self._read_option(words)
-            elif not self._takes(word):
+            elif not self._consumes(word):
                 return words[self.at :]
             if self.is_lookup:
                 break
@@ -158,13 +160,13 @@ class _PrefixReader:
         if option in codes and value:
             self.texts.append(value)
 
-    def _takes(self, word: str) -> bool:
-        """Return whether a word that is not an option belongs to the prefix: its subcommand, an assignment, an operand, a user name."""
-        if self._awaited:
-            self.is_lookup = word not in self._awaited
-            self._awaited = None
+    def _consumes(self, word: str) -> bool:
+        """Return whether a word that is no option belongs to the prefix: its subcommand, an assignment or an operand."""
+        if self._subcommands:
+            self.is_lookup = word not in self._subcommands
+            self._subcommands = None
             return True
-        if word == "-" or (self._prefix.get("assignments") and _assigns(word)):
+        if word == "-" or (self._prefix.get("assignments") and _is_assignment(word)):
             return True
         if self._operands:
             self._operands -= 1
@@ -172,13 +174,13 @@ class _PrefixReader:
         return self._prefix.get("texts") == 0
 
 
-def _assigns(word: str) -> bool:
+def _is_assignment(word: str) -> bool:
     name, sign, _ = word.partition("=")
     return bool(sign) and name.isidentifier()
 
 
 def _has_option(word: str, options: tuple[str, ...], valued: tuple[str, ...]) -> bool:
-    """Return whether a word is one of these options, or holds one before the value of another."""
+    """Return whether a word is one of these options, or contains one before the value of another."""
     if word in options or word[:2] == "--":
         return word in options
     for letter in word[1:]:
@@ -188,7 +190,7 @@ def _has_option(word: str, options: tuple[str, ...], valued: tuple[str, ...]) ->
 
 
 def _option(word: str, valued: tuple[str, ...]) -> tuple[str, str | None]:
-    """Return the option of a word that takes a value, and the value if the word holds it too, else None; ("", None) for all others."""
+    """Return the option with a value in a word, and the value or None if it is the next word; ("", None) for any other word."""
     if word in valued:
         return word, None
     name, sign, value = word.partition("=")

@@ -1,4 +1,4 @@
-"""A guard: the part of a memory that enforces a constraint, by reminding Claude or asking the user before a tool call.
+"""The guard of a memory, which enforces a constraint by reminding Claude or asking the user before a tool call.
 
 In a memory's file it is the top-level key `guard`: `{"files": [...], "commands": [...], "action": "remind"}`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .guarded_commands import guard_words
-from .guarded_files import problem_of
+from .guarded_files import pattern_problem
 
 __all__ = [
     "ACTIONS",
@@ -25,7 +25,7 @@ __all__ = [
 
 REMIND, ASK = "remind", "ask"
 ACTIONS = (REMIND, ASK)
-# Each command and pattern is compared with each tool call that may match, so their number and length are limited.
+# Their number and length are limited because each command and pattern is compared with each tool call that may match.
 MAX_PATTERNS = 32
 MAX_PATTERN_LENGTH = 200
 _LISTS = ("files", "commands")
@@ -33,7 +33,7 @@ _KEYS = (*_LISTS, "action")
 
 
 class InvalidGuard(ValueError):
-    """Raised for a guard that cannot be enforced; the text names the key, what was expected, what was found, and the fix."""
+    """Raised for a guard that cannot be enforced; the text names the key, the expected value, the one found, and the fix."""
 
 
 class Guard(NamedTuple):
@@ -81,7 +81,7 @@ def _patterns(value: object, name: str) -> tuple[str, ...]:
 
 def _check_files(files: tuple[str, ...]) -> None:
     for at, pattern in enumerate(files):
-        problem = problem_of(pattern)
+        problem = pattern_problem(pattern)
         if problem:
             raise InvalidGuard(
                 "guard.files[%d]: expected a pattern as in .gitignore, from the worktree's root, got %.60r; %s"
@@ -129,16 +129,16 @@ def guard_json(guard: Guard) -> dict[str, object]:
 
 def guard_in_words(guard: Guard) -> str:
     """Return a sentence that explains what a guard does and when."""
-    when = []
+    conditions = []
     if guard.commands:
-        when.append("runs " + _either(guard.commands))
+        conditions.append("runs " + _either(guard.commands))
     if guard.files:
-        when.append("changes " + _either(guard.files))
+        conditions.append("changes " + _either(guard.files))
     if guard.action == ASK:
-        return "the client asks you whenever Claude %s" % " or ".join(when)
+        return "the client asks you whenever Claude %s" % " or ".join(conditions)
     return (
         "the first time in a session that Claude %s, the call is held back with this memory as the reason"
-        % (" or ".join(when))
+        % " or ".join(conditions)
     )
 
 

@@ -1,7 +1,8 @@
 """The guards in force in a project, prepared in one small file, so that a tool call without a guard costs almost nothing.
 
-Like the index, the file is derived from the stores and the trust records and is in the state folder, so a repository can neither provide
-nor change it. Its first line holds the data that a tool call is compared with, its second the memories' texts, parsed only at a match.
+Like the index, the file is derived from the stores and the trust records. It is in the state folder, where a repository can neither
+provide nor change it. The first line holds the data that a tool call is compared with, the second the memories' texts, which are parsed
+only at a match.
 """
 
 from __future__ import annotations
@@ -21,14 +22,12 @@ SCHEMA = 1
 MAX_GUARDS = 500
 _MAX_BYTES = 8 << 20
 _FIELDS = ("key", "action", "until", "commands", "files")
-
-
 # Characters that a shell removes from a word: quotes, escapes, and the line ends after them.
 _REMOVED = str.maketrans("", "", "\\'\"\n\r$")
 
 
 class GuardInForce:
-    """One guard: the memory's key, the action, when it expires (empty for never), its commands as words, and its file patterns."""
+    """One guard: the memory's key, the action, when it expires (empty for never), its commands as word lists, its file patterns."""
 
     __slots__ = ("action", "commands", "files", "key", "until")
 
@@ -70,8 +69,8 @@ class GuardFile:
         """Return whether a command line could run a guarded command: a cheap check, wrong only when it returns True."""
         bare = command.translate(_REMOVED)
         commands = [words for guard in self.guards for words in guard.commands]
-        may = any(all(word.translate(_REMOVED) in bare for word in words) for words in commands)
-        return may or (bool(commands) and "$'" in command)  # where any sign may be written as a number
+        matches = any(all(word.translate(_REMOVED) in bare for word in words) for words in commands)
+        return matches or (bool(commands) and "$'" in command)  # in $'...' any character may be an escape
 
     def text(self, key: str, name: str) -> str:
         """Return a text of a guard's memory: `title`, `block` (as it is injected), `body`, or `mark`, which changes with it."""
@@ -79,8 +78,8 @@ class GuardFile:
             texts = loads(self._texts.decode("utf-8"))
         except ValueError:
             return ""
-        found = texts.get(key) if isinstance(texts, dict) else None
-        value = found.get(name) if isinstance(found, dict) else None
+        row = texts.get(key) if isinstance(texts, dict) else None
+        value = row.get(name) if isinstance(row, dict) else None
         return value if isinstance(value, str) else ""
 
 

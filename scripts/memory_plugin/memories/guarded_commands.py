@@ -1,7 +1,7 @@
 """Decide whether a shell command line runs a guarded command.
 
-It does when one of its simple commands, with or without prefixes such as `sudo`, begins with the first word of the guard (base names are
-compared) and holds the other words as whole arguments, in the same order.
+One of its simple commands, with or without prefixes such as `sudo`, must begin with the first word of the guard (base names are compared)
+and have the other words as whole arguments, in the same order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["guard_words", "run_by"]
 
-# A longer command line is a program; checking the rest would only use up the time of the call.
+# A longer command line is a program; checking the rest would only use up the call's time.
 _MAX_COMMANDS = 20_000
 
 
@@ -24,8 +24,8 @@ def guard_words(pattern: str) -> list[str]:
     commands = shell_commands("run " + pattern)
     if len(commands) != 1 or commands[0].is_redirected or len(commands[0].words) < 2:
         return []
-    first, *others = commands[0].words[1:]
-    return [base_name(first), *others] if base_name(first) else []
+    program, *arguments = commands[0].words[1:]
+    return [base_name(program), *arguments] if base_name(program) else []
 
 
 def run_by(text: str, guards: Sequence[Sequence[str]]) -> set[int]:
@@ -33,17 +33,17 @@ def run_by(text: str, guards: Sequence[Sequence[str]]) -> set[int]:
     by_name: dict[str, list[int]] = {}
     for at, words in enumerate(guards):
         by_name.setdefault(words[0], []).append(at)
-    found: set[int] = set()
+    matches: set[int] = set()
     for count, command in enumerate(run_commands(text)):
         if count >= _MAX_COMMANDS:
             break
         for at in by_name.get(base_name(command[0]), ()):
-            if at not in found and _holds(command, guards[at]):
-                found.add(at)
-    return found
+            if at not in matches and _has_arguments(command, guards[at]):
+                matches.add(at)
+    return matches
 
 
-def _holds(command: list[str], words: Sequence[str]) -> bool:
+def _has_arguments(command: list[str], words: Sequence[str]) -> bool:
     """Return whether the arguments of a command contain the words after the first, in order."""
-    arguments = iter(command[1:])
+    arguments = iter(command[1:])  # consumed by `in`, which keeps the order
     return all(word in arguments for word in words[1:])

@@ -1,8 +1,8 @@
 """Decide whether a file pattern of a guard covers a path. Patterns work as in .gitignore, from the worktree's root.
 
-A pattern with a slash before its end is anchored at the root, any other one matches at every depth. One that ends in a slash matches
-folders only. A pattern that matches a folder covers everything in it. `*` and `?` stop at a slash, `**` does not, `[a-z]` and `[!a]` are
-sets, and a backslash makes the next character literal. There are no exceptions: a pattern that begins with `!` is rejected when it is read.
+A pattern with a slash before its end is anchored at the root; any other pattern matches at every depth. A pattern that ends in a slash
+matches only folders. One that matches a folder covers everything in it. `*` and `?` stop at a slash, `**` does not, `[a-z]` and `[!a]`
+are sets, and a backslash makes the next character literal. There are no exceptions: a pattern that begins with `!` is invalid.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["covers", "paths_below", "problem_of"]
+__all__ = ["covers", "paths_below", "pattern_problem"]
 
 # These systems ignore case in file names; elsewhere another case is another file.
 IGNORES_CASE = sys.platform in ("win32", "darwin", "cygwin")
@@ -18,23 +18,21 @@ _ANY_DEPTH = "**"
 
 
 def paths_below(root: str, path: str, folder: str) -> list[str]:
-    """Return the paths of a file relative to `root`, with slashes, as named and with its links resolved; empty if it is outside the root.
+    """Return the paths of a file relative to `root`, with slashes, as written and with links resolved; empty if it is outside the root.
 
-    A path that is not absolute is taken from `folder`.
+    A relative path starts at `folder`.
     """
     full = os.path.normpath(os.path.join(folder or root, path))
     through_links = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
     start = root.rstrip(os.sep) + os.sep
-    named = dict.fromkeys([full, through_links, os.path.realpath(full)])
-    return [path[len(start) :].replace(os.sep, "/") for path in named if path.startswith(start)]
+    candidates = dict.fromkeys([full, through_links, os.path.realpath(full)])
+    return [path[len(start) :].replace(os.sep, "/") for path in candidates if path.startswith(start)]
 
 
-def problem_of(pattern: str) -> str:
-    """Return how to fix a pattern that covers nothing or not what it seems to; empty for a valid pattern."""
+def pattern_problem(pattern: str) -> str:
+    """Return how to fix an invalid pattern; empty for a valid one."""
     if pattern.startswith("!"):
-        return (
-            "there are no exceptions: name only what is guarded, and write \\! for a name that begins with it"
-        )
+        return "there are no exceptions: name only what is guarded; for a name that begins with !, write \\!"
     segments = pattern.strip("/").split("/")
     if any(segment in (".", "..") for segment in segments):
         return "leave out . and .."
@@ -71,7 +69,7 @@ def _matched_lengths(segments: list[str], parts: list[str]) -> set[int]:
 
 
 def _matches(segment: str, name: str) -> bool:
-    """Return whether a segment matches a whole name; a star that fails is tried again one character later, so never exponentially."""
+    """Return whether a segment matches a whole name. Only the last star backtracks, so the time is at most quadratic."""
     tokens = _tokens(segment)
     at = token = 0
     star, resume = -1, 0
@@ -79,7 +77,7 @@ def _matches(segment: str, name: str) -> bool:
         if token < len(tokens) and tokens[token] == "*":
             star, resume = token, at
             token += 1
-        elif token < len(tokens) and _is_one(tokens[token], name[at]):
+        elif token < len(tokens) and _matches_character(tokens[token], name[at]):
             token += 1
             at += 1
         elif star >= 0:
@@ -92,7 +90,7 @@ def _matches(segment: str, name: str) -> bool:
 
 def _tokens(segment: str) -> list[str]:
     """Return the tokens of a segment: `*`, `?`, a set in brackets, or a backslash with the character that it escapes."""
-    found: list[str] = []
+    tokens: list[str] = []
     at = 0
     while at < len(segment):
         char = segment[at]
@@ -101,28 +99,28 @@ def _tokens(segment: str) -> list[str]:
             stop = _set_end(segment, at)
         elif char == "\\":
             stop = at + 2
-        sign = segment[at:stop]
-        if sign != "*" or found[-1:] != ["*"]:
-            found.append(sign if char in "*?\\" or len(sign) > 1 else "\\" + sign)
+        element = segment[at:stop]
+        if element != "*" or tokens[-1:] != ["*"]:  # stars in a row are one
+            tokens.append(element if char in "*?\\" or len(element) > 1 else "\\" + element)
         at = stop
-    return found
+    return tokens
 
 
 def _set_end(segment: str, start: int) -> int:
-    """Return the offset after a set, or after its bracket if the set is never closed, which makes the bracket literal."""
+    """Return the offset after a set; if it is never closed, the offset after its bracket, which is literal then."""
     at = start + 1 + (segment[start + 1 : start + 2] in ("!", "^"))
     end = segment.find("]", at + 1)
     return start + 1 if end < 0 else end + 1
 
 
-def _is_one(sign: str, char: str) -> bool:
-    if sign == "?":
+def _matches_character(element: str, char: str) -> bool:
+    if element == "?":
         return True
-    if sign[0] == "\\":
-        return sign[1:] == char
-    if sign[0] != "[":
+    if element[0] == "\\":
+        return element[1:] == char
+    if element[0] != "[":
         return False
-    inside = sign[1:-1]
+    inside = element[1:-1]
     negated = inside[0] in "!^"
     return _in_set(inside[negated:], char) != negated
 

@@ -33,8 +33,8 @@ _TAGS = ("tags", "labels", "keywords", "topics", "categories")
 _CREATED = ("created_at", "createdAt", "created", "timestamp", "date", "time")
 _FILES = ("files", "paths", "file", "file_path", "globs")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
-_LATEST = 4_102_444_800  # 2100, in seconds: a larger number is in milliseconds
-_DAY = 10
+_MAX_SECONDS = 4_102_444_800  # the year 2100: a larger number is in milliseconds
+_DATE_LENGTH = 10
 
 
 def items_in(value: object) -> list[object] | None:
@@ -44,16 +44,13 @@ def items_in(value: object) -> list[object] | None:
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("entities"), list):
-        relations = value.get("relations")
+        relations = value["relations"] if isinstance(value.get("relations"), list) else []
         rows = [_as_row(entity, "entity") for entity in value["entities"]]
-        rows += [
-            _as_row(relation, "relation") for relation in (relations if isinstance(relations, list) else [])
-        ]
-        return _with_graph(rows)
+        return _with_graph(rows + [_as_row(relation, "relation") for relation in relations])
     for name in _LISTS:
-        found = value.get(name)
-        if isinstance(found, list) and not isinstance(value.get("title"), str):
-            return items_in(found)
+        items = value.get(name)
+        if isinstance(items, list) and not isinstance(value.get("title"), str):
+            return items_in(items)
     return None
 
 
@@ -68,13 +65,13 @@ def _with_graph(rows: list[object]) -> list[object]:
         if _is(row, "relation"):
             sentence = " ".join(str(row.get(name, "")) for name in ("from", "relationType", "to"))  # type: ignore[attr-defined]
             related.setdefault(str(row.get("from", "")), []).append(sentence.replace("_", " "))  # type: ignore[attr-defined]
-    found: list[object] = []
+    items: list[object] = []
     for row in rows:
         if _is(row, "entity"):
-            found += _observed(row, related.pop(str(row.get("name", "")), []))  # type: ignore[attr-defined, arg-type]
+            items += _observations(row, related.pop(str(row.get("name", "")), []))  # type: ignore[attr-defined, arg-type]
         elif not _is(row, "relation"):
-            found.append(row)
-    return found + [{"text": line} for lines in related.values() for line in lines]
+            items.append(row)
+    return items + [{"text": line} for lines in related.values() for line in lines]
 
 
 def is_of_graph(row: object) -> bool:
@@ -87,65 +84,66 @@ def _is(row: object, kind: str) -> bool:
     return isinstance(row, dict) and row.get("type") == kind and all(key in row for key in keys)
 
 
-def _observed(row: dict[str, Any], related: list[str]) -> list[object]:
+def _observations(row: dict[str, Any], related: list[str]) -> list[object]:
+    """Return an item for each observation of an entity; without any, one for each of its relations."""
     name, kind = str(row["name"]), str(row.get("entityType", ""))
-    seen = row["observations"] if isinstance(row["observations"], list) else []
-    texts = [text for text in seen if isinstance(text, str) and text.strip()]
+    observations = row["observations"] if isinstance(row["observations"], list) else []
+    texts = [text for text in observations if isinstance(text, str) and text.strip()]
     if not texts:
         return [{"text": line, "tags": [name]} for line in related]
-    about = {"tags": [tag for tag in (name, kind) if tag], "context": "; ".join(related)}
-    spoken = name.replace("_", " ")
+    shared = {"tags": [tag for tag in (name, kind) if tag], "context": "; ".join(related)}
+    label = name.replace("_", " ")
     return [
-        {"text": text if spoken.lower() in text.lower() else "%s: %s" % (spoken, text), **about}
+        {"text": text if label.lower() in text.lower() else "%s: %s" % (label, text), **shared}
         for text in texts
     ]
 
 
 def normalized(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item with our field names. A title without content is replaced by one made from the text."""
+    """Return an item under our field names. A title that says nothing is replaced by one made from the text."""
     if isinstance(item.get("content"), dict):
         return item
-    inner = item.get("metadata")
-    about = {**(inner if isinstance(inner, dict) else {}), **item}
-    text = _first(about, _TEXTS)
-    title = item["title"] if not isinstance(item.get("title", ""), str) else _first(about, _TITLES)
-    found: dict[str, Any] = {
+    metadata = item.get("metadata")
+    source = {**(metadata if isinstance(metadata, dict) else {}), **item}
+    text = _first(source, _TEXTS)
+    title = _first(source, _TITLES) if isinstance(item.get("title", ""), str) else item["title"]
+    result: dict[str, Any] = {
         name: item[name] for name in ("context", "asked_as", "supersedes", "id") if name in item
     }
-    if isinstance(found.get("id"), str) and _UUID.match(found["id"]):
-        del found["id"]  # it names nothing, and a person would have to type it
-    found["title"] = title_for(text) if text and isinstance(title, str) and is_general(title) else title
+    if isinstance(result.get("id"), str) and _UUID.match(result["id"]):
+        del result["id"]  # it describes nothing, and a person would have to type it
+    result["title"] = title_for(text) if text and isinstance(title, str) and is_general(title) else title
     if text or "body" in item:
-        found["body"] = text or item["body"]
-    kind = _first(item, ("category",)) or category_for(_first(about, _KINDS))
-    if kind:
-        found["category"] = kind
-    for name, others in (("tags", _TAGS), ("files", _FILES)):
-        value = next((about[other] for other in others if about.get(other)), None)
+        result["body"] = text or item["body"]
+    category = _first(item, ("category",)) or category_for(_first(source, _KINDS))
+    if category:
+        result["category"] = category
+    for name, aliases in (("tags", _TAGS), ("files", _FILES)):
+        value = next((source[alias] for alias in aliases if source.get(alias)), None)
         if value is not None:
-            found[name] = value
-    created = next((made for made in (_moment(about.get(name)) for name in _CREATED) if made), "")
-    return {**found, "created_at": created} if created else found
+            result[name] = value
+    created = next(filter(None, (_moment(source.get(name)) for name in _CREATED)), "")
+    return {**result, "created_at": created} if created else result
 
 
 def _first(item: dict[str, Any], names: tuple[str, ...]) -> str:
-    return next(
-        (item[name].strip() for name in names if isinstance(item.get(name), str) and item[name].strip()), ""
-    )
+    """Return the first text under one of these names that is not blank; empty if there is none."""
+    texts = (item[name].strip() for name in names if isinstance(item.get(name), str))
+    return next(filter(None, texts), "")
 
 
 def _moment(value: object) -> str:
     """Return a time in the format of memories; empty if the value is not a time."""
     try:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            seconds = value / 1000 if value > _LATEST else value
+            seconds = value / 1000 if value > _MAX_SECONDS else value
             return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         if not isinstance(value, str):
             return ""
         text = re.sub(r"[.,]\d+", "", value.strip()).replace(" ", "T", 1)
         text = re.sub(r"([+-]\d\d)(\d\d)\Z", r"\1:\2", re.sub(r"[Zz]\Z", "+00:00", text))
-        made = datetime.fromisoformat(text if len(text) > _DAY else text + "T00:00:00")
+        moment = datetime.fromisoformat(text if len(text) > _DATE_LENGTH else text + "T00:00:00")
     except (ValueError, OverflowError, OSError):
         return ""
-    made = made if made.tzinfo else made.replace(tzinfo=timezone.utc)
-    return made.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""Titles for imported memories: what a text says, never the number or the general word of its heading."""
+"""Make titles for imported memories: from what a text says, never from a number or a general word in its heading."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ _SENTENCE_END = re.compile(
 )
 _CLAUSE = re.compile(r"[;:]\s|,\s|\s[-\u2013\u2014]\s|\s\(")
 _WORD = re.compile(r"[^\W_]+")
-_FEWEST, _SHORTEST_CUT = 3, 40
-_MOST_GENERAL = 2
+_MIN_WORDS = 3
+_MIN_CUT = 40  # characters of a title before it may be cut
+_MAX_GENERAL_WORDS = 2
 
 
 def without_markdown(text: str) -> str:
@@ -55,25 +56,25 @@ def without_markdown(text: str) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text without its period; a line of a list or a paragraph ends one, too.
+    """Return the first sentence of a text without its period; it also ends with a list item or a paragraph.
 
-    A short question comes with its answer: alone it says nothing.
+    A short question is returned with its answer.
     """
     for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)|\n(?=```)", text.strip()):
         line = without_markdown(part)
         if line:
             match = _SENTENCE_END.search(line)
-            if match and match[0] == "?" and match.end() <= _SHORTEST_CUT:
+            if match and match[0] == "?" and match.end() <= _MIN_CUT:
                 match = _SENTENCE_END.search(line, match.end())
             return (line[: match.end()] if match else line).rstrip(" .:;,")
     return ""
 
 
-def shortened(text: str, most: int = MAX_TITLE) -> str:
-    """Return a text of at most `most` characters, cut where a clause ends, or else a word."""
-    if len(text) <= most:
+def shortened(text: str, limit: int = MAX_TITLE) -> str:
+    """Return a text of at most `limit` characters, cut at the end of a clause, or else of a word."""
+    if len(text) <= limit:
         return text
-    ends = [match.start() for match in _CLAUSE.finditer(text, 0, most) if match.start() >= _SHORTEST_CUT]
+    ends = [match.start() for match in _CLAUSE.finditer(text, 0, limit) if match.start() >= _MIN_CUT]
     balanced = [
         end
         for end in ends
@@ -81,7 +82,7 @@ def shortened(text: str, most: int = MAX_TITLE) -> str:
     ]
     if balanced:
         return text[: balanced[-1]].rstrip()
-    return text[: most - 1].rpartition(" ")[0].rstrip(" ,;:(`") + "\u2026"
+    return text[: limit - 1].rpartition(" ")[0].rstrip(" ,;:(`") + "\u2026"
 
 
 def without_number(title: str) -> str:
@@ -90,24 +91,24 @@ def without_number(title: str) -> str:
 
 
 def is_general(heading: str) -> bool:
-    """Return whether a heading says nothing of its own: a number, or only words such as "testing", "decision", "notes 3"."""
+    """Return whether a heading is too general for a title: only numbers and words such as "testing", "decision", "notes 3"."""
     words = [word for word in _WORD.findall(heading.lower()) if not word.isdigit()]
-    return len(words) <= _MOST_GENERAL and all(word in _general() for word in words)
+    return len(words) <= _MAX_GENERAL_WORDS and all(word in _general() for word in words)
 
 
 def is_usable_title(heading: str) -> bool:
-    """Return whether a heading is enough of a title for the text below it."""
-    return len(_WORD.findall(heading)) >= _FEWEST and not is_general(heading)
+    """Return whether a heading can be the title of the text below it."""
+    return len(_WORD.findall(heading)) >= _MIN_WORDS and not is_general(heading)
 
 
 def title_for(text: str, heading: str = "") -> str:
-    """Return the title of a text: its first sentence, with the heading in front of it if it is too short to be understood alone."""
+    """Return the title of a text: its first sentence, after the heading if the sentence alone is too short."""
     sentence = first_sentence(text)
     heading = without_markdown(heading)
-    few = len(_WORD.findall(sentence)) < _FEWEST
+    is_short = len(_WORD.findall(sentence)) < _MIN_WORDS
     if not sentence:
         return shortened(heading)
-    return shortened("%s: %s" % (heading, sentence) if few and heading else sentence)
+    return shortened("%s: %s" % (heading, sentence) if is_short and heading else sentence)
 
 
 def subject_of(heading: str) -> str:

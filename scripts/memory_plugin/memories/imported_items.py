@@ -1,4 +1,4 @@
-"""Convert imported items to the data of memories: items of an export, notes with front matter, records, and single statements."""
+"""Convert imported items to memories: items of an export, notes with front matter, records, and single statements."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ _EVERYTHING = ("**", "*", "**/*", "")
 
 def bound_files(fields: Fields) -> list[str]:
     """Return the paths and patterns to which a rule file applies."""
-    named = [path.strip() for name in _BOUND for path in _listed(fields.get(name, []))]
-    return [path for path in named if path not in _EVERYTHING][:_MAX_FILES]
+    paths = [path.strip() for name in _BOUND for path in _listed(fields.get(name, []))]
+    return [path for path in paths if path not in _EVERYTHING][:_MAX_FILES]
 
 
 def statement_data(
@@ -57,18 +57,18 @@ def statement_data(
 ) -> dict[str, Any]:
     """Return the memory of one statement of a section; `bound` are the files to which its document applies."""
     heading = without_markdown(section.heading)
-    chosen = category or category_of(statement.text, heading, section.above, statement.is_procedure)
+    category = category or category_of(statement.text, heading, section.above, statement.is_procedure)
     spans = _CODE_SPAN.findall("%s %s %s" % (section.above, section.heading, statement.text))
     files = [span for span in spans if _PATH.match(span)]
     item = {
         "title": statement.title or stem,
-        "body": _FENCE.sub("", statement.text) if chosen == _RUNBOOK else statement.text,
+        "body": _FENCE.sub("", statement.text) if category == _RUNBOOK else statement.text,
         CONTEXT: statement.context or _why(statement.text),
         "files": list(dict.fromkeys([*bound, *files]))[:_MAX_FILES],
         "tags": _topic(heading, section.above),
         "asked_as": questions_in(section.heading),
     }
-    return _data(item, chosen)
+    return _data(item, category)
 
 
 def _topic(heading: str, above: str) -> list[str]:
@@ -78,30 +78,30 @@ def _topic(heading: str, above: str) -> list[str]:
 
 
 def note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str, Any]:
-    """Return the one memory of a note with fields at its head."""
+    """Return the memory of a note with front matter."""
     parts = sections(text)
     headings = [section.heading for section in parts if section.heading]
-    inner = _TYPE.search(_one(fields, "metadata"))
-    named = _one(fields, "category") or _one(fields, "type") or (inner[1] if inner else "")
-    chosen = category_for(named) or category or ("decision" if _one(fields, "problem") else "")
+    metadata_type = _TYPE.search(_text(fields, "metadata"))
+    kind = _text(fields, "category") or _text(fields, "type") or (metadata_type[1] if metadata_type else "")
+    category = category_for(kind) or category or ("decision" if _text(fields, "problem") else "")
     records = records_in(text, parts, stem)
     if len(records) == 1:
         record = records[0]
-        return record_data(record._replace(title=_one(fields, "title") or record.title), chosen, fields)
-    body = "\n\n".join(part for part in (_one(fields, "description"), text.strip()) if part)
+        return record_data(record._replace(title=_text(fields, "title") or record.title), category, fields)
+    body = "\n\n".join(part for part in (_text(fields, "description"), text.strip()) if part)
     title = _note_title(fields, headings, text, stem)
-    item = {"title": title, "body": body, **_about(fields)}
+    item = {"title": title, "body": body, **_head_fields(fields)}
     item.setdefault(CONTEXT, _why(text))
     item.setdefault("asked_as", [heading for heading in headings if questions_in(heading)][:MAX_ASKED_AS])
-    return _data(item, chosen or category_of(body, title))
+    return _data(item, category or category_of(body, title))
 
 
 def _note_title(fields: Fields, headings: list[str], text: str, stem: str) -> str:
-    """Return the title of a note: the first of its names that says something; a name such as `feedback_tests` is a file's."""
-    names = [_one(fields, "title"), _one(fields, "name"), _one(fields, "description"), *headings[:1]]
-    kept = [without_number(without_markdown(name)) for name in names if name and not _FILE_NAME.match(name)]
-    telling = [name for name in kept if not is_general(name)]
-    return shortened(telling[0]) if telling else title_for(text) or (kept or [stem])[0]
+    """Return the title of a note: its first name that is not too general. A name such as `feedback_tests` is a file name."""
+    names = [_text(fields, "title"), _text(fields, "name"), _text(fields, "description"), *headings[:1]]
+    titles = [without_number(without_markdown(name)) for name in names if name and not _FILE_NAME.match(name)]
+    specific = [title for title in titles if not is_general(title)]
+    return shortened(specific[0]) if specific else title_for(text) or (titles or [stem])[0]
 
 
 def _why(text: str) -> str:
@@ -109,15 +109,15 @@ def _why(text: str) -> str:
     return without_markdown(match[1]) if match else ""
 
 
-def _about(fields: Fields) -> dict[str, Any]:
-    """Return the fields at a note's head except its title, under the names that `_item` uses."""
-    found: dict[str, Any] = {"tags": _listed(fields.get("tags", []))}
-    for name, others in _HEAD_FIELDS.items():
-        values = [value for other in others for value in _listed(fields.get(other, []))]
+def _head_fields(fields: Fields) -> dict[str, Any]:
+    """Return a note's front matter except its title, under the names that `_data` uses."""
+    result: dict[str, Any] = {"tags": _listed(fields.get("tags", []))}
+    for name, aliases in _HEAD_ALIASES.items():
+        values = [value for alias in aliases for value in _listed(fields.get(alias, []))]
         if values:
-            found[name] = values
-    context = _one(fields, "context") or _one(fields, "problem")
-    return {**found, "context": context} if context else found
+            result[name] = values
+    context = _text(fields, "context") or _text(fields, "problem")
+    return {**result, "context": context} if context else result
 
 
 def _listed(value: str | list[str]) -> list[str]:
@@ -126,33 +126,30 @@ def _listed(value: str | list[str]) -> list[str]:
 
 def record_data(record: WrittenRecord, category: str, fields: Fields) -> dict[str, Any]:
     """Return the memory of a decision record or a runbook."""
-    chosen = categories()[category or record.category]
-    about = _about(fields)
-    status = _one(fields, "status")
-    texts = {**record.fields, **({"context": about["context"]} if "context" in about else {})}
-    content = body_content(chosen, texts.pop("answer"))
-    content.update((name, texts[name].strip()) for name in (*chosen.fields, *texts) if name in texts)
-    asked = [*about.get("asked_as", []), *record.asked_as]
-    item = {
-        "title": record.title,
-        "body": "-",
-        **about,
-        "asked_as": list(dict.fromkeys(asked))[:MAX_ASKED_AS],
-    }
-    data = _data(item, chosen.name)
+    kind = categories()[category or record.category]
+    head = _head_fields(fields)
+    status = _text(fields, "status")
+    texts = dict(record.fields)
+    if "context" in head:
+        texts["context"] = head["context"]
+    content = body_content(kind, texts.pop("answer"))
+    content.update((name, texts[name].strip()) for name in (*kind.fields, *texts) if name in texts)
+    phrases = dict.fromkeys([*head.get("asked_as", []), *record.asked_as])
+    item = {"title": record.title, "body": "-", **head, "asked_as": list(phrases)[:MAX_ASKED_AS]}
+    data = _data(item, kind.name)
     data["content"] = content
     if record.is_over or is_over(status):
         data.update(record_status=ARCHIVED, archived_reason=(status or texts.get("status", "")).strip()[:200])
     return data
 
 
-def _one(fields: Fields, name: str) -> str:
+def _text(fields: Fields, name: str) -> str:
     value = fields.get(name, "")
     return value if isinstance(value, str) else ", ".join(value)
 
 
 def item_data(item: object, category: str, identity: str = "") -> dict[str, Any]:
-    """Return the data of one memory. Raises InvalidMemory naming the field that is wrong."""
+    """Return the data of one memory. Raises InvalidMemory that names the invalid field."""
     if not isinstance(item, dict):
         raise InvalidMemory("expected an object, got %s" % type(item).__name__)
     return _data(normalized(item), category, identity)
@@ -162,35 +159,35 @@ def _data(item: dict[str, Any], category: str, identity: str = "") -> dict[str, 
     title = item.get("title")
     if not isinstance(title, str) or not title.strip():
         raise InvalidMemory("title: expected a text, got %.80r" % (title,))
-    named = item.get("category")
-    if isinstance(named, str) and named.strip():
-        category = category_for(named) or category_named(named).name
+    name = item.get("category")
+    if isinstance(name, str) and name.strip():
+        category = category_for(name) or category_named(name).name
     body = item.get("body")
-    chosen = categories()[category or category_of(body if isinstance(body, str) else title, title)]
+    kind = categories()[category or category_of(body if isinstance(body, str) else title, title)]
     if isinstance(item.get("content"), dict):
         requested_id = item.get("id") if is_id(item.get("id")) else identity
         data = {
-            **new_memory(chosen, "", title, {}, {}),
+            **new_memory(kind, "", title, {}, {}),
             **item,
-            "category": chosen.name,
+            "category": kind.name,
             "id": requested_id if is_id(requested_id) else "",
         }
-        parse_memory(data, "checked", chosen)
+        parse_memory(data, "checked", kind)  # raises InvalidMemory
         return data
     if not isinstance(body, str) or not body.strip():
         raise InvalidMemory("body: expected a text, got %.80r" % (body,))
     extra: dict[str, Any] = {name: _texts(item.get(old)) for name, old in _LISTS.items() if item.get(old)}
-    content = body_content(chosen, body)
+    content = body_content(kind, body)
     if isinstance(item.get(CONTEXT), str) and item[CONTEXT].strip():
         content[CONTEXT] = item[CONTEXT].strip()
     if item.get("created_at"):
         extra["created_at"] = item["created_at"]
     requested_id = item.get("id") if is_id(item.get("id")) else ""
-    return new_memory(chosen, str(requested_id), title, content, extra)
+    return new_memory(kind, str(requested_id), title, content, extra)
 
 
 _LISTS = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}
-_HEAD_FIELDS = {
+_HEAD_ALIASES = {
     "asked_as": ("asked_as", "aliases", "questions", "symptoms"),
     "files": ("files", "related_files"),
 }

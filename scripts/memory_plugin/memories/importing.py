@@ -1,4 +1,4 @@
-"""Reading what other tools and people kept, as memories to be stored: Markdown notes, JSON, JSON lines, and whole stores."""
+"""Read the notes of other tools and people as memories to be stored: Markdown, JSON, JSON Lines, and whole stores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ARROW, _TAGS = " -> ", " #tags:"
 
 
 class Draft(NamedTuple):
-    """A memory to be stored, as a file's data, and where it was found: a path, with a line where there are several, and the path alone."""
+    """A memory to be stored, and where it was found: `source` is the path with the line or number of the item, `path` the path alone."""
 
     source: str
     data: dict[str, Any]
@@ -41,7 +41,7 @@ class Draft(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What was found, and what could not be understood: source and reason."""
+    """The memories that were found, and problems as (source, reason)."""
 
     drafts: list[Draft]
     problems: list[tuple[str, str]]
@@ -49,9 +49,9 @@ class Reading(NamedTuple):
 
 
 def read(path: str, category: str = "", root: str = "") -> Reading:
-    """Return all that a file or folder holds; `category` is the one for what names none itself, `root` the project's folder.
+    """Read all memories in a file or folder; `category` is the default category, `root` the project's folder.
 
-    Nothing is raised for invalid content: everything that cannot be parsed becomes a problem, with its source and reason.
+    Never raises for invalid content: whatever cannot be parsed becomes a problem with its source and reason.
     """
     reading = Reading([], [], os.path.realpath(root) if root else "")
     path = os.path.abspath(path)
@@ -63,17 +63,17 @@ def read(path: str, category: str = "", root: str = "") -> Reading:
 
 
 def _read_folder(path: str, category: str, reading: Reading) -> None:
-    inner = os.path.join(path, ".claude", "memory")
-    if os.path.isdir(inner):
-        path = inner
+    store = os.path.join(path, ".claude", "memory")
+    if os.path.isdir(store):
+        path = store
     names = set(os.listdir(path))
     records = [
-        (file, known.name)
-        for known in categories().values()
-        if known.folder in names
-        for file in _files(os.path.join(path, known.folder), (".json",))
+        (file, kind.name)
+        for kind in categories().values()
+        if kind.folder in names
+        for file in _files(os.path.join(path, kind.folder), (".json",))
     ]
-    if records:  # without any it is no store: many projects keep Markdown in docs/decisions
+    if records:  # without records it is not a store: many projects have Markdown files in docs/decisions
         for file, name in records:
             _read_file(file, name, reading)
     elif "index.md" in names:
@@ -84,7 +84,7 @@ def _read_folder(path: str, category: str, reading: Reading) -> None:
 
 
 def _files(folder: str, ends: tuple[str, ...]) -> Iterator[str]:
-    """Return the files below a folder with one of these extensions, in order; links and hidden ones are skipped."""
+    """Yield the files below a folder with one of these extensions, in order; hidden ones are skipped."""
     count = 0
     for above, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -95,8 +95,8 @@ def _files(folder: str, ends: tuple[str, ...]) -> Iterator[str]:
 
 
 def _read_file(path: str, category: str, reading: Reading, follow: bool = False) -> None:
-    plain = os.path.basename(path) in _NAMES
-    reader = _read_markdown if plain else _READERS.get(os.path.splitext(path)[1].lower())
+    is_rule_file = os.path.basename(path) in _NAMES
+    reader = _read_markdown if is_rule_file else _READERS.get(os.path.splitext(path)[1].lower())
     if reader is None:
         reading.problems.append((path, "expected one of %s" % ", ".join(_READERS)))
         return
@@ -143,7 +143,7 @@ def _is_rule_file(path: str, fields: Fields) -> bool:
 
 
 def _own_folder(path: str, root: str) -> list[str]:
-    """Return the folder for which an instruction file of a project's part holds; nothing for the project's own."""
+    """Return the folder to which an instruction file in a subfolder applies; empty for one in the project's root."""
     folder = os.path.relpath(os.path.dirname(path), root) if root else ""
     outside = folder in ("", ".") or folder.startswith(("..", "."))
     return [] if outside or os.path.basename(path) not in _OF_FOLDERS else [folder.replace(os.sep, "/") + "/"]
@@ -151,7 +151,7 @@ def _own_folder(path: str, root: str) -> list[str]:
 
 def _read_json(path: str, text: str, category: str, reading: Reading) -> None:
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_reject_constant)
     except json.JSONDecodeError as error:
         reading.problems.append(("%s:%d" % (path, error.lineno), "not JSON: " + error.msg))
         return
@@ -167,8 +167,8 @@ def _read_json(path: str, text: str, category: str, reading: Reading) -> None:
         _collect(reading, "%s item %d" % (path, number), path, partial(item_data, item, category))
 
 
-def _refuse(name: str) -> None:
-    raise ValueError("%s is no JSON number" % name)
+def _reject_constant(name: str) -> None:
+    raise ValueError("%s is not a JSON number" % name)
 
 
 def _read_json_lines(path: str, text: str, category: str, reading: Reading) -> None:
@@ -191,7 +191,7 @@ def _read_json_lines(path: str, text: str, category: str, reading: Reading) -> N
 
 
 def _read_index(path: str, reading: Reading) -> None:
-    """Return the memories of a store of which only the index is left: what its lines say is all there is."""
+    """Read the memories of a store of which only the index is left."""
     for number, line in enumerate((_text(path, reading) or "").split("\n"), 1):
         if line.startswith("- ["):
             _collect(reading, "%s:%d" % (path, number), path, partial(_from_index, line))
@@ -201,7 +201,7 @@ def _from_index(line: str) -> dict[str, Any]:
     match = _INDEX_LINE.match(line.rstrip())
     if match is None:
         raise InvalidMemory("expected `- [CATEGORY] title -> path #tags:a,b`")
-    # The path is the last thing that an arrow leads to, since a title may hold one.
+    # The path follows the last arrow, because a title may contain one.
     title, _, rest = match[2].rpartition(_ARROW) if _ARROW in match[2] else (match[2], "", "")
     tags = rest.partition(_TAGS)[2] or title.partition(_TAGS)[2]
     title = title.partition(_TAGS)[0].strip()

@@ -1,4 +1,4 @@
-"""Markdown as a source of memories: the fields at the head of a file, and its sections below their headings."""
+"""Parse Markdown as a source of memories: the front matter of a file, and the sections below its headings."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ class Section(NamedTuple):
 
 
 def front_matter(text: str) -> tuple[dict[str, str | list[str]], str, int]:
-    """Return the fields at the head of a file, the text after them, and how many lines they take.
+    """Return the front matter of a file with lower-case names, the text after it, and its number of lines.
 
-    Understood are `name: value`, quoted values, `[a, b]`, lists with dashes and indented blocks after `|` or `>`; all that notes use of
-    YAML.  Names come in lower case.
+    It understands the YAML that notes use: `name: value`, quoted values, `[a, b]`, lists with dashes, and indented blocks after `|` or `>`.
     """
     match = _FRONT.match(text)
     if match is None:
@@ -58,7 +57,7 @@ def _fields(lines: list[str]) -> dict[str, str | list[str]]:
 
 def _value(text: str) -> str | list[str]:
     if text.startswith("[") and text.endswith("]"):
-        return [part for part in (_unquoted(part) for part in text[1:-1].split(",")) if part]
+        return [part for part in map(_unquoted, text[1:-1].split(",")) if part]
     return "" if text in ("|", ">", "|-", ">-") else _unquoted(text)
 
 
@@ -73,7 +72,7 @@ def _unquoted(text: str) -> str:
 
 
 def sections(text: str) -> list[Section]:
-    """Return the sections of a text; what stands before the first heading has an empty heading. Headings inside code fences are code."""
+    """Return the sections of a text; the text before the first heading has an empty heading. Headings in code fences do not count."""
     found: list[Section] = []
     open_headings: list[tuple[int, str]] = []
     heading, line_of, lines, fence = "", 1, [], ""
@@ -103,7 +102,7 @@ def first_heading(text: str) -> str:
 
 
 def _section(heading: str, open_headings: list[tuple[int, str]], lines: list[str], line: int) -> Section:
-    # The title of the whole document holds everything and says nothing of its own.
+    # The title of the whole document is above every section and distinguishes none.
     above = [text for level, text in open_headings[:-1] if level > _TOP]
     text = "\n".join(lines).rstrip()
     first = line + (1 if heading else 0) + len(text) - len(text.lstrip("\n"))
@@ -111,7 +110,7 @@ def _section(heading: str, open_headings: list[tuple[int, str]], lines: list[str
 
 
 def _fence_after(line: str, fence: str) -> str:
-    """Return the fence that is open after a line: a longer or equal one of the same sign closes it (CommonMark 0.31, section 4.5)."""
+    """Return the fence that is open after a line. A fence of the same character and at least its length closes it (CommonMark 4.5)."""
     mark = _FENCE.match(line)
     if mark is None:
         return fence

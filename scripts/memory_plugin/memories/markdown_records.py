@@ -1,7 +1,7 @@
 """Decision records and runbooks written in Markdown: one memory each, with the problem as its context and questions as its phrases.
 
-Which headings stand for which field is data (`roles` in `config/memories/importing.json`): those of Nygard's template, of MADR, and of
-runbooks as teams write them.
+The headings of each field are data (`roles` in `config/memories/importing.json`): those of Nygard's template, of MADR, and of common
+runbooks.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _STATUS_LINE = re.compile(
 _MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)]|>)\s+")
 _QUOTED = re.compile(r"\A([`*_\"']{1,3})(.*)\1\Z")
 _SENTENCE_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
-_SHORTEST, _LONGEST = 8, 160
-_MOST_PHRASES = 5
-_FEWEST_WORDS = 3
+_MIN_PHRASE, _MAX_PHRASE = 8, 160  # characters
+_MAX_PHRASES = 5
+_MIN_TITLE_WORDS = 3
 _ANSWER, _NOTES = "answer", "notes"
-_OF_RUNBOOKS = frozenset(["steps", "symptoms", "root_cause"])
+_RUNBOOK_FIELDS = frozenset(["steps", "symptoms", "root_cause"])
 
 
 class WrittenRecord(NamedTuple):
-    """A record in a document: its category, the texts by field (`answer` is the category's main field), its phrases, and the line."""
+    """A record in a document: its category, texts by field (`answer` is the category's main field), phrases, and line."""
 
     title: str
     category: str
@@ -51,57 +51,51 @@ def records_in(text: str, parts: list[Section], stem: str) -> list[WrittenRecord
     """Return the records of a document: the whole document, or one below each heading; empty if it does not consist of records."""
     top = first_heading(text)
     title = top if top and not _role(top) else ""
-    whole = _record(title or stem.replace("-", " ").replace("_", " "), parts)
-    if whole is not None:
-        answer = title_for(whole.fields.get(_ANSWER, ""))
-        return [whole if title or len(answer.split()) < _FEWEST_WORDS else whole._replace(title=answer)]
+    record = _record(title or stem.replace("-", " ").replace("_", " "), parts)
+    if record is not None:
+        answer = title_for(record.fields.get(_ANSWER, ""))
+        return [record if title or len(answer.split()) < _MIN_TITLE_WORDS else record._replace(title=answer)]
     groups: dict[str, list[Section]] = {}
     for part in parts:
         owner = part.heading if any(other.above == part.heading for other in parts) else part.above
         groups.setdefault(owner, []).append(part)
-    written_records = [_record(owner, group) for owner, group in groups.items() if owner]
-    return (
-        [record for record in written_records if record is not None]
-        if written_records and all(written_records) and "" not in groups
-        else []
-    )
+    if "" in groups:
+        return []
+    records = [_record(owner, group) for owner, group in groups.items()]
+    found = [record for record in records if record is not None]
+    return found if len(found) == len(records) else []
 
 
 def _record(title: str, parts: list[Section]) -> WrittenRecord | None:
-    """Return the record that these sections make, or None: it needs an answer, something around it, and no field twice."""
+    """Return the record in these sections, or None: it needs an answer, other fields beside it, and no field twice."""
     fields: dict[str, list[str]] = {}
-    owners: list[str] = []
+    roles: list[str] = []
     for part in parts:
-        role = _role(part.heading) or _role(part.above)
-        if _role(part.heading):
-            owners.append(_role(part.heading))
-        named = (
-            part.text
-            if _role(part.heading) or part.heading in ("", title)
-            else "%s: %s" % (part.heading, part.text)
-        )
-        fields.setdefault(role or _NOTES, []).append(named)
-    below = all(
-        not _role(section.heading) or section.above in ("", title) or _role(section.above)
-        for section in parts
-    )
-    around = set(owners) - {_ANSWER, "steps"}
-    if not below or not around or len(around) == len(set(owners)) or len(owners) != len(set(owners)):
+        role = _role(part.heading)
+        if role:
+            roles.append(role)
+            if part.above not in ("", title) and not _role(part.above):
+                return None  # it belongs to another record
+        is_plain = role or part.heading in ("", title)
+        text = part.text if is_plain else "%s: %s" % (part.heading, part.text)
+        fields.setdefault(role or _role(part.above) or _NOTES, []).append(text)
+    other_fields = set(roles) - {_ANSWER, "steps"}
+    has_answer = other_fields != set(roles)
+    if not has_answer or not other_fields or len(roles) != len(set(roles)):
         return None
     texts = {role: "\n\n".join(lines) for role, lines in fields.items()}
     if "steps" in texts:
         texts[_ANSWER] = "\n".join(filter(None, (texts.get(_ANSWER), texts.pop("steps"))))
-    runbook = not _OF_RUNBOOKS.isdisjoint(owners)
-    asked = [*phrases_in(texts.get("symptoms", "")), *questions_in(texts.get(CONTEXT, ""))]
+    runbook = not _RUNBOOK_FIELDS.isdisjoint(roles)
+    phrases = [*phrases_in(texts.get("symptoms", "")), *questions_in(texts.get(CONTEXT, ""))]
     if "status" not in texts:
         texts.update(_status_line(texts.get(_NOTES, "")))
-    over = is_over(texts.get("status", ""))
     return WrittenRecord(
         _title(title, texts.get(_ANSWER, "")),
         "runbook" if runbook else "decision",
         texts,
-        _distinct(asked),
-        over,
+        _distinct(phrases),
+        is_over(texts.get("status", "")),
         parts[0].line,
     )
 
@@ -113,10 +107,10 @@ def _status_line(notes: str) -> dict[str, str]:
 
 
 def _title(title: str, answer: str) -> str:
-    """Return the title of a record without its number, or its answer if nothing else is left of it."""
+    """Return the title of a record without its number, or its answer if that leaves only general words."""
     clean = without_markdown(without_number(title))
     sentence = title_for(answer)
-    return sentence if is_general(clean) and len(sentence.split()) >= _FEWEST_WORDS else shortened(clean)
+    return sentence if is_general(clean) and len(sentence.split()) >= _MIN_TITLE_WORDS else shortened(clean)
 
 
 def is_over(status: str) -> bool:
@@ -125,23 +119,23 @@ def is_over(status: str) -> bool:
 
 
 def phrases_in(text: str) -> list[str]:
-    """Return the lines of a text without their list marks, as phrases: symptoms are what people complain of."""
+    """Return the lines of a text without their list marks as phrases, since people describe problems by their symptoms."""
     lines = (_QUOTED.sub(r"\2", _MARK.sub("", line).strip()) for line in text.splitlines())
-    return _distinct(line for line in lines if _SHORTEST <= len(line) <= _LONGEST)
+    return _distinct(line for line in lines if _MIN_PHRASE <= len(line) <= _MAX_PHRASE)
 
 
 def questions_in(text: str) -> list[str]:
-    """Return the questions that a text asks."""
+    """Return the questions in a text."""
     sentences = (_MARK.sub("", part).strip().lstrip("#").strip() for part in _SENTENCE_END.split(text))
     return _distinct(
         sentence
         for sentence in sentences
-        if sentence.endswith(("?", "\uff1f")) and _SHORTEST <= len(sentence) <= _LONGEST
+        if sentence.endswith(("?", "\uff1f")) and _MIN_PHRASE <= len(sentence) <= _MAX_PHRASE
     )
 
 
 def _distinct(phrases: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(phrases))[: min(_MOST_PHRASES, MAX_ASKED_AS)]
+    return list(dict.fromkeys(phrases))[: min(_MAX_PHRASES, MAX_ASKED_AS)]
 
 
 def _role(heading: str) -> str:

@@ -1,4 +1,4 @@
-"""The single statements of a Markdown section: a memory for each rule of a list, one for a procedure, one for a running text."""
+"""Split a Markdown section into statements: one for each rule of a list, one for a procedure, one for running text."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _RULES = re.compile(
     r"\b(?:rules|principles|conventions|guidelines|requirements|policies|standards)\b", re.IGNORECASE
 )
 _TEXT, _RULE, _STEP, _CODE = "text", "rule", "step", "code"
-_LONGEST_LEAD = 400
-_FEWEST_WORDS = 3
+_MAX_LEAD = 400
+_MIN_WORDS = 3
 
 
 class WrittenStatement(NamedTuple):
-    """One thing that a section says; `context` is the paragraph that introduces it, `line` counts from 1 in the whole text."""
+    """One statement of a section; `context` is the paragraph that introduces it, `line` counts from 1 in the whole text."""
 
     title: str
     text: str
@@ -61,7 +61,7 @@ def statements_in(section: Section) -> list[WrittenStatement]:
     blocks = _with_numbered_rules(list(_blocks(section.text)), section.heading)
     rules = [block for block in blocks if block.kind == _RULE]
     if not rules or _are_names(rules):
-        return [_whole(section, blocks)]
+        return [_whole_section(section, blocks)]
     lead, rest = _lead(blocks)
     statements: list[WrittenStatement] = []
     for block, following in zip(rest, [*rest[1:], None]):
@@ -86,36 +86,32 @@ def _with_numbered_rules(blocks: list[_Block], heading: str) -> list[_Block]:
 
 
 def _introduces_list(block: _Block) -> bool:
-    return block.kind == _TEXT and block.text.rstrip().endswith(":") and len(block.text) <= _LONGEST_LEAD
+    return block.kind == _TEXT and block.text.rstrip().endswith(":") and len(block.text) <= _MAX_LEAD
 
 
 def _rule(block: _Block, section: Section, lead: str) -> WrittenStatement:
     text = re.sub(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?", "", block.text)
-    front = (
-        lead.rstrip(" :.")
-        if lead.endswith(":") and len(_WORD.findall(lead)) <= _FEWEST_WORDS + 3
-        else section.heading
-    )
-    return WrittenStatement(
-        title_for(text, without_markdown(front)), text, lead, False, section.first + block.line
-    )
+    is_label = lead.endswith(":") and len(_WORD.findall(lead)) <= _MIN_WORDS + 3
+    title = title_for(text, without_markdown(lead.rstrip(" :.") if is_label else section.heading))
+    return WrittenStatement(title, text, lead, False, section.first + block.line)
 
 
 def _are_names(rules: list[_Block]) -> bool:
-    """Return whether the items of a list are names or the like, which say nothing without the others."""
-    few = [len(_WORD.findall(first_sentence(block.text))) < _FEWEST_WORDS for block in rules]
-    return 2 * sum(few) > len(few)
+    """Return whether most items of a list are names or other short texts, which say nothing alone."""
+    short = [len(_WORD.findall(first_sentence(block.text))) < _MIN_WORDS for block in rules]
+    return 2 * sum(short) > len(short)
 
 
 def _lead(blocks: list[_Block]) -> tuple[str, list[_Block]]:
-    """Return the one short paragraph that introduces a list, and the blocks without it."""
-    introduced = len(blocks) > 1 and blocks[0].kind == _TEXT and blocks[1].kind == _RULE
-    if introduced and len(blocks[0].text) <= _LONGEST_LEAD:
+    """Return the short paragraph that introduces a list, or "", and the other blocks."""
+    has_lead = len(blocks) > 1 and blocks[0].kind == _TEXT and blocks[1].kind == _RULE
+    if has_lead and len(blocks[0].text) <= _MAX_LEAD:
         return without_markdown(blocks[0].text), blocks[1:]
     return "", blocks
 
 
-def _whole(section: Section, blocks: list[_Block]) -> WrittenStatement:
+def _whole_section(section: Section, blocks: list[_Block]) -> WrittenStatement:
+    """Return the whole section as one statement."""
     heading = subject_of(without_number(without_markdown(section.heading)))
     general = is_general(heading)
     if general and section.above and not is_general(section.above):
@@ -125,7 +121,7 @@ def _whole(section: Section, blocks: list[_Block]) -> WrittenStatement:
     procedure = sum(block.kind in (_STEP, _CODE) for block in blocks) * 2 > len(blocks)
     if is_usable_title(heading) or not sentence:
         title = shortened(heading)
-    elif general and len(_WORD.findall(sentence)) > _FEWEST_WORDS and not items and not section.above:
+    elif general and len(_WORD.findall(sentence)) > _MIN_WORDS and not items and not section.above:
         title = shortened(sentence)
     else:
         title = shortened("%s: %s" % (heading, sentence) if heading else sentence)
@@ -139,7 +135,7 @@ def _first_command(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Return the paragraphs, list items and code of a text, an item with all that is indented below it."""
+    """Yield the paragraphs, list items and code of a text; an item includes everything that is indented below it."""
     kind, start, indent, blank, fence = "", 0, 0, False, False
     lines: list[str] = []
     for number, line in enumerate(text.splitlines()):

@@ -1,8 +1,8 @@
 """Detect whether the user asks for something to be remembered, in a prompt that may also contain pasted text.
 
-A page, a mail or a file can ask to be remembered. So quoted, tagged, fenced and listed passages do not count, nor text that a line
-announces, nor a prompt that the client or an editor wrote. When in doubt, there is no request. Every prompt runs this, so it does not
-use `re`.
+A pasted page, mail or file can ask to be remembered. Therefore quoted, tagged, fenced and listed passages do not count. Text that a line
+announces and prompts that the client or an editor wrote do not count either. When in doubt, there is no request. Every prompt runs this
+module, so it does not import `re`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["APPROVAL", "NOTHING", "SAVE", "request_in"]
 
 NOTHING, SAVE, APPROVAL = "", "save", "approval"
-_LOOKED_AT = 4000
-_SHORT = 300
-_LONGEST_PARAGRAPH = 1000
-_MOST_LINES = 30
+_MAX_READ = 4000  # characters of a prompt
+_MAX_SHORT_PROMPT = 300
+_MAX_PARAGRAPH = 1000
+_MAX_LINES = 30
 _FENCES = ("```", "~~~")
 _INDENTED = ("    ", "\t")
 _RULES = ("---", "===", "***", "___", "#", "|", "//")
@@ -43,15 +43,15 @@ def request_in(prompt: str) -> str:
         return APPROVAL
     text = prompt.strip("\r\n")
     phrases_of = load_data("memories", "save_requests")
-    lower = text[:_LOOKED_AT].lower().replace("\u2019", "'").replace("\uff1a", ": ")
+    lower = text[:_MAX_READ].lower().replace("\u2019", "'").replace("\uff1a", ": ")
     groups = [_phrases(phrases_of, name) for name in ("strong", "weak", "approving", "unspaced")]
     if not any(phrase in lower for phrases in groups for phrase in phrases):
         return NOTHING
-    # The rules are four times as long as the phrases, and most prompts hold none of these.
+    # The file of rules is four times as long as that of phrases, and most prompts contain no phrase.
     table = {**phrases_of, **load_data("memories", "save_request_rules")}
     if any(mark in prompt.lower() for mark in table["client_marks"]["values"]):
         return NOTHING
-    return _own_request(lower, len(text) > _LOOKED_AT, table, groups)
+    return _own_request(lower, len(text) > _MAX_READ, table, groups)
 
 
 def _phrases(table: dict[str, Any], name: str) -> list[str]:
@@ -59,20 +59,21 @@ def _phrases(table: dict[str, Any], name: str) -> list[str]:
 
 
 def _own_request(text: str, is_cut: bool, table: dict[str, Any], groups: list[list[str]]) -> str:
+    """Return what the user's own words ask for; in a long prompt, only those at its two ends count."""
     strong, weak, approving, unspaced = groups
     paragraphs = _paragraphs(_own_lines(_unquoted(_untagged(_unfenced(text))), table))
     text = "\n".join(paragraphs)
     if not paragraphs or any(mark in text for mark in table["about_text"]["values"]):
         return NOTHING
-    near = [paragraphs[0]] if is_cut else [paragraphs[0], paragraphs[-1]]
-    near = [paragraph for paragraph in near if len(paragraph) <= _LONGEST_PARAGRAPH]
-    is_short = len(paragraphs) == 1 and len(text) <= _SHORT
+    ends = [paragraphs[0]] if is_cut else [paragraphs[0], paragraphs[-1]]
+    ends = [paragraph for paragraph in ends if len(paragraph) <= _MAX_PARAGRAPH]
+    is_short = len(paragraphs) == 1 and len(text) <= _MAX_SHORT_PROMPT
     if is_short and _asks(text, approving, table, starts_sentence=True):
         return APPROVAL
     if is_short and _asks(text, weak, table, starts_sentence=True):
         return SAVE
-    asks = any(_asks(paragraph, strong, table, starts_sentence=False) for paragraph in near)
-    return SAVE if asks or any(phrase in paragraph for paragraph in near for phrase in unspaced) else NOTHING
+    asks = any(_asks(paragraph, strong, table, starts_sentence=False) for paragraph in ends)
+    return SAVE if asks or any(phrase in paragraph for paragraph in ends for phrase in unspaced) else NOTHING
 
 
 def _unfenced(text: str) -> str:
@@ -87,7 +88,7 @@ def _unfenced(text: str) -> str:
 
 
 def _untagged(text: str) -> str:
-    """Return the text without tags, comments and what is between them; what is not closed reaches to the end."""
+    """Return the text without tags, comments and the text between them; one that is not closed reaches to the end."""
     kept = ""
     while True:
         before, found, rest = text.partition("<")
@@ -134,8 +135,8 @@ def _unquoted(text: str) -> str:
 
 
 def _own_lines(text: str, table: dict[str, Any]) -> list[str]:
-    """Return the lines that the user seems to have written, up to the first that announces or begins someone else's text."""
-    kept: list[str] = []
+    """Return the lines that the user seems to have written, up to the first one that announces or begins someone else's text."""
+    own: list[str] = []
     lines = text.splitlines()
     for number, line in enumerate(lines):
         stripped = line.strip()
@@ -146,38 +147,33 @@ def _own_lines(text: str, table: dict[str, Any]) -> list[str]:
         ):
             break
         below = any(map(str.strip, lines[number + 1 :]))
-        if kept and below and stripped.strip(" ,.!-") in table["sign_offs"]["values"]:
-            return []  # what is above it is the letter
+        if own and below and stripped.strip(" ,.!-") in table["sign_offs"]["values"]:
+            return []  # the lines above are a letter
         if line.startswith(_INDENTED) or stripped.startswith(">") or _is_listed(stripped):
             continue
         before, colon, _ = stripped.partition(": ")
         announces = colon and not _may_precede(before, table)
-        kept.append(before if announces else stripped)
+        own.append(before if announces else stripped)
         words = set(" ".join(c if c.isalnum() or c in "-'" else " " for c in stripped).split())
         padded = " %s " % " ".join(stripped.split())
-        if (
-            announces
-            or (stripped.endswith(":") and below)
-            or (
-                below
-                and any(
-                    phrase in words or " %s " % phrase in padded for phrase in table["announcing"]["values"]
-                )
-            )
-        ):
+        phrases = table["announcing"]["values"]
+        introduces = stripped.endswith(":") or any(
+            phrase in words or " %s " % phrase in padded for phrase in phrases
+        )
+        if announces or (below and introduces):
             break
-    return kept if len(kept) <= _MOST_LINES else []
+    return own if len(own) <= _MAX_LINES else []
 
 
 def _may_precede(before: str, table: dict[str, Any]) -> bool:
-    """Return whether the user's own words may follow this text and a colon: it is a request, or just a form of address."""
+    """Return whether the user's own words may follow this text and a colon: a request, or a form of address."""
     groups = ("strong", "weak", "unspaced")
     phrases = (phrase.strip(" :,") for name in groups for phrase in _phrases(table, name))
     return before.strip() in table["before_colon"]["values"] or any(phrase in before for phrase in phrases)
 
 
 def _is_stamped(line: str) -> bool:
-    """Return whether a line begins a message of a chat: `[10:32] bob: hello`, or `bob  10:32 AM`."""
+    """Return whether a line begins a chat message: `[10:32] bob: hello`, or `bob  10:32 AM`."""
     words = line.split()
     times = [word.strip("[]()").replace(":", "").isdigit() and ":" in word for word in words[:4]]
     return any(times) and (times[0] or (len(words) <= 4 and line.endswith((" am", " pm"))))
@@ -204,16 +200,14 @@ def _asks(text: str, phrases: list[str], table: dict[str, Any], *, starts_senten
 
 
 def _is_request(text: str, at: int, table: dict[str, Any], starts_sentence: bool) -> bool:
+    """Return whether the phrase at an offset is addressed to Claude, and not part of a report or a question."""
     start = 1 + max(text.rfind(end, 0, at) for end in _ENDS)
     ends = [end for sign in _ENDS if (end := text.find(sign, at)) >= 0]
     before = text[start:at]
     if any(word.strip(_CLAUSES) in table["others"]["values"] for word in before.split()):
         return False
-    if (
-        ends
-        and text[min(ends)] in "?\uff1f"
-        and not any(phrase in before for phrase in table["asking"]["values"])
-    ):
+    is_question = bool(ends) and text[min(ends)] in "?\uff1f"
+    if is_question and not any(phrase in before for phrase in table["asking"]["values"]):
         return False
     clause = before if starts_sentence else before[1 + max(before.rfind(sign) for sign in _CLAUSES) :]
     for sign in _CLAUSES:
@@ -222,15 +216,14 @@ def _is_request(text: str, at: int, table: dict[str, Any], starts_sentence: bool
 
 
 def _leads(words: list[str], table: dict[str, Any], starts_sentence: bool) -> bool:
-    """Return whether the words before a request are only introductory, counted from the beginning or from a conjunction."""
+    """Return whether only introductory words precede a request, from the beginning of the clause or from a conjunction."""
     leads = table["leads"]["values"]
     first = len(words)
     while first > 0 and words[first - 1] in leads:
         first -= 1
-    dangling = table["dangling"]["values"].get(words[-1]) if words else None
-    if dangling and len(words) > 1 and words[-2] in dangling:
-        dangling = None
-    if dangling is not None:
+    # A word such as "do" or "can" leads to a request only after certain words.
+    before_last = table["dangling"]["values"].get(words[-1]) if words else None
+    if before_last is not None and not (len(words) > 1 and words[-2] in before_last):
         return False
     return first == 0 or (
         not starts_sentence and first < len(words) and words[first] in table["joining"]["values"]

@@ -1,8 +1,8 @@
-"""The simple commands of a shell command line (POSIX and bash), without running or expanding anything.
+"""Find the simple commands of a shell command line (POSIX and bash), without running or expanding anything.
 
-It finds the words of each command, without quotes and redirections, in lists, pipes, groups, substitutions and heredocs. It never raises,
-takes linear time, and continues where a shell would stop with a syntax error. Aliases, variables, globs and brace expansion are not
-resolved: such words stay as they are written.
+The words of each command are found without quotes and redirections, in lists, pipes, groups, substitutions and heredocs. The reader never
+raises, takes linear time, and continues where a shell would stop with a syntax error. Aliases, variables, globs and brace expansion are
+not resolved: such words stay as they are written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PATTERN, _BODY = "pattern", "body"
 
 
 class SimpleCommand:
-    """One command: its words, whether there were redirections, and the texts that heredocs and here-strings give it as input."""
+    """One command: its words, whether it has redirections, and its input from heredocs and here-strings."""
 
     __slots__ = ("inputs", "is_redirected", "words")
 
@@ -48,7 +48,7 @@ class _Heredoc:
 
 
 class _Block:
-    """The state of a command list being read: the command so far, open brackets and `case`s, and what the next word is for."""
+    """The state of a command list being read: the command so far, open brackets and `case`s, and the role of the next word."""
 
     __slots__ = ("brackets", "cases", "command", "names_function", "target")
 
@@ -72,9 +72,9 @@ class _Block:
 
 
 def shell_commands(text: str, depth: int = 0) -> list[SimpleCommand]:
-    """Return the simple commands of a text, of which the first 200,000 characters are read; those of a substitution come first.
+    """Return the simple commands in the first 200,000 characters of a text; those of a substitution come before its command.
 
-    `depth` is how deep the text is nested in others.
+    `depth` is the nesting level of the text.
     """
     reader = _ScriptReader(text[:MAX_CHARACTERS].replace("\r\n", "\n"), depth)
     reader.read_script("")
@@ -82,7 +82,7 @@ def shell_commands(text: str, depth: int = 0) -> list[SimpleCommand]:
 
 
 class _ScriptReader(WordReader):
-    """Reads commands; the words are read by the class above."""
+    """A reader of commands; the base class reads their words."""
 
     __slots__ = ("found", "heredocs")
 

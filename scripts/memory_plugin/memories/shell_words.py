@@ -1,4 +1,4 @@
-"""Split a shell command line into words: quotes and escapes are removed, and the scripts of substitutions are read as well.
+"""Split a shell command line into words: quotes and escapes are removed, and the scripts of substitutions are read, too.
 
 Expansions stay in a word as they are written, a substitution as `$()`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 __all__ = ["MAX_DEPTH", "Word", "WordReader"]
 
-# Substitutions in substitutions, and texts in `bash -c`; deeper ones are read as groups of the same list.
+# Nested substitutions, and texts in `bash -c`; deeper ones are read as groups of the same list.
 MAX_DEPTH = 16
 _ENDS_WORD = " \t\n;&|()<>"
 _SPECIAL = "\\'\"$`="
@@ -43,7 +43,7 @@ class Word:
 
 
 class WordReader:
-    """A text and the position up to which it was read. Subclasses read scripts."""
+    """A text and the position up to which it was read. A subclass reads scripts: substitutions contain commands again."""
 
     __slots__ = ("_brackets", "at", "depth", "end", "text")
 
@@ -55,11 +55,11 @@ class WordReader:
         self._brackets: dict[int, int] | None = None
 
     def read_script(self, closing: str) -> None:
-        """Read commands up to the closing bracket."""
+        """Read commands up to the closing bracket. The subclass must override this."""
         raise NotImplementedError
 
     def read_nested(self, text: str, *, as_script: bool) -> None:
-        """Read a text of its own, one level deeper."""
+        """Read a separate text, one level deeper. The subclass must override this."""
         raise NotImplementedError
 
     def may_descend(self) -> bool:
@@ -98,7 +98,7 @@ class WordReader:
         parts.append(self.text[start : self.at])
 
     def _special(self, char: str, parts: list[str], word: Word) -> bool:
-        """Read a quote, escape, expansion or `=`; return whether the word still is written without quotes."""
+        """Read a quote, an escape, an expansion or `=`; return whether it leaves the word plain (without quotes and escapes)."""
         if char == "=":
             self._equals(parts, word)
             return True
@@ -112,7 +112,7 @@ class WordReader:
             self._until("'", parts)
         elif char == '"':
             self._double(parts)
-        elif self.text.startswith("\n", self.at + 1):  # a line goes on
+        elif self.text.startswith("\n", self.at + 1):  # the line continues
             self.at += 2
             return True
         else:
@@ -134,7 +134,7 @@ class WordReader:
                 self.depth -= 1
 
     def _array(self) -> None:
-        """Read the values of an array, which are words and no commands."""
+        """Read the values of an array, which are words and not commands."""
         while self.at < self.end and self.text[self.at] != ")":
             char = self.text[self.at]
             if char == "#":
@@ -188,7 +188,7 @@ class WordReader:
             self.read_nested(part, as_script=False)
 
     def _dollar(self, parts: list[str], *, quoted: bool) -> bool:
-        """Read what begins with `$`; return False if it is a quoted text."""
+        """Read an expansion or a quoted text that begins with `$`; return False for a quoted text."""
         after = self.text[self.at + 1 : self.at + 2]
         end = self.arithmetic_end(self.at + 1) if after == "(" else 0
         if end:
@@ -221,7 +221,7 @@ class WordReader:
         parts.append(_SUBSTITUTED)
 
     def _braces(self, parts: list[str]) -> None:
-        """Read `${...}`, in whose defaults there may be quotes and substitutions."""
+        """Read `${...}`, whose default may contain quotes and substitutions."""
         self.depth += 1
         self.at += 2
         parts.append("${")
@@ -252,7 +252,7 @@ class WordReader:
         parts.append(_SUBSTITUTED)
 
     def _ansi(self, parts: list[str]) -> None:
-        """Read the rest of `$'...'`, with the escapes of C."""
+        """Read the rest of `$'...'`, with C escapes."""
         while self.at < self.end and self.text[self.at] != "'":
             char = self.text[self.at]
             self.at += 1
@@ -261,10 +261,12 @@ class WordReader:
 
     def _ansi_escape(self) -> str:
         char = self.text[self.at : self.at + 1]
-        base, most = _ANSI_DIGITS.get(char, (8, 3))
+        base, max_digits = _ANSI_DIGITS.get(char, (8, 3))
         start = self.at + (base == 16)
         stop = start
-        while stop < min(start + most, self.end) and self.text[stop] in (_HEX if base == 16 else _OCTAL):
+        while stop < min(start + max_digits, self.end) and self.text[stop] in (
+            _HEX if base == 16 else _OCTAL
+        ):
             stop += 1
         if stop == start:
             self.at += 1
@@ -274,7 +276,7 @@ class WordReader:
         return chr(code) if code < 0x110000 else ""
 
     def arithmetic_end(self, start: int) -> int:
-        """Return the end of the `((...))` that begins at `start`; 0 if there is none: two brackets may also open two groups."""
+        """Return the end of the `((...))` at `start`; 0 if there is none, because two brackets may also open two groups."""
         if not self.text.startswith("((", start):
             return 0
         if self._brackets is None:
@@ -284,12 +286,12 @@ class WordReader:
 
 
 def _matching_brackets(text: str) -> dict[int, int]:
-    """Return the place of the closing round bracket for each opening one, whatever is quoted."""
-    found: dict[int, int] = {}
+    """Return the offset of the closing parenthesis for each opening one; quotes are ignored."""
+    closing: dict[int, int] = {}
     opened: list[int] = []
     for at, char in enumerate(text):
         if char == "(":
             opened.append(at)
         elif char == ")" and opened:
-            found[opened.pop()] = at
-    return found
+            closing[opened.pop()] = at
+    return closing

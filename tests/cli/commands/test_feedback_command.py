@@ -20,7 +20,7 @@ def stored(project: Project) -> Project:
 def test_a_rated_memory_says_its_thresholds(stored: Project) -> None:
     said = stored.cli("wrong", ID)
     assert said.returncode == 0, said.stderr
-    assert "told in full from 65% sure, pointed at from 65% (other memories: 50% and 50%)" in said.stdout
+    assert "told in full from 65% sure, pointed to from 65% (other memories: 50% and 50%)" in said.stdout
     (found,) = stored.cli("useful", ID, "--json").json["memories"]
     assert (found["useful"], found["wrong"], found["inject_threshold"]) == (1, 1, 0.55)
 

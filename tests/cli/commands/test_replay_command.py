@@ -52,8 +52,8 @@ def test_a_trial_file_shows_the_differences(past: Project) -> None:
     assert (difference["prompt"], difference["trial"]["outcome"]) == (ASK, "pointed")
     shown = past.cli("replay", "--config", path).stdout
     assert "1 of 3 prompts differ:" in shown
-    assert "now:   injected %s" % ID in shown
-    assert "trial: pointed at %s" % ID in shown
+    assert "now:   told %s" % ID in shown
+    assert "trial: pointed to %s" % ID in shown
     assert "and 1 more" in past.cli("replay", "--config", path, "--limit", "0").stdout
 
 

@@ -280,7 +280,7 @@ def test_langfuse_without_keys_answers_a_program_in_json(project: Project, actio
 
 def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project, langfuse: Langfuse) -> None:
     found = doctor(project)
-    assert (found["status"], found["text"]) == ("ok", "not set up; scores of sessions stay on this machine")
+    assert (found["status"], found["text"]) == ("ok", "not set up; session scores stay on this machine")
     judged(project, langfuse={"host": langfuse.url})
     found = doctor(project)
     assert (found["status"], found["fix"]) == ("warn", "memory langfuse check")

@@ -37,7 +37,9 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def test_the_proposal_is_shown_written_and_taken_back(scored: Project) -> None:
-    assert "outside 20 to 30%; see: memory tune --thresholds" in scored.cli("scores").stdout
+    assert (
+        "outside 20 to 30%; to adjust the thresholds: memory tune --thresholds" in scored.cli("scores").stdout
+    )
     shown = scored.cli("tune", "--thresholds")
     assert shown.returncode == 0, shown.stderr
     assert "claude-opus-5-5" in shown.stdout

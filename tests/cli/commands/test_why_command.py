@@ -76,7 +76,7 @@ def test_a_malformed_record_is_shown_as_far_as_possible(asked: Project, fields: 
 
 def test_verbose_prints_the_scores(asked: Project) -> None:
     text = asked.cli("why", "--verbose").stdout
-    assert "told from 0.50, pointed to from 0.50" in text
+    assert "thresholds: 0.50 for the full text, 0.50 for a pointer" in text
     assert "concerns=" in text
 
 

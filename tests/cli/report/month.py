@@ -1,4 +1,4 @@
-"""A month of use, written as ledgers, transcripts and memories of a project: what a report is made from."""
+"""A month of use as the report reads it: a project's memories, ledgers and transcripts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.project import Project
 __all__ = ["HOSTILE", "write_month"]
 
 DAY = 86400
-# What a repository or a model may have put into a ledger line: it must neither run, nor leave its place, nor hide text.
+# Text that a repository or a model may have put into a ledger. The report must neither run it nor let it hide other text.
 HOSTILE = "</title><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">\u202egnp.exe\x1b[31m"
 MEMORIES = (
     (
@@ -65,7 +65,7 @@ def write_month(project: Project, days: int = 30, seed: int = 3) -> list[str]:
     start = time.time() - days * DAY
     for day in range(days):
         for number in range(chance.randint(4, 24)):
-            _one_prompt(
+            _add_prompt(
                 rows,
                 keys,
                 chance,
@@ -75,7 +75,7 @@ def write_month(project: Project, days: int = 30, seed: int = 3) -> list[str]:
                 mine,
             )
         if day % 4 == 0:
-            _one_session(rows, chance, start + day * DAY, day)
+            _add_session(rows, chance, start + day * DAY, day)
     for name, found in rows.items():
         _append(os.path.join(project.state, name + ".jsonl"), found)
     _hostile_rows(project)
@@ -88,7 +88,7 @@ def project_key(project: Project) -> str:
     return str(project.ledger("recalls")[-1]["project"])
 
 
-def _one_prompt(
+def _add_prompt(
     rows: dict[str, list[dict[str, object]]],
     keys: list[str],
     chance: random.Random,
@@ -101,9 +101,9 @@ def _one_prompt(
     head = _head(when, session, mine)
     draw = chance.random()
     key = keys[min(int(chance.expovariate(0.7)), len(keys) - 3)]
-    told, pointed, reason, outcome = [], [], "", "silent"
+    injected, pointed, reason, outcome = [], [], "", "silent"
     if draw < 0.16:
-        told, outcome = [key], "injected"
+        injected, outcome = [key], "injected"
     elif draw < 0.26:
         pointed, outcome = [key], "pointed"
     elif draw < 0.6:
@@ -119,9 +119,9 @@ def _one_prompt(
             "reason": reason,
             "answered_by": "fts5",
             "candidates": near if reason == "below_threshold" else [],
-            "injected": told,
+            "injected": injected,
             "pointed": pointed,
-            **({"tokens": 118, "characters": 470} if told else {}),
+            **({"tokens": 118, "characters": 470} if injected else {}),
             "found": 3,
             "inject_threshold": 0.5,
             "pointer_threshold": 0.35,
@@ -133,9 +133,9 @@ def _one_prompt(
     )
     if reason in ("no_match", "below_threshold"):
         _transcript(project, session, "p" + name, chance.choice(PROMPTS), when)
-    if told and chance.random() < 0.6:
+    if injected and chance.random() < 0.6:
         rows.setdefault("feedback", []).append(
-            {**head, "kind": "used", "memories": told, "prompt_id": "p" + name}
+            {**head, "kind": "used", "memories": injected, "prompt_id": "p" + name}
         )
     padding = int(chance.random() < 0.5 - 0.3 * float(name) / 3000)
     rows.setdefault("scores", []).append(
@@ -184,20 +184,20 @@ def _one_prompt(
         )
 
 
-def _one_session(
+def _add_session(
     rows: dict[str, list[dict[str, object]]], chance: random.Random, when: float, day: int
 ) -> None:
+    categorical = ("goal_achievement", "error_handling")
     names = (
         "goal_achievement",
         "tool_efficiency",
         "process_adherence",
         "context_efficiency",
-        "communication",
         "error_handling",
+        "output_quality",
     )
     scores = {
-        name: {"score": 2 if name == "goal_achievement" else round(chance.uniform(0.5, 1), 2)}
-        for name in names
+        name: {"score": 2 if name in categorical else round(chance.uniform(0.5, 1), 2)} for name in names
     }
     row = {
         **_head(when, "graded-%04d" % day, "shop-1"),
@@ -210,7 +210,7 @@ def _one_session(
 
 
 def _hostile_rows(project: Project) -> None:
-    """Append lines that were forged, damaged or cut off."""
+    """Append forged, damaged and truncated lines."""
     now = time.time() - 60
     head = _head(now, HOSTILE, HOSTILE)
     _append(

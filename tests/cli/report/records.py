@@ -6,7 +6,7 @@ from typing import Any
 
 from memory_plugin.kernel.fastjson import dumps
 
-__all__ = ["CANDIDATE", "DRIFT", "HEAD", "RECALL", "SCORE", "changed"]
+__all__ = ["CANDIDATE", "DRIFT", "HEAD", "RECALL", "SCORE", "with_space"]
 
 HEAD = {"schema": 1, "time": "2026-11-20T10:00:00Z", "session": "s1", "project": "shop-1", "version": "0.1.0"}
 CANDIDATE = {
@@ -61,6 +61,6 @@ SCORE = {
 DRIFT = {**HEAD, "kind": "drift", "id": "r1", "arm": "corrected", "categories": ["padding"]}
 
 
-def changed(row: dict[str, Any]) -> str:
-    """Return a line with the same fields, which goes to the parser: it has a space after the first brace."""
+def with_space(row: dict[str, Any]) -> str:
+    """Return a line that only the parser reads: it has a space after the first brace."""
     return "{ " + dumps(row)[1:]

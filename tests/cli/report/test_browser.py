@@ -1,6 +1,6 @@
 """The page of a report in a real browser: at two widths, in both color schemes, with hostile ledgers.
 
-Skipped without Chromium; MEMORY_TEST_BROWSER=required makes that a failure. MEMORY_TEST_PICTURES=DIR keeps pictures to look at.
+Skipped without Chromium; MEMORY_TEST_BROWSER=required makes that a failure. MEMORY_TEST_PICTURES=DIR keeps screenshots to look at.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.project import Project
 
 SCHEMES = ("light", "dark")
 WIDTHS = (390, 1280)
-# The elements whose texts must be readable, and what of a color `rgb(r, g, b)` the contrast formula of WCAG 2 needs.
+# Returns the lowest contrast of text and background by the formula of WCAG 2, and the element that has it.
 CONTRAST = """
 (() => {
   const channel = v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
@@ -35,6 +35,7 @@ CONTRAST = """
   return [worst, where];
 })()
 """
+# Returns the elements that reach beyond the right edge of the window.
 WIDER = """
 [...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll') && !e.closest('svg')
   && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName + '.' + e.className)
@@ -55,7 +56,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> str:
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> str:
     project = Project(str(tmp_path_factory.mktemp("box")))
     write_month(project)
     path = os.path.join(os.path.dirname(project.root), "report.html")
@@ -66,12 +67,12 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_fits_is_readable_and_asks_for_nothing(
-    browser: Browser, written: str, width: int, scheme: str
+def test_the_page_fits_is_readable_and_loads_nothing(
+    browser: Browser, page_file: str, width: int, scheme: str
 ) -> None:
     browser.requests.clear()
     browser.messages.clear()
-    browser.show(written, width, scheme)
+    browser.show(page_file, width, scheme)
     folder = os.environ.get("MEMORY_TEST_PICTURES")
     if folder:
         os.makedirs(folder, exist_ok=True)
@@ -83,13 +84,13 @@ def test_the_page_fits_is_readable_and_asks_for_nothing(
     assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == (
         "rgb(246, 247, 249)" if scheme == "light" else "rgb(15, 20, 26)"
     )
-    assert browser.requests == ["file://" + written]
+    assert browser.requests == ["file://" + page_file]
     assert browser.messages == []
 
 
-def test_hostile_ledger_text_stays_text(browser: Browser, written: str) -> None:
-    browser.show(written, 1280, "light")
-    assert browser.evaluate("document.title") == "memory report"
+def test_hostile_ledger_text_stays_text(browser: Browser, page_file: str) -> None:
+    browser.show(page_file, 1280, "light")
+    assert browser.evaluate("document.title") == "Memory report"
     assert browser.evaluate("document.querySelectorAll('script,img,iframe,object,link,form').length") == 0
     assert (
         browser.evaluate("document.body.innerText.includes(\"<script>document.title='taken'</script>\")")
@@ -98,21 +99,21 @@ def test_hostile_ledger_text_stays_text(browser: Browser, written: str) -> None:
     assert browser.evaluate(r"/[\u202e\x1b]/.test(document.documentElement.outerHTML)") is False
 
 
-def test_each_chart_has_a_text(browser: Browser, written: str) -> None:
-    browser.show(written, 1280, "light")
-    found = browser.evaluate(
+def test_each_chart_has_a_text(browser: Browser, page_file: str) -> None:
+    browser.show(page_file, 1280, "light")
+    charts = browser.evaluate(
         "[...document.querySelectorAll('svg')].map(e => [e.getAttribute('role'), e.querySelector('title').textContent.length > 3])"
     )
-    assert len(found) > 10
-    assert all(one == ["img", True] for one in found)
+    assert len(charts) > 10
+    assert all(chart == ["img", True] for chart in charts)
 
 
-def test_its_own_policy_refuses_scripts(browser: Browser, written: str) -> None:
-    browser.show(written, 1280, "light")
+def test_its_own_policy_refuses_scripts(browser: Browser, page_file: str) -> None:
+    browser.show(page_file, 1280, "light")
     browser.messages.clear()
     browser.evaluate(
         "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"document.title=1\">'), 0"
     )
     browser.evaluate("new Promise(done => setTimeout(done, 200)), 0")
-    assert browser.evaluate("document.title") == "memory report"
+    assert browser.evaluate("document.title") == "Memory report"
     assert any("Content Security Policy" in text for text in browser.messages)

@@ -1,4 +1,4 @@
-"""`memory report`: what its figures say about ledgers whose content is known, and what damaged ledgers do to it."""
+"""`memory report`: its figures for ledgers with known content, its page, and damaged ledgers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.report.charts import buckets, columns, safe
+from memory_plugin.cli.report.charts import columns, fill_buckets, safe
 from memory_plugin.cli.report.counting import CappedCounter, Distinct, Histogram
 from memory_plugin.cli.report.figures import read_ledgers
 from memory_plugin.cli.report.ledger_files import LedgerFolder, Period
-from memory_plugin.cli.report.quick_rows import RECALL_LINE, SCORE_LINE, quick_rows
+from memory_plugin.cli.report.line_patterns import RECALL_LINE, SCORE_LINE, match_lines
 from memory_plugin.kernel.fastjson import dumps
 from tests.cli.report.month import HOSTILE, write_month
-from tests.cli.report.records import DRIFT, HEAD, RECALL, SCORE, changed
+from tests.cli.report.records import DRIFT, HEAD, RECALL, SCORE, with_space
 from tests.project import Project
 from tests.replies.builders import PADDED, PLAIN
 
@@ -33,11 +33,11 @@ def write_ledger(project: Project, name: str, *rows: dict[str, Any]) -> None:
 def report(project: Project, *words: str) -> dict[str, Any]:
     run = project.cli("report", "--json", "--days", "3650", *words)
     assert run.returncode == 0, run.stderr
-    found: dict[str, Any] = run.json
-    return found
+    figures: dict[str, Any] = run.json
+    return figures
 
 
-def test_it_counts_what_the_ledgers_hold(project: Project) -> None:
+def test_counts_rows_of_all_ledgers(project: Project) -> None:
     silent = {
         **RECALL,
         "outcome": "silent",
@@ -58,9 +58,9 @@ def test_it_counts_what_the_ledgers_hold(project: Project) -> None:
         project, "scores", SCORE, {**SCORE, "id": "r2", "padding_count": 0, "matches": [], "drift": []}
     )
     write_ledger(project, "feedback", {**HEAD, "kind": "used", "memories": ["project:decision/a"]})
-    found = report(project)
+    figures = report(project)
     assert {
-        name: found["recall"][name] for name in ("prompts", "injected", "silent", "sessions", "tokens")
+        name: figures["recall"][name] for name in ("prompts", "injected", "silent", "sessions", "tokens")
     } == {
         "prompts": 3,
         "injected": 2,
@@ -68,13 +68,13 @@ def test_it_counts_what_the_ledgers_hold(project: Project) -> None:
         "sessions": 2,
         "tokens": 180,
     }
-    assert found["recall"]["guards"] == {"reminded": 1}
-    (first, second) = found["memories"]["helping"]
+    assert figures["recall"]["guards"] == {"reminded": 1}
+    (first, second) = figures["memories"]["helping"]
     assert (first["id"], first["told"], first["used"], first["near"]) == ("project:decision/a", 2, 1, 1)
     assert (second["id"], second["pointed"]) == ("user:preference/b", 2)
-    assert (found["replies"]["replies"], found["replies"]["padded"]) == (2, 1)
-    assert found["replies"]["patterns"] == {"offer": 1, "praise-opening": 1}
-    assert found["missed"]["prompts"] == 1
+    assert (figures["replies"]["replies"], figures["replies"]["padded"]) == (2, 1)
+    assert figures["replies"]["patterns"] == {"offer": 1, "praise-opening": 1}
+    assert figures["missed"]["prompts"] == 1
 
 
 def test_only_the_period_and_the_project_count(project: Project) -> None:
@@ -95,7 +95,7 @@ def test_a_folder_without_ledgers_is_refused_with_the_reason(project: Project, t
     assert "no ledger" in run.stderr
 
 
-def test_the_file_is_for_the_user_alone_and_small(project: Project) -> None:
+def test_only_the_user_can_read_the_file_and_it_is_small(project: Project) -> None:
     write_month(project)
     path = os.path.join(project.state, "report.html")
     run = project.cli("report")
@@ -140,29 +140,29 @@ def test_the_page_has_no_script_no_link_out_and_a_policy(project: Project) -> No
 
 def test_prompts_come_from_the_transcripts(project: Project) -> None:
     write_month(project)
-    found = report(project)["missed"]
-    assert "which region are the backups in?" in {row["text"] for row in found["latest"]}
-    assert found["prompts"] > 20
+    missed = report(project)["missed"]
+    assert "which region are the backups in?" in {row["text"] for row in missed["latest"]}
+    assert missed["prompts"] > 20
 
 
 def test_a_secret_in_a_prompt_is_not_shown(project: Project) -> None:
     key = "AKIA" + "Q3EGRIDTPQ4ZLMNB"
     text = "why does %s <private>my own secret</private> fail?" % key
     write_ledger(project, "recalls", {**RECALL, "outcome": "silent", "reason": "no_match", "prompt": text})
-    said = json.dumps(report(project)["missed"])
-    assert "why does" in said
-    assert key not in said
-    assert "my own secret" not in said
+    output = json.dumps(report(project)["missed"])
+    assert "why does" in output
+    assert key not in output
+    assert "my own secret" not in output
 
 
 def test_stale_and_unused_memories_are_named_with_a_command(project: Project) -> None:
     write_month(project)
-    found = report(project)["memories"]
-    assert {row["title"]: row["why"] for row in found["stale"]}[
+    memories = report(project)["memories"]
+    assert {row["title"]: row["why"] for row in memories["stale"]}[
         "Roll back a release"
     ] == "deploy/rollback.sh no longer exists"
-    assert found["stale"][0]["fix"].startswith("memory edit ")
-    assert "PDF exports use WeasyPrint" in {row["title"] for row in found["unused"]}
+    assert memories["stale"][0]["fix"].startswith("memory edit ")
+    assert "PDF exports use WeasyPrint" in {row["title"] for row in memories["unused"]}
 
 
 @pytest.mark.parametrize("columns_wide", ["80", "120"])
@@ -179,59 +179,68 @@ def test_two_forms_at_once_are_refused(project: Project) -> None:
 
 
 def test_distinct_is_exact_for_few_and_close_for_many() -> None:
-    found = Distinct()
+    distinct = Distinct()
     for number in range(3000):
-        found.add("session-%d" % (number % 1500))
-    assert (found.estimate(), found.is_exact) == (1500, True)
+        distinct.add("session-%d" % (number % 1500))
+    assert (distinct.estimate(), distinct.is_exact) == (1500, True)
     for number in range(60_000):
-        found.add("other-%d" % number)
-    assert not found.is_exact
-    assert 0.93 < found.estimate() / 61_500 < 1.07
+        distinct.add("other-%d" % number)
+    assert not distinct.is_exact
+    assert 0.93 < distinct.estimate() / 61_500 < 1.07
 
 
-def test_a_histogram_knows_quantiles_within_five_percent() -> None:
+def test_quantiles_of_a_histogram_are_within_five_percent() -> None:
     chance = random.Random(1)
     values = sorted(chance.uniform(1, 500) for _ in range(5000))
-    found = Histogram()
+    histogram = Histogram()
     for value in values:
-        found.add(value)
+        histogram.add(value)
     for share in (0.5, 0.95):
         exact = values[int(share * len(values))]
-        assert abs((found.quantile(share) or 0) - exact) < 0.05 * exact
+        assert abs((histogram.quantile(share) or 0) - exact) < 0.05 * exact
     assert Histogram().quantile(0.5) is None
 
 
 def test_a_capped_counter_counts_the_rest_together() -> None:
-    found = CappedCounter(2)
+    counter = CappedCounter(2)
     for name in ("a", "b", "c", "a", "d"):
-        found.add(name)
-    assert (list(found), found.others) == ([("a", 2), ("b", 1)], 2)
+        counter.add(name)
+    assert (list(counter), counter.others) == ([("a", 2), ("b", 1)], 2)
 
 
 def test_days_without_numbers_are_columns_too() -> None:
-    found = buckets({"2026-11-02": (1, 2)}, "2026-11-01", "2026-11-04", 2)
-    assert [one.values for one in found] == [(0, 0), (1, 2), (0, 0), (0, 0)]
-    assert len(buckets({}, "2016-01-01", "2026-01-01", 1)) <= 62
-    assert columns(found, [("told", "told"), ("silent", HOSTILE)], "t", "d").count("<script") == 0
+    filled = fill_buckets({"2026-11-02": (1, 2)}, "2026-11-01", "2026-11-04", 2)
+    assert [bucket.values for bucket in filled] == [(0, 0), (1, 2), (0, 0), (0, 0)]
+    decade = fill_buckets({}, "2016-01-01", "2026-01-01", 1)
+    assert len(decade) <= 62
+    assert decade[0].label == "Jan 1 to Feb 28, 2016"
+    assert columns(filled, [("told", "told"), ("silent", HOSTILE)], "t", "d").count("<script") == 0
 
 
 def test_safe_text_cannot_end_an_element() -> None:
     assert not {"<", ">", '"', "'"} & set(safe(HOSTILE))
 
 
-def test_a_line_of_another_kind_is_counted_as_skipped(tmp_path: Path) -> None:
+def test_lines_without_a_record_are_counted_as_skipped(tmp_path: Path) -> None:
     (tmp_path / "recalls.jsonl").write_bytes(b"\xff\n{}\n[1]\n\n" + dumps(RECALL).encode() + b"\n")
     folder = LedgerFolder(str(tmp_path), Period("2026", "2027", ""), lambda *_: None)
     assert read_ledgers(folder).recalls.prompts == 1
     assert (folder.lines, folder.skipped) == (5, 2)
 
 
-def test_lines_of_ours_and_others_give_the_same_figures(project: Project) -> None:
+def test_matched_and_parsed_lines_give_the_same_figures(project: Project) -> None:
     days = ["2026-11-%02dT10:00:00Z" % day for day in range(1, 4)]
     recalls = [
-        {**RECALL, "time": day, "session": "s%d" % at, "outcome": outcome, "reason": reason, "injected": told}
-        for at, day in enumerate(days)
-        for outcome, reason, told in (
+        {
+            **RECALL,
+            "time": day,
+            "session": "s%d" % number,
+            "outcome": outcome,
+            "reason": reason,
+            "injected": keys,
+        }
+        for number, day in enumerate(days)
+        for outcome, reason, keys in (
             ("injected", "", ["user:a/b", "project:decision/a"]),
             ("silent", "no_match", []),
             ("silent", "below_threshold", []),
@@ -239,27 +248,33 @@ def test_lines_of_ours_and_others_give_the_same_figures(project: Project) -> Non
         )
     ]
     scores = [
-        {**SCORE, "time": day, "id": "r%d" % at, "drift": ["padding"] if at else [], "padding_count": at}
-        for at, day in enumerate(days)
+        {
+            **SCORE,
+            "time": day,
+            "id": "r%d" % number,
+            "drift": ["padding"] if number else [],
+            "padding_count": number,
+        }
+        for number, day in enumerate(days)
     ]
     assert all(SCORE_LINE.match(dumps(row)) for row in scores)
     assert all(RECALL_LINE.match(dumps(row)) for row in recalls)
     write_ledger(project, "drift", DRIFT, {**DRIFT, "kind": "said"})
-    found = []
-    for form in (dumps, changed):
+    reports = []
+    for to_line in (dumps, with_space):
         for name, rows in (("recalls", recalls), ("scores", scores)):
             path = os.path.join(project.state, name + ".jsonl")
             with open(path, "w", encoding="ascii") as file:
-                file.writelines(form(row) + "\n" for row in rows)
-        found.append(report(project))
-        del found[-1]["until"], found[-1]["since"], found[-1]["health"]
-    assert found[0]["recall"]["injected"] == 3
-    assert found[0]["replies"]["effect"]["corrected"]["n"] == 1
-    assert found[0] == found[1]
+                file.writelines(to_line(row) + "\n" for row in rows)
+        reports.append(report(project))
+        del reports[-1]["until"], reports[-1]["since"], reports[-1]["health"]
+    assert reports[0]["recall"]["injected"] == 3
+    assert reports[0]["replies"]["effect"]["corrected"]["n"] == 1
+    assert reports[0] == reports[1]
 
 
 @pytest.mark.parametrize("ending", ["", "\n"])
-def test_a_line_without_end_costs_no_memory_and_spoils_no_other(tmp_path: Path, ending: str) -> None:
+def test_an_endless_line_costs_no_memory_and_damages_no_other(tmp_path: Path, ending: str) -> None:
     line = dumps(RECALL).encode() + b"\n"
     (tmp_path / "recalls.jsonl").write_bytes(
         line + b"x" * (3 << 20) + b"\n" + line + line[:-9] + ending.encode()
@@ -269,15 +284,17 @@ def test_a_line_without_end_costs_no_memory_and_spoils_no_other(tmp_path: Path, 
     assert read_ledgers(folder).recalls.prompts == 2
 
 
-def test_what_the_hooks_write_needs_no_parser(project: Project) -> None:
+def test_lines_written_by_hooks_match_the_patterns(project: Project) -> None:
     project.save("Staging is reset every night", body="Nothing on staging outlives 03:00.")
-    for at, text in enumerate(("why is staging reset every night?", "write a haiku about the sea", "yes")):
-        assert project.prompt(text, "p%d" % at).returncode == 0
-    for at, text in enumerate((PADDED, PLAIN)):
-        event = project.event("Stop", last_assistant_message=text, prompt_id="p%d" % at)
+    for number, text in enumerate(
+        ("why is staging reset every night?", "write a haiku about the sea", "yes")
+    ):
+        assert project.prompt(text, "p%d" % number).returncode == 0
+    for number, text in enumerate((PADDED, PLAIN)):
+        event = project.event("Stop", last_assistant_message=text, prompt_id="p%d" % number)
         assert project.hook("Stop", {**event, "stop_hook_active": False}).returncode == 0
-    for name, number, form in (("recalls", 3, RECALL_LINE), ("scores", 2, SCORE_LINE)):
+    for name, expected, pattern in (("recalls", 3, RECALL_LINE), ("scores", 2, SCORE_LINE)):
         with open(os.path.join(project.state, name + ".jsonl"), encoding="ascii") as file:
             lines = file.read().splitlines()
-        assert len(lines) == number
-        assert [len(rows) for _, rows in quick_rows(lines, form)] == [number]
+        assert len(lines) == expected
+        assert [len(rows) for _, rows in match_lines(lines, pattern)] == [expected]

@@ -25,7 +25,7 @@ def test_a_foreign_letter_is_no_question_mark() -> None:
 
 @given(st.text(alphabet="ab_-.: \u0130\u212a\U0001f600"), st.sampled_from(["a", "ab", "a_", "b.a", ": a"]))
 def test_the_vocabulary_of_long_texts_changes_nothing(text: str, keyword: str) -> None:
-    short, long = Anchors(text), Anchors(text + " " * anchors._LONG)
+    short, long = Anchors(text), Anchors(text + " " * anchors._MAX_GRAMS_TEXT)
     assert long.places(keyword) == short.places(keyword)
 
 

@@ -142,7 +142,7 @@ def test_what_was_refused_is_not_sent_any_more(entry: dict[str, Any]) -> None:
         assert RequestOptions(family, frozenset([part])).sent() == everything.sent() - {part}
     bare = RequestOptions(family, frozenset(PARTS))
     assert (bare.thinking, bare.effort, bare.structured) == (None, None, False)
-    assert bare.most_tokens(QUESTION) >= everything.most_tokens(QUESTION)
+    assert bare.max_tokens(QUESTION) >= everything.max_tokens(QUESTION)
 
 
 NAMES = (("thinking", ("thinking",)), ("both", ("effort", "schema")), ("both.effort", ("effort",)))

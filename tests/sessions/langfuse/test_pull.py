@@ -17,8 +17,8 @@ from memory_plugin.sessions.langfuse.langfuse_server import find_access, probe
 from memory_plugin.sessions.langfuse.pull import (
     Observation,
     Trace,
+    keep_session,
     read_session,
-    save_session,
     text_of,
     transcript_rows,
 )
@@ -94,7 +94,7 @@ def pulled(bench: Bench) -> str:
     """Pull the session; return its path."""
     scorer = bench.scorer
     client = LangfuseClient(find_access(scorer.paths, scorer.settings), Deadline(20))
-    return save_session(scorer.paths, SESSION, read_session(client, probe(client), SESSION))
+    return keep_session(scorer.paths, SESSION, read_session(client, probe(client), SESSION))
 
 
 @pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)

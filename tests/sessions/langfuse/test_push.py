@@ -76,7 +76,7 @@ def test_a_new_grade_updates_what_is_there(graded: Bench, langfuse: Langfuse) ->
     with open(path, "a", encoding="utf-8") as file:
         file.write('{"type":"user","uuid":"new","message":{"content":"More"}}\n')
     grade_session(path, graded.scorer)
-    assert push_scores(graded).waiting == 0
+    assert push_scores(graded).pending == 0
     assert on_server(langfuse) == EVERYTHING
     assert [row["value"] for row in langfuse.scores.values() if row["name"] == "goal_achievement"] == [
         "failed",
@@ -94,7 +94,7 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
         if steps == point:
             raise Killed
 
-    send, save = LangfuseClient._once, Outbox.save
+    send, save = LangfuseClient._send_once, Outbox.save
 
     def sending(self: LangfuseClient, method: str, path: str, body: bytes | None) -> Any:  # noqa: ANN401
         step()
@@ -107,7 +107,7 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
         save(self)
         step()
 
-    monkeypatch.setattr(LangfuseClient, "_once", sending)
+    monkeypatch.setattr(LangfuseClient, "_send_once", sending)
     monkeypatch.setattr(Outbox, "save", saving)
 
 
@@ -134,7 +134,7 @@ def test_a_pusher_killed_at_any_point_loses_and_doubles_nothing(
                 pass
         push_scores(graded)
         assert on_server(langfuse) == EVERYTHING, point
-        assert outbox_of(graded).waiting == {}
+        assert outbox_of(graded).pending == {}
         assert len(langfuse.configs) == 7
     assert point > 25
 
@@ -152,14 +152,14 @@ def test_killed_twice(graded: Bench, langfuse: Langfuse) -> None:
 
 def test_what_is_stored_later_is_waited_for(graded: Bench, langfuse: Langfuse) -> None:
     langfuse.lag = 1
-    assert push_scores(graded, looks=(0.0, 0.0, 0.0)).waiting == 0
+    assert push_scores(graded, looks=(0.0, 0.0, 0.0)).pending == 0
 
 
 def test_what_is_stored_much_later_is_found_by_the_next_run_and_not_posted_again(
     graded: Bench, langfuse: Langfuse
 ) -> None:
     langfuse.lag = 2
-    assert push_scores(graded, looks=(0.0,)).waiting == 14
+    assert push_scores(graded, looks=(0.0,)).pending == 14
     posts = len(langfuse.posted())
     langfuse.lag = 0
     langfuse._hidden = dict.fromkeys(langfuse._hidden, 0)
@@ -178,16 +178,16 @@ def test_scores_dropped_after_a_200_are_noticed(graded: Bench, langfuse: Langfus
         del outbox.sent[body]
     outbox.save()
     first = push_scores(graded)
-    assert (first.confirmed, first.waiting) == (12, 2)
+    assert (first.confirmed, first.pending) == (12, 2)
     assert push_scores(graded) == PushResult(2, 0, {})
     assert len(langfuse.configs) == 8
 
 
 def test_scores_that_are_never_stored_are_refused(graded: Bench, langfuse: Langfuse) -> None:
     langfuse.stores = False
-    assert [push_scores(graded).waiting for _ in range(2)] == [14, 14]
+    assert [push_scores(graded).pending for _ in range(2)] == [14, 14]
     third = push_scores(graded)
-    assert (third.waiting, set(third.refused.values())) == (0, {"accepted 3 times and never stored"})
+    assert (third.pending, set(third.refused.values())) == (0, {"accepted 3 times and never stored"})
     assert push_scores(graded) == PushResult(0, 0, {})
 
 
@@ -211,7 +211,7 @@ def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfus
     assert "fine" in outbox.sent
     assert "fine" not in outbox.refused
     if langfuse.mode == "array":  # 207 says how many, not which
-        assert found.waiting == 2
+        assert found.pending == 2
     else:
         assert set(found.refused) == {"bad", "also"}
 
@@ -277,7 +277,7 @@ def test_a_failed_push_is_named_and_nothing_is_lost(
     with pytest.raises(JudgeError) as failed:
         push_scores(graded)
     assert failed.value.name == name
-    assert len(outbox_of(graded).waiting) == 14
+    assert len(outbox_of(graded).pending) == 14
     langfuse.before = lambda *_: None
     assert push_scores(graded).confirmed == 14
 
@@ -312,7 +312,7 @@ def test_a_server_that_was_probed_wrongly_is_probed_again(graded: Bench, langfus
         outbox.save()
     with pytest.raises(JudgeError):
         push_scores(graded)
-    assert push_scores(graded).waiting == 0
+    assert push_scores(graded).pending == 0
     assert on_server(langfuse) == EVERYTHING
 
 
@@ -328,6 +328,6 @@ def test_a_proxys_200_to_the_first_score_is_not_the_servers(
     with suppress(JudgeError):
         push_scores(graded)
     langfuse.before = lambda *_: None
-    while outbox_of(graded).waiting:
+    while outbox_of(graded).pending:
         push_scores(graded)
     assert on_server(langfuse) == EVERYTHING

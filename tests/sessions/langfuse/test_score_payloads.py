@@ -29,7 +29,7 @@ from tests.sessions.langfuse.server import Langfuse
 def run(bench: Bench) -> None:
     """Run the sender once."""
     scorer = bench.scorer
-    assert send_scores(scorer.paths, scorer.settings, "", 20, lambda _: None).waiting == 0
+    assert send_scores(scorer.paths, scorer.settings, "", 20, lambda _: None).pending == 0
 
 
 def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: Langfuse) -> None:

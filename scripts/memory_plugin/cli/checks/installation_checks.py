@@ -52,7 +52,7 @@ def sqlite(_context: CommandContext) -> Check:
     try:
         connection.execute("CREATE VIRTUAL TABLE probe USING fts5(a)")
     except SqliteError:
-        return Check("sqlite", NOTE, "without FTS5; keyword search is used instead, and finds a little less")
+        return Check("sqlite", NOTE, "without FTS5; keyword search is used instead and finds slightly less")
     finally:
         connection.close()
     return Check("sqlite", OK, "with FTS5")
@@ -83,7 +83,7 @@ def _fix_without_home(context: CommandContext) -> str:
 
 
 def _nearest(path: str) -> str:
-    """Return the path, or the nearest parent that exists."""
+    """Return the path if it exists, else its nearest existing parent."""
     while not os.path.lexists(path) and os.path.dirname(path) != path:
         path = os.path.dirname(path)
     return path
@@ -105,19 +105,20 @@ def recall(context: CommandContext) -> Check:
 
 
 def environment(context: CommandContext) -> Check:
-    """Report which variables the project's settings add to the environment of hooks, by file and line."""
+    """Report the variables that the project's settings add to the hooks' environment, by file and line."""
     taint = context.taint
     risky = sorted(name for name in taint.names if is_sensitive(name))
     listed = list(dict.fromkeys([*risky, *sorted(taint.names)]))[:_MAX_NAMES]
     details = ["%s:%s sets %s" % (taint.names[name], _line(taint.names[name], name), name) for name in listed]
-    details += ["%d more names" % (len(taint.names) - len(listed))] if len(taint.names) > len(listed) else []
+    if len(taint.names) > len(listed):
+        details.append("and %d more names" % (len(taint.names) - len(listed)))
     details += ["%s cannot be read" % path for path in taint.unread]
     if not details:
-        return Check("project environment", OK, "the project's settings set no environment for hooks")
+        return Check("project environment", OK, "the project's settings set no variables for hooks")
     if not risky and not taint.unread:
         text = "the project's settings set variables that memory does not use"
         return Check("project environment", NOTE, text, "", tuple(details))
-    text = "the project's settings set %s: memory ignores it, and judges stay off" % (
+    text = "the project's settings set %s; memory ignores that, and judges stay off" % (
         ", ".join(risky[:_MAX_NAMES]) or "variables in a file that cannot be read"
     )
     return Check(
@@ -134,7 +135,7 @@ def _line(path: str, name: str) -> str:
 
 
 def path_variable(context: CommandContext) -> Check:
-    """Warn about what no plugin can prevent: the client starts hooks with its own PATH."""
+    """Warn if the project sets PATH: the client looks up python3 there, which no plugin can prevent."""
     text = "hooks run the first python3 on the PATH; a project whose settings set PATH could replace it, and no plugin can prevent that"
     return Check("PATH", WARN if "PATH" in context.taint.names else OK, text)
 

@@ -31,7 +31,7 @@ _TRY = "memory judge check"
 
 
 def judge(context: CommandContext) -> Check:
-    """Check that the judges that are on can be asked; without a key, say what works anyway."""
+    """Check that the enabled judges can be asked; without a key, say what works anyway."""
     if context.paths.state_dir is None:
         return Check(_JUDGE, NOTE, "off, because there is no state folder")
     features = [feature for feature in FEATURES if context.settings.judge_asked_for(feature)]
@@ -46,12 +46,12 @@ def judge(context: CommandContext) -> Check:
 
 
 def _is_asked(context: CommandContext, feature: str) -> bool:
-    """Return whether anything asks this judge: replies do so only in hybrid mode, so otherwise a missing key is not a problem."""
+    """Return whether this judge is ever asked; that of replies only in hybrid mode, so a missing key is no problem otherwise."""
     return feature != "scoring" or context.settings.text("scoring.mode") == "hybrid"
 
 
 def _variables(context: CommandContext, features: list[str]) -> Check | None:
-    """Return a warning about ignored variables of the user; None if there are none."""
+    """Return a warning about the user's variables that judges ignore, or None."""
     warnings = dict.fromkeys(
         warning
         for feature in features
@@ -67,7 +67,7 @@ def switches(context: CommandContext) -> Check:
     """Check for settings that look as if a judge were on although it is never asked."""
     missing = missing_switches(context.settings)
     if not missing:
-        return Check(_SWITCHES, OK, "every setting of the judges has an effect")
+        return Check(_SWITCHES, OK, "every judge setting takes effect")
     status = WARN if any(map(context.settings.judge_asked_for, FEATURES)) else NOTE
     details = tuple(switch.says for switch in missing[1:])
     return Check(_SWITCHES, status, missing[0].says, missing[0].fix, details)
@@ -95,7 +95,7 @@ def _problem(context: CommandContext, feature: str) -> Check | None:
 
 
 def _accounts(context: CommandContext, features: list[str]) -> Check:
-    """Check what earlier calls recorded: costs, failures and votes."""
+    """Check the costs, failures and votes of earlier calls."""
     try:
         figures = SpendingBudget(context.paths.state(FOLDER)).figures(context.session)
     except JudgeError as failed:
@@ -113,7 +113,7 @@ def _accounts(context: CommandContext, features: list[str]) -> Check:
 
 
 class _ConfiguredModel(NamedTuple):
-    """A model in the settings, the keys that name it, and whether the judge of one of these features is on."""
+    """A model in the settings, the setting keys that name it, and whether a judge that uses it is on."""
 
     judge: Judge
     keys: list[str]
@@ -121,7 +121,7 @@ class _ConfiguredModel(NamedTuple):
 
 
 def models(context: CommandContext) -> Check:
-    """Check for a model that its vendor retires soon, or whose price is unknown."""
+    """Check for models that are retired or soon will be, and for unknown prices."""
     configured = _configured(context)
     today = iso(now())[:10]
     ending = [(model, sentence) for model in configured for sentence in [_ending(model, today)] if sentence]
@@ -143,8 +143,8 @@ def models(context: CommandContext) -> Check:
 
 
 def _configured(context: CommandContext) -> list[_ConfiguredModel]:
-    """Return each model once, with the settings that name it. An invalid jury is reported by the check of the judges."""
-    found: dict[tuple[str, str], _ConfiguredModel] = {}
+    """Return each configured model once. An invalid jury is skipped, since `judge` reports it."""
+    models: dict[tuple[str, str], _ConfiguredModel] = {}
     for feature in FEATURES:
         on = context.settings.judge_asked_for(feature)
         key = feature + ".judge." + ("judges" if feature == "evaluation" else "model")
@@ -153,9 +153,9 @@ def _configured(context: CommandContext) -> list[_ConfiguredModel]:
         except EvaluationError:
             continue
         for judge in judges:
-            before = found.get((judge.backend, judge.model), _ConfiguredModel(judge, [], False))
-            found[judge.backend, judge.model] = _ConfiguredModel(judge, [*before.keys, key], before.on or on)
-    return list(found.values())
+            before = models.get((judge.backend, judge.model), _ConfiguredModel(judge, [], False))
+            models[judge.backend, judge.model] = _ConfiguredModel(judge, [*before.keys, key], before.on or on)
+    return list(models.values())
 
 
 def _ending(model: _ConfiguredModel, today: str) -> str:

@@ -34,7 +34,7 @@ _LANGFUSE = "langfuse"
 def index(context: CommandContext) -> Check:
     """Check that the index is intact and up to date."""
     if context.paths.state_dir is None:
-        return Check("index", NOTE, "there is none without a state folder")
+        return Check("index", NOTE, "none, because there is no state folder")
     try:
         state = index_state(context.paths)
     except SqliteError as error:
@@ -73,14 +73,14 @@ def _ledger_names(folder: str | None) -> list[str]:
 
 
 def events(context: CommandContext) -> Check:
-    """Report problems of hooks in the last days."""
+    """Report the problems that hooks recorded in the last seven days."""
     if context.paths.state_dir is None:
-        return Check("events", NOTE, "none are recorded without a state folder")
+        return Check("events", NOTE, "not recorded, because there is no state folder")
     since = days_ago(_DAYS)
     ledger_rows = Ledger(context.paths.state_dir, "events").rows()
     rows = [row for row in ledger_rows if str(row.get("time", "")) >= since]
     if not rows:
-        return Check("events", OK, "no problem in a hook in the last %d days" % _DAYS)
+        return Check("events", OK, "no problems in hooks in the last %d days" % _DAYS)
     details = tuple(
         plain("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")), _MAX_EVENT)
         for row in rows[-_SHOWN:]
@@ -95,7 +95,7 @@ def langfuse(context: CommandContext) -> Check:
     """Check whether scores can be sent to a server, and how many are pending."""
     paths, settings = context.paths, context.settings
     if paths.state_dir is None or not is_configured(paths, settings):
-        return Check(_LANGFUSE, OK, "not set up; scores of sessions stay on this machine")
+        return Check(_LANGFUSE, OK, "not set up; session scores stay on this machine")
     try:
         overview = outbox_overview(paths, settings, find_access(paths, settings, session_scorer(context).off))
     except JudgeError as failed:
@@ -103,7 +103,7 @@ def langfuse(context: CommandContext) -> Check:
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
     sent = counted(overview.sent, "score")
     text = "%s is set up (memory langfuse check asks whether it answers); %s sent" % (overview.host, sent)
-    waiting = overview.unqueued + overview.waiting
+    waiting = overview.unqueued + overview.pending
     if overview.refused:
         why = tuple(sorted(set(overview.refused.values())))[:_SHOWN]
         text += ", %d to send, %d refused by the server" % (waiting, len(overview.refused))

@@ -35,13 +35,12 @@ __all__ = [
 _MAX_REASON = 300
 _SCOPES = {PROJECT: "in this project", USER: "in your own store"}
 _UNCUT = 1 << 20
-_MAX_SCANNED = (
-    2 << 20
-)  # bytes: 3,000 typical memories, or five seconds for text written to slow the rules down
+# Bytes: 3,000 typical memories, or five seconds for text written to slow the rules down.
+_MAX_SCANNED = 2 << 20
 
 
 def unread_stores(_context: CommandContext, survey: Survey) -> Check:
-    """Report stores that are not read at all."""
+    """Report stores that are not read, else how many memories each store holds."""
     if survey.left_alone:
         fix = "make it a regular folder that you own"
         return Check("stores", WARN, "not read: " + "; ".join(survey.left_alone), fix)
@@ -55,7 +54,7 @@ def unread_stores(_context: CommandContext, survey: Survey) -> Check:
 def files(_context: CommandContext, survey: Survey) -> Check:
     """Report files in a store that are not memories."""
     if not survey.problems:
-        return Check("files", OK, "every file is a memory")
+        return Check("files", OK, "every file is a valid memory")
     details = tuple(
         "%s: %s" % (problem.path, plain(problem.reason, _MAX_REASON)) for problem in survey.problems
     )
@@ -65,7 +64,7 @@ def files(_context: CommandContext, survey: Survey) -> Check:
 
 
 def names(_context: CommandContext, survey: Survey) -> Check:
-    """Report memories whose data names another id or category than their path; the path decides."""
+    """Report memories whose data and path disagree about the id or category; the path decides."""
     wrong = tuple(detail for item in survey.items for detail in _disagreements(item))
     if wrong:
         text = "the id or category in these files differs from their path; the path decides"
@@ -108,7 +107,7 @@ def hidden_characters(_context: CommandContext, survey: Survey) -> Check:
     paths = tuple(item.stored.path for item in survey.items if _hides(item.stored.memory.title))
     if paths:
         subject = inflected(len(paths), "title contains", "titles contain")
-        text = subject + " hidden characters, which are removed before it is shown"
+        text = subject + " hidden characters, which are never displayed"
         fix = "find out who wrote it, then run: memory edit ID --title ..."
         return Check("hidden characters", WARN, text, fix, paths)
     return Check("hidden characters", OK, "none in any title")
@@ -160,7 +159,7 @@ def superseded(_context: CommandContext, survey: Survey) -> Check:
     if not details:
         return Check("superseded", OK, "every superseded memory has a successor")
     fix = "memory restore %s, or memory forget the same id" % names[[*lost, *circular][0]]
-    text = "some superseded memories have no successor that is recalled"
+    text = "some superseded memories have no active successor"
     return Check("superseded", NOTE, text, fix, details)
 
 

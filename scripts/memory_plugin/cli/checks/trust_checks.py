@@ -21,19 +21,19 @@ def pending(_context: CommandContext, survey: Survey) -> Check:
     """Report memories that await approval."""
     items = [item for item in survey.items if item.waits]
     if not items:
-        return Check("waiting", OK, "no memory awaits approval")
+        return Check("pending", OK, "no memory awaits approval")
     subject = inflected(len(items), "memory awaits", "memories await")
     text = subject + " approval and will not be recalled until then"
     changed = sum(item.reason == CHANGED for item in items)
     if changed:
         text += "; %d changed since you trusted it" % changed
-    return Check("waiting", NOTE, text, "review them: memory review")
+    return Check("pending", NOTE, text, "review them: memory review")
 
 
 def record(context: CommandContext, _survey: Survey) -> Check:
     """Report damage in the records of what the user trusted and rejected. A record that cannot be read at all fails earlier."""
     if context.paths.state_dir is None:
-        return Check("trust", OK, "nothing is recorded without a state folder")
+        return Check("trust", OK, "not recorded, because there is no state folder")
     trust = load_trust(context.paths)
     damaged = sum(file.damaged_lines() for file in (trust.trusted, trust.rejected))
     folder = context.paths.state("trust")
@@ -45,7 +45,7 @@ def record(context: CommandContext, _survey: Survey) -> Check:
     if damaged:
         text = "damaged lines in the record, which are ignored: %d" % damaged
         return Check("trust", NOTE, text, "if a memory of yours is pending, accept it again")
-    return Check("trust", OK, "the record of what you trust is complete")
+    return Check("trust", OK, "the record of what you trust is intact")
 
 
 def accept_from(context: CommandContext, _survey: Survey) -> Check:
@@ -62,4 +62,4 @@ def accept_from(context: CommandContext, _survey: Survey) -> Check:
     if context.paths.project_root in roots:
         text = "memories of this project, except guards, are accepted without review, because trust.accept_from names it"
         return Check(name, NOTE, text, "memory config unset trust.accept_from")
-    return Check(name, OK, "no memory of this project is accepted without you")
+    return Check(name, OK, "this project's memories are accepted only by you")

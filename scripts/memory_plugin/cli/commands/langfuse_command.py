@@ -13,7 +13,7 @@ from ...kernel.settings.advice import terminal_safe
 from ...sessions.langfuse.langfuse_client import LangfuseClient
 from ...sessions.langfuse.langfuse_server import HOSTS, find_access, probe, server_route
 from ...sessions.langfuse.outbox import Outbox, outbox_overview
-from ...sessions.langfuse.pull import read_session, save_session
+from ...sessions.langfuse.pull import keep_session, read_session
 from ...sessions.langfuse.push import send_scores
 from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
 from ..addresses import address_sentences, ignored_sentences, keep_address
@@ -151,16 +151,16 @@ def _push(arguments: argparse.Namespace, context: CommandContext, access: Server
     off, progress = session_scorer(context).off, context.console.progress
     pushed = send_scores(context.paths, context.settings, off, _seconds(arguments), progress)
     context.console.progress("")
-    counts = (pushed.confirmed, pushed.waiting, len(pushed.refused))
+    counts = (pushed.confirmed, pushed.pending, len(pushed.refused))
     line = "%d arrived, %d pending, %d refused" % counts if any(counts) else "nothing to send"
-    record = {"arrived": pushed.confirmed, "waiting": pushed.waiting, "refused": pushed.refused}
+    record = {"arrived": pushed.confirmed, "waiting": pushed.pending, "refused": pushed.refused}
     context.console.result(arguments.json, record, line)
-    if pushed.waiting:
+    if pushed.pending:
         context.console.error(
             "%s not confirmed by the server yet; run it again later, nothing is lost"
-            % counted(pushed.waiting, "score")
+            % counted(pushed.pending, "score")
         )
-    return FAILED if pushed.waiting or pushed.refused else DONE
+    return FAILED if pushed.pending or pushed.refused else DONE
 
 
 def _pull(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
@@ -170,7 +170,7 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Server
     traces = read_session(client, server, arguments.session)
     if not traces:
         raise CommandError("%s has no session %s" % (access.address.authority, arguments.session))
-    path = save_session(context.paths, arguments.session, traces)
+    path = keep_session(context.paths, arguments.session, traces)
     steps = sum(len(trace.steps) for trace in traces)
     record = {"file": path, "traces": len(traces), "observations": steps}
     counts = "%s, %s" % (counted(len(traces), "trace"), counted(steps, "observation"))
@@ -184,12 +184,12 @@ def _status(arguments: argparse.Namespace, context: CommandContext, access: Serv
     record: dict[str, Any] = {
         "host": overview.host,
         "not_queued": overview.unqueued,
-        "waiting": overview.waiting,
+        "waiting": overview.pending,
         "sent": overview.sent,
         "refused": overview.refused,
         "not_before": iso(overview.not_before) if overview.not_before else None,
     }
-    counts = (overview.sent, overview.waiting, overview.unqueued, len(overview.refused))
+    counts = (overview.sent, overview.pending, overview.unqueued, len(overview.refused))
     line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (overview.host, *counts)
     refused = ["  refused: %s" % terminal_safe(why) for why in sorted(set(overview.refused.values()))]
     context.console.result(arguments.json, record, line, *refused)

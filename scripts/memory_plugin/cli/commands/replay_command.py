@@ -17,6 +17,7 @@ from ...recall.history import RecallHistory
 from ...recall.replay import past_prompts, replay_prompt
 from ...sessions.session_files import project_transcripts
 from ..command_context import CommandError, UsageError
+from ..console import counted
 from ..options import require_existing
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _replay(
     for number, path in enumerate(paths, 1):
         if os.path.getmtime(path) < oldest:
             continue
-        # Each has its own history, since what was told before decides what is told again.
+        # Each setting has its own history: what Claude was told earlier in a session is not told again.
         history, trial_history = RecallHistory(context.paths, ""), RecallHistory(context.paths, "")
         try:
             for prompt in past_prompts(path, oldest):
@@ -160,13 +161,13 @@ def _result_json(result: Result) -> dict[str, object]:
 def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: CommandContext) -> None:
     console = context.console
     if not replayed:
-        console.line("No prompts in the last %d days." % arguments.days)
+        console.line("No prompts in the last %s." % counted(arguments.days, "day"))
         return
     rows = [["now", *_cells([replay.now for replay in replayed])]]
     trials = [replay.trial for replay in replayed if replay.trial]
     if trials:
         rows.append(["trial", *_cells(trials)])
-    console.table(["SETTINGS", "PROMPTS", "INJECTED", "POINTED", "SILENT", "TOKENS A PROMPT"], rows)
+    console.table(["SETTINGS", "PROMPTS", "TOLD", "POINTED TO", "SILENT", "TOKENS PER PROMPT"], rows)
     if not trials:
         return
     changed = _changed(replayed)
@@ -179,7 +180,7 @@ def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: Com
         if replay.trial:
             console.paragraph("trial: %s" % _outcome_text(replay.trial, names), "    ", 11)
     if len(changed) > arguments.limit:
-        console.line("  and %d more: --limit, or --json for all" % (len(changed) - arguments.limit))
+        console.line("  and %d more; to see all: --limit N or --json" % (len(changed) - arguments.limit))
 
 
 def _cells(results: list[Result]) -> list[str]:
@@ -197,7 +198,7 @@ def _shortened(prompt: str) -> str:
 def _outcome_text(result: Result, names: dict[str, str]) -> str:
     parts = []
     if result.injected:
-        parts.append("injected " + ", ".join(names.get(key, key) for key in result.injected))
+        parts.append("told " + ", ".join(names.get(key, key) for key in result.injected))
     if result.pointed:
-        parts.append("pointed at " + ", ".join(names.get(key, key) for key in result.pointed))
+        parts.append("pointed to " + ", ".join(names.get(key, key) for key in result.pointed))
     return "; ".join(parts) or "silent"

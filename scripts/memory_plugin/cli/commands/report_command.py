@@ -1,4 +1,4 @@
-"""`memory report`: show over weeks what the plugin did, as an HTML file, as text or as JSON."""
+"""`memory report`: show what the plugin did over weeks, as an HTML file, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from ...kernel.clock import iso, now
 from ...kernel.files import make_folder, replace_file
 from ..command_context import CommandError, UsageError
 from ..options import add_days_option, require_days
-from ..report.figures import Report, as_json, missed_rows, read_ledgers
+from ..report.figures import Report, as_json, read_ledgers
 from ..report.ledger_files import LedgerFolder, Period
 from ..report.memory_rows import memory_figures
+from ..report.missed_prompts import missed_rows
 from .doctor_command import examine
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
     from ..command_context import CommandContext
 
-HELP = "write a report: what was told, which memories help, replies, sessions, cost"
+HELP = "write a report: what Claude was told, which memories help, replies, sessions, costs"
 EXAMPLES = """\
-  memory report --open                     an HTML file, shown in your browser
+  memory report --open                     write an HTML file and show it in your browser
   memory report --days 90 --project --out team.html
-  memory report --text                     the same in the terminal
+  memory report --text                     print the report instead
   memory report --ledgers archive/2026 --json
 """
 _DAY = 86400
@@ -72,9 +73,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
     folder = _folder(arguments, context, period)
     figures = read_ledgers(folder)
     context.console.progress("")
-    missed, missed_number = missed_rows(figures.recalls, paths)
     return Report(
-        title="memory report",
         scope="this project" if arguments.project else "all projects",
         days=arguments.days,
         since=period.since,
@@ -82,8 +81,8 @@ def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
         version=VERSION,
         ledgers=figures,
         memories=memory_figures(context.survey(), figures.recalls, paths),
-        missed=missed,
-        missed_number=missed_number,
+        missed=missed_rows(figures.recalls.missed, paths),
+        missed_number=figures.recalls.missed_number,
         checks=examine(context),
     )
 
@@ -93,7 +92,7 @@ def _folder(arguments: argparse.Namespace, context: CommandContext, period: Peri
     if not os.path.isdir(path):
         if arguments.ledgers:
             raise UsageError("%s: not a folder" % path)
-        raise CommandError("nothing is recorded yet; the ledgers begin with the first prompt in Claude Code")
+        raise CommandError("nothing is recorded yet; recording starts with the first prompt in Claude Code")
 
     def progress(read: int, size: int, lines: int) -> None:
         context.console.progress(

@@ -104,7 +104,7 @@ def _show(scores: list[PastScore], unreadable: int, context: CommandContext) -> 
     console.line("drifted:      %s" % (total.drifted,))
     console.line("escalated:    %s" % (total.escalated,))
     if is_outside(total.escalated):
-        console.line("              outside 20 to 30%; see: memory tune --thresholds")
+        console.line("              outside 20 to 30%; to adjust the thresholds: memory tune --thresholds")
     missed = missed_by_rules(scores)
     if missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (missed,))
@@ -156,13 +156,13 @@ def _show_effect(effect: CorrectionEffect, arguments: argparse.Namespace, contex
     record: dict[str, Any] = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
     record.update(effect=gap, enough=effect.is_conclusive, unanswered=effect.unanswered)
     lines = [
-        "Next reply without drift",
+        "Drifting replies whose next reply had no drift",
         "  corrected:      %s" % (effect.corrected,),
         "  control group:  %s" % (effect.control,),
     ]
     if effect.gap is not None:
         points = tuple(100 * part for part in effect.gap)
-        lines.append("  difference:     %+.0f points (%+.0f to %+.0f)" % points)
+        lines.append("  difference:     %+.0f percentage points (%+.0f to %+.0f)" % points)
     if not effect.is_conclusive:
         lines.append(
             "Too few drifting replies for a conclusion: each group needs at least 10."

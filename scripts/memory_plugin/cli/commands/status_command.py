@@ -19,6 +19,7 @@ from ..judge_switches import missing_switches
 from ..memory_view import as_json
 from ..note_view import named_notes
 from .doctor_command import examine
+from .why_command import shown_time
 
 if TYPE_CHECKING:
     import argparse
@@ -51,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Print the status."""
+    """Print what is stored and pending, the last decisions, and the doctor's problems."""
     result = context.survey()
     decisions = _decisions(context, max(0, arguments.last))
     problems = [check for check in examine(context) if check.status in (WARN, FAIL)]
@@ -183,7 +184,7 @@ def _guards_in_force(context: CommandContext) -> int:
 
 
 def _print_counts(context: CommandContext) -> None:
-    """Print how many notes, guards, catalog entries and silent tool calls there are; nothing for what there are none of."""
+    """Print the numbers of notes, guards, catalog entries and silent tool calls; zeros are left out."""
     lines = []
     notes, guards = len(named_notes(context)), _guards_in_force(context)
     catalog, silent = _catalog(context), _silent(context)
@@ -216,7 +217,7 @@ def _print_decision(decision: dict[str, Any], context: CommandContext) -> None:
     console = context.console
     console.line()
     took = "" if decision["ms"] is None else ", %.0f ms" % decision["ms"]
-    console.line("%s  %s%s" % (decision["time"], decision["says"], took))
+    console.line("%s  %s%s" % (shown_time(decision["time"]), decision["says"], took))
     for field, label in (("injected", "told"), ("pointed", "pointed to")):
         for key in decision[field]:
             console.line("  %-10s %s" % (label, plain(key, max(20, console.width - 13))))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...kernel.paths import Paths
     from ..command_context import CommandContext
 
-HELP = "print a line for Claude Code's status line: memories, injected in this session, pending"
+HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
 EXAMPLES = """\
   memory statusline
   memory statusline install      adds it to your settings, after your present status line

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         which = "" if arguments.prompt == "last" else " for the prompt %s" % arguments.prompt
         which += " at the place %s" % arguments.place if arguments.place else ""
         raise CommandError(
-            "no decision is recorded%s in this project; the ledger starts with the first prompt" % which
+            "no decision is recorded%s in this project; recording starts with the first prompt" % which
         )
     if arguments.json:
         context.console.json({"pointed": [], **row})
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
     """Explain one ledger record; fields of the wrong type are skipped."""
     console = context.console
-    time = plain(str(row.get("time")), _MAX_LINE).replace("T", " ").replace("Z", " UTC")
+    time = shown_time(plain(str(row.get("time")), _MAX_LINE))
     prompt = plain(str(row.get("prompt_id") or "without an id"), _MAX_LINE)
     event = "start of a session" if row.get("place") == "catalog" else "prompt " + prompt
     console.paragraph("%s, %s" % (time, event))
@@ -93,6 +93,11 @@ def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
         _show_injected(row, context)
     elif remedy(row):
         console.paragraph("try: " + remedy(row))
+
+
+def shown_time(time: str) -> str:
+    """Return a ledger's time as people write it: `2026-11-22 08:59:17 UTC`."""
+    return time.replace("T", " ").replace("Z", " UTC")
 
 
 def _show_injected(row: dict[str, Any], context: CommandContext) -> None:
@@ -119,8 +124,10 @@ def _explain_candidates(compared: list[Outcome], context: CommandContext) -> Non
     without_words = [outcome.key for outcome in compared if outcome.lacks_words and outcome.key in names]
     if without_words:
         console.line()
-        console.paragraph("To recall it on such prompts, add a phrase that uses the prompt's words:")
-        console.line("%smemory edit %s --asked-as '...'" % (_INDENT, names[without_words[0]]))
+        key = without_words[0]
+        text = 'To recall "%s" on such prompts, add a phrase that uses the prompt\'s words:'
+        console.paragraph(plain(text % titles[key], _MAX_LINE))
+        console.line("%smemory edit %s --asked-as '...'" % (_INDENT, names[key]))
 
 
 def _show_scores(row: dict[str, Any], context: CommandContext) -> None:
@@ -130,9 +137,8 @@ def _show_scores(row: dict[str, Any], context: CommandContext) -> None:
     inject, pointer = thresholds(row)
     console.line()
     facts = (row.get("answered_by"), row.get("ms"), row.get("found"), _number(inject, 2), _number(pointer, 2))
-    console.paragraph(
-        plain("answered by %s in %s ms; %s found; told from %s, pointed to from %s" % facts, _MAX_LINE)
-    )
+    text = "answered by %s in %s ms; matches: %s; thresholds: %s for the full text, %s for a pointer"
+    console.paragraph(plain(text % facts, _MAX_LINE))
     judge = row.get("judge")
     if isinstance(judge, dict):
         console.paragraph(plain("judges: %s %s" % (judge.get("path"), judge.get("reasons") or ""), _MAX_LINE))

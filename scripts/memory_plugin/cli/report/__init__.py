@@ -1,1 +1,1 @@
-"""The report: figures from the ledgers in bounded memory, and their three forms: a page, a text, JSON."""
+"""The report: figures read from the ledgers in bounded memory, shown as an HTML page, as text or as JSON."""

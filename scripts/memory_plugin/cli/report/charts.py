@@ -1,4 +1,4 @@
-"""Charts as inline SVG: shapes only, which stretch to any width; texts stand beside them in HTML, so that they keep their size."""
+"""Inline SVG charts. The SVG holds shapes only and stretches to any width; labels are HTML, so that text is not stretched."""
 
 from __future__ import annotations
 
@@ -11,45 +11,72 @@ from ...kernel.text.clean import escape, plain
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Bucket", "buckets", "columns", "curve", "day_label", "interval", "safe", "share_bar"]
+__all__ = [
+    "Bucket",
+    "columns",
+    "day_label",
+    "fill_buckets",
+    "interval",
+    "line_chart",
+    "number_text",
+    "safe",
+    "share_bar",
+]
 
-_MOST_COLUMNS = 62
+_MAX_COLUMNS = 62
 _WIDTH, _HEIGHT = 1000, 100
 _MAX_TEXT = 1000
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_FULL_GAP = 0.22  # of a column, left free between two
+_GAP = 0.22  # of a column's width, between two columns
 
 
 class Bucket(NamedTuple):
-    """Some days shown as one column: a label, and the sums of their numbers."""
+    """One column: its first day, its label (a day or several), and the sums of the days' values."""
 
+    start: str
     label: str
     values: tuple[float, ...]
 
 
 def safe(text: object) -> str:
-    """Return a text for HTML: one line without hidden characters, unable to end an element or an attribute."""
+    """Return a text for HTML: one line without hidden characters that cannot end an element or an attribute."""
     return escape(plain(str(text), _MAX_TEXT))
 
 
-def buckets(days: Mapping[str, Sequence[float]], first: str, last: str, width: int) -> list[Bucket]:
-    """Return all days from `first` to `last` in at most 62 columns of equally many days; days without numbers are 0."""
+def fill_buckets(days: Mapping[str, Sequence[float]], first: str, last: str, width: int) -> list[Bucket]:
+    """Return buckets of equally many days from `first` to `last`, at most 62.
+
+    Args:
+        days: Values by ISO date; a missing day counts as 0.
+        first: The ISO date of the first day.
+        last: The ISO date of the last day.
+        width: The number of values per day.
+    """
     start, end = _date(first), _date(last)
     if start is None or end is None or end < start:
         return []
     number = (end - start).days + 1
-    size = -(-number // _MOST_COLUMNS)
-    sums = [[0.0] * width for _ in range(-(-number // size))]
+    days_per_bucket = -(-number // _MAX_COLUMNS)
+    sums = [[0.0] * width for _ in range(-(-number // days_per_bucket))]
     for day, values in days.items():
         date = _date(day)
         if date is not None and start <= date <= end:
-            column = sums[(date - start).days // size]
-            for at, value in enumerate(values[:width]):
-                column[at] += value
+            bucket = sums[(date - start).days // days_per_bucket]
+            for index, value in enumerate(values[:width]):
+                bucket[index] += value
     return [
-        Bucket((start + dt.timedelta(days=at * size)).isoformat(), tuple(column))
-        for at, column in enumerate(sums)
+        _bucket(start + dt.timedelta(days=index * days_per_bucket), end, days_per_bucket, values)
+        for index, values in enumerate(sums)
     ]
+
+
+def _bucket(start: dt.date, end: dt.date, days: int, values: Sequence[float]) -> Bucket:
+    last = min(end, start + dt.timedelta(days=days - 1))
+    label = day_label(last.isoformat())
+    if last > start:
+        first = day_label(start.isoformat())
+        label = "%s to %s" % (first.partition(",")[0] if start.year == last.year else first, label)
+    return Bucket(start.isoformat(), label, tuple(values))
 
 
 def _date(text: str) -> dt.date | None:
@@ -59,139 +86,142 @@ def _date(text: str) -> dt.date | None:
         return None
 
 
-def columns(found: Sequence[Bucket], names: Sequence[tuple[str, str]], title: str, text: str) -> str:
-    """Return stacked columns; `names` are the CSS class and the label of each value, from the bottom up."""
-    top = _nice(max((sum(one.values) for one in found), default=0))
-    step = _WIDTH / max(1, len(found))
+def columns(buckets: Sequence[Bucket], series: Sequence[tuple[str, str]], title: str, text: str) -> str:
+    """Return a chart of stacked columns and its table; `series` are CSS classes and labels of the values, bottom first."""
+    top = _round_up(max((sum(bucket.values) for bucket in buckets), default=0))
+    step = _WIDTH / max(1, len(buckets))
     shapes = []
-    for at, one in enumerate(found):
+    for index, bucket in enumerate(buckets):
         base = float(_HEIGHT)
         parts = []
-        for (kind, _), value in zip(names, one.values):
+        for (kind, _), value in zip(series, bucket.values):
             height = _HEIGHT * value / top
             base -= height
             if height > 0:
                 parts.append(
                     '<rect class="f-%s" x="%.1f" y="%.2f" width="%.1f" height="%.2f"/>'
-                    % (kind, at * step + step * _FULL_GAP / 2, base, step * (1 - _FULL_GAP), height)
+                    % (kind, index * step + step * _GAP / 2, base, step * (1 - _GAP), height)
                 )
         if parts:
-            told = ", ".join("%s %s" % (_number(v), label) for (_, label), v in zip(names, one.values) if v)
-            shapes.append(
-                "<g><title>%s: %s</title>%s</g>" % (safe(day_label(one.label)), safe(told), "".join(parts))
+            values = ", ".join(
+                "%s %s" % (number_text(value), label)
+                for (_, label), value in zip(series, bucket.values)
+                if value
             )
-    return _figure("".join(shapes), found, _number(top), _number(top / 2), title, text) + _as_table(
-        found, names
-    )
+            shapes.append(
+                "<g><title>%s: %s</title>%s</g>" % (safe(bucket.label), safe(values), "".join(parts))
+            )
+    scale = number_text(top), number_text(top / 2)
+    starts = [bucket.start for bucket in buckets]
+    return _figure("".join(shapes), starts, scale, title, text) + _table(buckets, series)
 
 
-def _as_table(found: Sequence[Bucket], names: Sequence[tuple[str, str]]) -> str:
-    """Return the numbers of a chart, folded away: for those who cannot see it, and to copy them."""
-    heads = "".join('<th scope="col" class="n">%s</th>' % safe(label) for _, label in names)
+def _table(buckets: Sequence[Bucket], series: Sequence[tuple[str, str]]) -> str:
+    """Return a chart's numbers as a collapsed table: for screen readers, and to copy them."""
+    heads = "".join('<th scope="col" class="n">%s</th>' % safe(label) for _, label in series)
     rows = "".join(
         '<tr><th scope="row">%s</th>%s</tr>'
         % (
-            safe(day_label(one.label)),
-            "".join('<td class="n">%s</td>' % _number(value) for value in one.values),
+            safe(bucket.label),
+            "".join('<td class="n">%s</td>' % number_text(value) for value in bucket.values),
         )
-        for one in found
-        if any(one.values)
+        for bucket in buckets
+        if any(bucket.values)
     )
     return (
-        '<details><summary>As a table</summary><div class="scroll"><table><thead><tr><th scope="col">From</th>%s</tr></thead>'
+        '<details><summary>Show as a table</summary><div class="scroll"><table><thead><tr><th scope="col">Date</th>%s</tr></thead>'
         "<tbody>%s</tbody></table></div></details>" % (heads, rows)
     )
 
 
-def curve(found: Sequence[tuple[str, float | None]], title: str, text: str) -> str:
+def line_chart(points: Sequence[tuple[Bucket, float | None]], title: str, text: str) -> str:
     """Return a line of shares (0 to 1) over time; None leaves a gap."""
-    top = _nice(100 * max((value for _, value in found if value is not None), default=0.0)) / 100
-    step = _WIDTH / max(1, len(found))
+    top = _round_up(100 * max((share for _, share in points if share is not None), default=0.0)) / 100
+    step = _WIDTH / max(1, len(points))
     runs: list[list[tuple[float, float, str]]] = [[]]
-    for at, (label, value) in enumerate(found):
-        if value is None:
+    for index, (bucket, share) in enumerate(points):
+        if share is None:
             runs.append([])
         else:
-            runs[-1].append(
-                (
-                    (at + 0.5) * step,
-                    _HEIGHT * (1 - value / top),
-                    "%s: %.0f%%" % (day_label(label), 100 * value),
-                )
-            )
+            label = "%s: %.0f%%" % (bucket.label, 100 * share)
+            runs[-1].append(((index + 0.5) * step, _HEIGHT * (1 - share / top), label))
     shapes = "".join(_run(run, step) for run in runs if run)
-    days = [Bucket(label, ()) for label, _ in found]
-    return _figure(shapes, days, "%.0f%%" % (100 * top), "%.0f%%" % (50 * top), title, text)
+    scale = "%.0f%%" % (100 * top), "%.0f%%" % (50 * top)
+    return _figure(shapes, [bucket.start for bucket, _ in points], scale, title, text)
 
 
 def _run(run: Sequence[tuple[float, float, str]], step: float) -> str:
+    """Return the line through points without a gap, with an invisible area around each point that shows its label."""
     points = [(x, y) for x, y, _ in run]
-    if len(points) == 1:  # one day alone is a short stroke
+    if len(points) == 1:  # a single day is a short horizontal stroke
         (x, y) = points[0]
         points = [(x - step / 3, y), (x + step / 3, y)]
     line = " ".join("%.1f,%.2f" % point for point in points)
     area = "%.1f,%d %s %.1f,%d" % (points[0][0], _HEIGHT, line, points[-1][0], _HEIGHT)
-    hits = "".join(
+    labels = "".join(
         '<rect x="%.1f" y="0" width="%.1f" height="%d" fill="none" pointer-events="all"><title>%s</title></rect>'
-        % (x - step / 2, step, _HEIGHT, safe(said))
-        for x, _, said in run
+        % (x - step / 2, step, _HEIGHT, safe(label))
+        for x, _, label in run
     )
-    return '<polygon class="area" points="%s"/><polyline class="curve" points="%s"/>%s' % (area, line, hits)
+    return '<polygon class="area" points="%s"/><polyline class="curve" points="%s"/>%s' % (area, line, labels)
 
 
-def _figure(shapes: str, found: Sequence[Bucket], top: str, middle: str, title: str, text: str) -> str:
-    lines = "".join('<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>' % (_WIDTH, y, y) for y in (0, 50))
-    labels = (
-        [found[0].label, found[len(found) // 2].label, found[-1].label]
-        if len(found) > 2
-        else [one.label for one in found]
-    )
+def _figure(shapes: str, starts: Sequence[str], scale: tuple[str, str], title: str, text: str) -> str:
+    """Return shapes with their axes; `scale` labels the top and the middle of the vertical axis."""
+    grid = "".join('<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>' % (_WIDTH, y, y) for y in (0, 50))
+    ticks = [starts[0], starts[len(starts) // 2], starts[-1]] if len(starts) > 2 else starts
     return (
         '<figure><div class="plot"><div class="y" aria-hidden="true"><span>%s</span><span>%s</span><span>0</span></div>'
         '<svg role="img" viewBox="0 0 %d %d" preserveAspectRatio="none"><title>%s</title><desc>%s</desc>%s%s</svg>'
         '<div class="x" aria-hidden="true">%s</div></div></figure>'
         % (
-            safe(top),
-            safe(middle),
+            safe(scale[0]),
+            safe(scale[1]),
             _WIDTH,
             _HEIGHT,
             safe(title),
             safe(text),
-            lines,
+            grid,
             shapes,
-            "".join("<span>%s</span>" % safe(day_label(label)) for label in dict.fromkeys(labels)),
+            "".join("<span>%s</span>" % safe(day_label(start)) for start in ticks),
         )
     )
 
 
-def share_bar(parts: Sequence[tuple[str, float]], whole: float, text: str) -> str:
-    """Return one horizontal bar; each part has a CSS class and a number, of `whole`."""
+def share_bar(parts: Sequence[tuple[str, float]], total: float, text: str) -> str:
+    """Return one horizontal bar of length `total`; each part has a CSS class and a number."""
     shapes, x = [], 0.0
     for kind, value in parts:
-        width = _WIDTH * value / whole if whole > 0 else 0.0
+        width = _WIDTH * value / total if total > 0 else 0.0
         if width > 0:
             shapes.append('<rect class="f-%s" x="%.1f" y="0" width="%.1f" height="10"/>' % (kind, x, width))
         x += width
-    return (
-        '<svg class="bar" role="img" viewBox="0 0 %d 10" preserveAspectRatio="none"><title>%s</title>'
-        '<rect class="f-track" width="%d" height="10"/>%s</svg>'
-        % (_WIDTH, safe(text), _WIDTH, "".join(shapes))
-    )
+    return _bar("".join(shapes), text)
 
 
 def interval(low: float, value: float, high: float, text: str) -> str:
-    """Return a share with its interval on a line from 0 to 1."""
-    x1, x, x2 = (_WIDTH * max(0.0, min(1.0, one)) for one in (low, value, high))
-    return (
-        '<svg class="bar" role="img" viewBox="0 0 %d 10" preserveAspectRatio="none"><title>%s</title>'
-        '<rect class="f-track" width="%d" height="10"/><rect class="f-told" width="%.1f" height="10"/>'
-        '<line class="interval" x1="%.1f" x2="%.1f" y1="5" y2="5"/></svg>'
-        % (_WIDTH, safe(text), _WIDTH, x, x1, x2)
+    """Return a bar for a share (0 to 1) with its confidence interval."""
+    x_low, x, x_high = (_WIDTH * max(0.0, min(1.0, share)) for share in (low, value, high))
+    return _bar(
+        '<rect class="f-told" width="%.1f" height="10"/><line class="interval" x1="%.1f" x2="%.1f" y1="5" y2="5"/>'
+        % (x, x_low, x_high),
+        text,
     )
 
 
-def _nice(value: float) -> float:
-    """Return a round number that is at least the value, for the top of a scale."""
+def _bar(shapes: str, text: str) -> str:
+    return (
+        '<svg class="bar" role="img" viewBox="0 0 %d 10" preserveAspectRatio="none"><title>%s</title>%s</svg>'
+        % (
+            _WIDTH,
+            safe(text),
+            shapes,
+        )
+    )
+
+
+def _round_up(value: float) -> float:
+    """Return the next round number for the top of a scale; 1 for 0."""
     if value <= 0:
         return 1
     power: float = 10.0 ** (log10(value) // 1)
@@ -202,7 +232,7 @@ def _nice(value: float) -> float:
     )
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """Return a number with as many digits as it needs: 1,200, 2.5, 0.0004."""
     if value >= 100 or value == int(value):
         return f"{value:,.0f}"
@@ -210,6 +240,6 @@ def _number(value: float) -> str:
 
 
 def day_label(text: str) -> str:
-    """Return a date as people write it, such as `Nov 2, 2026`; a text that is no date as it is."""
+    """Return an ISO time or date as `Nov 2, 2026`; any other text unchanged."""
     date = _date(text)
     return text if date is None else "%s %d, %d" % (_MONTHS[date.month - 1], date.day, date.year)

@@ -1,4 +1,4 @@
-"""All figures of a report, read from a folder of ledgers in one pass, and as JSON."""
+"""The figures of a report: read them from a folder of ledgers in one pass, and return them as JSON."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from ...kernel.text.clean import plain
 from ...replies.correction_effect import EffectMeter
 from .counting import CappedCounter
 from .ledger_files import candidates_of
-from .prompt_texts import prompt_texts, shown_prompt
-from .recall_figures import NOTHING_FIT, OUTCOMES, RecallFigures
+from .recall_figures import OUTCOMES, RecallFigures
 from .reply_figures import ReplyFigures
 from .session_figures import SessionFigures
 from .spend_figures import SpendFigures
 
 if TYPE_CHECKING:
-    from ...kernel.paths import Paths
     from ...replies.correction_effect import CorrectionEffect
     from ..checks import Check
     from .ledger_files import LedgerFolder
     from .memory_rows import MemoryFigures, MemoryRow
+    from .missed_prompts import MissedRow
+    from .spend_figures import FeatureSpend
 
-__all__ = ["LedgerFigures", "MissedRow", "Report", "as_json", "missed_rows", "read_ledgers"]
+__all__ = ["LedgerFigures", "Report", "as_json", "read_ledgers"]
 
-_MOST_EVENTS = 200
-_MOST_PROMPTS = 25
+_MAX_EVENTS = 200
 _MAX_NAME = 120
 
 
@@ -41,23 +40,9 @@ class LedgerFigures(NamedTuple):
     skipped: int
 
 
-class MissedRow(NamedTuple):
-    """A prompt that found nothing: its text (empty if its transcript is gone), the reason, and the nearest memory."""
-
-    time: str
-    text: str
-    prompt_id: str
-    project: str
-    reason: str
-    nearest: str
-    confidence: float
-    times: int
-
-
 class Report(NamedTuple):
-    """What all three forms of the report show."""
+    """What the page, the text and the JSON show; `since` and `until` are UTC times as in ledgers."""
 
-    title: str
     scope: str
     days: int
     since: str
@@ -71,9 +56,9 @@ class Report(NamedTuple):
 
 
 def read_ledgers(folder: LedgerFolder) -> LedgerFigures:
-    """Return the figures of all ledgers of a folder. What a damaged row says is skipped and counted."""
+    """Read all ledgers of a folder; damaged rows are skipped and counted."""
     recalls, replies, meter = RecallFigures(), ReplyFigures(), EffectMeter()
-    sessions, spend, events = SessionFigures(), SpendFigures(), CappedCounter(_MOST_EVENTS)
+    sessions, spend, events = SessionFigures(), SpendFigures(), CappedCounter(_MAX_EVENTS)
     _read_recalls(folder, recalls)
     for row in folder.rows("feedback"):
         recalls.add_feedback(row)
@@ -95,46 +80,21 @@ def read_ledgers(folder: LedgerFolder) -> LedgerFigures:
 
 def _read_recalls(folder: LedgerFolder, recalls: RecallFigures) -> None:
     for line in recalls.add_lines(folder.blocks("recalls"), folder.period.project):
-        row = folder.parsed(line)
+        row = folder.parse(line)
         if row is not None:
             recalls.add(row, candidates_of(line))
 
 
 def _read_scores(folder: LedgerFolder, replies: ReplyFigures, meter: EffectMeter) -> None:
     for line in replies.add_lines(folder.blocks("scores"), meter, folder.period.project):
-        row = folder.parsed(line)
+        row = folder.parse(line)
         if row is not None:
             replies.add(row)
             meter.add_score(row)
 
 
-def missed_rows(recalls: RecallFigures, paths: Paths) -> tuple[list[MissedRow], int]:
-    """Return the latest prompts that found nothing, each text once, and how many such prompts there were."""
-    total = sum(number for reason, number in recalls.reasons if reason in NOTHING_FIT)
-    texts = prompt_texts(recalls.missed, paths)
-    rows: dict[str, MissedRow] = {}
-    for one in reversed(recalls.missed):
-        text = shown_prompt(one.text) if one.text else texts.get(one.prompt_id, "")
-        name = text.casefold() or one.prompt_id
-        if name in rows:
-            rows[name] = rows[name]._replace(times=rows[name].times + 1)
-            continue
-        rows[name] = MissedRow(
-            one.time,
-            text,
-            plain(one.prompt_id, _MAX_NAME),
-            plain(one.project, _MAX_NAME),
-            one.reason,
-            plain(one.nearest, _MAX_NAME),
-            one.confidence,
-            1,
-        )
-    ordered = sorted(rows.values(), key=lambda row: (bool(row.text), row.times, row.time), reverse=True)
-    return ordered[:_MOST_PROMPTS], total
-
-
 def as_json(report: Report) -> dict[str, Any]:
-    """Return the report for programs."""
+    """Return the report as JSON values."""
     figures = report.ledgers
     return {
         "scope": report.scope,
@@ -157,7 +117,9 @@ def as_json(report: Report) -> dict[str, Any]:
         },
         "spend": {
             "usd": round(figures.spend.usd, 6),
-            "features": {name: _feature(one) for name, one in sorted(figures.spend.features.items())},
+            "features": {
+                name: _feature_json(spend) for name, spend in sorted(figures.spend.features.items())
+            },
             "failures": dict(figures.spend.failures),
             "verdicts": dict(figures.spend.verdicts),
         },
@@ -185,16 +147,16 @@ def _recall_json(recalls: RecallFigures) -> dict[str, Any]:
     }
 
 
-def _memories_json(found: MemoryFigures, left_out: int) -> dict[str, Any]:
+def _memories_json(memories: MemoryFigures, left_out: int) -> dict[str, Any]:
     return {
-        "stored": found.stored,
-        "pending": found.pending,
-        "recalled": found.recalled,
-        "helping": [_memory(row) for row in found.helping],
-        "never_used": found.unused_number,
-        "unused": [_memory(row) for row in found.unused],
-        "stale_number": found.stale_number,
-        "stale": [{**_memory(row), "why": row.stale, "fix": row.fix} for row in found.stale],
+        "stored": memories.stored,
+        "pending": memories.pending,
+        "recalled": memories.recalled,
+        "helping": [_memory_json(row) for row in memories.helping],
+        "never_used": memories.unused_number,
+        "unused": [_memory_json(row) for row in memories.unused],
+        "stale_number": memories.stale_number,
+        "stale": [{**_memory_json(row), "why": row.stale, "fix": row.fix} for row in memories.stale],
         "left_out": left_out,
     }
 
@@ -216,15 +178,15 @@ def _replies_json(figures: LedgerFigures) -> dict[str, Any]:
     }
 
 
-def _memory(row: MemoryRow) -> dict[str, Any]:
+def _memory_json(row: MemoryRow) -> dict[str, Any]:
     counts = {name: getattr(row.use, name) for name in row.use.__slots__}
     return {"id": row.name, "title": row.title, "project": row.project, "updated": row.updated, **counts}
 
 
-def _feature(one: Any) -> dict[str, Any]:  # noqa: ANN401  (a FeatureSpend; only its figures are read)
+def _feature_json(spend: FeatureSpend) -> dict[str, Any]:
     names = ("calls", "cached", "failed", "unpriced", "tokens")
-    median = _rounded(one.wait.quantile(0.5), 1)
-    return {**{name: getattr(one, name) for name in names}, "usd": round(one.usd, 6), "ms_median": median}
+    median = _rounded(spend.wait.quantile(0.5), 1)
+    return {**{name: getattr(spend, name) for name in names}, "usd": round(spend.usd, 6), "ms_median": median}
 
 
 def _mean(total: float, n: int) -> float | None:

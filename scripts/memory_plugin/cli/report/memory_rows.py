@@ -1,4 +1,4 @@
-"""The memories of the stores joined with their figures: which help, which were never used, which are stale and why."""
+"""Join the stored memories with their figures: which help, which were never used, which are stale and why."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import EXPIRED, SUPERSEDED, life_cycle_state, shortest_names
 from ...memories.trust import TRUSTED
+from .elements import times
 from .recall_figures import MemoryUse
 
 if TYPE_CHECKING:
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryFigures", "MemoryRow", "memory_figures"]
 
-_MOST_ROWS = 25
+_MAX_ROWS = 25
 _MAX_NAME = 120
-_MOST_FILES = 20
+_MAX_FILES = 20
 
 
 class MemoryRow(NamedTuple):
-    """One line of a table; `stale` says why the memory may be out of date, and `fix` is the command to run."""
+    """A row of a table; `stale` says why the memory may be out of date, and `fix` is the command to run."""
 
     name: str
     title: str
@@ -37,7 +38,7 @@ class MemoryRow(NamedTuple):
 
 
 class MemoryFigures(NamedTuple):
-    """The tables; the numbers count all rows, of which the tables hold the first 25."""
+    """The tables, each cut to 25 rows, and the numbers of all rows."""
 
     stored: int
     pending: int
@@ -49,48 +50,44 @@ class MemoryFigures(NamedTuple):
     stale_number: int
 
 
-def memory_figures(found: Survey, figures: RecallFigures, paths: Paths) -> MemoryFigures:
-    """Return the tables for the memories at hand and for those of other projects that the ledgers name."""
-    names = shortest_names(found.items)
-    here = {item.stored.key: item for item in found.items}
-    active = [item for item in found.items if life_cycle_state(item) == ACTIVE and item.trust == TRUSTED]
-    told = [
-        _row(use, key, project, here, names, paths)
-        for (project, key), use in figures.memories.items()
-        if use.told or use.pointed or use.used
+def memory_figures(survey: Survey, recalls: RecallFigures, paths: Paths) -> MemoryFigures:
+    """Return the tables: this project's and the user's memories, and those of other projects that occur in the ledgers."""
+    names = shortest_names(survey.items)
+    here = {_place(item, paths): item for item in survey.items}
+    uses = {item.stored.key: recalls.memories.get(place, MemoryUse()) for place, item in here.items()}
+    active = [item for item in survey.items if life_cycle_state(item) == ACTIVE and item.trust == TRUSTED]
+    helping = [
+        _stored_row(here[place], use, names) if place in here else _row_of_other_project(place, use)
+        for place, use in recalls.memories.items()
+        if _is_recalled(use)
     ]
-    told.sort(key=lambda row: (-(row.use.used + row.use.useful), -row.use.told, -row.use.pointed, row.name))
-    unused = [_stored_row(item, _use(item, figures, paths), names) for item in active]
-    unused = [row for row in unused if not (row.use.told or row.use.pointed or row.use.used)]
+    helping.sort(
+        key=lambda row: (-(row.use.used + row.use.useful), -row.use.told, -row.use.pointed, row.name)
+    )
+    stored = [_stored_row(item, uses[item.stored.key], names) for item in active]
+    unused = [row for row in stored if not _is_recalled(row.use)]
     unused.sort(key=lambda row: (-row.use.near, row.updated))
-    stale = _stale_rows(found, figures, names, paths)
+    stale = _stale_rows(survey, uses, names, paths)
     return MemoryFigures(
         stored=len(active),
-        pending=sum(item.waits for item in found.items),
-        recalled=len(told),
-        helping=told[:_MOST_ROWS],
-        unused=unused[:_MOST_ROWS],
+        pending=sum(item.waits for item in survey.items),
+        recalled=len(helping),
+        helping=helping[:_MAX_ROWS],
+        unused=unused[:_MAX_ROWS],
         unused_number=len(unused),
-        stale=stale[:_MOST_ROWS],
+        stale=stale[:_MAX_ROWS],
         stale_number=len(stale),
     )
 
 
-def _use(item: Item, figures: RecallFigures, paths: Paths) -> MemoryUse:
+def _place(item: Item, paths: Paths) -> tuple[str, str]:
+    """Return the project and key under which RecallFigures counts a memory."""
     key = item.stored.key
-    project = "" if key.startswith("user:") else paths.project_key
-    return figures.memories.get((project, key)) or MemoryUse()
+    return ("", key) if key.startswith("user:") else (paths.project_key, key)
 
 
-def _row(
-    use: MemoryUse, key: str, project: str, here: dict[str, Item], names: dict[str, str], paths: Paths
-) -> MemoryRow:
-    """Return the row of a memory that the ledgers name; its title is known only where its store is at hand."""
-    item = here.get(key) if project in ("", paths.project_key) else None
-    if item is not None:
-        return _stored_row(item, use, names)
-    name = plain(key, _MAX_NAME)
-    return MemoryRow(name, name.rpartition("/")[2].replace("-", " "), plain(project, _MAX_NAME), "", use)
+def _is_recalled(use: MemoryUse) -> bool:
+    return bool(use.told or use.pointed or use.used)
 
 
 def _stored_row(
@@ -101,20 +98,27 @@ def _stored_row(
     return MemoryRow(names[item.stored.key], title, "", shown_line(memory.updated_at)[:10], use, stale, fix)
 
 
+def _row_of_other_project(place: tuple[str, str], use: MemoryUse) -> MemoryRow:
+    """Return a row titled by the memory's id: the stores of other projects are not read."""
+    project, key = (plain(part, _MAX_NAME) for part in place)
+    return MemoryRow(key, key.rpartition("/")[2].replace("-", " "), project, "", use)
+
+
 def _stale_rows(
-    found: Survey, figures: RecallFigures, names: dict[str, str], paths: Paths
+    survey: Survey, uses: dict[str, MemoryUse], names: dict[str, str], paths: Paths
 ) -> list[MemoryRow]:
     rows = []
-    for item in found.items:
-        why, command = _staleness(item, _use(item, figures, paths), paths)
-        if why:
+    for item in survey.items:
+        use = uses[item.stored.key]
+        reason, command = _staleness(item, use, paths)
+        if reason:
             fix = "memory %s %s" % (command, names[item.stored.key])
-            rows.append(_stored_row(item, _use(item, figures, paths), names, why, fix))
+            rows.append(_stored_row(item, use, names, reason, fix))
     return rows
 
 
 def _staleness(item: Item, use: MemoryUse, paths: Paths) -> tuple[str, str]:
-    """Return why a memory may be out of date, and the command that settles it; two empty texts for a current one."""
+    """Return why a memory may be out of date, and the command that fixes it; two empty strings if it is current."""
     memory = item.stored.memory
     state = life_cycle_state(item)
     if state == SUPERSEDED:
@@ -124,24 +128,19 @@ def _staleness(item: Item, use: MemoryUse, paths: Paths) -> tuple[str, str]:
     if state != ACTIVE:
         return "", ""
     if use.wrong > use.useful:
-        return "you said %s that it was wrong" % _times(use.wrong), "edit"
-    gone = [] if item.stored.store.worktree is None else _gone(memory.files, paths.project_root)
-    if gone:
-        return "%s no longer exists" % shown_line(gone[0]) + (
-            ", and %d more" % (len(gone) - 1) if len(gone) > 1 else ""
-        ), "edit"
+        return "you called it wrong %s" % times(use.wrong), "edit"
+    missing = [] if item.stored.store.worktree is None else _missing_files(memory.files, paths.project_root)
+    if missing:
+        others = " and %d more no longer exist" % (len(missing) - 1)
+        return shown_line(missing[0]) + (others if len(missing) > 1 else " no longer exists"), "edit"
     return "", ""
 
 
-def _times(number: int) -> str:
-    return "once" if number == 1 else "%d times" % number
-
-
-def _gone(files: tuple[str, ...], root: str) -> list[str]:
-    """Return the related files that are missing in the project; patterns and paths outside of it are skipped."""
+def _missing_files(files: tuple[str, ...], root: str) -> list[str]:
+    """Return the related files that are missing from the project; patterns and paths outside it are skipped."""
     return [
         name
-        for name in files[:_MOST_FILES]
+        for name in files[:_MAX_FILES]
         if not (set("*?[") & set(name) or os.path.isabs(name) or ".." in name.split("/"))
         and "\0" not in name
         and not os.path.lexists(os.path.join(root, name))

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML file: no script, no request, readable in light and dark and on paper."""
+"""The report as one self-contained HTML file: no script, no request, light and dark, printable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...kernel.paths import data_path
 from .charts import day_label, safe
-from .elements import count, money, percent, tile
+from .elements import count, milliseconds, money, percent, tile, tiles, times
 from .page_quality import health_section, replies_section, sessions_section, spend_section
 from .page_recall import memories_section, missed_section, recall_section
 
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
 
 __all__ = ["lead", "page"]
 
+_TITLE = "Memory report"
 _NAV = (
     ("told", "Told"),
     ("memories", "Memories"),
     ("missed", "Found nothing"),
     ("replies", "Replies"),
     ("sessions", "Sessions"),
-    ("spend", "Spend"),
+    ("spend", "Spending"),
     ("health", "Health"),
 )
 
 
 def page(report: Report) -> str:
-    """Return the HTML text."""
+    """Return the HTML document; its policy admits no script and only its own style sheet."""
     with open(data_path("report", "report.css"), encoding="utf-8") as file:
         style = file.read()
     hashed = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
@@ -49,66 +50,61 @@ def page(report: Report) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
         '<title>%s</title><style>%s</style></head>\n<body><div class="sheet">%s<main>%s</main>%s</div></body></html>\n'
-    ) % (policy, safe(report.title), style, _top(report), "\n".join(sections), _bottom(report))
+    ) % (policy, _TITLE, style, _top(report), "\n".join(sections), _bottom(report))
 
 
 def _top(report: Report) -> str:
     links = "".join('<a href="#%s">%s</a>' % pair for pair in _NAV)
     return (
         '<header class="top"><h1>%s</h1><span class="when">%s, %s to %s</span></header><p class="lead">%s</p>'
-        '<nav aria-label="Sections">%s</nav><div class="tiles">%s</div>'
+        '<nav aria-label="Sections">%s</nav>%s'
     ) % (
-        safe(report.title),
-        safe(report.scope),
+        _TITLE,
+        safe(report.scope[:1].upper() + report.scope[1:]),
         safe(day_label(report.since)),
         safe(day_label(report.until)),
         safe(lead(report)),
         links,
-        "".join(_tiles(report)),
+        _tiles(report),
     )
 
 
 def lead(report: Report) -> str:
-    """Return the report in a sentence or two."""
+    """Return a summary of the report in two or three sentences."""
     recalls = report.ledgers.recalls
     if not recalls.prompts:
-        return "Nothing was recorded in this period yet."
-    told, pointed = recalls.total("injected"), recalls.total("pointed")
-    text = "On %s of %s prompts Claude was told a memory, and on %s it was pointed to one." % (
-        count(told),
+        return "Nothing was recorded in this period."
+    text = "Of %s %s, Claude was told a memory in full on %s and pointed to one on %s." % (
         count(recalls.prompts),
-        count(pointed),
+        "prompt" if recalls.prompts == 1 else "prompts",
+        count(recalls.total("injected")),
+        count(recalls.total("pointed")),
     )
     used = sum(use.used for use in recalls.memories.values())
     if used:
-        text += " Replies used what they were told at least %s %s." % (
-            count(used),
-            "time" if used == 1 else "times",
-        )
-    if report.memories.unused_number:
-        text += " %s of %s active memories were never needed." % (
-            count(report.memories.unused_number),
-            count(report.memories.stored),
-        )
+        text += " Replies used one at least %s." % times(used)
+    unused, stored = report.memories.unused_number, report.memories.stored
+    if unused:
+        text += " Never recalled: %s of %s memories in this project." % (count(unused), count(stored))
     return text
 
 
-def _tiles(report: Report) -> list[str]:
+def _tiles(report: Report) -> str:
     recalls = report.ledgers.recalls
-    half = recalls.wait.quantile(0.5)
+    median = recalls.wait.quantile(0.5)
     sessions = count(recalls.sessions.estimate())
-    return [
+    return tiles(
         tile(count(recalls.prompts), "prompts"),
-        tile(percent(recalls.total("injected"), recalls.prompts), "told a memory", "told"),
-        tile(percent(recalls.total("pointed"), recalls.prompts), "pointed to one", "pointed"),
+        tile(percent(recalls.total("injected"), recalls.prompts), "told in full", "told"),
+        tile(percent(recalls.total("pointed"), recalls.prompts), "pointed to", "pointed"),
         tile(sessions if recalls.sessions.is_exact else "about " + sessions, "sessions"),
-        tile("\u2013" if half is None else "%.0f ms" % half, "median time in the hook"),
+        tile(milliseconds(median), "median hook time"),
         tile(money(report.ledgers.spend.usd), "spent on judges"),
-    ]
+    )
 
 
 def _bottom(report: Report) -> str:
     return (
-        "<footer><p>Made by memory %s on this machine from %s ledger lines. Nothing was sent anywhere."
-        " The file may hold prompts of yours: only your account can read it.</p></footer>"
-    ) % (safe(report.version), count(report.ledgers.lines))
+        "<footer><p>Made by memory %s on this machine. Nothing was sent anywhere."
+        " This file may contain your prompts, so only your account can read it.</p></footer>"
+    ) % safe(report.version)

@@ -1,4 +1,4 @@
-"""Sections of the page about quality and cost: replies, sessions, spend, health."""
+"""Sections of the page about quality and cost: replies, sessions, spending, health."""
 
 from __future__ import annotations
 
@@ -6,97 +6,125 @@ from typing import TYPE_CHECKING
 
 from ...kernel.data import load_data
 from ...sessions.dimensions import dimensions
-from .charts import buckets, columns, curve, interval, safe, share_bar
-from .elements import about, code, count, empty, money, percent, section, table, tile
+from .charts import columns, fill_buckets, interval, line_chart, safe, share_bar
+from .elements import (
+    code,
+    count,
+    empty,
+    milliseconds,
+    money,
+    note,
+    percent,
+    section,
+    side_by_side,
+    table,
+    tile,
+    tiles,
+)
 
 if TYPE_CHECKING:
     from ...kernel.stats import Proportion
     from .figures import Report
+    from .spend_figures import FeatureSpend
 
-__all__ = ["health_section", "replies_section", "sessions_section", "spend_section"]
+__all__ = [
+    "best_score",
+    "effect_sentence",
+    "health_section",
+    "replies_section",
+    "sessions_section",
+    "spend_section",
+]
 
-_ROWS = 10
+_MAX_ROWS = 10
+_MAX_MODELS = 6
+_MAX_EXAMPLE = 80
 
 
 def replies_section(report: Report) -> str:
-    """Return the trend of filler, the phrases found most, and the effect of corrections."""
+    """Return the trend of filler, the most common filler, and the effect of corrections."""
     replies = report.ledgers.replies
     total = replies.total()
-    text = "How much filler Claude's replies carry, by rules; a low share does not prove a good answer."
+    text = "How much filler Claude's replies contain, counted by rules. Little filler alone does not make a good answer."
     if not total.replies:
-        return section("replies", "Replies", text, empty("No reply was scored in this period."))
-    sums = {day: (one.replies, one.padded) for day, one in replies.days.items()}
+        return section("replies", "Replies", text, empty("No replies were scored in this period."))
+    counts = {date: (day.replies, day.padded) for date, day in replies.days.items()}
     points = [
-        (one.label, one.values[1] / one.values[0] if one.values[0] else None)
-        for one in buckets(sums, report.since, report.until, 2)
+        (bucket, bucket.values[1] / bucket.values[0] if bucket.values[0] else None)
+        for bucket in fill_buckets(counts, report.since, report.until, 2)
     ]
     density = "%.2f" % (total.density / total.measured) if total.measured else "\u2013"
-    tiles = [
-        tile(count(total.replies), "replies scored"),
-        tile(percent(total.padded, total.replies), "with filler"),
-        tile(percent(total.drifted, total.replies), "drifted"),
-        tile(density, "mean density"),
-    ]
     return section(
         "replies",
         "Replies",
         text,
-        '<div class="tiles">%s</div>' % "".join(tiles),
-        '<ul class="legend"><li class="accent">share of replies with filler</li></ul>',
-        curve(
-            points,
-            "Replies with filler, by day",
-            "%d of %d replies hold filler." % (total.padded, total.replies),
+        tiles(
+            tile(count(total.replies), "replies scored"),
+            tile(percent(total.padded, total.replies), "with filler"),
+            tile(percent(total.drifted, total.replies), "drifted"),
+            tile(density, "mean density, 0 to 1"),
         ),
-        '<div class="two"><div>%s</div><div>%s%s</div></div>'
-        % (_patterns(report), _effect(report), _models(report)),
+        '<ul class="legend"><li class="accent">share of replies with filler</li></ul>',
+        line_chart(
+            points,
+            "Share of replies with filler, by day",
+            "%s of %s replies contain filler." % (count(total.padded), count(total.replies)),
+        ),
+        side_by_side(_patterns(report), _effect(report) + _models(report)),
     )
 
 
 def _patterns(report: Report) -> str:
-    found = list(report.ledgers.replies.rules)[:_ROWS]
-    if not found:
+    rules = list(report.ledgers.replies.rules)[:_MAX_ROWS]
+    if not rules:
         return ""
     examples = {
-        rule["id"]: rule["hit"][0] for rule in load_data("replies", "filler")["rules"] if rule.get("hit")
+        rule["id"]: rule["hit"][0].split("\n")[0]
+        for rule in load_data("replies", "filler")["rules"]
+        if rule.get("hit")
     }
     cells = []
-    for name, number in found:
-        example = examples.get(name, "").split("\n")[0]
-        quote = "<small>\u201c%s\u201d</small>" % safe(example[:80]) if example else ""
-        bar = share_bar([("pointed", number)], found[0][1], "%d matches" % number)
+    for name, number in rules:
+        example = examples.get(name, "")[:_MAX_EXAMPLE]
+        quote = "<small>\u201c%s\u201d</small>" % safe(example) if example else ""
+        bar = share_bar([("pointed", number)], rules[0][1], "%s matches" % count(number))
         cells.append((safe(name) + quote, bar, count(number)))
-    return "<h3>Phrases found most</h3>" + table([("Rule", "name"), ("", "barcell"), ("Matches", "n")], cells)
+    return "<h3>Most common filler</h3>" + table([("Rule", "name"), ("", "barcell"), ("Matches", "n")], cells)
 
 
 def _effect(report: Report) -> str:
     effect = report.ledgers.effect
-    head = "<h3>Do corrections help?</h3>"
+    heading = "<h3>Do corrections help?</h3>"
     if not effect.corrected.n and not effect.control.n:
-        return head + about("No reply drifted and was followed by another one that could be measured.")
+        return heading + note("No drifting reply was followed by another one that could be measured.")
     rows = [
-        (safe(name), _interval(one), percent(one.k, one.n), count(one.n))
-        for name, one in (("Corrected", effect.corrected), ("Control group", effect.control))
+        (safe(name), _interval_bar(group), percent(group.k, group.n), count(group.n))
+        for name, group in (("Corrected", effect.corrected), ("Control group", effect.control))
     ]
-    parts = table([("Next reply in line", "name"), ("", "barcell"), ("Share", "n"), ("Drifts", "n")], rows)
+    heads = [("Group", "name"), ("", "barcell"), ("Share", "n"), ("Drifting replies", "n")]
+    explanation = note("The share of drifting replies whose next reply was back in line.")
+    return heading + explanation + table(heads, rows) + "<p>%s</p>" % safe(effect_sentence(report))
+
+
+def effect_sentence(report: Report) -> str:
+    """Return whether corrections help, with the difference to the control group in percentage points."""
+    effect = report.ledgers.effect
     if effect.gap is None or not effect.is_conclusive:
-        return (
-            head + parts + about("Too few drifting replies for a conclusion: each group needs at least 10.")
-        )
-    gap, low, high = (100 * one for one in effect.gap)
-    word = "help" if low > 0 else "hurt" if high < 0 else "may or may not help"
-    said = "Corrections %s: %+.0f points (95%% interval %+.0f to %+.0f)." % (word, gap, low, high)
-    return head + parts + "<p>%s</p>" % safe(said)
+        return "Too few drifting replies for a conclusion: each group needs at least 10."
+    gap, low, high = ("%+.0f" % (100 * part) for part in effect.gap)
+    verdict = "help" if effect.gap[1] > 0 else "hurt" if effect.gap[2] < 0 else "have no clear effect"
+    text = "Corrections %s: %s percentage points (95%% interval %s to %s)." % (verdict, gap, low, high)
+    return text.replace("-", "\u2212")
 
 
-def _interval(one: Proportion) -> str:
-    if one.value is None or one.low is None or one.high is None:
+def _interval_bar(group: Proportion) -> str:
+    if group.value is None or group.low is None or group.high is None:
         return ""
-    return interval(one.low, one.value, one.high, str(one))
+    return interval(group.low, group.value, group.high, str(group))
 
 
 def _models(report: Report) -> str:
-    models = list(report.ledgers.replies.models)[:6]
+    models = list(report.ledgers.replies.models)[:_MAX_MODELS]
     padded = dict(report.ledgers.replies.padded_by_model)
     if len(models) < 2:
         return ""
@@ -105,134 +133,122 @@ def _models(report: Report) -> str:
 
 
 def sessions_section(report: Report) -> str:
-    """Return the mean grades of sessions and what was noticed in them."""
-    sessions = report.ledgers.sessions
-    text = "Grades of whole sessions on six dimensions, the last grade of each session."
-    if not sessions.sessions:
-        return section(
-            "sessions",
-            "Sessions",
-            text,
-            empty("No session was graded in this period. In the client:", "/memory:score-session"),
-        )
-    known = dimensions()
-    rows = []
-    for name, (mean, number) in sessions.mean_scores().items():
-        best = 3 if name in known and known[name].categorical else 1
-        bar = share_bar([("accent", mean)], best, "%.2f of %d" % (mean, best))
-        rows.append((safe(name.replace("_", " ")), bar, "%.2f of %d" % (mean, best), count(number)))
-    signals = [(safe(name.replace("_", " ").replace("-", " ")), count(n)) for name, n in sessions.signals()][
-        :_ROWS
+    """Return the mean grades of sessions and the signals in them."""
+    figures = report.ledgers.sessions
+    text = "The latest grade of each session, on six dimensions."
+    if not figures.sessions:
+        message = "No sessions were graded in this period. To grade one, type in Claude Code:"
+        return section("sessions", "Sessions", text, empty(message, "/memory:score-session"))
+    grades = []
+    for name, (mean, number) in figures.mean_scores().items():
+        best = best_score(name)
+        score = "%.2f of %d" % (mean, best)
+        bar = share_bar([("accent", mean)], best, "%s, sessions: %s" % (score, count(number)))
+        grades.append((safe(name.replace("_", " ")), bar, score))
+    signals = [
+        (safe(name.replace("_", " ").replace("-", " ")), count(number))
+        for name, number in list(figures.signals())[:_MAX_ROWS]
     ]
-    overall = [one.overall for one in sessions.sessions.values() if one.overall is not None]
-    tiles = [tile(count(len(sessions.sessions)), "sessions graded")]
-    if overall:
-        tiles.append(tile("%.2f" % (sum(overall) / len(overall)), "mean quality, 0 to 1"))
-    noticed = (
-        "<h3>Noticed in sessions</h3>" + table([("Signal", "name"), ("Sessions", "n")], signals)
-        if signals
-        else ""
-    )
-    scores = "<h3>Mean grades</h3>" + table(
-        [("Dimension", "name"), ("", "barcell"), ("Mean", "n"), ("Sessions", "n")], rows
-    )
+    overall = [session.overall for session in figures.sessions.values() if session.overall is not None]
+    mean_quality = tile("%.2f" % (sum(overall) / len(overall)), "mean quality, 0 to 1") if overall else ""
     return section(
         "sessions",
         "Sessions",
         text,
-        '<div class="tiles">%s</div><div class="two"><div>%s</div><div>%s</div></div>'
-        % ("".join(tiles), scores, noticed),
+        tiles(tile(count(len(figures.sessions)), "sessions graded"), mean_quality),
+        side_by_side(
+            "<h3>Mean grades</h3>" + table([("Dimension", "name"), ("", "barcell"), ("Mean", "n")], grades),
+            "<h3>Signals</h3>" + table([("Signal", "name"), ("Sessions", "n")], signals) if signals else "",
+        ),
     )
 
 
+def best_score(name: str) -> int:
+    """Return the highest score of a dimension."""
+    dimension = dimensions().get(name)
+    return 3 if dimension is not None and dimension.categorical else 1
+
+
 def spend_section(report: Report) -> str:
-    """Return what judges cost, and what recalled memories add to prompts."""
+    """Return what judges cost, and the tokens that memories added to prompts."""
     spend, recalls = report.ledgers.spend, report.ledgers.recalls
-    text = "What judges cost as estimated from their usage, and the tokens that recalled memories added to your prompts."
-    a_prompt = recalls.tokens / recalls.prompts if recalls.prompts else 0
-    tiles = [
-        tile(money(spend.usd), "for judges"),
-        tile(count(recalls.tokens), "tokens told to Claude"),
-        tile("%.0f" % a_prompt, "tokens a prompt, on average"),
+    text = "What the judges cost, estimated from their token usage, and the tokens that memories added to your prompts."
+    tokens_per_prompt = recalls.tokens / recalls.prompts if recalls.prompts else 0
+    parts = [
+        tiles(
+            tile(money(spend.usd), "spent on judges"),
+            tile(count(recalls.tokens), "tokens of memories"),
+            tile("%.0f" % tokens_per_prompt, "tokens per prompt, on average"),
+        )
     ]
-    parts = ['<div class="tiles">%s</div>' % "".join(tiles)]
     if spend.days:
-        days = {day: (usd,) for day, usd in spend.days.items()}
-        shown = buckets(days, report.since, report.until, 1)
-        parts.append('<ul class="legend"><li class="accent">US dollars a day</li></ul>')
+        costs = {date: (usd,) for date, usd in spend.days.items()}
+        buckets = fill_buckets(costs, report.since, report.until, 1)
+        parts.append('<ul class="legend"><li class="accent">US dollars</li></ul>')
         parts.append(
             columns(
-                shown, [("accent", "US dollars")], "Cost of judges by day", "%s in all." % money(spend.usd)
+                buckets, [("accent", "US dollars")], "Judge costs by day", "%s in total." % money(spend.usd)
             )
         )
     if spend.features:
-        rows = [
-            (
-                safe(name),
-                count(one.calls),
-                count(one.cached),
-                count(one.failed),
-                count(one.tokens),
-                _wait(one.wait.quantile(0.5)),
-                safe(money(one.usd)),
-            )
-            for name, one in sorted(spend.features.items())
-        ]
-        heads = [
-            ("Feature", "name"),
-            ("Calls", "n"),
-            ("From cache", "n"),
-            ("Failed", "n"),
-            ("Tokens", "n"),
-            ("Median wait", "n"),
-            ("Cost", "n"),
-        ]
-        parts.append(table(heads, rows))
+        parts.append(_features(spend.features))
     else:
-        parts.append(empty("No judge was asked: nothing was sent, and nothing was spent.", "memory judge on"))
-    unpriced = sum(one.unpriced for one in spend.features.values())
+        parts.append(
+            empty(
+                "No judge was asked: nothing was sent or spent. To switch the judges on:", "memory judge on"
+            )
+        )
+    unpriced = sum(feature.unpriced for feature in spend.features.values())
     if unpriced:
-        parts.append(about("%s calls have no known price and are not in the sum." % count(unpriced)))
-    return section("spend", "Spend", text, *parts)
+        parts.append(note("Calls without a known price, not included in the total: %s." % count(unpriced)))
+    return section("spend", "Spending", text, *parts)
 
 
-def _wait(ms: float | None) -> str:
-    return "" if ms is None else "%.0f\u00a0ms" % ms
+def _features(features: dict[str, FeatureSpend]) -> str:
+    rows = [
+        (
+            safe(name),
+            count(feature.calls),
+            count(feature.cached),
+            count(feature.failed),
+            count(feature.tokens),
+            milliseconds(feature.wait.quantile(0.5)),
+            safe(money(feature.usd)),
+        )
+        for name, feature in sorted(features.items())
+    ]
+    heads = [
+        ("Feature", "name"),
+        ("Calls", "n"),
+        ("From cache", "n"),
+        ("Failed", "n"),
+        ("Tokens", "n"),
+        ("Median wait", "n"),
+        ("Cost", "n"),
+    ]
+    return table(heads, rows)
 
 
 def health_section(report: Report) -> str:
-    """Return what the doctor found now, and what went wrong in hooks during the period."""
+    """Return the doctor's findings now, and the hooks' problems in this period."""
     figures = report.ledgers
     rows = [
         (
-            '<span class="mark %s">%s</span>' % (safe(check.status), safe(check.status)),
-            safe(check.name),
+            '%s <span class="mark %s">%s</span>' % (safe(check.name), safe(check.status), safe(check.status)),
             safe(check.text) + (" " + code(check.fix) if check.fix else ""),
         )
         for check in report.checks
         if check.status != "ok"
     ]
-    sound = sum(check.status == "ok" for check in report.checks)
-    parts = [table([("", "n"), ("Check", "name"), ("Finding", "")], rows)] if rows else []
-    parts.append(about("%d of %d checks of the doctor found nothing to fix." % (sound, len(report.checks))))
-    events = list(figures.events)[:_ROWS]
+    passed = "%d of %d checks passed without a remark." % (len(report.checks) - len(rows), len(report.checks))
+    parts = [table([("Check", "name"), ("Finding", "")], rows) if rows else "", note(passed)]
+    events = [(safe(name), count(number)) for name, number in list(figures.events)[:_MAX_ROWS]]
     if events:
-        cells = [(safe(name), count(number)) for name, number in events]
-        parts.append("<h3>What went wrong in hooks</h3>" + table([("Event", "name"), ("Times", "n")], cells))
-    half, most = figures.recalls.wait.quantile(0.5), figures.recalls.wait.quantile(0.95)
-    if half is not None and most is not None:
-        parts.append(
-            "<p>Time in the prompt hook, without the start of Python: median %.0f\u00a0ms, 95%% below %.0f\u00a0ms.</p>"
-            % (half, most)
-        )
-    lines = "%s lines of ledgers read, %s of them unreadable." % (
-        count(figures.lines),
-        count(figures.skipped),
-    )
-    return section(
-        "health",
-        "Health",
-        "What the doctor says now, and what hooks reported in this period.",
-        *parts,
-        about(lines),
-    )
+        parts.append("<h3>Problems in hooks</h3>" + table([("Event", "name"), ("Times", "n")], events))
+    median, p95 = figures.recalls.wait.quantile(0.5), figures.recalls.wait.quantile(0.95)
+    if median is not None and p95 is not None:
+        times = "Time in the prompt hook, not counting the start of Python: median %s, 95th percentile %s."
+        parts.append("<p>%s</p>" % (times % (milliseconds(median), milliseconds(p95))))
+    lines = "Ledger lines read: %s. Unreadable: %s." % (count(figures.lines), count(figures.skipped))
+    text = "What memory doctor finds now, and the problems that hooks reported in this period."
+    return section("health", "Health", text, *parts, note(lines))

@@ -5,107 +5,116 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...recall.explain import reason_text
-from .charts import buckets, columns, safe, share_bar
-from .elements import about, code, count, empty, more, percent, section, table
+from .charts import columns, day_label, fill_buckets, safe, share_bar
+from .elements import code, count, empty, note, percent, remaining, section, side_by_side, table, times
 from .recall_figures import OUTCOMES
 
 if TYPE_CHECKING:
-    from .figures import MissedRow, Report
+    from .figures import Report
     from .memory_rows import MemoryRow
+    from .missed_prompts import MissedRow
 
 __all__ = ["OUTCOME_LABELS", "memories_section", "missed_section", "recall_section"]
 
+# CSS class and label by outcome.
 OUTCOME_LABELS = {
-    "injected": ("told", "told"),
-    "pointed": ("pointed", "pointed"),
+    "injected": ("told", "told in full"),
+    "pointed": ("pointed", "pointed to"),
     "silent": ("silent", "silent"),
     "skipped": ("skipped", "not looked up"),
     "failed": ("failed", "failed"),
 }
-_STACK = [OUTCOME_LABELS[name] for name in OUTCOMES]
-_NEVER = "not in this period"
+_MAX_ROWS = 8
 
 
 def recall_section(report: Report) -> str:
-    """Return what happened on prompts: by day, and why Claude was told nothing."""
+    """Return the outcomes by day, the reasons for silence, and the projects."""
     recalls = report.ledgers.recalls
     if not recalls.prompts:
-        parts = empty(
-            "No prompt was recorded in this period. The next prompt in Claude Code is the first one. To check the installation:",
-            "memory doctor",
+        return section(
+            "told",
+            "What Claude was told",
+            "The memories that reached Claude, and the reasons when none did.",
+            empty(
+                "No prompts were recorded in this period. Recording starts with your next prompt in Claude Code."
+                " To check the installation:",
+                "memory doctor",
+            ),
         )
-        return section("told", "What Claude was told", "One column a day.", parts)
-    shown = buckets(dict(recalls.days), report.since, report.until, len(OUTCOMES))
-    totals = [(OUTCOME_LABELS[name][1], recalls.total(name)) for name in OUTCOMES]
-    said = ", ".join("%s %s" % (count(number), label) for label, number in totals if number)
-    legend = "".join(
-        '<li class="%s">%s %s</li>'
-        % (OUTCOME_LABELS[name][0], safe(OUTCOME_LABELS[name][1]), count(recalls.total(name)))
-        for name in OUTCOMES
-        if recalls.total(name)
-    )
+    totals = [(*OUTCOME_LABELS[name], count(recalls.total(name))) for name in OUTCOMES if recalls.total(name)]
+    legend = "".join('<li class="%s">%s: %s</li>' % total for total in totals)
+    summary = ", ".join("%s %s" % (number, label) for _, label, number in totals)
     guards = ", ".join("%s %s" % (count(number), name.replace("_", " ")) for name, number in recalls.guards)
     return section(
         "told",
         "What Claude was told",
-        "Each prompt once: told a memory in full, pointed to one by its title, silent because nothing fit, or not looked up"
-        " because it was a command or small talk.",
+        "Each prompt counts once. Claude was told a memory in full, was pointed to one by its title, or got nothing: silent"
+        " if nothing new fit the prompt, not looked up if it was a command or small talk.",
         '<ul class="legend">%s</ul>' % legend,
         columns(
-            shown,
-            _STACK,
+            fill_buckets(recalls.days, report.since, report.until, len(OUTCOMES)),
+            [OUTCOME_LABELS[name] for name in OUTCOMES],
             "Prompts by day and outcome",
-            "From %s to %s: %s." % (report.since[:10], report.until[:10], said),
+            "%s to %s: %s." % (day_label(report.since), day_label(report.until), summary),
         ),
-        '<div class="two"><div>%s</div><div>%s</div></div>' % (_reasons(report), _projects(report)),
-        about("Guarded tool calls: %s." % guards) if guards else "",
+        side_by_side(_reasons(report), _projects(report)),
+        note("Guarded tool calls: %s." % guards) if guards else "",
     )
 
 
 def _reasons(report: Report) -> str:
-    reasons = [
-        (reason_text(name) or "no reason noted", number) for name, number in report.ledgers.recalls.reasons
-    ][:8]
-    if not reasons:
-        return ""
-    most = max(number for _, number in reasons)
-    rows = [
-        (
-            safe(text[:1].upper() + text[1:]),
-            share_bar([("silent", number)], most, "%d prompts" % number),
-            count(number),
-        )
-        for text, number in reasons
-    ]
-    return "<h3>Why Claude was told nothing</h3>" + table(
-        [("Reason", "name"), ("", "barcell"), ("Prompts", "n")], rows
-    )
+    reasons = [(reason_text(name) or "no reason recorded", n) for name, n in report.ledgers.recalls.reasons]
+    return _prompts_table("Why Claude was told nothing", "Reason", "silent", reasons)
 
 
 def _projects(report: Report) -> str:
-    projects = list(report.ledgers.recalls.projects)[:8]
-    if len(projects) < 2:
+    projects = list(report.ledgers.recalls.projects)
+    return _prompts_table("Projects", "Project", "accent", projects) if len(projects) > 1 else ""
+
+
+def _prompts_table(heading: str, name_head: str, kind: str, counts: list[tuple[str, int]]) -> str:
+    """Return a table of names with a bar and a number of prompts; empty without rows."""
+    counts = counts[:_MAX_ROWS]
+    if not counts:
         return ""
-    most = projects[0][1]
+    largest = max(number for _, number in counts)
     rows = [
-        (safe(name), share_bar([("accent", number)], most, "%d prompts" % number), count(number))
-        for name, number in projects
+        (
+            safe(name[:1].upper() + name[1:] if name_head == "Reason" else name),
+            share_bar([(kind, number)], largest, "%s prompts" % count(number)),
+            count(number),
+        )
+        for name, number in counts
     ]
-    return "<h3>Projects</h3>" + table([("Project", "name"), ("", "barcell"), ("Prompts", "n")], rows)
+    heads = [(name_head, "name"), ("", "barcell"), ("Prompts", "n")]
+    return "<h3>%s</h3>" % safe(heading) + table(heads, rows)
 
 
 def memories_section(report: Report) -> str:
-    """Return the memories: those that help, those that were never used, and those that may be out of date."""
-    found = report.memories
-    parts = ["<h3>Used most</h3>", _helping(report)]
-    parts += ["<h3>Never used</h3>", _unused(report), "<h3>May be out of date</h3>", _stale(report)]
-    said = "%s active here, %s of all projects recalled in this period." % (
-        count(found.stored),
-        count(found.recalled),
+    """Return the memories that help, those that were never recalled, and those that may be out of date."""
+    memories = report.memories
+    text = "%s active in this project. %s recalled in this period, counting %s." % (
+        count(memories.stored),
+        count(memories.recalled),
+        report.scope,
     )
-    if found.pending:
-        said += " %s pending: memory list --status pending" % count(found.pending)
-    return section("memories", "Memories", said, *parts)
+    pending = (
+        "<p>%s awaiting your approval: %s</p>" % (count(memories.pending), code("memory review"))
+        if memories.pending
+        else ""
+    )
+    return section(
+        "memories",
+        "Memories",
+        text,
+        pending,
+        "<h3>Most used</h3>",
+        _helping(report),
+        "<h3>Never recalled</h3>",
+        _unused(report),
+        "<h3>May be out of date</h3>",
+        _stale(report),
+    )
 
 
 def _title(row: MemoryRow) -> str:
@@ -116,21 +125,22 @@ def _title(row: MemoryRow) -> str:
 def _helping(report: Report) -> str:
     rows = report.memories.helping
     if not rows:
-        return empty("No memory was recalled in this period.", "memory why")
-    most = max(row.use.told + row.use.pointed for row in rows) or 1
+        return empty("No memory was recalled in this period. To see why:", "memory why")
+    largest = max(row.use.told + row.use.pointed for row in rows) or 1
+    has_feedback = any(row.use.useful or row.use.wrong for row in rows)
     cells = [
         (
             _title(row),
             share_bar(
                 [("told", row.use.told), ("pointed", row.use.pointed)],
-                most,
-                "told %d, pointed %d times" % (row.use.told, row.use.pointed),
+                largest,
+                "told %s, pointed to %s" % (times(row.use.told), times(row.use.pointed)),
             ),
             count(row.use.told),
             count(row.use.pointed),
             count(row.use.used),
-            _opinion(row),
-            safe(row.use.last[:10]),
+            safe(day_label(row.use.last)),
+            *([_feedback(row)] if has_feedback else []),
         )
         for row in rows
     ]
@@ -138,83 +148,90 @@ def _helping(report: Report) -> str:
         ("Memory", "name"),
         ("", "barcell"),
         ("Told", "n"),
-        ("Pointed", "n"),
-        ("Used by replies", "n"),
-        ("You said", ""),
-        ("Last", "n"),
+        ("Pointed to", "n"),
+        ("Used in replies", "n"),
+        ("Last recalled", "n"),
+        *([("You said", "n")] if has_feedback else []),
     ]
-    return table(heads, cells) + more(len(rows), report.memories.recalled, "memory report --json")
+    return table(heads, cells) + remaining(len(rows), report.memories.recalled, "memory report --json")
 
 
-def _opinion(row: MemoryRow) -> str:
-    said = [("useful", row.use.useful), ("wrong", row.use.wrong)]
-    return safe(", ".join("%s %d\u00d7" % (word, number) for word, number in said if number))
+def _feedback(row: MemoryRow) -> str:
+    words = [("useful", row.use.useful), ("wrong", row.use.wrong)]
+    return safe(", ".join("%s %d\u00d7" % (word, number) for word, number in words if number)) or "\u2013"
 
 
 def _unused(report: Report) -> str:
     rows = report.memories.unused
     if not rows:
-        return about("Every active memory was recalled at least once, or none is stored here.")
+        is_empty = not report.memories.stored
+        return note(
+            "No memory is stored here yet." if is_empty else "None: every active memory was recalled."
+        )
     cells = [
         (
             _title(row),
-            safe(row.updated),
-            count(row.use.near) if row.use.near else "",
+            safe(day_label(row.updated)),
+            count(row.use.near) if row.use.near else "\u2013",
             code("memory edit %s --asked-as '...'" % row.name) if row.use.near else "",
         )
         for row in rows
     ]
-    note = about(
-        "One that came close was the best match on a prompt, below the threshold: a phrase in your words helps."
+    explanation = note(
+        "Close calls are prompts on which a memory was the best match but not a good enough one. To have it recalled on such"
+        " prompts, add a phrase in your own words."
+        if any(row.use.near for row in rows)
+        else ""
     )
-    heads = [("Memory", "name"), ("Updated", "n"), ("Came close", "n"), ("To have it found", "")]
-    return note + table(heads, cells) + more(len(rows), report.memories.unused_number, "memory report --json")
+    heads = [("Memory", "name"), ("Updated", "n"), ("Close calls", "n"), ("What to do", "")]
+    return (
+        explanation
+        + table(heads, cells)
+        + remaining(len(rows), report.memories.unused_number, "memory report --json")
+    )
 
 
 def _stale(report: Report) -> str:
     rows = report.memories.stale
     if not rows:
-        return about("None: no related file is missing, and nothing is superseded or expired.")
+        return note("None: no related files are missing, and nothing has expired or been superseded.")
     cells = [(_title(row), safe(row.stale), code(row.fix)) for row in rows]
-    return table([("Memory", "name"), ("Why", ""), ("To settle it", "")], cells) + more(
-        len(rows), report.memories.stale_number, "memory doctor"
-    )
+    heads = [("Memory", "name"), ("Why", ""), ("What to do", "")]
+    return table(heads, cells) + remaining(len(rows), report.memories.stale_number, "memory report --json")
 
 
 def missed_section(report: Report) -> str:
-    """Return the prompts on which nothing fit: what one of them asks may be worth a memory."""
+    """Return the prompts without a good enough memory; a repeated question may be worth one."""
     text = (
-        "Prompts on which no stored memory was good enough. Most need none; a question that comes again is worth saving."
-        " The texts come from your own transcripts and are not kept in the ledgers."
+        "Prompts for which no memory was a good enough match. Most need none, but a question that keeps coming up is worth"
+        " saving. The texts come from your own transcripts; the ledgers do not hold them."
     )
     if not report.missed:
-        return section("missed", "Prompts that found nothing", text, empty("There was none in this period."))
+        return section("missed", "Prompts that found nothing", text, empty("There were none in this period."))
+    cells = [_missed_cells(row) for row in report.missed if row.text]
+    heads = [("Prompt", "name"), ("Last asked", "n"), ("Confidence", "n"), ("Nearest memory", "")]
     gone = sum(not row.text for row in report.missed)
-    cells = [_missed(row) for row in report.missed if row.text]
-    heads = [("Prompt", "name"), ("When", "n"), ("Nearest memory", ""), ("Sure", "n")]
-    parts = [table(heads, cells)] if cells else []
-    if gone:
-        parts.append(
-            about(
-                "The transcripts of %d of the latest %d are gone, and with them the texts."
-                % (gone, len(report.missed))
-            )
-        )
-    share = percent(report.missed_number, report.ledgers.recalls.prompts)
-    head = "<p>%s prompts, %s of all. To keep an answer: %s</p>" % (
-        count(report.missed_number),
-        share,
+    summary = "<p>%s, %s of all. To save an answer: %s</p>" % (
+        "1 prompt" if report.missed_number == 1 else count(report.missed_number) + " prompts",
+        percent(report.missed_number, report.ledgers.recalls.prompts),
         code('memory save "..."'),
     )
-    return section("missed", "Prompts that found nothing", text, head, *parts)
+    return section(
+        "missed",
+        "Prompts that found nothing",
+        text,
+        summary,
+        table(heads, cells) if cells else "",
+        note("Prompts without a text because their transcripts are gone: %s." % count(gone)) if gone else "",
+    )
 
 
-def _missed(row: MissedRow) -> tuple[str, ...]:
-    times = " <small>%d times</small>" % row.times if row.times > 1 else ""
-    sure = "%.0f%%" % (100 * min(1.0, row.confidence)) if row.nearest else ""
+def _missed_cells(row: MissedRow) -> tuple[str, ...]:
+    repeats = "<small>%s</small>" % times(row.times) if row.times > 1 else ""
+    confidence = "%.0f%%" % (100 * min(1.0, row.confidence)) if row.nearest else "\u2013"
     return (
-        safe(row.text) + times,
-        safe(row.time[:10]),
-        safe(row.nearest.rpartition("/")[2].replace("-", " ")),
-        sure,
+        safe(row.text) + repeats,
+        safe(day_label(row.time)),
+        confidence,
+        safe(row.nearest.rpartition("/")[2]),
     )

@@ -1,4 +1,4 @@
-"""How replies were scored: counts by day, rule and model, from the ledger `scores`."""
+"""Reply figures from the ledger `scores`: counts by day, rule and model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...kernel.fastjson import loads
 from .counting import CappedCounter
-from .quick_rows import SCORE_LINE, ScoreRow, quick_rows
+from .line_patterns import SCORE_LINE, ScoreRow, match_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 __all__ = ["ReplyDay", "ReplyFigures"]
 
-_MOST_NAMES = 500
-_MOST_TALLIES = 20_000
-_DAY = 10
+_MAX_NAMES = 500
+_MAX_TALLIES = 20_000
+_DAY = 10  # characters of a date
 
 
-def _columns(*names: str) -> Callable[[tuple[str, ...]], Any]:
-    """Return a function that takes fields out of a row: one text for one name, else a tuple."""
+def _field_getter(*names: str) -> Callable[[tuple[str, ...]], Any]:
+    """Return an `itemgetter` for fields of a ScoreRow, which `re` returns as a plain tuple."""
     return itemgetter(*map(ScoreRow._fields.index, names))
 
 
-_COUNTED = _columns("day", "model", "padding", "drift")
-_DENSITY = _columns("day", "density")
-_REPLY = _columns("id", "project", "session")
-_PROJECT, _MATCHES = _columns("project"), _columns("matches")
+_get_counted = _field_getter("day", "model", "padding", "drift")
+_get_density = _field_getter("day", "density")
+_get_reply = _field_getter("id", "project", "session")
+_get_project, _get_matches = _field_getter("project"), _field_getter("matches")
 
 
 class ReplyDay:
-    """Counts of one day; `density` is a sum over `measured` replies."""
+    """The counts of one day; `density` is a sum over `measured` replies."""
 
     __slots__ = ("density", "drifted", "measured", "padded", "replies")
 
@@ -49,63 +49,62 @@ class ReplyFigures:
 
     def __init__(self) -> None:
         self.days: dict[str, ReplyDay] = {}
-        self.rules = CappedCounter(_MOST_NAMES)
-        self.models = CappedCounter(_MOST_NAMES)
-        self.padded_by_model = CappedCounter(_MOST_NAMES)
-        # What `add_lines` has counted, but not yet added up: most rows differ from others in nothing but the time of day.
+        self.rules = CappedCounter(_MAX_NAMES)
+        self.models = CappedCounter(_MAX_NAMES)
+        self.padded_by_model = CappedCounter(_MAX_NAMES)
+        # Tallies of `add_lines` that are not in the figures yet; most rows differ only in the time of day.
         self._replies: Counter[tuple[str, str, str, str]] = Counter()
         self._densities: Counter[tuple[str, str]] = Counter()
         self._matches: Counter[str] = Counter()
 
     def add_lines(self, blocks: Iterable[list[str]], meter: EffectMeter, project: str = "") -> Iterator[str]:
-        """Count the records that have the form in which we write them, and yield the other lines, which need a parser.
+        """Count the lines that match SCORE_LINE, and yield all others for the parser.
 
         Args:
             blocks: Lines of the ledger `scores`.
-            meter: Gets the records of replies that drifted or follow one that did.
-            project: Count no other project; empty for all.
+            meter: Gets the rows of replies that drifted or follow one that did.
+            project: The only project to count; empty for all.
         """
-        for lines in blocks:
-            for part, rows in quick_rows(lines, SCORE_LINE):
+        for block in blocks:
+            for lines, rows in match_lines(block, SCORE_LINE):
                 if not rows:
-                    self._add_up()
-                    yield from part
+                    self._flush_tallies()  # first come, first counted: the counters have limits
+                    yield from lines
                     continue
-                wanted = [row for row in rows if _PROJECT(row) == project] if project else rows
-                self._add_rows(wanted)
-                for line, row in zip(part, rows):
-                    if meter.needs(*_REPLY(row)) and project in ("", _PROJECT(row)):
+                self._tally_rows([row for row in rows if _get_project(row) == project] if project else rows)
+                for line, row in zip(lines, rows):
+                    if meter.needs(*_get_reply(row)) and project in ("", _get_project(row)):
                         record: Any = loads(line)
                         meter.add_score(record)
-            if len(self._replies) + len(self._densities) + len(self._matches) > _MOST_TALLIES:
-                self._add_up()
-        self._add_up()
+            if len(self._replies) + len(self._densities) + len(self._matches) > _MAX_TALLIES:
+                self._flush_tallies()
+        self._flush_tallies()
 
-    def _add_rows(self, rows: list[tuple[str, ...]]) -> None:
-        """Count rows, whole columns at a time: a ledger has millions."""
-        self._replies.update(map(_COUNTED, rows))
-        self._densities.update(map(_DENSITY, rows))
-        # No text of such a line holds a quote, so that each second piece is the name of a rule.
-        self._matches.update("".join(map(_MATCHES, rows)).split('"')[1::2])
+    def _tally_rows(self, rows: list[tuple[str, ...]]) -> None:
+        """Count rows, a whole column at a time: a ledger has millions."""
+        self._replies.update(map(_get_counted, rows))
+        self._densities.update(map(_get_density, rows))
+        # A rule's name holds no quote, so every second piece is a name.
+        self._matches.update("".join(map(_get_matches, rows)).split('"')[1::2])
 
-    def _add_up(self) -> None:
-        """Add the counts of `add_lines` to the figures, in the order in which they came up."""
-        for (name, model, padding, drift), number in self._replies.items():
-            day, padded = self._day(name), padding != "0"
+    def _flush_tallies(self) -> None:
+        """Add the tallies of `add_lines` to the figures, in the order in which they occurred."""
+        for (date, model, padding, drift), number in self._replies.items():
+            day, padded = self._day(date), padding != "0"
             day.replies += number
             day.padded += number if padded else 0
             day.drifted += number if drift else 0
             self._add_model(model, padded, number)
-        for (name, density), number in self._densities.items():
+        for (date, density), number in self._densities.items():
             if density != "null":
-                self._measure(self._day(name), float(density), number)
+                self._add_density(self._day(date), float(density), number)
         for rule, number in self._matches.items():
             self.rules.add(rule, number)
         for tally in (self._replies, self._densities, self._matches):
             tally.clear()
 
     def add(self, row: dict[str, Any]) -> None:
-        """Count one record; those that hold no score are skipped."""
+        """Count one parsed row; rows without a score are skipped."""
         padding, matches, density = row.get("padding_count"), row.get("matches"), row.get("density")
         if row.get("kind") != "score" or not isinstance(padding, int) or not isinstance(matches, list):
             return
@@ -114,22 +113,22 @@ class ReplyFigures:
         day.padded += padding > 0
         day.drifted += bool(row.get("drift"))
         if isinstance(density, (int, float)):
-            self._measure(day, density, 1)
+            self._add_density(day, density, 1)
         model = row.get("model")
         self._add_model(model if isinstance(model, str) else "", padding > 0, 1)
         for match in matches[:40]:
             if isinstance(match, list) and len(match) == 3 and isinstance(match[2], str):
                 self.rules.add(match[2][:100])
 
-    def _day(self, name: str) -> ReplyDay:
-        """Return the counts of a day, made when they are missing."""
-        day = self.days.get(name)
+    def _day(self, date: str) -> ReplyDay:
+        """Return the counts of a day, creating them if missing."""
+        day = self.days.get(date)
         if day is None:
-            day = self.days[name] = ReplyDay()
+            day = self.days[date] = ReplyDay()
         return day
 
     @staticmethod
-    def _measure(day: ReplyDay, density: float, number: int) -> None:
+    def _add_density(day: ReplyDay, density: float, number: int) -> None:
         if 0 <= density <= 1:
             day.density += density * number
             day.measured += number
@@ -140,7 +139,7 @@ class ReplyFigures:
         self.padded_by_model.add(name, number if padded else 0)
 
     def total(self) -> ReplyDay:
-        """Return the sums of all days."""
+        """Return the sums over all days."""
         total = ReplyDay()
         for day in self.days.values():
             for name in ReplyDay.__slots__:

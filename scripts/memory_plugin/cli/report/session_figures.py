@@ -1,4 +1,4 @@
-"""How sessions were graded, from the ledger `sessions`: the last grade of each counts."""
+"""Session figures from the ledger `sessions`: the latest grade of each session."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 __all__ = ["GradedSession", "SessionFigures"]
 
-_MOST_SESSIONS = 20_000
-_MOST_NAMES = 200
-_MOST_SIGNALS = 100
+_MAX_SESSIONS = 20_000
+_MAX_NAMES = 200
+_MAX_SIGNALS = 100
 
 
 class GradedSession(NamedTuple):
-    """The last grade of a session; `overall` is None while a dimension is missing."""
+    """The latest grade of a session; `overall` (0 to 1) is None while a dimension is missing."""
 
     time: str
     project: str
@@ -28,13 +28,13 @@ class GradedSession(NamedTuple):
 
 
 class SessionFigures:
-    """The last grades of sessions, of the latest 20,000 at most."""
+    """The latest grades, of the latest 20,000 sessions at most."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, GradedSession] = {}
 
     def add(self, row: dict[str, Any]) -> None:
-        """Note one grade, in place of an earlier one of the session."""
+        """Add one grade; it replaces an earlier grade of the same session."""
         session, overall = row.get("session"), row.get("overall_quality")
         if (
             row.get("kind") != SCORE
@@ -42,37 +42,39 @@ class SessionFigures:
             or not isinstance(row.get("dimensions"), dict)
         ):
             return
-        known = isinstance(overall, (int, float)) and 0 <= overall <= 1
+        is_valid = isinstance(overall, (int, float)) and 0 <= overall <= 1
         signals = row.get("signals")
-        self.sessions.pop(session[:100], None)
+        self.sessions.pop(
+            session[:100], None
+        )  # a regraded session moves to the end, since the oldest are dropped
         self.sessions[session[:100]] = GradedSession(
             row["time"],
             str(row.get("project"))[:100],
-            float(overall) if known and overall is not None else None,
+            float(overall) if is_valid and overall is not None else None,
             scores_of(row),
-            _counts(signals) if isinstance(signals, dict) else {},
+            _valid_counts(signals) if isinstance(signals, dict) else {},
         )
-        if len(self.sessions) > _MOST_SESSIONS:
+        if len(self.sessions) > _MAX_SESSIONS:
             del self.sessions[next(iter(self.sessions))]
 
     def mean_scores(self) -> dict[str, tuple[float, int]]:
-        """Return the mean score of each dimension and of how many sessions."""
+        """Return each dimension's mean score and number of sessions."""
         sums: dict[str, tuple[float, int]] = {}
-        for one in self.sessions.values():
-            for name, score in one.scores.items():
+        for session in self.sessions.values():
+            for name, score in session.scores.items():
                 total, n = sums.get(name, (0.0, 0))
                 sums[name] = total + score, n + 1
         return {name: (total / n, n) for name, (total, n) in sums.items()}
 
     def signals(self) -> CappedCounter:
-        """Return in how many sessions each signal occurred."""
-        found = CappedCounter(_MOST_NAMES)
-        for one in self.sessions.values():
-            for name in one.signals:
-                found.add(name)
-        return found
+        """Return the number of sessions in which each signal occurred."""
+        counter = CappedCounter(_MAX_NAMES)
+        for session in self.sessions.values():
+            for name in session.signals:
+                counter.add(name)
+        return counter
 
 
-def _counts(signals: dict[str, Any]) -> dict[str, int]:
-    pairs = list(signals.items())[:_MOST_SIGNALS]
+def _valid_counts(signals: dict[str, Any]) -> dict[str, int]:
+    pairs = list(signals.items())[:_MAX_SIGNALS]
     return {name[:60]: value for name, value in pairs if isinstance(value, int) and value > 0}

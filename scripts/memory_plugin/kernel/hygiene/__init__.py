@@ -1,6 +1,6 @@
-"""Secrets and personal data: found by rules that are data, and redacted as the policy of a place says.
+"""Find secrets and personal data by rules that are data, and redact them as the policy of a place says.
 
-Text is redacted when it is written or indexed, not when a prompt waits.
+Text is redacted when it is written or indexed, not while a prompt waits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Finding", "Redaction", "findings", "redact"]
 def findings(text: str, kinds: Collection[str] | None = None, place: str = "memory") -> list[Finding]:
     """Return the secrets and personal data in a text, by position, without overlaps.
 
-    `kinds` limits the search, None means all; `place` decides the action.  Raises ValueError for an unknown place.
+    `kinds` limits the search, None means all; `place` decides the action. Raises ValueError for an unknown place.
     """
     return scan(text, kinds, place)
 
@@ -25,8 +25,8 @@ def findings(text: str, kinds: Collection[str] | None = None, place: str = "memo
 def redact(text: str, place: str = "memory") -> Redaction:
     """Return the text with `[redacted:RULE]` for each finding that `place` does not allow, and all findings.
 
-    Findings keep their positions in the original text.  Redacting twice changes nothing.  Whether something has
-    to be refused, action "block", is for the caller to see in the findings; it is redacted all the same.
+    Findings keep their positions in the original text. Redacting twice changes nothing. A finding whose action is "block" is redacted,
+    too; refusing the text is up to the caller.
     """
     found = scan(text, None, place)
     pieces: list[str] = []

@@ -13,7 +13,7 @@ __all__ = ["Accuracy", "accuracy"]
 
 
 class Accuracy(NamedTuple):
-    """One kind: the number of `hit` examples and how many are found, the number of `miss` examples and the false alarms among them."""
+    """One kind: the number of `hit` examples, how many are `found`, the number of `miss` examples, and the `false` alarms among them."""
 
     kind: str
     hits: int
@@ -34,7 +34,7 @@ class Accuracy(NamedTuple):
 
 
 def accuracy() -> list[Accuracy]:
-    """Measure every kind now, one example at a time, with the rules of all packs."""
+    """Measure every kind on its examples, one at a time, with the rules of all packs."""
     before = chosen_packs()
     choose_packs(PACKS)
     try:
@@ -62,7 +62,7 @@ def _measured() -> list[Accuracy]:
 
 
 def _alarms(entry: dict[str, object], field: str, kind: str) -> list[bool]:
-    """Return for each example whether a finding of the kind is in it."""
+    """Return for each example whether it contains a finding of the kind."""
     examples = entry.get(field)
     texts = (
         "".join(strings([text] if isinstance(text, str) else text, field))

@@ -1,7 +1,7 @@
-"""Anchors: the only places of a text where a rule's pattern is tried.
+"""Anchors: the only places in a text where a rule's pattern is tried.
 
-Running hundreds of patterns over a long text would be too slow.  A pattern is tried where one of its keywords occurs, or in the
-regions that a prefilter, a cheap pattern shared by many rules, selects.
+Running hundreds of patterns over a long text would be too slow. A pattern is tried where one of its keywords occurs, or in the regions
+that a prefilter selects: a cheap pattern shared by many rules.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Anchors", "Prefilter", "prefilters", "starts"]
 
-_LONG = 20_000
+_MAX_GRAMS_TEXT = 20_000  # characters of a text whose three-character sequences are collected
 _START = 3
-_FOREIGN = "?"  # what a character outside ASCII becomes among bytes
+_NOT_ASCII = "?"  # in the encoded text, for a character outside ASCII
 _VOCABULARY = re.compile(rb"[a-z0-9_.-]{2,}")
 _PLAIN = b"".join(bytes([code]) if _VOCABULARY.match(bytes([code, code])) else b" " for code in range(256))
 
@@ -40,10 +40,10 @@ class Prefilter:
 @cache
 def prefilters() -> dict[str, Prefilter]:
     """Return the prefilters by name. Raises DataError for an invalid entry."""
-    found = table("prefilters.json").get("prefilters")
-    if not isinstance(found, dict):
+    entries = table("prefilters.json").get("prefilters")
+    if not isinstance(entries, dict):
         raise DataError("prefilters.json: prefilters: expected an object")
-    return {name: _prefilter(name, entry) for name, entry in found.items()}
+    return {name: _prefilter(name, entry) for name, entry in entries.items()}
 
 
 def _prefilter(name: str, entry: object) -> Prefilter:
@@ -61,29 +61,29 @@ def _prefilter(name: str, entry: object) -> Prefilter:
 
 
 def starts(keywords: Iterable[str]) -> frozenset[bytes] | None:
-    """Return the first three characters of each keyword; None when a keyword is shorter than that."""
-    found = frozenset(keyword.encode("ascii")[:_START] for keyword in keywords)
-    return found if found and all(len(start) == _START for start in found) else None
+    """Return the first three characters of each keyword; None if there is no keyword or one is shorter."""
+    result = frozenset(keyword.encode("ascii")[:_START] for keyword in keywords)
+    return result if result and all(len(start) == _START for start in result) else None
 
 
 @cache
 def _encoded(keyword: str) -> tuple[bytes, tuple[bytes, ...]]:
-    """Return a keyword as bytes, and its parts as they are in a vocabulary."""
+    """Return a keyword as bytes, and its parts as they occur in a vocabulary."""
     encoded = keyword.encode("ascii")
     return encoded, tuple(_VOCABULARY.findall(encoded))
 
 
 def _positions(text: AnyStr, part: AnyStr) -> list[int]:
-    found = []
-    place = text.find(part)
-    while place >= 0:
-        found.append(place)
-        place = text.find(part, place + 1)
-    return found
+    positions = []
+    at = text.find(part)
+    while at >= 0:
+        positions.append(at)
+        at = text.find(part, at + 1)
+    return positions
 
 
 class Anchors:
-    """The anchors of one text; each keyword and prefilter is searched for at its first use."""
+    """The anchors of one text. Each keyword and prefilter is searched at its first use."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -95,7 +95,7 @@ class Anchors:
         self._vocabulary = b""
         self._grams: set[bytes] | None = None
         self.words = set(text.split())  # the distinct words between white space
-        if len(text) <= _LONG:
+        if len(text) <= _MAX_GRAMS_TEXT:
             lower = self._lower
             self._grams = {lower[at : at + _START] for at in range(len(lower) - _START + 1)}
         else:
@@ -103,18 +103,18 @@ class Anchors:
             parts = "\n".join(self.words).encode("ascii", "replace").lower().translate(_PLAIN)
             self._vocabulary = b"\n".join(set(parts.split()))
 
-    def may_hold(self, begun: frozenset[bytes] | None) -> bool:
-        """Return False when no keyword with one of these beginnings (see `starts`) can be in the text; only short texts are checked."""
-        return begun is None or self._grams is None or not begun.isdisjoint(self._grams)
+    def may_contain(self, keyword_starts: frozenset[bytes] | None) -> bool:
+        """Return False if no keyword with one of these `starts` can be in the text. Only short texts are checked."""
+        return keyword_starts is None or self._grams is None or not keyword_starts.isdisjoint(self._grams)
 
     def places(self, keyword: str) -> list[int]:
-        """Return the positions of a keyword, given in lower-case ASCII; the text may be in any case."""
+        """Return the positions of a keyword in lower-case ASCII, ignoring the case of the text."""
         if keyword not in self._places:
-            self._places[keyword] = self._found(keyword)
+            self._places[keyword] = self._search(keyword)
         return self._places[keyword]
 
-    def _found(self, keyword: str) -> list[int]:
-        if keyword == _FOREIGN:
+    def _search(self, keyword: str) -> list[int]:
+        if keyword == _NOT_ASCII:
             return _positions(self._text, keyword)
         encoded, parts = _encoded(keyword)
         if self._vocabulary and not all(map(self._vocabulary.__contains__, parts)):
@@ -129,22 +129,22 @@ class Anchors:
     def regions(self, prefilter: str) -> list[tuple[int, int]]:
         """Return the regions that a prefilter selects."""
         if prefilter not in self._regions:
-            found = prefilters()[prefilter]
+            margins = prefilters()[prefilter]
             self._regions[prefilter] = self._merged(
-                (start - found.before, end + found.after) for start, end in self._matches(prefilter)
+                (start - margins.before, end + margins.after) for start, end in self._matches(prefilter)
             )
         return self._regions[prefilter]
 
-    def _matches(self, prefilter: str) -> list[tuple[int, int]]:
-        """Return where a prefilter matches; for one within another, those matches of the other that hold it."""
-        if prefilter not in self._matched:
-            found, text = prefilters()[prefilter], self._text
-            self._matched[prefilter] = (
-                [span for span in self._matches(found.within) if found.pattern.search(text, *span)]
-                if found.within
-                else [match.span() for match in found.pattern.finditer(text)]
-            )
-        return self._matched[prefilter]
+    def _matches(self, name: str) -> list[tuple[int, int]]:
+        """Return where a prefilter matches; for one within another, the matches of the other that contain it."""
+        if name not in self._matched:
+            prefilter, text = prefilters()[name], self._text
+            if prefilter.within:
+                outer = self._matches(prefilter.within)
+                self._matched[name] = [span for span in outer if prefilter.pattern.search(text, *span)]
+            else:
+                self._matched[name] = [match.span() for match in prefilter.pattern.finditer(text)]
+        return self._matched[name]
 
     def _merged(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         merged: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""Values assigned to a name: `name = "value"`, `name: value`, `"name": "value"`, `<name>value`, `name("value")`."""
+"""Find values that are assigned to a name: `name = "value"`, `name: value`, `"name": "value"`, `<name>value`, `name("value")`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OPERATOR = r"""(?:=>|->(?=[ \t])|[\u2192\u21d2]|:=|\?=|\|\|=|={1,3}|!==?|:{1,3}
 _INNER = (
     r"""(?:["']?(?i:value|values|secret|default|current|plain|plaintext|data)["']?[ \t]{0,3}[:=][ \t]{0,3})"""
 )
-# A list or an object begins, or the value is in the next line, by itself or as the field `value`.
+# A list or an object begins, or the value is on the next line, alone or as the field `value`.
 _NESTED = r"""(?:[\[{][ \t]{0,8}(?:\r?\n[ \t]{0,40})?%s?){0,2}""" % _INNER
 _NEXT_LINE = (
     r"""(?:[|>][+-]?)?[ \t]{0,4}\r?\n[ \t]{0,20}(?:- )?"""
@@ -46,8 +46,8 @@ def assignment_pattern(names: str, value: str) -> str:
 
 def whole_name(text: str, start: int, end: int) -> str:
     """Return the identifier that contains `start` and ends at `end`; it may begin before `start`."""
-    begins = _NAME.search(text, max(0, start - _LOOK_BACK), end)
-    return begins[0] if begins else text[start:end]
+    match = _NAME.search(text, max(0, start - _LOOK_BACK), end)
+    return match[0] if match else text[start:end]
 
 
 @cache

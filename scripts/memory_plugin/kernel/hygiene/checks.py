@@ -64,16 +64,16 @@ def _luhn(digits: str) -> bool:
 
 
 def _any_card(value: str) -> int:
-    """Check the check digit alone (ISO/IEC 7812-1), for rules whose context speaks of cards."""
+    """Check only the check digit (ISO/IEC 7812-1), for rules whose context mentions cards."""
     digits = _digits(value)
     return len(value) if len(set(digits)) > 1 and _luhn(digits) else 0
 
 
 def _card(value: str) -> int:
-    """Check also the first digits and the length against the known schemes, which hardly any other number matches."""
+    """Check the first digits and the length against the card schemes, too; hardly any other number matches."""
     digits = _digits(value)
-    known = any(len(digits) == length and prefix.match(digits) for prefix, length in _CARD_SCHEMES)
-    return _any_card(value) if known else 0
+    is_known = any(len(digits) == length and prefix.match(digits) for prefix, length in _CARD_SCHEMES)
+    return _any_card(value) if is_known else 0
 
 
 def _iban(value: str) -> int:
@@ -92,7 +92,7 @@ def _iban(value: str) -> int:
 
 
 def _ssn(value: str) -> int:
-    """Check that the number can have been issued: no area 000, 666 or 900 up, no group 00, no serial 0000 (20 CFR 422)."""
+    """Check that the number can have been issued: no area 000, 666 or from 900 up, no group 00, no serial 0000 (20 CFR 422)."""
     digits = _digits(value)
     area, group, serial = digits[:3], digits[3:5], digits[5:]
     void = area in ("000", "666") or area[:1] == "9" or group == "00" or serial == "0000"
@@ -109,7 +109,7 @@ def _ipv6(value: str) -> int:
     """Check all three forms of RFC 4291, section 2.2; at least one digit is required, since `a::b` is code."""
     head, colon, last = value.rpartition(":")
     value_v6 = value
-    if "." in last:
+    if "." in last:  # the last 32 bits may be written as an IPv4 address
         value_v6 = head + colon + "0:0" if _ipv4(last) else ""
     if value_v6.count("::") > 1 or ":::" in value_v6 or not any(c.isdigit() for c in value):
         return 0
@@ -129,7 +129,7 @@ def _phone(value: str) -> int:
 
 
 def _national_phone(value: str) -> int:
-    """Check a national number: with the trunk prefix 0 most have 9 to 11 digits; dates have 8."""
+    """Check a national number: most have 9 to 11 digits with the trunk prefix 0, and dates have 8."""
     return _phone(value) if len(_digits(value)) in _NATIONAL_DIGITS else 0
 
 

@@ -1,6 +1,6 @@
 """Filters: named reasons to reject a candidate as a false alarm.
 
-Each takes the candidate and returns whether it is a false alarm.  A rule lists the filters that apply to it.
+Each takes the candidate and returns whether it is a false alarm. A rule lists the filters that apply to it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FILTERS", "Candidate", "entropy"]
 
-# The lookahead spares most characters eleven tries.
+# The lookahead saves eleven attempts at most characters.
 _MASKED = (
     r"(?=[xX.*_\-#?\u2026\u2022])(?:[xX]{4}|\*{3}|\.{3}|\u2026|\u2022{2}|#{4}|_{4}|-{4,}$|\?{3}|[xX.*_-]{8})"
 )
@@ -32,16 +32,15 @@ _DATE = r"(?:19|20)\d\d[-/. ](?:19|20)?\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d"
 _VERSION = r"(?i)(?:version|release|build|ver\.?|[a-z]/|\bv|[=<>~^]=?|@)[\"': ]{0,3}$"
 _TIME_UUID = r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[167][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"
 _SEQUENCE = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz9876543210"
-_LONG_SEQUENCE = 10
-_WORD = 4
-_MOSTLY = 0.6
-
+_SEQUENCE_LENGTH = 10
+_MIN_WORD = 4
+_MIN_WORDY_SHARE = 0.6
 
 _compiled = cache(re.compile)  # most scans need few of the patterns
 
 
 class Candidate:
-    """What a pattern found: `value` is `text[start:end]`."""
+    """A match of a rule's pattern: `value` is `text[start:end]`."""
 
     __slots__ = ("end", "start", "text", "value")
 
@@ -56,7 +55,7 @@ def entropy(value: str) -> float:
 
 
 def _example(candidate: Candidate) -> bool:
-    """Reject a key from documentation: vendors write EXAMPLE into those."""
+    """Reject a key from documentation: vendors write EXAMPLE into it."""
     return "EXAMPLE" in candidate.value or "example" in candidate.value
 
 
@@ -72,7 +71,8 @@ def _sequence(candidate: Candidate) -> bool:
     """Reject the alphabet, the digits, or a long piece of them."""
     lower = candidate.value.lower()
     pieces = (
-        lower[at : at + _LONG_SEQUENCE] for at in range(0, len(lower) - _LONG_SEQUENCE + 1, _LONG_SEQUENCE)
+        lower[at : at + _SEQUENCE_LENGTH]
+        for at in range(0, len(lower) - _SEQUENCE_LENGTH + 1, _SEQUENCE_LENGTH)
     )
     return any(piece in _SEQUENCE for piece in pieces)
 
@@ -124,7 +124,7 @@ def _code(candidate: Candidate) -> bool:
 
 def _slug(candidate: Candidate) -> bool:
     """Reject words and short numbers with separators: `us-east-1`, `orders-api.rc0.15`, `longer-name`."""
-    runs = [run for run in _compiled(_FRAGMENT).findall(candidate.value) if len(run) >= _WORD]
+    runs = [run for run in _compiled(_FRAGMENT).findall(candidate.value) if len(run) >= _MIN_WORD]
     return _compiled(_SLUG).fullmatch(candidate.value) is not None and all(
         _is_word(run.lower()) for run in runs
     )
@@ -141,9 +141,9 @@ def _wordy(candidate: Candidate) -> bool:
     runs = [
         run
         for run in _compiled(_FRAGMENT).findall(candidate.value)
-        if len(run) >= _WORD and _is_word(run.lower())
+        if len(run) >= _MIN_WORD and _is_word(run.lower())
     ]
-    return sum(map(len, runs)) >= _MOSTLY * letters
+    return sum(map(len, runs)) >= _MIN_WORDY_SHARE * letters
 
 
 @cache
@@ -152,9 +152,9 @@ def _common_pairs() -> frozenset[str]:
 
 
 def _is_word(run: str) -> bool:
-    """Return whether two thirds of the letter pairs are among the commonest in English words.
+    """Return whether two thirds of the letter pairs are among the most common ones in English words.
 
-    So are those of 95% of words of five letters and more, and of about 5% of random runs.
+    This holds for 95% of words of five letters or more, and for about 5% of random letters.
     """
     pairs = [run[at : at + 2] in _common_pairs() for at in range(len(run) - 1)]
     return 3 * sum(pairs) >= 2 * len(pairs)
@@ -170,11 +170,11 @@ def _number(candidate: Candidate) -> bool:
 
 
 def _url_stand_in(candidate: Candidate) -> bool:
-    """Reject `user:password@host` of documentation, and the hosts that RFC 2606 reserves for it."""
+    """Reject `user:password@host` as documentation writes it, and the hosts that RFC 2606 reserves for documentation."""
     after = candidate.text[candidate.end + 1 : candidate.end + 65]
     host = re.split(r"[/:?#\s\"'`)]", after, maxsplit=1)[0].lower()
-    invented = candidate.value.lower() in words("url_stand_ins") and host in words("stand_in_hosts")
-    return invented or _within(host, words("documentation_hosts"))
+    is_stand_in = candidate.value.lower() in words("url_stand_ins") and host in words("stand_in_hosts")
+    return is_stand_in or _within(host, words("documentation_hosts"))
 
 
 def _within(domain: str, names: tuple[str, ...]) -> bool:
@@ -200,9 +200,9 @@ def _date(candidate: Candidate) -> bool:
 
 
 def _scope(candidate: Candidate) -> bool:
-    """Reject one name before `::`, which is code unless a prefix length follows."""
-    lone = candidate.value.endswith("::") and candidate.value.count(":") == 2
-    return lone and candidate.text[candidate.end : candidate.end + 1] != "/"
+    """Reject a single name before `::`, which is code unless a prefix length follows."""
+    is_single = candidate.value.endswith("::") and candidate.value.count(":") == 2
+    return is_single and candidate.text[candidate.end : candidate.end + 1] != "/"
 
 
 def _range(candidate: Candidate) -> bool:
@@ -212,19 +212,19 @@ def _range(candidate: Candidate) -> bool:
 
 
 def _time_uuid(candidate: Candidate) -> bool:
-    """Reject a UUID made of the time (RFC 9562, versions 1, 6 and 7): it can be guessed, and names a row."""
+    """Reject a UUID made from the time (RFC 9562, versions 1, 6 and 7): it can be guessed and usually names a record."""
     return _compiled(_TIME_UUID).fullmatch(candidate.value) is not None
 
 
 def _version(candidate: Candidate) -> bool:
-    """Reject four numbers after a program's name or a word for versions."""
+    """Reject a version of four numbers, after a program's name or a word such as "release"."""
     return (
         _compiled(_VERSION).search(candidate.text[max(0, candidate.start - 24) : candidate.start]) is not None
     )
 
 
 def _shared_home(candidate: Candidate) -> bool:
-    """Reject a home folder that says nothing about a person: `user`, `runner`, `ubuntu`."""
+    """Reject a home folder that identifies no person: `user`, `runner`, `ubuntu`."""
     return candidate.value.lower() in words("shared_homes")
 
 

@@ -1,4 +1,4 @@
-"""What happens to a finding, by place: memory, injection, judge, ledger, report."""
+"""The policy: what happens to a finding in each place, such as a memory, an injected text, a judge's question or a ledger."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ KINDS = (
 @cache
 def places() -> Mapping[str, Mapping[str, str]]:
     """Return the action by kind or rule id, for each place. Raises DataError for an unknown action or a missing kind."""
-    found = table("policy.json").get("places")
-    if not isinstance(found, dict) or not all(isinstance(actions, dict) for actions in found.values()):
+    policy = table("policy.json").get("places")
+    if not isinstance(policy, dict) or not all(isinstance(actions, dict) for actions in policy.values()):
         raise DataError("policy.json: places: expected an object of objects")
-    for place, actions in found.items():
-        wrong = [key for key, chosen in actions.items() if chosen not in ACTIONS]
-        wrong += [kind for kind in KINDS if kind not in actions]
-        if wrong:
-            raise DataError("policy.json: places: %s: expected one of %s for %s" % (place, ACTIONS, wrong))
-    return found
+    for place, actions in policy.items():
+        invalid = [key for key, name in actions.items() if name not in ACTIONS]
+        invalid += [kind for kind in KINDS if kind not in actions]
+        if invalid:
+            raise DataError("policy.json: places: %s: expected one of %s for %s" % (place, ACTIONS, invalid))
+    return policy
 
 
 def check(place: str) -> None:

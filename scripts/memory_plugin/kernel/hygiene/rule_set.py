@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FILES", "PACKS", "Rule", "compiled", "files", "formed_rules", "rules"]
 
-# In order of rank: where two findings overlap, the earlier file and the earlier rule name them.
+# In order of rank: if two findings overlap, the earlier file and the earlier rule determine the name.
 FILES = ("keys.json", "services.json", "generic.json", "personal.json")
 # Rules that are used only if the user's setting `hygiene.packs` names the pack; they rank above personal data.
 PACKS = {"national-ids": "national.json"}
@@ -37,8 +37,8 @@ _FIELDS = {
 class Rule:
     """One rule.
 
-    `pattern` is matched at each keyword; with `window` it is searched for in that many characters before and after a keyword, with
-    `prefilter` in the regions of that prefilter.  The finding is its group `value`, else the whole match.
+    `pattern` is matched at each keyword. With `window` it is searched in that many characters before and after a keyword, with `prefilter`
+    in the regions of that prefilter. The finding is its group `value`, else the whole match.
     """
 
     __slots__ = (
@@ -78,12 +78,12 @@ class Rule:
         self.window = window  # empty for none
         self.prefilter = prefilter  # "" for none
         self.pattern = pattern
-        self.entropy = entropy  # bits per character that the value needs at least
+        self.entropy = entropy  # the minimum, in bits per character
         self.check = check  # of CHECKS; "" for none
         self.filters = filters  # of FILTERS
-        self.name_filter = name_filter  # whether the name it is assigned to must speak of a secret
-        self.context = context  # pattern that must be found shortly before or after; "" for none
-        self.reach = reach  # how many characters before the value the context may stand
+        self.name_filter = name_filter  # whether the value must be assigned to a name that means a secret
+        self.context = context  # pattern that must match shortly before or after the value; "" for none
+        self.reach = reach  # characters before the value in which the context is searched
 
 
 def files(packs: Iterable[str] = tuple(PACKS)) -> tuple[str, ...]:
@@ -97,19 +97,19 @@ def rules() -> tuple[Rule, ...]:
 
 
 def formed_rules() -> tuple[Rule, ...]:
-    """Return the first rules by rank, those for secrets that have a recognizable form."""
+    """Return the rules for secrets with a recognizable form, which have the first ranks."""
     return _rules(FILES[:1])
 
 
 @cache
 def _rules(names: tuple[str, ...]) -> tuple[Rule, ...]:
-    found = [_rule(entry, name) for name in names for entry in _entries(name)]
-    seen: set[str] = set()
-    for rule in found:
-        if rule.id in seen:
+    loaded = [_rule(entry, name) for name in names for entry in _entries(name)]
+    ids: set[str] = set()
+    for rule in loaded:
+        if rule.id in ids:
             raise DataError("duplicate rule id %s" % rule.id)
-        seen.add(rule.id)
-    return tuple(found)
+        ids.add(rule.id)
+    return tuple(loaded)
 
 
 @cache

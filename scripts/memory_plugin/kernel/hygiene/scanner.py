@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Redaction", "scan"]
 
 _MARKER = re.compile(r"\[redacted:([a-z0-9-]{1,60})\]")
-_HIDDEN = "\0"  # replaces what is already found
-_ROUNDS = 4  # a bound for hostile text
-_TOUCH = 2  # hidden characters begin after a bracket
+_HIDDEN = "\0"  # replaces each finding before the next round
+_MAX_ROUNDS = 4  # a limit for hostile text
+_TOUCH = 2  # characters between a finding and a hidden one that touches it: the filler begins with a bracket
 _CONTEXT_AFTER = 24
-# A value of up to 3,000 characters may begin every 14 characters, so that filters would see each character 200 times. Beyond this many
-# times a value counts as a finding without filtering: only text made for it gets there, and redacting too much of it is the safe error.
-_TIMES_SEEN = 8
-_ALWAYS_SEEN = 20_000
+# Values of up to 3,000 characters may begin every 14 characters, so filters could see each character 200 times. Above this limit a match
+# counts as a finding without being filtered: only hostile text gets there, and redacting too much of it is the safe error.
+_MAX_FILTERED_PER_CHARACTER = 8
+_MIN_FILTERED = 20_000
 
 
 class Finding:
@@ -55,7 +55,7 @@ class Finding:
 
 
 class Redaction:
-    """A text with `[redacted:RULE]` in place of what must not be there, and all findings in the original."""
+    """A text with `[redacted:RULE]` in place of each finding that is not allowed, and all findings in the original."""
 
     __slots__ = ("findings", "text")
 
@@ -73,24 +73,24 @@ class _Span:
 def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
     """Return the findings in order, without overlaps, each with the action for `place`.
 
-    Raises ValueError for a place that the policy does not know.
+    Each round hides its findings and scans the rest again, until nothing new is found. This makes redaction idempotent: a marker in a
+    redacted text looks like a hidden finding, and a match that touches either does not count.
 
-    Each finding is hidden and the rest scanned again, until a scan finds nothing new.  That makes redaction idempotent: in a redacted
-    text a marker looks the same as a hidden finding here, and nothing that touches either counts.
+    Raises ValueError for a place that the policy does not know.
     """
     policy.check(place)
     hidden = _MARKER.sub(_hide, text.replace(_HIDDEN, " "))
-    anchors = Anchors(hidden)  # hiding adds none
+    anchors = Anchors(hidden)  # valid for all rounds: hiding a finding adds no anchor
     found: list[_Span] = []
-    seen: dict[str, int] = {}
+    filtered: dict[str, int] = {}
     shadows = _shadows(hidden, anchors.words)
-    for _ in range(_ROUNDS):
-        spans = _resolved([*_spans(hidden, anchors, kinds, seen), *_disguised(hidden, shadows, kinds)])
+    for _ in range(_MAX_ROUNDS):
+        spans = _resolved([*_spans(hidden, anchors, kinds, filtered), *_disguised(hidden, shadows, kinds)])
         if not spans:
             break
         found += spans
         hidden = _without(hidden, spans)
-        # What a shadow holds is hidden now too; what is hidden elsewhere changes nothing in it.
+        # Only a finding inside a shadow changes it: the shadows are then built again without the finding.
         places = [(span.start - _TOUCH, span.end + _TOUCH) for span in spans]
         touched = any(shadow.touches(places) for shadow, _ in shadows)
         shadows = _shadows(hidden, set(hidden.split())) if touched else []
@@ -107,7 +107,7 @@ def _shadows(hidden: str, words: Collection[str]) -> list[tuple[Shadow, bool]]:
 def _disguised(
     hidden: str, shadows: list[tuple[Shadow, bool]], kinds: Collection[str] | None
 ) -> Iterator[_Span]:
-    """Yield the findings in the shadows of a text, at their places in it; nothing there may touch what is hidden."""
+    """Yield the findings in the shadows of a text, at their places in the text; those that touch a hidden finding are skipped."""
     for shadow, formed in shadows:
         for span in _spans(shadow.text, Anchors(shadow.text), kinds, {}, formed):
             if not formed or shadow.is_changed(span.start, span.end):
@@ -122,13 +122,13 @@ def _finding(span: _Span, place: str) -> Finding:
 
 
 def _hide(marker: re.Match[str]) -> str:
-    """Return the filler for a marker of a known rule; any other text of that form is kept, since it could be a secret."""
-    known = any(rule.id == marker[1] for rule in rules())
-    return _filler(len(marker[0])) if known else marker[0]
+    """Return the filler for a marker of a known rule; any other text of that form is kept, because it could be a secret."""
+    is_known = any(rule.id == marker[1] for rule in rules())
+    return _filler(len(marker[0])) if is_known else marker[0]
 
 
 def _filler(length: int) -> str:
-    """Return a filler of that length, which has the same characters at both ends as a marker."""
+    """Return a filler of that length, with the brackets of a marker at both ends."""
     return "[" + _HIDDEN * (length - 2) + "]" if length > 2 else _HIDDEN * length
 
 
@@ -142,26 +142,27 @@ def _without(text: str, spans: list[_Span]) -> str:
 
 
 def _spans(
-    text: str, anchors: Anchors, kinds: Collection[str] | None, seen: dict[str, int], formed: bool = False
+    text: str, anchors: Anchors, kinds: Collection[str] | None, filtered: dict[str, int], formed: bool = False
 ) -> Iterator[_Span]:
-    """Yield the findings of every rule, which may overlap; `seen` counts the characters given to each rule's filters.
+    """Yield the findings of every rule, which may overlap; `filtered` counts the characters that each rule's filters have seen.
 
-    `formed`: only of rules for secrets with a recognizable form.
+    `formed` limits the search to rules for secrets with a recognizable form.
     """
-    most = _ALWAYS_SEEN + _TIMES_SEEN * len(text)
+    limit = _MIN_FILTERED + _MAX_FILTERED_PER_CHARACTER * len(text)
     ranked = _ranked(chosen_packs())
-    for rank, rule, begun in ranked[: len(formed_rules())] if formed else ranked:
-        if (kinds is None or rule.kind in kinds) and anchors.may_hold(begun):
+    for rank, rule, keyword_starts in ranked[: len(formed_rules())] if formed else ranked:
+        if (kinds is None or rule.kind in kinds) and anchors.may_contain(keyword_starts):
             for match in _matches(rule, text, anchors):
-                seen[rule.id] = seen.get(rule.id, 0) + match.end() - match.start()
-                end = _accepted(rule, match, text) if seen[rule.id] <= most else _unfiltered(match, text)
+                filtered[rule.id] = filtered.get(rule.id, 0) + match.end() - match.start()
+                has_room = filtered[rule.id] <= limit
+                end = _filtered_end(rule, match, text) if has_room else _unfiltered_end(match, text)
                 if end:
                     yield _Span(match.start(_group(match)), end, rank, rule)
 
 
 @cache
 def _ranked(_packs: tuple[str, ...]) -> tuple[tuple[int, Rule, frozenset[bytes] | None], ...]:
-    """Return (rank, rule, beginnings of its keywords) for the rules in use with these packs; None for a rule without keywords."""
+    """Return (rank, rule, `starts` of its keywords) for the rules in use with these packs; None for a rule with a prefilter."""
     return tuple(
         (rank, rule, None if rule.prefilter else starts(rule.keywords)) for rank, rule in enumerate(rules())
     )
@@ -186,8 +187,8 @@ def _group(match: re.Match[str]) -> str | int:
     return "value" if "value" in match.re.groupindex else 0
 
 
-def _accepted(rule: Rule, match: re.Match[str], text: str) -> int:
-    """Return the end offset of the finding, or 0 if rejected."""
+def _filtered_end(rule: Rule, match: re.Match[str], text: str) -> int:
+    """Return the end offset of a match that passes the rule's check, filters and context, or 0 if rejected."""
     start, end = match.span(_group(match))
     value = text[start:end]
     if rule.check:
@@ -207,8 +208,8 @@ def _accepted(rule: Rule, match: re.Match[str], text: str) -> int:
     return end if not rule.context or _in_context(rule, text, start, end) else 0
 
 
-def _unfiltered(match: re.Match[str], text: str) -> int:
-    """Return the end offset of a match without running filters, or 0 if it is empty or touches a hidden finding."""
+def _unfiltered_end(match: re.Match[str], text: str) -> int:
+    """Return the end offset of a match without filtering it, or 0 if it is empty or touches a hidden finding."""
     start, end = match.span(_group(match))
     return 0 if start == end or _HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH] else end
 
@@ -224,17 +225,17 @@ def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:
 def _resolved(spans: list[_Span]) -> list[_Span]:
     """Return the spans by position without overlaps: the better rank wins, and overlapping spans of one kind are merged."""
     spans.sort(key=_place)
-    kept: list[_Span] = []
+    resolved: list[_Span] = []
     for span in spans:
-        last = kept[-1] if kept else span
-        if not kept or span.start >= last.end:
-            kept.append(span)
+        last = resolved[-1] if resolved else span
+        if not resolved or span.start >= last.end:
+            resolved.append(span)
         elif last.rule.kind == span.rule.kind:
             better = min(last, span, key=_rank)
-            kept[-1] = _Span(last.start, max(last.end, span.end), better.rank, better.rule)
+            resolved[-1] = _Span(last.start, max(last.end, span.end), better.rank, better.rule)
         else:
-            kept[-1] = min(last, span, key=_rank)
-    return kept
+            resolved[-1] = min(last, span, key=_rank)
+    return resolved
 
 
 def _place(span: _Span) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""The spellings that hide a secret from patterns, and what each says in plain ASCII."""
+"""Find the spellings that hide a secret from patterns, and what each means in plain ASCII."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Change", "decoded", "spellings"]
+__all__ = ["Change", "cells", "decoded", "spellings"]
 
-_HIDDEN = "\0"  # stands for what the scanner has already found
+_HIDDEN = "\0"  # replaces what the scanner has already found
 _PERCENT = re.compile(r"%(?:25){0,3}[2-7][0-9A-Fa-f]")
 _ENTITY = re.compile(
     r"&(?:amp;){0,3}(?:#\d{2,7}|#[xX][0-9A-Fa-f]{2,6}|amp|quot|apos|lt|gt|nbsp|colon|equals|shy|num|dollar);"
@@ -30,14 +30,14 @@ _ESCAPE = re.compile(
 _COLOR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _VALUE = r"[\w+/=.~!#$%^&*-]"
 _LINE = r"[ \t]{0,20}(?:\\?\r?\n[ \t]{0,40})?"
-# Few quotes pass the first lookahead, which is cheaper than what it stands for.
+# The first lookahead is redundant, but cheap: few quotes pass it.
 _CONCATENATION = re.compile(
     r"[\"'`](?=[ \t+.&\\\r\n])(?<=%s([\"'`]))(?:%s[+.&]%s|[ \t]{0,20}\\?\r?\n[ \t]{0,40})[bfru]?\1(?=%s)"
     % (_VALUE, _LINE, _LINE, _VALUE)
 )
-# The dashes, dots, arrows and frames that are common in plain text.
+# Dashes, dots, arrows and frames, which are common in plain text.
 _COMMON = "\u2013\u2014\u2026\u2190-\u21ff\u2500-\u259f\u2713\u2714\u25cf"
-# One range is searched for three times as fast as a set of several.
+# Searching one range is three times as fast as searching a set of several.
 _FOREIGN = re.compile("[^\x00-\x7f](?<![%s])[^\x00-\x7f%s]*" % (_COMMON, _COMMON))
 _SPELLED = {"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i", "\u00df": "ss"}
 _SPELLED.update(
@@ -45,12 +45,18 @@ _SPELLED.update(
     **dict.fromkeys("\u2018\u2019\u201a\u2032", "'"),
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,8000}={0,2}")
-_SHORTEST_BASE64 = 20
+_MIN_BASE64 = 20
 _SPACE_CATEGORIES = ("Zs", "Zl", "Zp")
+_ROW = re.compile(r"\|[^\n]{3,2000}\|[ \t]{0,20}\r?(?=\n|\Z)")
+_ROW_MARGIN = 20  # characters before a row: indentation, quotation marks
+_RULE = re.compile(r"[\s>|:-]+\Z")
+_NAME_CELL = re.compile(r"(?i)pass|pwd|secret|token|key|cred|pin\b|kennwort|contrase|clave|senha")
+_CELL = re.compile(r"[^|]+")
+_MAX_NAMES = 4  # columns that are named like secrets
 
 
 class Change:
-    """A passage of a text and what it says in plain ASCII."""
+    """A passage of a text and its meaning in plain ASCII."""
 
     __slots__ = ("end", "start", "text")
 
@@ -59,7 +65,7 @@ class Change:
 
 
 def spellings(text: str) -> Iterator[Change]:
-    """Yield what is not spelled plainly, for each kind of disguise that the text can hold; some may overlap."""
+    """Yield a change for each disguised passage: escapes, concatenated strings, letters outside ASCII. Changes may overlap."""
     for mark, pattern, plain in _ESCAPES:
         if mark in text:
             for match in pattern.finditer(text):
@@ -73,8 +79,8 @@ def spellings(text: str) -> Iterator[Change]:
 
 
 def decoded(text: str, words: Iterable[str]) -> Iterator[list[tuple[str, int, int]]]:
-    """Yield what base64 in the text says, where that is printable, with its place; `words` are the text's words."""
-    long = [word for word in words if len(word) >= _SHORTEST_BASE64]
+    """Yield the pieces of decoded base64 that is printable; `words` are the text's distinct words."""
+    long = [word for word in words if len(word) >= _MIN_BASE64]
     for run in sorted(set(_BASE64.findall("\n".join(long)))):
         plain = _from_base64(run)
         place = text.find(run) if plain else -1
@@ -84,13 +90,53 @@ def decoded(text: str, words: Iterable[str]) -> Iterator[list[tuple[str, int, in
 
 
 def _from_base64(value: str) -> str:
-    """Return what base64 says if that is printable ASCII, else an empty text."""
+    """Return the decoded base64 if it is printable ASCII, else ""."""
     value = value.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         plain = a2b_base64(value + "=" * (-len(value) % 4)).decode("ascii")
     except (Base64Error, UnicodeDecodeError):
         return ""
     return plain if "".join(plain.split()).isprintable() else ""
+
+
+def cells(text: str) -> Iterator[list[tuple[str, int, int]]]:
+    """Yield the pieces of `name: cell` for each cell of a Markdown table below or to the right of one that may name a secret."""
+    header: list[tuple[int, int, int]] = []
+    before: list[tuple[int, int]] = []
+    end = -1
+    for row in _ROW.finditer(text):
+        margin = text[max(0, row.start() - _ROW_MARGIN) : row.start()].rpartition("\n")[2]
+        if margin.strip(" \t>"):
+            continue
+        if row.start() - len(margin) > end + 1:  # another table
+            header, before = [], []
+        end = row.end()
+        if _RULE.match(row[0]):
+            header = [(n, *cell) for n, cell in enumerate(before) if _NAME_CELL.search(text, *cell)][
+                :_MAX_NAMES
+            ]
+            continue
+        before = [
+            _trimmed(text, row.start() + c.start(), row.start() + c.end())
+            for c in _CELL.finditer(row[0].rstrip())
+        ]
+        yield from (_pair(text, (start, stop), before[n]) for n, start, stop in header if n < len(before))
+        if not header:
+            names = [n for n in range(len(before) - 1) if _NAME_CELL.search(text, *before[n])]
+            yield from (_pair(text, before[n], before[n + 1]) for n in names[:_MAX_NAMES])
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    cell = text[start:end]
+    return start + len(cell) - len(cell.lstrip(" \t`*")), start + len(cell.rstrip(" \t`*"))
+
+
+def _pair(text: str, name: tuple[int, int], value: tuple[int, int]) -> list[tuple[str, int, int]]:
+    return [
+        (text[slice(*name)].replace(" ", "_"), *name),
+        (": ", value[0], value[0]),
+        (text[slice(*value)], *value),
+    ]
 
 
 def _plain_letters(run: str, start: int) -> Iterator[Change]:
@@ -116,7 +162,7 @@ def _plain_letters(run: str, start: int) -> Iterator[Change]:
 
 
 def _keeps_length(numbered: tuple[int, str]) -> bool | None:
-    """Return whether a character becomes one other; None if it stays as it is."""
+    """Return whether a character is replaced by exactly one; None if it is not replaced."""
     plain = _plain_character(numbered[1])
     return None if plain == numbered[1] else len(plain) == 1
 
@@ -128,7 +174,7 @@ def _password_words() -> re.Pattern[str]:
 
 @cache
 def _plain_character(character: str) -> str:
-    """Return the ASCII that a reader takes a character for, "" for an invisible one, or the character itself."""
+    """Return the ASCII text that a reader sees in a character, "" for an invisible one, or the character itself."""
     kind = category(character)
     if kind in _SPACE_CATEGORIES:
         return " "
@@ -145,7 +191,7 @@ def _percent(escaped: str) -> str:
 
 
 def _escape(escaped: str) -> str:
-    """Return the character that an escape stands for; nothing for a color and for a line that goes on."""
+    """Return the character that an escape means; "" for a color and for a continued line."""
     code = escaped.lstrip("\\")
     if code[0] not in "uUx" or "[" in code:
         return ""
@@ -156,7 +202,7 @@ def _escape(escaped: str) -> str:
 
 
 def _entity(escaped: str) -> str:
-    from html import unescape  # few texts hold one, and its table takes two milliseconds
+    from html import unescape  # its table takes two milliseconds, and few texts contain an entity
 
     plain = unescape(unescape("&" + escaped[1:].replace("amp;", "") if escaped != "&amp;" else escaped))
     return "".join(map(_plain_character, plain.replace(_HIDDEN, " "))) if plain.isprintable() else " "

@@ -18,7 +18,7 @@ _MAX_BYTES = 1 << 20
 
 
 class DataError(ValueError):
-    """A file under `config/hygiene/` that is missing or violates the format in its README."""
+    """Raised for a file under `config/hygiene/` that is missing or violates the format in its README."""
 
 
 @cache
@@ -46,7 +46,7 @@ def strings(value: object, where: str) -> tuple[str, ...]:
 @cache
 def words(name: str) -> tuple[str, ...]:
     """Return the word list of that name. Raises DataError for an unknown one."""
-    found = table("words.json").get(name)
-    if found is None:
+    entries = table("words.json").get(name)
+    if entries is None:
         raise DataError("words.json: no list " + name)
-    return strings(found, "words.json: " + name)
+    return strings(entries, "words.json: " + name)

@@ -1,4 +1,4 @@
-"""Addresses of servers (`https://`, or `http://` to this machine), and which setting or variable names an address."""
+"""Server addresses (`https://`, or `http://` to this machine), and the setting or variable that names one."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = [
 ]
 
 _PORTS = {"https": 443, "http": 80}
-_LONGEST_URL = 2000
+_MAX_URL = 2000
 ENVIRONMENT = "environment"
-_OWN_FILE = "your settings.json"
-_BY_VENDOR = "vendor"
+_USER_FILE = "your settings.json"
+_VENDOR = "vendor"
 
 
 class Address(NamedTuple):
@@ -86,12 +86,12 @@ class AddressSource(NamedTuple):
 
     @property
     def host(self) -> str:
-        """Return host and port; "an unusable address" for a URL to which nothing is sent."""
+        """Return host and port; "an unusable address" for a URL that is not valid."""
         address = parse_address(self.url)
         return address.authority if address is not None else "an unusable address"
 
     def __str__(self) -> str:
-        if self.source == _BY_VENDOR:
+        if self.source == _VENDOR:
             return "%s, the vendor's own address" % self.host
         where = "in the environment" if self.source == ENVIRONMENT else "in " + self.source
         return "%s, named by %s %s" % (self.host, self.name, where)
@@ -102,21 +102,21 @@ def address_source(
 ) -> AddressSource:
     """Return the address that the setting `key` names, else the first variable that is set, else the vendor's own."""
     if settings.text(key):
-        return AddressSource(settings.text(key), key, _OWN_FILE)
+        return AddressSource(settings.text(key), key, _USER_FILE)
     name = variables.first(names)
     if not name:
-        return AddressSource(vendor, "", _BY_VENDOR)
-    source = _OWN_FILE if variables.is_own(name) else ENVIRONMENT
+        return AddressSource(vendor, "", _VENDOR)
+    source = _USER_FILE if variables.is_own(name) else ENVIRONMENT
     return AddressSource(variables.get(name), name, source)
 
 
 def _parse(url: str) -> Address | None:
     scheme, mark, rest = url.strip().partition("://")
-    if not mark or scheme not in _PORTS or len(url) > _LONGEST_URL or not _is_plain(rest):
+    if not mark or scheme not in _PORTS or len(url) > _MAX_URL or not _is_plain(rest):
         return None
     authority, slash, path = rest.partition("/")
-    user, _, place = authority.rpartition("@")
-    host, port = _host_and_port(place, _PORTS[scheme])
+    user, _, server = authority.rpartition("@")
+    host, port = _host_and_port(server, _PORTS[scheme])
     if not host or not 0 < port < 65536:
         return None
     return Address(scheme, host.lower(), port, (slash + path).rstrip("/"), user)
@@ -126,12 +126,13 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable() and not any(c in text for c in ' \\?#"<>')
 
 
-def _host_and_port(place: str, default: int) -> tuple[str, int]:
-    if place.startswith("["):
-        host, closed, after = place[1:].partition("]")
+def _host_and_port(server: str, default: int) -> tuple[str, int]:
+    """Return host and port; ("", 0) for brackets that are not closed, and port 0 for an invalid one."""
+    if server.startswith("["):  # IPv6
+        host, bracket, after = server[1:].partition("]")
         port = after.removeprefix(":")
-        return (host, _port(port, default)) if closed and after[:1] in ("", ":") else ("", 0)
-    host, _, port = place.partition(":")
+        return (host, _port(port, default)) if bracket and after[:1] in ("", ":") else ("", 0)
+    host, _, port = server.partition(":")
     return host, _port(port, default)
 
 

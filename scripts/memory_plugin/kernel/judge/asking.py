@@ -45,9 +45,9 @@ _OFF_NOTICE = "the judge is off for this session: its provider refused the key (
 def judge_for(
     feature: str, context: Context, *, model: str = "", off: str = "", helper: bool = True, request: str = ""
 ) -> Judge:
-    """Return the judge of a feature in this session; `model` is the one that the feature's settings name, unless given.
+    """Return the judge of a feature in this session; `model` defaults to the one in the feature's settings.
 
-    `off`, `helper` and `request` as for `Judge`.
+    `off`, `helper` and `request` are as for `Judge`.
     """
     model = model or context.settings.text(feature + ".judge.model")
     return Judge(feature, model, context, off=off, helper=helper, request=request)
@@ -56,9 +56,9 @@ def judge_for(
 class Judge:
     """One feature's judge in one session.
 
-    `off` is a reason not to ask at all; `helper` allows running the user's `apiKeyHelper`, never while a prompt waits.  `request` names
-    work whose price the user agreed to: it has an account and a cap of its own, `judge.caps.request_usd`.  `notice` is a line for the user
-    after a refused key has switched the judge off for this session; it appears once.
+    `off` is a reason not to ask at all. `helper` allows running the user's `apiKeyHelper`, never while a prompt waits. `request` names work
+    whose price the user agreed to: it has its own account and cap, `judge.caps.request_usd`. `notice` is a line for the user, set once
+    after a refused key has switched the judge off for this session.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Judge:
         )
 
     def warnings(self) -> list[str]:
-        """Return a sentence about each of the user's variables that is ignored because it is wrong, without its value."""
+        """Return a sentence about each of the user's variables that is ignored because it is invalid, without its value."""
         if self._access is None:
             return []
         from .certificates import certificate_problems
@@ -137,31 +137,31 @@ class Judge:
     def ask_all(
         self, questions: Sequence[Question], deadline: Deadline, *, again: bool = False, fresh: bool = False
     ) -> list[Verdict]:
-        """Return one verdict a question, all asked in parallel, at the deadline at the latest.
+        """Ask all questions in parallel and return one verdict each, at the deadline at the latest.
 
-        `again` allows one more try after 429 and 5xx; never while a prompt waits.  `fresh` ignores the cache.
+        `again` allows one more try after 429 and 5xx, never while a prompt waits. `fresh` ignores the cache.
         """
         problem = self.unready()
         if problem is not None:
             return [problem for _ in questions]
         keys = [question.key(self.backend, self.model) for question in questions]
         cache = VerdictCache(self._folder)
-        verdicts = {} if fresh else _known(cache, keys)
+        verdicts = {} if fresh else _cached_verdicts(cache, keys)
         missing = {key: question for key, question in zip(keys, questions) if key not in verdicts}
         if missing:
-            asked = dict(zip(missing, self._ask_missing(list(missing.values()), deadline, again)))
-            _keep(cache, asked)
-            verdicts.update(asked)
-        found = [verdicts[key] for key in keys]
-        for question, verdict in zip(questions, found):
+            answers = dict(zip(missing, self._ask_missing(list(missing.values()), deadline, again)))
+            _cache_answers(cache, answers)
+            verdicts.update(answers)
+        results = [verdicts[key] for key in keys]
+        for question, verdict in zip(questions, results):
             self.record(question, verdict)
-        return found
+        return results
 
     def highest_price(self, questions: Sequence[Question]) -> float:
-        """Return the highest cost of some questions in US dollars, as it would be reserved."""
+        """Return the highest possible cost of some questions in US dollars, which would be reserved."""
         family = family_of(self.model, _FORMAT_OF.get(self.backend, self.backend), iso(now())[:10])
         options = RequestOptions(family, frozenset())
-        return sum(self._billing.highest(question, options.most_tokens(question)) for question in questions)
+        return sum(self._billing.highest(question, options.max_tokens(question)) for question in questions)
 
     @property
     def _folder(self) -> str:
@@ -191,56 +191,59 @@ class Judge:
         return "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, self.model)
 
     def _ask_missing(self, questions: Sequence[Question], deadline: Deadline, again: bool) -> list[Verdict]:
-        """Return one verdict a question.
+        """Return one verdict per question.
 
-        Options that the server rejects by name are omitted from one second request, within the same deadline and the caps; if that request
-        succeeds, or fails in another way, they are remembered.
+        Options that the server rejects by name are omitted from a second request, within the same deadline and caps. If that request
+        succeeds or fails in another way, they are remembered.
         """
         accounts = SpendingBudget(self._folder, deadline)
         try:
-            tls, known = self._tls(), accounts.refused(self.server)
+            tls, refused = self._tls(), accounts.refused(self.server)
         except JudgeError as failed:
             return [Verdict(None, failed.name, failed.detail) for _ in questions]
         family = family_of(self.model, _FORMAT_OF.get(self.backend, self.backend), iso(now())[:10])
-        batch = _Round(accounts, tls, RequestOptions(family, known), again)
-        verdicts, refused = self._round(questions, deadline, batch)
-        places = [at for at, parts in enumerate(refused) if parts]
-        learned = frozenset().union(*refused)
-        if not learned:
+        shared = _Round(accounts, tls, RequestOptions(family, refused), again)
+        verdicts, rejected = self._round(questions, deadline, shared)
+        new_parts = frozenset().union(*rejected)
+        if not new_parts:
             return verdicts
-        batch = batch._replace(options=RequestOptions(family, known | learned))
-        second, still = self._round([questions[at] for at in places], deadline, batch)
-        for at, verdict in zip(places, second):
+        retried = [at for at, parts in enumerate(rejected) if parts]
+        shared = shared._replace(options=RequestOptions(family, refused | new_parts))
+        second, rejected_again = self._round([questions[at] for at in retried], deadline, shared)
+        for at, verdict in zip(retried, second):
             verdict.ms += verdicts[at].ms
             verdicts[at] = verdict
-        if any(verdict.tokens_out is not None for verdict in second) or any(still):
-            self._note_refused(accounts, learned)
+        if any(verdict.tokens_out is not None for verdict in second) or any(rejected_again):
+            self._note_refused(accounts, new_parts)
         return verdicts
 
     def _round(
-        self, questions: Sequence[Question], deadline: Deadline, batch: _Round
+        self, questions: Sequence[Question], deadline: Deadline, shared: _Round
     ) -> tuple[list[Verdict], list[frozenset[str]]]:
-        """Reserve, call in parallel, settle; return the verdicts, and the parts of each request that were rejected by name."""
-        needs = [self._billing.highest(asked, batch.options.most_tokens(asked)) for asked in questions]
+        """Reserve the cost, call in parallel, settle; return the verdicts, and for each request the parts that were rejected by name."""
+        needs = [
+            self._billing.highest(question, shared.options.max_tokens(question)) for question in questions
+        ]
         try:
-            batch.accounts.admit(self._account, self.server, needs, self._caps)
+            shared.accounts.admit(self._account, self.server, needs, self._caps)
         except JudgeError as failed:
-            nothing = [Verdict(None, failed.name, failed.detail) for _ in questions]
-            return nothing, [frozenset() for _ in questions]
-        outcomes = self._call(questions, deadline, batch)
+            refusals = [Verdict(None, failed.name, failed.detail) for _ in questions]
+            return refusals, [frozenset() for _ in questions]
+        outcomes = self._call(questions, deadline, shared)
         verdicts = [self._verdict(question, outcome) for question, outcome in zip(questions, outcomes)]
-        spent = [self._billing.spent(need, outcome) for need, outcome in zip(needs, outcomes)]
-        failures = [verdict.failure for verdict in verdicts]
-        waits = [outcome.wait for outcome in outcomes]
-        self._settle(batch.accounts, [Settlement(*end) for end in zip(needs, spent, failures, waits)])
+        settlements = [
+            Settlement(need, self._billing.spent(need, outcome), verdict.failure, outcome.wait)
+            for need, outcome, verdict in zip(needs, outcomes, verdicts)
+        ]
+        self._settle(shared.accounts, settlements)
         return verdicts, [outcome.parts for outcome in outcomes]
 
-    def _call(self, questions: Sequence[Question], deadline: Deadline, batch: _Round) -> list[CallOutcome]:
+    def _call(self, questions: Sequence[Question], deadline: Deadline, shared: _Round) -> list[CallOutcome]:
         from .calls import JudgeCall, make_calls
 
         script = os.path.join(self._folder, "script.json")
         calls = [
-            JudgeCall(question, self.model, self._access, script, batch.tls, batch.options, batch.retry)
+            JudgeCall(question, self.model, self._access, script, shared.tls, shared.options, shared.retry)
             for question in questions
         ]
         return make_calls(load_backend(self.backend), calls, deadline)
@@ -252,11 +255,13 @@ class Judge:
 
         return tls_context(self._access)
 
-    def _settle(self, accounts: SpendingBudget, ends: Sequence[Settlement]) -> None:
+    def _settle(self, accounts: SpendingBudget, settlements: Sequence[Settlement]) -> None:
         try:
-            refusal = accounts.settle(self._account, self.server, ends, is_request=self._caps.day is None)
+            refusal = accounts.settle(
+                self._account, self.server, settlements, is_request=self._caps.day is None
+            )
         except JudgeError:
-            return  # the reservation stays spent
+            return  # the reservation counts as spent
         if refusal:
             self.notice = _OFF_NOTICE % refusal
 
@@ -264,13 +269,15 @@ class Judge:
         try:
             accounts.note_refused(self.server, parts)
         except JudgeError:
-            return  # rejected once more next time
+            return  # the server rejects them once more next time
 
     def _verdict(self, question: Question, outcome: CallOutcome) -> Verdict:
-        values = None if outcome.text is None else read_reply(outcome.text, question.read)
-        failure = outcome.failure if outcome.text is None else "" if values is not None else "parse_error"
-        verdict = Verdict(values, failure, outcome.detail)
-        if failure == "tls":
+        if outcome.text is None:
+            verdict = Verdict(None, outcome.failure, outcome.detail)
+        else:
+            values = read_reply(outcome.text, question.read)
+            verdict = Verdict(values, "" if values is not None else "parse_error", outcome.detail)
+        if verdict.failure == "tls":
             verdict.detail = " ".join(filter(None, [outcome.detail + ".", *self.warnings()]))
         verdict.ms = outcome.ms
         verdict.tokens_in, verdict.tokens_out = outcome.tokens_in, outcome.tokens_out
@@ -303,7 +310,7 @@ def _caps(settings: Settings, *, is_request: bool) -> Caps:
 
 
 class _Round(NamedTuple):
-    """What the calls of one round share."""
+    """The values that all calls of one round share."""
 
     accounts: SpendingBudget
     tls: SSLContext | None
@@ -311,19 +318,18 @@ class _Round(NamedTuple):
     retry: bool
 
 
-def _known(cache: VerdictCache, keys: Sequence[str]) -> dict[str, Verdict]:
-    """Return the verdicts that are in the cache."""
-    found = {}
+def _cached_verdicts(cache: VerdictCache, keys: Sequence[str]) -> dict[str, Verdict]:
+    verdicts = {}
     for key in keys:
         values = cache.get(key)
         if values is not None:
-            found[key] = Verdict(values)
-            found[key].cached, found[key].cost = True, 0.0
-    return found
+            verdicts[key] = Verdict(values)
+            verdicts[key].cached, verdicts[key].cost = True, 0.0
+    return verdicts
 
 
-def _keep(cache: VerdictCache, asked: dict[str, Verdict]) -> None:
-    fresh = {key: verdict.values for key, verdict in asked.items() if verdict.values is not None}
+def _cache_answers(cache: VerdictCache, verdicts: dict[str, Verdict]) -> None:
+    fresh = {key: verdict.values for key, verdict in verdicts.items() if verdict.values is not None}
     try:
         if fresh:
             cache.put(fresh)

@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_DISCOUNT", "MAX_BATCH_BYTES", "BatchAnswer", "BatchInfo", "Batches", "request_size"]
 
 BATCH_DISCOUNT = 0.5  # of the price of single calls (the provider's price list)
-MAX_BATCH_BYTES = (
-    30 << 20
-)  # of one batch; the provider accepts 256 MB, but a slow connection does not deliver it in time
-_MOST_RESULTS = 128 << 20
-_MOST_LISTED = 100  # the largest page of the provider's list
+# The provider accepts 256 MB, but a slow connection does not deliver that in time.
+MAX_BATCH_BYTES = 30 << 20
+_MAX_RESULTS_BYTES = 128 << 20
+_MAX_LISTED = 100  # the largest page of the provider's list
 _PATH = "/v1/messages/batches"
 _OK = 200
 _FAILURES = {429: "rate_limited", 503: "overloaded", 529: "overloaded"}
@@ -50,7 +49,7 @@ _ERRORS = frozenset(
 class BatchAnswer(NamedTuple):
     """One result: the text or the name of the failure, the tokens and the cost, each None if unknown.
 
-    `detail` says more about a failure; `parts` are the parts of the request that the provider rejected by name.
+    `detail` explains a failure; `parts` are the parts of the request that the provider rejected by name.
     """
 
     text: str | None
@@ -74,8 +73,8 @@ class BatchInfo(NamedTuple):
 class Batches:
     """The batches of one model at one provider; each method raises JudgeError.
 
-    `refused` are the parts of a request that the model has rejected before.  `sent` is whether any byte of the last request was sent:
-    then the provider may have it, whatever came back.
+    `refused` are the parts of a request that the model has rejected before. `sent` says whether any byte of the last request was sent: if
+    so, the provider may have received it, whatever the response was.
     """
 
     def __init__(
@@ -88,8 +87,8 @@ class Batches:
         self._billing = Billing(model, "anthropic", settings.block("judge.prices"))
 
     def highest(self, question: Question) -> float:
-        """Return the highest cost of a question in a batch, in US dollars."""
-        return self._billing.highest(question, self._options.most_tokens(question)) * BATCH_DISCOUNT
+        """Return the highest possible cost of a question in a batch, in US dollars."""
+        return self._billing.highest(question, self._options.max_tokens(question)) * BATCH_DISCOUNT
 
     def submit(self, questions: Mapping[str, Question], deadline: Deadline) -> str:
         """Submit questions by id; return the id of the new batch."""
@@ -105,17 +104,16 @@ class Batches:
 
     def listed(self, deadline: Deadline) -> list[BatchInfo]:
         """Return the provider's newest batches."""
-        rows = self._json("GET", "%s?limit=%d" % (_PATH, _MOST_LISTED), deadline).get("data")
-        batch_infos = []
+        rows = self._json("GET", "%s?limit=%d" % (_PATH, _MAX_LISTED), deadline).get("data")
+        batches = []
         for row in rows if isinstance(rows, list) else ():
             counts = value_at(row, "request_counts")
             total = sum(n for n in counts.values() if isinstance(n, int)) if isinstance(counts, dict) else 0
             identity, created = value_at(row, "id"), value_at(row, "created_at")
             if isinstance(identity, str) and isinstance(created, str):
-                batch_infos.append(
-                    BatchInfo(identity, created, total, value_at(row, "processing_status") == "ended")
-                )
-        return batch_infos
+                has_ended = value_at(row, "processing_status") == "ended"
+                batches.append(BatchInfo(identity, created, total, has_ended))
+        return batches
 
     def ended(self, batch: str, deadline: Deadline) -> bool:
         """Return whether a batch has ended."""
@@ -125,9 +123,9 @@ class Batches:
     def results(self, batch: str, deadline: Deadline) -> dict[str, BatchAnswer]:
         """Return the answers of a batch by the ids of its questions; invalid lines are skipped."""
         body = self._fetch(
-            "GET", "%s/%s/results" % (_PATH, quote(batch, safe="")), deadline, None, _MOST_RESULTS
+            "GET", "%s/%s/results" % (_PATH, quote(batch, safe="")), deadline, None, _MAX_RESULTS_BYTES
         )
-        found = {}
+        answers = {}
         for line in body.split(b"\n"):
             try:
                 row = loads(line.decode("utf-8"))
@@ -135,8 +133,8 @@ class Batches:
                 continue
             name = value_at(row, "custom_id")
             if isinstance(name, str):
-                found[name] = self._answer(value_at(row, "result"))
-        return found
+                answers[name] = self._answer(value_at(row, "result"))
+        return answers
 
     def _answer(self, result: object) -> BatchAnswer:
         kind = str(value_at(result, "type"))
@@ -159,14 +157,14 @@ class Batches:
     def _failed(self, kind: str, error: object) -> BatchAnswer:
         """Return the failure of a request, which is not charged.
 
-        The provider's message is left out, as it may quote the request; its name of the error and what it rejected are kept.
+        The provider's message is left out because it may quote the request. The name of the error and the rejected parts are kept.
         """
         if kind != "errored":
-            known = kind in ("expired", "canceled")
-            return BatchAnswer(None, kind if known else "parse_error", None, None, 0.0)
+            failure = kind if kind in ("expired", "canceled") else "parse_error"
+            return BatchAnswer(None, failure, None, None, 0.0)
         name = str(value_at(error, "error", "type") or value_at(error, "type"))
         parts = rejected_parts(dumps({"error": error}).encode("ascii"), FORMAT.names) & self._options.sent()
-        details = [name if name in _ERRORS else "error of an unknown kind"]
+        details = [name if name in _ERRORS else "an unknown error"]
         if parts:
             details.append("it refuses: %s" % ", ".join(sorted(parts)))
         return BatchAnswer(None, "errored", None, None, 0.0, "; ".join(details), parts)
@@ -181,12 +179,12 @@ class Batches:
         return payload
 
     def _fetch(
-        self, method: str, path: str, deadline: Deadline, body: bytes | None, most: int = 1 << 20
+        self, method: str, path: str, deadline: Deadline, body: bytes | None, max_body: int = 1 << 20
     ) -> bytes:
         tls = tls_context(self._access) if self._access.address.scheme == "https" else None
         outcome = CallOutcome()
         try:
-            request = Request(method, path, FORMAT.headers, body, most)
+            request = Request(method, path, FORMAT.headers, body, max_body)
             response = fetch(self._access, request, deadline, outcome, tls)
         finally:
             self.sent = outcome.sent

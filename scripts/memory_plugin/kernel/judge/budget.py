@@ -1,7 +1,7 @@
 """The budget that all processes of a user share: money spent, sessions switched off, servers paused after failures.
 
-One small file under a lock.  The caps hold over parallel processes because the highest possible cost of a call is reserved before it is
-made, and settled afterwards; a process that dies in between leaves its reservation spent.  `config/judges/limits.json` holds how long a
+It is one small file under a lock. The caps hold over parallel processes because the highest possible cost of a call is reserved before the
+call and settled afterwards. If a process dies in between, its reservation counts as spent. `config/judges/limits.json` says how long a
 server is paused (a circuit breaker) and how many entries are kept.
 """
 
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from ..clock import Deadline
 
     Book = dict[str, Any]
-    from typing import Any
 
 __all__ = ["Caps", "Settlement", "Spending", "SpendingBudget", "limit"]
 
-_SHORTEST_WAIT, _LONGEST_WAIT = 0.1, 1.0  # seconds for the lock
-_LARGEST = 1e12
+_MIN_WAIT, _MAX_WAIT = 0.1, 1.0  # seconds for the lock
+_MAX_AMOUNT = 1e12
 _ROUNDING = 1e-9  # dollars; sums of decimal fractions are not exact
 _MAX_BYTES = 1 << 20
 _SWITCHES_OFF = ("http_401", "http_403")
@@ -42,7 +41,7 @@ _SILENT = ("timeout", "network")
 class Caps(NamedTuple):
     """US dollars in one session and in one UTC day.
 
-    `day` None: the user asked for this work and agreed to its price, so it has the cap of a request, and uses up no day's.
+    `day` None: the user asked for this work and agreed to its price. It has the cap of a request and does not count for the day.
     """
 
     session: float
@@ -59,10 +58,10 @@ class Settlement(NamedTuple):
 
 
 class Spending(NamedTuple):
-    """For display: US dollars spent today and in this session, what switched the session off, and pauses of servers.
+    """Figures for display: US dollars spent today and in this session, what switched the session off, and paused servers.
 
-    `requested` was spent today on what the user asked for, beside `day`. `paused` maps a failure to the end of the pause that it caused,
-    in seconds since 1970.
+    `requested` was spent today on work that the user asked for, in addition to `day`. `paused` maps a failure to the end of the pause that
+    it caused, in seconds since 1970.
     """
 
     day: float
@@ -87,7 +86,7 @@ def _limits() -> dict[str, Any]:
 
 
 class SpendingBudget:
-    """The file `accounts.json` in a folder; its lock is awaited until the deadline, and at least a tenth of a second."""
+    """The file `accounts.json` in a folder. Its lock is awaited until the deadline, at least 0.1 s and at most 1 s."""
 
     __slots__ = ("_deadline", "_folder")
 
@@ -101,41 +100,41 @@ class SpendingBudget:
         Raises JudgeError: disabled (the session is switched off), circuit_open, over_budget, no_state.
         """
         with self._open() as book:
-            mine = _session(book, session)
-            if mine["off"]:
-                raise JudgeError("disabled", "switched off for this session after %s" % mine["off"])
-            paused = _server(book, server)
-            left = paused["until"] - now()
-            if 0 < left <= limit("breaker", "longest"):
-                raise JudgeError("circuit_open", "after %s, for %d more seconds" % (paused["why"], left + 1))
+            account = _session(book, session)
+            if account["off"]:
+                raise JudgeError("disabled", "switched off for this session after %s" % account["off"])
+            row = _server(book, server)
+            pause = row["until"] - now()
+            if 0 < pause <= limit("breaker", "longest"):
+                raise JudgeError("circuit_open", "after %s, for %d more seconds" % (row["why"], pause + 1))
             need = sum(needs)
             total = _total(is_request=caps.day is None)
-            bounds = [("request" if caps.day is None else "session", mine["spent"], caps.session)]
+            bounds = [("request" if caps.day is None else "session", account["spent"], caps.session)]
             if caps.day is not None:
                 bounds.append(("day", book[total], caps.day))
             for name, spent, cap in bounds:
                 if spent + need > cap + _ROUNDING:
                     raise JudgeError("over_budget", "the cap of $%.2f a %s is reached" % (cap, name))
-            mine["spent"] += need
+            account["spent"] += need
             book[total] += need
 
     def settle(
-        self, session: str, server: str, ends: Sequence[Settlement], *, is_request: bool = False
+        self, session: str, server: str, settlements: Sequence[Settlement], *, is_request: bool = False
     ) -> str:
-        """Replace reservations by actual costs; return the failure that switched the session off just now, or "".
+        """Replace reservations by actual costs; return the failure that has just switched the session off, or "".
 
-        `is_request` says that they were reserved with the cap of a request. Raises JudgeError `no_state`; the reservations then stay.
+        `is_request` says that they were reserved with the cap of a request. Raises JudgeError `no_state`; then the reservations remain.
         """
         with self._open() as book:
-            mine, place = _session(book, session), _server(book, server)
-            was_off = mine["off"]
-            for end in ends:
-                for account, name in ((mine, "spent"), (book, _total(is_request=is_request))):
-                    account[name] = max(0.0, account[name] + end.spent - end.reserved)
+            account, row = _session(book, session), _server(book, server)
+            was_off = account["off"]
+            for end in settlements:
+                for totals, name in ((account, "spent"), (book, _total(is_request=is_request))):
+                    totals[name] = max(0.0, totals[name] + end.spent - end.reserved)
                 if end.failure in _SWITCHES_OFF:
-                    mine["off"] = end.failure
-                _note(place, end)
-            return "" if was_off else str(mine["off"])
+                    account["off"] = end.failure
+                _pause_after(row, end)
+            return "" if was_off else str(account["off"])
 
     def refused(self, server: str) -> frozenset[str]:
         """Return the parts of a request that a model at a server has rejected before. Raises JudgeError `no_state`."""
@@ -147,46 +146,38 @@ class SpendingBudget:
         """Remember further parts that a model at a server rejects. Raises JudgeError `no_state`."""
         with self._open() as book:
             oldest = now() - limit("refused", "seconds")
-            known = {name: row for name, row in book["refused"].items() if row["at"] > oldest}
-            before = known.get(_name(server), {"parts": []})["parts"]
-            known[_name(server)] = {"at": now(), "parts": sorted(parts.union(before))}
-            newest = sorted(known.items(), key=lambda item: -item[1]["at"])[
-                : int(limit("refused", "entries"))
-            ]
-            book["refused"] = dict(newest)
+            recent = {name: row for name, row in book["refused"].items() if row["at"] > oldest}
+            before = recent.get(_name(server), {"parts": []})["parts"]
+            recent[_name(server)] = {"at": now(), "parts": sorted(parts.union(before))}
+            book["refused"] = _newest(recent, int(limit("refused", "entries")))
 
     def figures(self, session: str) -> Spending:
         """Return what has been spent, and what is switched off or paused. Raises JudgeError `no_state`."""
         book = self._read()
-        mine = _session(book, session)
-        paused = {
-            place["why"]: place["until"] for place in book["servers"].values() if place["until"] > now()
-        }
-        return Spending(book["spent"], mine["spent"], mine["off"], paused, book["requested"])
+        account = _session(book, session)
+        paused = {row["why"]: row["until"] for row in book["servers"].values() if row["until"] > now()}
+        return Spending(book["spent"], account["spent"], account["off"], paused, book["requested"])
 
     def reset(self) -> None:
-        """Switch all sessions on and end all pauses; what was spent stays, unless the file is damaged.
-
-        Raises JudgeError `no_state`.
-        """
+        """Switch all sessions on and end all pauses. The spending remains; only a damaged file is deleted. Raises JudgeError `no_state`."""
         try:
             with self._open() as book:
                 book["servers"], book["refused"] = {}, {}
-                for mine in book["sessions"].values():
-                    mine["off"] = ""
+                for account in book["sessions"].values():
+                    account["off"] = ""
         except _Damaged:
             os.unlink(self._path())
 
     def _wait(self) -> float:
-        left = _LONGEST_WAIT if self._deadline is None else self._deadline.remaining()
-        return max(_SHORTEST_WAIT, min(_LONGEST_WAIT, left))
+        remaining = _MAX_WAIT if self._deadline is None else self._deadline.remaining()
+        return max(_MIN_WAIT, min(_MAX_WAIT, remaining))
 
     def _path(self) -> str:
         return os.path.join(self._folder, "accounts.json")
 
     @contextmanager
     def _open(self) -> Iterator[Book]:
-        """Return the book, locked, and written back when nothing is raised."""
+        """Yield the book under its lock, and write it back unless an error is raised."""
         try:
             make_folder(self._folder)
             with FileLock(os.path.join(self._folder, "accounts.lock"), self._wait()):
@@ -213,9 +204,7 @@ class SpendingBudget:
                 "refused": {},
             }
         except (Unreadable, ValueError):
-            raise _Damaged(
-                "no_state", "the file of what was spent is damaged; run: memory judge reset"
-            ) from None
+            raise _Damaged("no_state", "the record of spending is damaged; run: memory judge reset") from None
         if book["day"] != today:
             book.update(day=today, spent=0.0, requested=0.0)
         return book
@@ -229,55 +218,53 @@ def _total(*, is_request: bool) -> str:
 def _session(book: Book, session: str) -> Book:
     """Return the account of a session; calls outside a session share one account a day."""
     name = digest((session or book["day"]).encode("utf-8", "replace"), 8)
-    mine: Book = book["sessions"].setdefault(name, {"spent": 0.0, "off": "", "at": 0.0})
-    mine["at"] = now()
-    return mine
+    account: Book = book["sessions"].setdefault(name, {"spent": 0.0, "off": "", "at": 0.0})
+    account["at"] = now()
+    return account
 
 
 def _server(book: Book, server: str) -> Book:
-    place: Book = book["servers"].setdefault(_name(server), _new_server())
-    return place
+    row: Book = book["servers"].setdefault(_name(server), {"until": 0.0, "why": "", "silent": 0})
+    return row
 
 
 def _name(server: str) -> str:
     return digest(server.encode("utf-8", "replace"), 8)
 
 
-def _new_server() -> Book:
-    return {"until": 0.0, "why": "", "silent": 0}
-
-
-def _note(place: Book, end: Settlement) -> None:
+def _pause_after(row: Book, end: Settlement) -> None:
     """Pause a server for the time that it asks for, or after several calls without an answer."""
     if end.failure in _OVERLOADED:
         wait = limit("breaker", "unnamed") if end.wait is None else end.wait
         wait = min(max(wait, limit("breaker", "shortest")), limit("breaker", "longest"))
-        if place["until"] < now() + wait:
-            place.update(until=now() + wait, why=end.failure)
+        if row["until"] < now() + wait:
+            row.update(until=now() + wait, why=end.failure)
     elif end.failure in _SILENT:
-        place["silent"] += 1
-        if place["silent"] >= limit("silence", "calls"):
-            place.update(until=now() + limit("silence", "seconds"), why=end.failure)
+        row["silent"] += 1
+        if row["silent"] >= limit("silence", "calls"):
+            row.update(until=now() + limit("silence", "seconds"), why=end.failure)
     else:
-        place["silent"] = 0
+        row["silent"] = 0
 
 
 def _prune(book: Book) -> None:
     """Delete old sessions, and servers without failures."""
     oldest = now() - limit("sessions", "seconds")
-    known = sorted(book["sessions"].items(), key=lambda item: -item[1]["at"])[
-        : int(limit("sessions", "entries"))
-    ]
-    book["sessions"] = {name: mine for name, mine in known if mine["at"] > oldest}
+    newest = _newest(book["sessions"], int(limit("sessions", "entries")))
+    book["sessions"] = {name: account for name, account in newest.items() if account["at"] > oldest}
     book["servers"] = {
-        name: place for name, place in book["servers"].items() if place["until"] > now() or place["silent"]
+        name: row for name, row in book["servers"].items() if row["until"] > now() or row["silent"]
     }
+
+
+def _newest(rows: Book, count: int) -> Book:
+    return dict(sorted(rows.items(), key=lambda item: -item[1]["at"])[:count])
 
 
 def _checked(value: object) -> Book:
     """Return the content of the file, if it is valid. Raises ValueError.
 
-    Files of older versions hold `plain`, by model alone, in place of `refused`; its entries are learned again.
+    Files of older versions hold `plain`, by model alone, instead of `refused`; it is dropped, and its entries are learned again.
     """
     if (
         not isinstance(value, dict)
@@ -303,7 +290,7 @@ def _checked(value: object) -> Book:
 
 
 def _is_amount(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _LARGEST
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _MAX_AMOUNT
 
 
 def _is_text(value: object) -> bool:

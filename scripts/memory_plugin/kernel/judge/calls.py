@@ -1,7 +1,7 @@
 """Calls to a model: made in parallel until the deadline, each with the request format of its backend.
 
-`make_calls` runs the `answer` function of a backend in one thread a call; `answer` calls `exchange`, which sends the request and
-maps every response to a text or a JudgeError.
+`make_calls` runs a backend's `answer` function in one thread per call. `answer` calls `exchange`, which sends the request and maps every
+response to a text or a JudgeError.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _RETRY_AFTER = 1.0  # seconds, if the server does not say
 class JudgeCall(NamedTuple):
     """One question to one model.
 
-    `access` is None for the scripted backend, which reads `script`.  `retry` allows one more try after 429 and 5xx; never used while a
-    prompt waits.
+    `access` is None for the scripted backend, which reads `script`. `retry` allows one more try after 429 and 5xx, never while a prompt
+    waits.
     """
 
     question: Question
@@ -85,9 +85,9 @@ class ModelText(NamedTuple):
 class CallOutcome:
     """The result of one call, filled in by its thread.
 
-    `text` is the model's text, or None with the name of a `failure`.  `sent` is set before the first byte of the request is sent: from
-    then on the provider may charge for it, unless `refused` (an error status) says that it did not.  `parts` are the parts of the
-    request that the server rejected by name, `wait` the seconds that it asks to wait.
+    `text` is the model's text, or None with the name of a `failure`. `sent` is set before the first byte of the request is sent: from then
+    on the provider may charge for it, unless `refused` (an error status) says that it did not. `parts` are the parts of the request that
+    the server rejected by name; `wait` is how many seconds it asks to wait.
     """
 
     __slots__ = (
@@ -116,8 +116,8 @@ class CallOutcome:
 def make_calls(backend: Backend, calls: Sequence[JudgeCall], deadline: Deadline) -> list[CallOutcome]:
     """Make all calls in parallel and return their outcomes, at the deadline at the latest.
 
-    Each call has a thread, because a DNS lookup has no timeout.  A thread that still waits at the deadline is abandoned; as a daemon it
-    does not keep the process from exiting.
+    Each call has a thread because a DNS lookup has no timeout. A thread that still waits at the deadline is abandoned; as a daemon it does
+    not keep the process from exiting.
     """
     from threading import Thread  # only when a question is sent
 
@@ -150,8 +150,8 @@ def _make(backend: Backend, call: JudgeCall, deadline: Deadline, outcome: CallOu
 
 
 def _snapshot(outcome: CallOutcome, deadline: Deadline) -> CallOutcome:
-    """Return a copy, which a thread that is still running cannot change."""
-    done = outcome.done
+    """Return a copy that a thread which is still running cannot change; without a result it is a timeout."""
+    done = outcome.done  # read first: the thread sets it last
     copy = CallOutcome()
     for name in CallOutcome.__slots__:
         setattr(copy, name, getattr(outcome, name))
@@ -163,14 +163,14 @@ def _snapshot(outcome: CallOutcome, deadline: Deadline) -> CallOutcome:
 def exchange(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
     """Send a call's request and fill in the outcome. Raises JudgeError.
 
-    If the server names the part of the request that it rejects, `outcome.parts` holds it: the caller may ask once more without it.
+    `outcome.parts` holds the part of the request that the server rejects by name: the caller may ask once more without it.
     """
     response = _send_with_retry(form, call, deadline, outcome)
     if response.status != _HTTP_OK:
         outcome.refused = True
         if response.status in _MALFORMED:
             outcome.parts = rejected_parts(response.body, form.names) & call.options.sent()
-        raise _refusal(response, outcome.parts)
+        raise _error_for(response, outcome.parts)
     answer = form.read(_payload(response))
     outcome.tokens_in, outcome.tokens_out = answer.tokens_in, answer.tokens_out
     if answer.failure:
@@ -179,17 +179,17 @@ def exchange(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: Call
 
 
 def _send_with_retry(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> Response:
-    response = _once(form, call, deadline, outcome)
+    response = _send(form, call, deadline, outcome)
     if call.retry and (response.status == _TOO_MANY or response.status >= 500):
         wait = _retry_after(response)
         wait = _RETRY_AFTER if wait is None else wait
         if wait < deadline.remaining():
             sleep(wait)
-            response = _once(form, call, deadline, outcome)
+            response = _send(form, call, deadline, outcome)
     return response
 
 
-def _once(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> Response:
+def _send(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> Response:
     from .transport import post  # sockets, only when a question is sent
 
     assert call.access is not None
@@ -197,11 +197,11 @@ def _once(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: CallOut
     return post(call.access, form.path(call.model), form.headers, body, deadline, outcome, call.tls)
 
 
-def _refusal(response: Response, parts: frozenset[str]) -> JudgeError:
-    """Return the error for a status. The server's text is left out: it may quote the request, or the key."""
+def _error_for(response: Response, parts: frozenset[str]) -> JudgeError:
+    """Return the error for a status. The server's text is left out because it may quote the request or the key."""
     status = response.status
     if 300 <= status < _FIRST_ERROR:
-        return JudgeError("redirect", "redirects are not followed, they would carry the key")
+        return JudgeError("redirect", "redirects are not followed, because they would receive the key")
     detail = "it refuses: %s" % ", ".join(sorted(parts)) if parts else ""
     return JudgeError(_BY_STATUS.get(status, "http_%d" % status), detail, _retry_after(response))
 

@@ -37,24 +37,24 @@ def _context(access: ServerAccess, problems: list[str]) -> SSLContext:
 
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
-    own = any(os.environ.get(name) for name in _OPENSSL)
+    has_own = any(os.environ.get(name) for name in _OPENSSL)
     if access.authorities:
         try:
             context.load_verify_locations(cafile=access.authorities)
-            own = True
+            has_own = True
         except (OSError, ValueError):
             problems.append(
                 "NODE_EXTRA_CA_CERTS: no certificates could be read from that file; it is ignored."
             )
-    if own:
-        # Python 3.13 and later reject authorities whose basicConstraints are not marked critical; those of many companies are not.
+    if has_own:
+        # Python 3.13 and later reject authorities whose basicConstraints are not marked critical. Many companies' authorities are not.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    _present(context, access, problems)
+    _load_client_certificate(context, access, problems)
     return context
 
 
-def _present(context: SSLContext, access: ServerAccess, problems: list[str]) -> None:
-    """Load the user's certificate. Without a passphrase an encrypted key is a problem: OpenSSL must not prompt on the terminal."""
+def _load_client_certificate(context: SSLContext, access: ServerAccess, problems: list[str]) -> None:
+    """Load the user's certificate. The passphrase may be empty but is always passed: OpenSSL must not prompt on the terminal."""
     certificate = access.certificate
     if not certificate.file and not certificate.key:
         return

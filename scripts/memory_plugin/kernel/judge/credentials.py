@@ -1,7 +1,7 @@
 """Credentials: the address and the key of a backend, from the user's own settings, then from the environment.
 
-What a project's settings put into the environment was removed before.  Nothing of a project is read here, and no file with stored
-credentials.  A key is held in `ServerAccess.headers` only.
+Variables that a project's settings put into the environment have been removed before. No file of a project is read here, and none with
+stored credentials. Only `ServerAccess.headers` holds a key.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
     "run_key_helper",
 ]
 
-_LONGEST_KEY = 4096
+_MAX_KEY = 4096
 _CA_VARIABLE = "NODE_EXTRA_CA_CERTS"  # also read by Claude Code, for a company's own authority
 # Claude Code's variables for a client certificate: the paths of certificate and key, and the key's passphrase.
 _CERTIFICATE = ("CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE")
@@ -48,8 +48,8 @@ _OFF = "MEMORY_DISABLE"  # switches this plugin off: a helper that runs Claude C
 class Endpoint(NamedTuple):
     """The public address of a backend's API, the variable that overrides it, and the variables that may hold a key.
 
-    `keys` maps a variable to the header for its value (`%s`); the first one that is set is used.  `custom` is the header for the variable
-    of `judge.key_variable`, `helper` are those for a key from `apiKeyHelper`.  `headers_variable` names the variable with custom headers.
+    `keys` maps a variable to the header for its value (`%s`); the first variable that is set is used. `custom` is the header for the
+    variable in `judge.key_variable`, `helper` are those for a key from `apiKeyHelper`. `headers_variable` holds custom headers.
     """
 
     base: str
@@ -134,7 +134,7 @@ def resolve_access(
 ) -> ServerAccess:
     """Return the access to a backend's server.
 
-    With `helper`, the user's `apiKeyHelper` is run if no variable holds a key; it may take seconds.  Raises JudgeError `bad_url` or
+    With `helper`, the user's `apiKeyHelper` is run if no variable holds a key, which may take seconds. Raises JudgeError `bad_url` or
     `no_key`.
     """
     url = settings.text("judge.base_url") or variables.get(endpoint.base_variable) or endpoint.base
@@ -143,68 +143,64 @@ def resolve_access(
         raise JudgeError(
             "bad_url", "%s: expected https://, or http:// to this machine" % _address_name(settings, endpoint)
         )
-    own, notes = _own_headers(endpoint, variables)
-    has_key = any(name.lower() in _KEY_HEADERS for name, _ in own)
-    headers = _headers(endpoint, settings, variables, address, helper, without_key=has_key)
-    named = {name.lower() for name, _ in own}
-    kept = tuple(header for header in headers if header[0].lower() not in named)
+    custom, notes = _custom_headers(endpoint, variables)
+    custom_names = {name.lower() for name, _ in custom}
+    has_key = not custom_names.isdisjoint(_KEY_HEADERS)
+    key_headers = _key_headers(endpoint, settings, variables, address, helper, has_key=has_key)
+    headers = (*(header for header in key_headers if header[0].lower() not in custom_names), *custom)
     proxy, certificate = proxy_for(address, variables), client_certificate(variables)
-    return ServerAccess(address, (*kept, *own), proxy, variables.get(_CA_VARIABLE), certificate, notes)
+    return ServerAccess(address, headers, proxy, variables.get(_CA_VARIABLE), certificate, notes)
 
 
 def _address_name(settings: Settings, endpoint: Endpoint) -> str:
     return "judge.base_url" if settings.text("judge.base_url") else endpoint.base_variable
 
 
-def _own_headers(
+def _custom_headers(
     endpoint: Endpoint, variables: UserEnvironment
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """Return the user's custom headers (`Name: value`, one a line), and a sentence about each line that is not valid."""
-    found: list[tuple[str, str]] = []
+    """Return the user's custom headers (`Name: value`, one per line), and a sentence about each invalid line."""
+    headers: list[tuple[str, str]] = []
     notes: list[str] = []
     text = variables.get(endpoint.headers_variable) if endpoint.headers_variable else ""
     for number, line in enumerate(text.splitlines(), 1):
         name, colon, value = (part.strip() for part in line.partition(":"))
         if not line.strip():
             continue
-        if (
-            colon
-            and _is_name(name)
-            and name.lower() not in _FRAMING
-            and value.isascii()
-            and value.isprintable()
-        ):
-            found.append((name, value))
+        has_name = bool(colon) and _is_name(name) and name.lower() not in _FRAMING
+        if has_name and value.isascii() and value.isprintable():
+            headers.append((name, value))
         else:
             notes.append(
                 "%s: line %d cannot be sent as a header; it is ignored." % (endpoint.headers_variable, number)
             )
-    return tuple(found), tuple(notes)
+    return tuple(headers), tuple(notes)
 
 
 def _is_name(text: str) -> bool:
     return bool(text) and text.isascii() and all(c.isalnum() or c in _NAME_SIGNS for c in text)
 
 
-def _headers(
+def _key_headers(
     endpoint: Endpoint,
     settings: Settings,
     variables: UserEnvironment,
     address: Address,
     helper: bool,
     *,
-    without_key: bool,
+    has_key: bool,
 ) -> tuple[tuple[str, str], ...]:
-    chosen = settings.text("judge.key_variable")
-    forms = {chosen: dict(endpoint.keys).get(chosen, endpoint.custom)} if chosen else dict(endpoint.keys)
+    """Return the headers with the key; none if a custom header has it (`has_key`) or a local server needs none."""
+    forms = dict(endpoint.keys)
+    variable = settings.text("judge.key_variable")
+    if variable:
+        forms = {variable: forms.get(variable, endpoint.custom)}
     name = variables.first(list(forms))
     if name:
         return (_header(forms[name], _valid_key(variables.get(name), name)),)
-    if without_key:  # a custom header holds it
+    if has_key:
         return ()
     if helper and variables.helper and endpoint.helper:
-        from .credentials import run_key_helper
-
         key = _valid_key(run_key_helper(variables.helper), "the output of apiKeyHelper")
         return tuple(_header(form, key) for form in endpoint.helper)
     if endpoint.local_without_key and address.local:
@@ -214,7 +210,7 @@ def _headers(
 
 def _valid_key(key: str, name: str) -> str:
     """Return a key that can be sent in a header. Raises JudgeError `no_key` for any other text."""
-    if not key or len(key) > _LONGEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
+    if not key or len(key) > _MAX_KEY or not key.isascii() or not key.isprintable() or " " in key:
         raise JudgeError(
             "no_key", "%s holds no key: it is empty, too long, or has characters that no key has" % name
         )
@@ -227,13 +223,13 @@ def _header(form: str, key: str) -> tuple[str, str]:
 
 
 def run_key_helper(command: str, seconds: float = _HELPER_SECONDS) -> str:
-    """Run the command `apiKeyHelper` and return the key that it prints; never while a prompt waits, since it may be slow.
+    """Run the command `apiKeyHelper` and return the key that it prints; never while a prompt waits, because it may be slow.
 
     Raises JudgeError `no_key`, without the command's output, if it fails or takes longer than `seconds`.
     """
     from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
-    environment = dict(os.environ, **{_OFF: "1"})
+    environment = {**os.environ, _OFF: "1"}
     process = Popen(  # noqa: S602 (the user's own command, which Claude Code runs in a shell as well)
         command,
         shell=True,
@@ -267,7 +263,7 @@ def _kill(process: Popen[bytes]) -> None:
 
 
 def proxy_for(address: Address, variables: UserEnvironment) -> Address | None:
-    """Return HTTPS_PROXY, or None for a server on this machine or in NO_PROXY. Raises JudgeError unless it is an http:// proxy."""
+    """Return the proxy in HTTPS_PROXY; None for a server on this machine or in NO_PROXY. Raises JudgeError unless it is http://."""
     if address.scheme != "https" or address.local:
         return None
     url = variables.get("https_proxy") or variables.get("HTTPS_PROXY")

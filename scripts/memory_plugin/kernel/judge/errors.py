@@ -12,9 +12,9 @@ _FEATURE = "FEATURE"
 
 
 class JudgeError(Exception):
-    """A question that could not be answered.
+    """Raised for a question that could not be answered.
 
-    `name` is a name in `config/judges/failures.json` or `http_NNN`; `detail` says more without quoting keys or what was judged; `wait` is
+    `name` is a name in `config/judges/failures.json` or `http_NNN`. `detail` explains it without quoting keys or the judged text. `wait` is
     how many seconds the server asks to wait, None if it does not say.
     """
 

@@ -11,22 +11,20 @@ from ..text.tags import without_private
 
 __all__ = ["excerpt", "one_line"]
 
-_MARGIN = (
-    10_000  # characters redacted at each end: longer than any secret that the rules find, PEM keys included
-)
+# Characters that are redacted at each end: more than any secret that the rules find, PEM keys included.
+_MARGIN = 10_000
 _GAP = " [...] "
 
 
 def excerpt(text: str, limit: int) -> str:
     """Return the head and the tail of a text, at most `limit` (> 20) characters in all; a short text is not cut."""
     text = without_private(text)
-    if len(text) <= 2 * _MARGIN:
-        head = tail = _redacted(text)
-        whole = len(head) <= limit
+    if len(text) > 2 * _MARGIN:
+        head, tail = _redacted(text[:_MARGIN]), _redacted(text[-_MARGIN:])
     else:
-        head, tail, whole = _redacted(text[:_MARGIN]), _redacted(text[-_MARGIN:]), False
-    if whole:
-        return head
+        head = tail = _redacted(text)
+        if len(head) <= limit:
+            return head
     half = (limit - len(_GAP)) // 2
     return head[:half] + _GAP + tail[-half:]
 

@@ -1,6 +1,6 @@
 """Model families (`config/judges/models.json`) and the request options that follow from them.
 
-A family says how a request to its models looks, what they cost and when they are retired.  `RequestOptions` are a family's options
+A family determines the form of a request to its models, their price, and when they are retired. `RequestOptions` are a family's options
 without those that a server has rejected before.
 """
 
@@ -33,7 +33,7 @@ __all__ = [
     "rejected_parts",
 ]
 
-_LONGEST_VERSION = 2  # digits; a date has four or eight
+_MAX_VERSION_DIGITS = 2  # a date has four or eight
 THINKING, EFFORT, SCHEMA, TOKENS = "thinking", "effort", "schema", "tokens"
 PARTS = (THINKING, EFFORT, SCHEMA, TOKENS)
 _THINKING_ROOM = 4000  # tokens, if the option that limits thinking was rejected
@@ -44,10 +44,10 @@ _OTHER_FIELD = {"max_tokens": "max_completion_tokens", "max_completion_tokens": 
 class Family(NamedTuple):
     """One family in `config/judges/models.json`.
 
-    `thinking` and `effort` are sent as they are; None is not sent.  `tokens` and `schema` name the fields for the longest answer and
-    for its schema.  `room` is how many tokens an answer may have in addition to the rubric's limit.  `more_tokens` is the factor by which
-    the same text has more tokens than on older models.  `price` holds tiers of (most prompt tokens or None, in, out) in US dollars per
-    million tokens, None where it is unknown.  `ends` is the last day as YYYY-MM-DD or "", `then` the model that replaces it.
+    `thinking` and `effort` are sent unchanged, unless they are None. `tokens` and `schema` name the fields for the maximum length and the
+    schema of the answer. `room` is how many tokens an answer may have in addition to the rubric's limit. `more_tokens` is the factor by
+    which the same text has more tokens than on older models. `price` holds tiers of (maximum prompt tokens or None, in, out) in US dollars
+    per million tokens; None means unknown. `ends` is the last day as YYYY-MM-DD or "", `then` the model that replaces it.
     """
 
     id: str
@@ -74,7 +74,7 @@ def family_of(model: str, backend: str, today: str = "") -> Family:
 
     With `today` (YYYY-MM-DD), a retired model that another one replaces counts as that one.
     """
-    entry = _longest(model, [entry for entry in model_table()["models"] if entry["backend"] == backend])
+    entry = _best_match(model, [entry for entry in model_table()["models"] if entry["backend"] == backend])
     assert entry is not None
     family = _family(entry)
     if today and family.then and today >= family.ends:
@@ -85,24 +85,24 @@ def family_of(model: str, backend: str, today: str = "") -> Family:
 def priced_family(model: str, backend: str) -> Family | None:
     """Return the family whose price applies to a model; None if no matching family has a price.
 
-    A gateway serves the models of other vendors at their prices, so the families of all backends are searched last.
+    A gateway serves other vendors' models at their prices, so the families of all backends are searched after the backend's own.
     """
     entries = [entry for entry in model_table()["models"] if entry["price"]]
-    own = _longest(model, [entry for entry in entries if entry["backend"] == backend])
-    entry = own or _longest(model, entries)
+    entry = _best_match(model, [entry for entry in entries if entry["backend"] == backend])
+    entry = entry or _best_match(model, entries)
     return None if entry is None else _family(entry)
 
 
-def _longest(model: str, entries: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the entry with the longest matching prefix of a model's name."""
+def _best_match(model: str, entries: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the entry with the longest matching prefix of a model's name; None if none matches."""
     name = _bare(model)
-    found = [
+    matches = [
         (len(prefix), at)
         for at, entry in enumerate(entries)
         for prefix in entry["prefixes"]
-        if _begins(name, prefix)
+        if _matches(name, prefix)
     ]
-    return entries[max(found)[1]] if found else None
+    return entries[max(matches)[1]] if matches else None
 
 
 def _bare(model: str) -> str:
@@ -112,10 +112,10 @@ def _bare(model: str) -> str:
     return name if at < 0 else name[at + len("anthropic.") :]
 
 
-def _begins(name: str, prefix: str) -> bool:
-    """Return whether a name matches a prefix: equal, or followed by a date, a size or a variant.
+def _matches(name: str, prefix: str) -> bool:
+    """Return whether a name is a prefix, alone or followed by a date, a size or a variant.
 
-    `gpt-5.9` does not match `gpt-5`, nor `claude-sonnet-5-6` `claude-sonnet-5`: a further version number is another model.
+    `gpt-5.9` does not match `gpt-5`, and `claude-sonnet-5-6` does not match `claude-sonnet-5`: another version number is another model.
     """
     if not name.startswith(prefix):
         return False
@@ -125,7 +125,7 @@ def _begins(name: str, prefix: str) -> bool:
     if rest[0].isalnum() or rest[0] == ".":
         return False
     number = rest[1:].partition("-")[0]
-    return not (prefix[-1].isdigit() and number.isdigit() and len(number) <= _LONGEST_VERSION)
+    return not (prefix[-1].isdigit() and number.isdigit() and len(number) <= _MAX_VERSION_DIGITS)
 
 
 def _family(entry: dict[str, Any]) -> Family:
@@ -160,12 +160,12 @@ class RequestOptions(NamedTuple):
 
     @property
     def tokens_field(self) -> str:
-        """Return the name of the field for the longest answer; the alternative name if the family's was rejected."""
+        """Return the name of the field for the maximum length; the alternative name if the family's was rejected."""
         name = self.family.tokens
         return _OTHER_FIELD.get(name, name) if TOKENS in self.refused else name
 
-    def most_tokens(self, question: Question) -> int:
-        """Return the longest answer in tokens, thinking included."""
+    def max_tokens(self, question: Question) -> int:
+        """Return the maximum length of an answer in tokens, thinking included."""
         room = self.family.room
         if THINKING in self.refused or EFFORT in self.refused:
             room = max(room, _THINKING_ROOM)
@@ -175,21 +175,20 @@ class RequestOptions(NamedTuple):
 
     def sent(self) -> frozenset[str]:
         """Return the PARTS that a request contains and that can be omitted or renamed."""
-        found = {TOKENS} if TOKENS not in self.refused and self.family.tokens in _OTHER_FIELD else set()
-        if self.thinking is not None:
-            found.add(THINKING)
-        if self.effort is not None:
-            found.add(EFFORT)
-        if self.structured:
-            found.add(SCHEMA)
-        return frozenset(found)
+        is_sent = {
+            TOKENS: TOKENS not in self.refused and self.family.tokens in _OTHER_FIELD,
+            THINKING: self.thinking is not None,
+            EFFORT: self.effort is not None,
+            SCHEMA: self.structured,
+        }
+        return frozenset(part for part, sent in is_sent.items() if sent)
 
 
 def rejected_parts(body: bytes, names: Names) -> frozenset[str]:
     """Return the parts of a request that an error response rejects; empty if it names none of `names`.
 
-    `names` are pairs of a word and its parts.  The error's field for the parameter takes precedence over its message, and in a message
-    the first word counts: vendors go on to say what to send instead.
+    `names` are pairs of a word and the parts that it means. The error's field for the parameter takes precedence over its message. In a
+    message the first word counts, because vendors go on to say what to send instead.
     """
     text = body.decode("utf-8", "replace")
     for complaint in (*_parameters(text), text):
@@ -214,6 +213,6 @@ def _parameters(text: str) -> list[str]:
 
 
 def _first_named(complaint: str, names: Names) -> tuple[str, ...]:
-    """Return the parts of the word that occurs first; of two at one position, of the longer one."""
-    found = [(complaint.find(word), -len(word), parts) for word, parts in names if word in complaint]
-    return min(found)[2] if found else ()
+    """Return the parts of the word that occurs first; at the same position, of the longest word."""
+    matches = [(complaint.find(word), -len(word), parts) for word, parts in names if word in complaint]
+    return min(matches)[2] if matches else ()

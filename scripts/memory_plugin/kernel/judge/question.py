@@ -1,8 +1,8 @@
 """Questions to a model: the rubric that is asked, the data that is judged, and the verdict that is read from the reply.
 
-Rubrics are files under `config/judges/rubrics/`.  A rubric holds `id`, `reason`, `system` and `closing` (lines of the prompt before and
-after the data), `schema` (the JSON schema of the reply), `max_tokens`, and `examples`: replies with the values that must be read from
-them, which are tests.  To add a question, add such a file and one line in a test.
+Rubrics are files under `config/judges/rubrics/`. A rubric holds `id`, `reason`, `system` and `closing` (the prompt before and after the
+data), `schema` (the JSON schema of the reply), `max_tokens`, and `examples`: replies with the values that must be read from them, which
+are tests. To add a question, add such a file and one line in a test.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Values = dict[str, Any]
     Reader = Callable[[Values], "Values | None"]
 
-
 __all__ = [
     "Question",
     "Rubric",
@@ -34,22 +33,22 @@ __all__ = [
     "read_rubric",
 ]
 
-_UNSEEN = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
+_ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 _MAX_RUBRIC_BYTES = 1 << 16
-_LONGEST_REPLY = 40_000  # characters; answers have a few hundred
-_MOST_STARTS = 200
+_MAX_REPLY = 40_000  # characters; answers have a few hundred
+_MAX_STARTS = 200
 _DECODER = JSONDecoder()
 
 
 class RubricError(ValueError):
-    """A rubric file that is missing or invalid."""
+    """Raised for a rubric file that is missing or invalid."""
 
 
 class Rubric(NamedTuple):
     """The text and schema of a question.
 
-    `schema` is the same in every call, since providers compile it once and cache it.  `digest` changes with every word, so that a cached
-    verdict never answers another question.
+    `schema` is the same in every call, because providers compile and cache it. `digest` changes with every word, so a cached verdict never
+    answers another question.
     """
 
     id: str
@@ -75,11 +74,11 @@ def read_rubric(entry: object, name: str, path: str) -> Rubric:
     if not isinstance(entry, dict) or entry.get("id") != name:
         raise RubricError("%s: expected an object whose id is %s" % (path, name))
     system, closing = (_lines(entry.get(field), path) for field in ("system", "closing"))
-    schema, most = entry.get("schema"), entry.get("max_tokens")
-    if not isinstance(schema, dict) or not isinstance(most, int):
+    schema, max_tokens = entry.get("schema"), entry.get("max_tokens")
+    if not isinstance(schema, dict) or not isinstance(max_tokens, int):
         raise RubricError("%s: expected a schema and a whole number max_tokens" % path)
-    asked = dumps([name, system, closing, schema, most]).encode("ascii")
-    return Rubric(name, system, closing, schema, most, digest(asked, 6))
+    content = dumps([name, system, closing, schema, max_tokens]).encode("ascii")
+    return Rubric(name, system, closing, schema, max_tokens, digest(content, 6))
 
 
 def _lines(value: object, path: str) -> str:
@@ -91,16 +90,16 @@ def _lines(value: object, path: str) -> str:
 class Question:
     """One question.
 
-    `rubric` is what is asked, `data` what is judged (already redacted).  `read` converts the JSON object of a reply to values that JSON
-    can hold, or returns None if the reply has another shape.  `most_in` is an upper bound of the tokens of the data, for the cost to
-    reserve; None means one a byte, which is far too high for long texts.
+    `rubric` is what is asked, `data` what is judged (already redacted). `read` converts the JSON object of a reply to values that JSON can
+    hold, or returns None if the reply has another shape. `max_in` is an upper bound of the tokens of the data, for the cost to reserve;
+    None means one per byte, which is far too high for long texts.
     """
 
-    __slots__ = ("message", "most_in", "read", "rubric")
+    __slots__ = ("max_in", "message", "read", "rubric")
 
-    def __init__(self, rubric: Rubric, data: object, read: Reader, most_in: int | None = None) -> None:
+    def __init__(self, rubric: Rubric, data: object, read: Reader, max_in: int | None = None) -> None:
         self.rubric = rubric
-        self.most_in = most_in
+        self.max_in = max_in
         self.message = data_block(data) + "\n" + rubric.closing
         self.read = read
 
@@ -115,16 +114,15 @@ def data_block(data: object) -> str:
 
     Raises TypeError and ValueError for what JSON cannot hold.
     """
-    return "<data>\n%s\n</data>" % json_dumps(data, ensure_ascii=False, separators=(",", ":")).translate(
-        _UNSEEN
-    )
+    text = json_dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return "<data>\n%s\n</data>" % text.translate(_ESCAPED)
 
 
 class Verdict:
     """The answer to a question, or why there is none.
 
-    `values` is None exactly if `failure` names the reason; `detail` says more, without any key or anything that was judged.  `ms` is the
-    time waited; tokens and `cost` (US dollars) are None if unknown.
+    `values` is None exactly if `failure` names the reason; `detail` explains it without any key or judged text. `ms` is the time waited.
+    Tokens and `cost` (US dollars) are None if unknown.
     """
 
     __slots__ = ("cached", "cost", "detail", "failure", "ms", "tokens_in", "tokens_out", "values")
@@ -143,22 +141,24 @@ class Verdict:
 def read_reply(text: str, read: Reader) -> Values | None:
     """Return the values in a model's reply; None if it holds no object of the right shape, or several that differ.
 
-    The object may be alone, in a code fence or in prose.  Two different answers count as none, since one of them may quote what was
-    judged.  Never raises for any text.
+    The object may be alone, in a code fence or in prose. Two different answers count as none, because one of them may quote the judged
+    text. Never raises for any text.
     """
-    found: list[Values] = []
-    at, tried = text.find("{", 0, _LONGEST_REPLY), 0
-    while at >= 0 and tried < _MOST_STARTS:
-        tried += 1
-        value, end = _object(text[:_LONGEST_REPLY], at)
+    text = text[:_MAX_REPLY]
+    answers: list[Values] = []
+    at, attempts = text.find("{"), 0
+    while at >= 0 and attempts < _MAX_STARTS:
+        attempts += 1
+        value, end = _object(text, at)
         values = read(value) if value is not None else None
-        if values is not None and values not in found:
-            found.append(values)
-        at = text.find("{", end if values is not None else at + 1, _LONGEST_REPLY)
-    return found[0] if len(found) == 1 else None
+        if values is not None and values not in answers:
+            answers.append(values)
+        at = text.find("{", end if values is not None else at + 1)
+    return answers[0] if len(answers) == 1 else None
 
 
 def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+    """Return the JSON object at an offset and its end; None and the offset if there is none."""
     try:
         value, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
@@ -169,10 +169,10 @@ def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
 def chosen_indices(value: Values, key: str, offered: int) -> Values | None:
     """Return `chosen`, the valid indices in [0, offered) under `key` in ascending order, and `dropped`, the number of other items.
 
-    None if there is no list under the key.  `true`, `1.0` and `"1"` are not valid; a duplicate counts as dropped.
+    None if there is no list under the key. `true`, `1.0` and `"1"` are not valid; a duplicate counts as dropped.
     """
-    given = value.get(key)
-    if not isinstance(given, list):
+    items = value.get(key)
+    if not isinstance(items, list):
         return None
-    chosen = {i for i in given if isinstance(i, int) and not isinstance(i, bool) and 0 <= i < offered}
-    return {"chosen": sorted(chosen), "dropped": len(given) - len(chosen)}
+    indices = {i for i in items if isinstance(i, int) and not isinstance(i, bool) and 0 <= i < offered}
+    return {"chosen": sorted(indices), "dropped": len(items) - len(indices)}

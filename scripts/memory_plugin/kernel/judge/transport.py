@@ -1,12 +1,11 @@
 """One HTTP/1.1 request within one deadline, directly on sockets.
 
-Every wait is limited to the time left, even for a server that sends a byte a second.  Redirects are not followed, since they
-would send the key to another address; nothing is retried or decompressed, and a body ends at MAX_BODY bytes.
+Every wait is limited to the remaining time, even for a server that sends one byte per second. Redirects are not followed: they would send
+the key to another address. Nothing is retried or decompressed, and a body has at most MAX_BODY bytes.
 
-Why not `http.client`: its timeout applies to each receive, so such a server holds a request with a timeout of 1 second for as long as it
-likes (measured: 3 s, until the server closed).  A socket wrapper could shorten each receive, but the import alone loads 33 further modules,
-63 ms against 3 ms for this module (best of nine on a busy two-core machine, Python 3.11, sockets, TLS and JSON already loaded), while a
-prompt waits.
+Why not `http.client`: its timeout applies to each receive, so a slow server holds a request with a timeout of 1 second as long as it likes
+(measured: 3 s, until the server closed). A socket wrapper could shorten each receive, but the import alone loads 33 more modules while a
+prompt waits: 63 ms against 3 ms for this module (best of nine on a busy two-core machine, Python 3.11, with sockets, TLS and JSON loaded).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ __all__ = ["MAX_BODY", "Request", "Response", "fetch", "post"]
 
 MAX_BODY = 1 << 20
 _MAX_HEAD = 1 << 16
-_MOST_ADDRESSES = 4
+_MAX_ADDRESSES = 4
 _OK = 200
 _READ = (_OK, 400, 422)  # statuses whose body is read: the answer, or what was wrong with the request
 _WITHOUT_BODY = (204, 304)
@@ -44,16 +43,16 @@ _HEADERS = (
 
 
 class Request(NamedTuple):
-    """A request: method, path with query, additional headers, body (None for none), and the largest body of a response in bytes.
+    """A request: method, path with query, additional headers, body or None, and the maximum size of the response body in bytes.
 
-    With `brief`, the body of a response is read only if the status is 200, or says what was wrong with the request.
+    With `brief`, the response body is read only if the status is 200 or one that says what was wrong with the request.
     """
 
     method: str
     path: str
     headers: Headers = ()
     body: bytes | None = None
-    most: int = MAX_BODY
+    max_body: int = MAX_BODY
     brief: bool = False
 
 
@@ -93,11 +92,11 @@ def fetch(
         with sock:
             outcome.sent = True
             _send(sock, _head(access, request) + (request.body or b""), deadline)
-            return _response(_Reader(sock, deadline, request.most), brief=request.brief)
+            return _response(_Reader(sock, deadline, request.max_body), brief=request.brief)
     except socket.timeout:
         raise JudgeError("timeout") from None
     except (OSError, UnicodeError) as error:
-        raise JudgeError("tls" if _is_alert(error) else "network", _words(error)) from None
+        raise JudgeError("tls" if _is_alert(error) else "network", _error_text(error)) from None
 
 
 def _head(access: ServerAccess, request: Request) -> bytes:
@@ -118,16 +117,16 @@ def _is_alert(error: Exception) -> bool:
     return "ALERT" in str(getattr(error, "reason", ""))
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or type(error).__name__)
 
 
-def _left(deadline: Deadline) -> float:
-    """Return the seconds left, for a socket's timeout. Raises socket.timeout if none are: 0 would make the socket non-blocking."""
-    left = deadline.remaining()
-    if left <= 0:
+def _timeout(deadline: Deadline) -> float:
+    """Return the remaining seconds as a socket's timeout. Raises socket.timeout if there are none: 0 would make the socket non-blocking."""
+    seconds = deadline.remaining()
+    if seconds <= 0:
         raise socket.timeout
-    return left
+    return seconds
 
 
 def _open(access: ServerAccess, deadline: Deadline, tls: SSLContext | None) -> socket.socket:
@@ -142,14 +141,14 @@ def _open(access: ServerAccess, deadline: Deadline, tls: SSLContext | None) -> s
 
 
 def _connect(address: Address, deadline: Deadline) -> socket.socket:
-    """Connect to one of the host's addresses; each gets an equal share of the time left."""
+    """Connect to the first of the host's addresses that answers; each gets an equal share of the remaining time."""
     host = address.host.encode("ascii")  # a str would import the IDNA codec first
-    found = socket.getaddrinfo(host, address.port, 0, socket.SOCK_STREAM)[:_MOST_ADDRESSES]
+    addresses = socket.getaddrinfo(host, address.port, 0, socket.SOCK_STREAM)[:_MAX_ADDRESSES]
     problem: OSError = OSError("no address")
-    for at, (family, kind, protocol, _, place) in enumerate(found):
+    for at, (family, kind, protocol, _, place) in enumerate(addresses):
         sock = socket.socket(family, kind, protocol)
         try:
-            sock.settimeout(_left(deadline) / (len(found) - at))
+            sock.settimeout(_timeout(deadline) / (len(addresses) - at))
             sock.connect(place)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
@@ -183,7 +182,7 @@ def _credentials(user: str) -> str:
 def _secured(sock: socket.socket, host: str, deadline: Deadline, tls: SSLContext) -> socket.socket:
     from ssl import SSLError
 
-    sock.settimeout(_left(deadline))
+    sock.settimeout(_timeout(deadline))
     try:
         return tls.wrap_socket(sock, server_hostname=host)
     except SSLError as error:
@@ -195,32 +194,32 @@ def _secured(sock: socket.socket, host: str, deadline: Deadline, tls: SSLContext
 def _send(sock: socket.socket, data: bytes, deadline: Deadline) -> None:
     view = memoryview(data)
     while view:
-        sock.settimeout(_left(deadline))
+        sock.settimeout(_timeout(deadline))
         view = view[sock.send(view) :]
 
 
 class _Reader:
     """A reader of the protocol's lines and blocks from a socket."""
 
-    __slots__ = ("_buffer", "_deadline", "_most", "_sock")
+    __slots__ = ("_buffer", "_deadline", "_max_body", "_sock")
 
-    def __init__(self, sock: socket.socket, deadline: Deadline, most: int = MAX_BODY) -> None:
+    def __init__(self, sock: socket.socket, deadline: Deadline, max_body: int = MAX_BODY) -> None:
         self._sock = sock
         self._deadline = deadline
-        self._most = most
+        self._max_body = max_body
         self._buffer = bytearray()
 
     def _more(self) -> bool:
-        """Receive more; return False at the end of the connection."""
-        self._sock.settimeout(_left(self._deadline))
+        """Receive more data; return False at the end of the connection."""
+        self._sock.settimeout(_timeout(self._deadline))
         data = self._sock.recv(1 << 16)
         self._buffer += data
         return bool(data)
 
     def _take(self, size: int) -> bytes:
-        taken = bytes(self._buffer[:size])
+        data = bytes(self._buffer[:size])
         del self._buffer[:size]
-        return taken
+        return data
 
     def line(self) -> bytes:
         """Return the next line without its line break."""
@@ -240,21 +239,21 @@ class _Reader:
 
     def rest(self) -> bytes:
         """Return everything up to the end of the connection."""
-        while len(self._buffer) <= self._most and self._more():
+        while len(self._buffer) <= self._max_body and self._more():
             pass
         self.check_size(len(self._buffer))
         return self._take(len(self._buffer))
 
     def check_size(self, size: int) -> None:
         """Raise JudgeError `too_large` for a body that is larger than allowed."""
-        if size > self._most:
-            raise JudgeError("too_large", "more than %d bytes" % self._most)
+        if size > self._max_body:
+            raise JudgeError("too_large", "more than %d bytes" % self._max_body)
 
 
 def _response(reader: _Reader, *, brief: bool) -> Response:
     status, headers = _status_and_headers(reader)
-    wanted = status in _READ or not (brief or status in _WITHOUT_BODY)
-    return Response(status, headers, _body(reader, headers) if wanted else b"")
+    has_body = status in _READ or not (brief or status in _WITHOUT_BODY)
+    return Response(status, headers, _body(reader, headers) if has_body else b"")
 
 
 def _status_and_headers(reader: _Reader) -> tuple[int, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The cache of verdicts: the same question to the same model is paid only once a week. It holds digests and values, no text."""
+"""The cache of verdicts: the same question to the same model is paid for once a week. It holds digests and values, no text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_BYTES = 1 << 20
 
 
 class VerdictCache:
-    """The file `verdicts.json` in a folder; of two writers at once one may lose an entry, which costs one more question."""
+    """The file `verdicts.json` in a folder. It has no lock: of two writers one may lose an entry, which costs one more question."""
 
     __slots__ = ("_path", "_rows")
 

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["PeopleDetector"]
 
-_HEAD = 400  # characters of a prompt that are searched for a correction or thanks
+_MAX_PROMPT = 400  # characters of a prompt that are searched for a correction or thanks
 _MAX_TEXT = 20_000
 _MAX_LINKS = 300
-_CLAIM_MARGIN = 80  # characters of a claim's sentence on both sides
+_MAX_CONTEXT = 80  # characters of a claim's sentence on each side
 _SENTENCE_ENDS = (". ", "! ", "? ", "\n")
 
 
 class PeopleDetector(Detector):
-    """Detects signals in prompts and replies; `folder` is where the session ran, for resolving links, or empty."""
+    """Detects signals in prompts and replies. `folder` is where the session ran, against which links are resolved, or empty."""
 
     def __init__(self, folder: str = "") -> None:
         self.folder = folder
@@ -32,7 +32,7 @@ class PeopleDetector(Detector):
         """Observe the next turn."""
         for entry in turn.user_texts:
             if entry.kind == "prompt":
-                self._observe_prompt(entry.text[:_HEAD], turn.number, report)
+                self._observe_prompt(entry.text[:_MAX_PROMPT], turn.number, report)
         for text in turn.texts:
             self._observe_reply(text[:_MAX_TEXT], turn.number, report)
 
@@ -55,7 +55,7 @@ class PeopleDetector(Detector):
                     report("broken_links", turn, target)
 
     def _is_broken(self, target: str) -> bool:
-        """Return whether a link names a file that does not exist; the number of checks is limited."""
+        """Return whether a link names a file that does not exist; False after a limited number of checks."""
         self._checked_links += 1
         if self._checked_links > _MAX_LINKS:
             return False
@@ -66,16 +66,16 @@ class PeopleDetector(Detector):
 
 
 def _sentence(text: str, start: int, end: int) -> str:
-    """Return the sentence around a match, with at most 80 characters on either side."""
-    before, after = text[max(0, start - _CLAIM_MARGIN) : start], text[end : end + _CLAIM_MARGIN]
+    """Return the sentence around a match, at most `_MAX_CONTEXT` characters of it on each side."""
+    before, after = text[max(0, start - _MAX_CONTEXT) : start], text[end : end + _MAX_CONTEXT]
     begin = max(before.rfind(mark) + len(mark) if mark in before else 0 for mark in _SENTENCE_ENDS)
     stop = min(after.find(mark) + 1 if mark in after else len(after) for mark in _SENTENCE_ENDS)
     return before[begin:] + text[start:end] + after[:stop]
 
 
 def _is_correction(text: str) -> bool:
-    """Return whether a prompt begins with a correction, possibly after polite words ("thanks, but no, that's wrong")."""
+    """Return whether a prompt is a correction, perhaps after polite words ("thanks, but no, that's wrong")."""
     if pattern("correction").match(text):
         return True
-    turned = pattern("turned").search(text)
-    return turned is not None and pattern("correction").match(text[turned.end() :]) is not None
+    polite = pattern("turned").search(text)
+    return polite is not None and pattern("correction").match(text[polite.end() :]) is not None

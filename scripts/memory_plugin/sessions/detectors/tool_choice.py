@@ -1,4 +1,4 @@
-"""Detect how tools were used: tests, commits, commands that a tool could replace, plans, skills, sub-agents, parallel calls."""
+"""Detect test runs, commits, commands that a tool could replace, plans, skills, sub-agents and parallel calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["CommandDetector", "PlanningDetector", "tests_outcome"]
 
 _MAX_OUTPUT = 50_000
-_BY_TOOL = {
+_SIGNAL_BY_TOOL = {
     **dict.fromkeys(("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode"), "plans"),
     **dict.fromkeys(("Task", "Agent"), "delegations"),
     **dict.fromkeys(("Skill", "SlashCommand"), "skills"),
@@ -68,7 +68,7 @@ def _is_commit(head: Head) -> bool:
 def tests_outcome(call: Call, heads: list[Head], version: str) -> str:
     """Return how a test run ended: passed, failed or unknown; empty for a call that ran no tests.
 
-    A hidden exit code (by a pipe, `|| true`, the background) never means passed; a summary of failures still means failed.
+    A hidden exit code (by a pipe, `|| true`, the background) never means passed. A summary of failures always means failed.
     """
     runs = [head for head in heads if runs_tests(head)]
     if not runs or failure_cause(call, version) not in ("", "own"):
@@ -88,9 +88,9 @@ class PlanningDetector(Detector):
     def observe(self, turn: Turn, report: ReportSignal) -> None:
         """Observe the next turn."""
         for call in turn.calls:
-            name = _BY_TOOL.get(call.name)
-            if name:
-                report(name, turn.number, main_argument(call) or call.name)
+            signal = _SIGNAL_BY_TOOL.get(call.name)
+            if signal:
+                report(signal, turn.number, main_argument(call) or call.name)
         if len(turn.calls) > 1:
             report("parallel", turn.number, ", ".join(call.name for call in turn.calls[:10]))
         if any(entry.kind == "summary" for entry in turn.user_texts):

@@ -1,4 +1,4 @@
-"""Send requests to Langfuse one at a time; wait as long as the server asks, and retry transient failures."""
+"""Send requests to Langfuse one at a time, wait as long as the server asks, and retry transient failures."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 __all__ = ["API", "LangfuseClient", "LangfuseReply"]
 
 API = "/api/public"
-_TRIES = 3
-_PAUSE = 0.5  # seconds before the second try, doubled for the third
-_DEFAULT_WAIT = 30.0
+_MAX_TRIES = 3
+_RETRY_PAUSE = 0.5  # seconds before the second try, doubled for the third
+_DEFAULT_WAIT = 30.0  # seconds, after a 429 that names none
 _MAX_BYTES = 32 << 20
 _TOO_MANY = 429
 _OK = range(200, 300)
 
 
 class LangfuseReply(NamedTuple):
-    """A status and the body's JSON value; None for an empty body or other content."""
+    """A status and the JSON value of the body; None for an empty body or one that is not JSON."""
 
     status: int
     payload: Any
 
 
 class LangfuseClient:
-    """Sends requests to one server within one deadline; `requests` counts them."""
+    """Requests to one server within one deadline; `requests` counts them."""
 
     def __init__(self, access: ServerAccess, deadline: Deadline) -> None:
         self.access = access
@@ -46,47 +46,42 @@ class LangfuseClient:
         self._tls = tls_context(access) if access.address.scheme == "https" else None
 
     def get(self, path: str, query: Mapping[str, object] | None = None) -> LangfuseReply:
-        """Send a GET request to a path below API. Raises JudgeError, as `send`."""
+        """Return the reply to a GET of a path below API. Raises JudgeError like `send`."""
         return self.send("GET", path + ("?" + urlencode(query) if query else ""), None)
 
     def post(self, path: str, body: object) -> LangfuseReply:
-        """Send a POST request to a path below API. Raises JudgeError, as `send`."""
+        """Return the reply to a POST to a path below API. Raises JudgeError like `send`."""
         return self.send("POST", path, dumps(body).encode("ascii"))
 
     def send(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
-        """Send a request and return the reply, including one with another 4xx status.
+        """Return the reply to a request; the caller judges its status, a 2xx or a 4xx.
 
-        After 429 it waits, if the deadline allows it. Transport errors and 5xx are tried three times, because every request here may be
-        repeated without harm. Raises JudgeError: http_401, http_403, redirect, rate_limited (with the wait), http_5xx, and those of
-        `fetch`.
+        After 429, wait if the deadline allows it. Transport errors and 5xx are tried three times, because every request here can be
+        repeated without harm. Raises JudgeError: http_401, http_403, redirect, rate_limited (with the wait), http_5xx, wrong_type, and
+        those of `fetch`.
         """
         tries = 0
         while True:
             tries += 1
             try:
-                return self._once(method, path, body)
-            except JudgeError as failed:
-                wait = failed.wait if failed.name == "rate_limited" else self._pause(failed, tries)
+                return self._send_once(method, path, body)
+            except JudgeError as error:
+                wait = error.wait if error.name == "rate_limited" else _retry_pause(error, tries)
                 if wait is None or wait >= self._deadline.remaining():
                     raise
             sleep(wait)
 
-    def _pause(self, failed: JudgeError, tries: int) -> float | None:
-        """Return the seconds before the next try, or None if there is none."""
-        is_transient = failed.name in ("network", "timeout") or failed.name.startswith("http_5")
-        return _PAUSE * 2 ** (tries - 1) if is_transient and tries < _TRIES else None
-
-    def _once(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
+    def _send_once(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
         self.requests += 1
         request = Request(method, API + path, (), body, _MAX_BYTES)
         response = fetch(self.access, request, self._deadline, CallOutcome(), self._tls)
         status = response.status
         if status == _TOO_MANY:
-            raise JudgeError("rate_limited", "", _seconds(response.headers.get("retry-after", "")))
+            raise JudgeError("rate_limited", "", _retry_after(response.headers.get("retry-after", "")))
         if status in (401, 403) or status >= 500:
             raise JudgeError("http_%d" % status)
         if 300 <= status < 400:
-            raise JudgeError("redirect", "redirects are not followed, they would carry the key")
+            raise JudgeError("redirect", "redirects are not followed, because they would pass on the key")
         try:
             payload = loads(response.body.decode("utf-8")) if response.body else None
         except ValueError:
@@ -96,5 +91,12 @@ class LangfuseClient:
         return LangfuseReply(status, payload)
 
 
-def _seconds(text: str) -> float:
+def _retry_pause(error: JudgeError, tries: int) -> float | None:
+    """Return the seconds before the next try; None if there is none."""
+    is_transient = error.name in ("network", "timeout") or error.name.startswith("http_5")
+    return _RETRY_PAUSE * 2 ** (tries - 1) if is_transient and tries < _MAX_TRIES else None
+
+
+def _retry_after(text: str) -> float:
+    """Return the seconds of a Retry-After header; the default for a date or nonsense."""
     return float(text) if text.isascii() and text.isdigit() and len(text) < 9 else _DEFAULT_WAIT

@@ -1,4 +1,4 @@
-"""Find the Langfuse server: its address and keys, from the user's own settings and the cleaned environment, and its version."""
+"""The Langfuse server: its address and keys, from the user's own settings and environment, and the API version it supports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PUBLIC, _SECRET = "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
 HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 _CLOUD = "https://cloud.langfuse.com"
 _MAX_KEY = 500
-# Version 4 is read through `v2/observations` and `v3/scores`; version 3 through sessions, traces and `v2/scores`.
+# Version 4 reads sessions through `v2/observations` and scores through `v3/scores`; version 3 through sessions and traces, and `v2/scores`.
 MODERN, LEGACY = "v4", "v3"
 
 
@@ -40,7 +40,7 @@ def server_route(paths: Paths, settings: Settings) -> AddressSource:
 
 
 def find_access(paths: Paths, settings: Settings, off: str = "") -> ServerAccess:
-    """Return the server's address and credentials. Raises JudgeError: disabled (with `off` as its reason), bad_url, no_key."""
+    """Return the server's address and credentials. Raises JudgeError: disabled (`off` is the reason), bad_url or no_key."""
     if off:
         raise JudgeError("disabled", off)
     variables = UserEnvironment(paths.config_dir)
@@ -56,7 +56,9 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> ServerAccess
                 "no_key", "%s is not set in your environment or in env of your own settings" % name
             )
         if len(key) > _MAX_KEY or not key.isascii() or not key.isprintable() or " " in key or ":" in key:
-            raise JudgeError("no_key", "%s holds no key" % name)
+            raise JudgeError(
+                "no_key", "%s holds no key: it is too long, or has characters that no key has" % name
+            )
     basic = b64encode(":".join(keys).encode("ascii")).decode("ascii")
     authorities = variables.get("NODE_EXTRA_CA_CERTS")
     return ServerAccess(
@@ -65,15 +67,16 @@ def find_access(paths: Paths, settings: Settings, off: str = "") -> ServerAccess
 
 
 def probe(client: LangfuseClient) -> dict[str, Any]:
-    """Return the server's interface for `sessions` and `scores`, each MODERN or LEGACY. Raises JudgeError."""
-    sessions = _exists(client.get("/v2/observations", {"limit": 1, "fields": "core"}))
-    scores = _exists(client.get("/v3/scores", {"limit": 1}))
-    return {"sessions": MODERN if sessions else LEGACY, "scores": MODERN if scores else LEGACY}
+    """Return how to read this server's `sessions` and `scores`, each MODERN or LEGACY. Raises JudgeError."""
+    return {
+        "sessions": _probed_version(client.get("/v2/observations", {"limit": 1, "fields": "core"})),
+        "scores": _probed_version(client.get("/v3/scores", {"limit": 1})),
+    }
 
 
-def _exists(reply: LangfuseReply) -> bool:
+def _probed_version(reply: LangfuseReply) -> str:
     if reply.status == 404:
-        return False
+        return LEGACY
     if reply.status != 200:
         raise JudgeError("http_%d" % reply.status, "the server could not be probed")
-    return True
+    return MODERN

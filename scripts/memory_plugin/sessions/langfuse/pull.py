@@ -1,6 +1,6 @@
-"""Read a session from Langfuse and save it as a transcript, so that it is graded like any other.
+"""Read a session from Langfuse and store it as a transcript, which is then graded like any other.
 
-Servers of version 4 and version 3 are read in different ways into the same form.
+The two server versions have different endpoints. Both are read into the same traces.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...kernel.paths import Paths
     from .langfuse_client import LangfuseClient
 
-__all__ = ["Observation", "Trace", "read_session", "save_session", "text_of", "transcript_rows"]
+__all__ = ["Observation", "Trace", "keep_session", "read_session", "text_of", "transcript_rows"]
 
 _FIELDS = "core,basic,time,io,model,usage,trace_context"
 _PER_PAGE = 500
@@ -40,7 +40,7 @@ _TOKENS = {
 
 
 class Observation(NamedTuple):
-    """One step; `kind` is in capitals (GENERATION, TOOL, SPAN ...), and `level` is ERROR if the step failed."""
+    """One step of a trace; `kind` is in capitals (GENERATION, TOOL, SPAN ...), `level` is ERROR for a failure."""
 
     id: str
     kind: str
@@ -54,7 +54,7 @@ class Observation(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """One turn of a session with its steps in chronological order."""
+    """One turn of a session, with its steps in chronological order."""
 
     id: str
     start: str
@@ -64,16 +64,16 @@ class Trace(NamedTuple):
 
 
 def read_session(client: LangfuseClient, server: dict[str, Any], session: str) -> list[Trace]:
-    """Return a session's traces, the oldest first; empty if there is no such session. Raises JudgeError."""
-    modern = server.get("sessions") == MODERN
-    traces = _read_modern(client, session) if modern else _read_legacy(client, session)
+    """Return the traces of a session, the oldest first; empty if there is no such session. Raises JudgeError."""
+    is_modern = server.get("sessions") == MODERN
+    traces = _read_modern(client, session) if is_modern else _read_legacy(client, session)
     return sorted(traces, key=lambda trace: trace.start)
 
 
 def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
-    """Read through `v2/observations`.
+    """Read a session through `v2/observations`.
 
-    Some servers ignore the simple parameter, so a filter is sent and each row is checked.
+    Some servers ignore the parameter `sessionId`, so a filter is sent, and each row is checked.
     """
     condition = [{"type": "string", "column": "sessionId", "operator": "=", "value": session}]
     query: dict[str, object] = {"fields": _FIELDS, "limit": _PER_PAGE, "filter": dumps(condition)}
@@ -91,21 +91,20 @@ def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
     traces: dict[str, list[Any]] = {}
     for row in rows:
         traces.setdefault(str(value_at(row, "traceId")), []).append(row)
-    return [_trace(name, trace_rows) for name, trace_rows in traces.items()]
+    return [_trace_from_observations(trace_id, trace_rows) for trace_id, trace_rows in traces.items()]
 
 
-def _trace(name: str, rows: list[Any]) -> Trace:
-    """Build a trace from its observations; input and output are those of the root observation."""
+def _trace_from_observations(trace_id: str, rows: list[Any]) -> Trace:
+    """Return a trace; its input and output are those of the root observation."""
     rows = sorted(rows, key=lambda row: str(value_at(row, "startTime")))
     root = next((row for row in rows if not value_at(row, "parentObservationId")), rows[0])
     steps = [_observation(row) for row in rows if row is not root or len(rows) == 1]
-    return Trace(
-        name, str(value_at(root, "startTime")), value_at(root, "input"), value_at(root, "output"), steps
-    )
+    start = str(value_at(root, "startTime"))
+    return Trace(trace_id, start, value_at(root, "input"), value_at(root, "output"), steps)
 
 
 def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
-    """Read the session and then each of its traces, because a session lists no observations."""
+    """Read a session and then each of its traces, because a session lists no observations."""
     reply = client.get("/sessions/" + quote(session, safe=""))
     if reply.status == 404:
         return []
@@ -119,97 +118,106 @@ def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
         if reply.status != 200 or value_at(trace, "sessionId") not in (session, None):
             continue
         rows = value_at(trace, "observations")
-        steps = sorted(map(_observation, rows if isinstance(rows, list) else ()), key=lambda step: step.start)
-        identity, start = str(value_at(trace, "id")), str(value_at(trace, "timestamp"))
-        traces.append(Trace(identity, start, value_at(trace, "input"), value_at(trace, "output"), steps))
+        steps = [_observation(row) for row in (rows if isinstance(rows, list) else ())]
+        traces.append(
+            Trace(
+                str(value_at(trace, "id")),
+                str(value_at(trace, "timestamp")),
+                value_at(trace, "input"),
+                value_at(trace, "output"),
+                sorted(steps, key=lambda step: step.start),
+            )
+        )
     return traces
 
 
-def _observation(row: Any) -> Observation:  # noqa: ANN401 (the server's JSON)
-    identity, kind, name, start = (
-        str(value_at(row, key) or "") for key in ("id", "type", "name", "startTime")
-    )
+def _observation(row: Any) -> Observation:  # noqa: ANN401 (what the server sent)
+    """Return an observation; fields that a server names differently are read under both names."""
     usage = value_at(row, "usageDetails") or value_at(row, "usage")
-    model = str(value_at(row, "providedModelName") or value_at(row, "model") or "")
-    level = str(value_at(row, "level") or "")
     return Observation(
-        identity,
-        kind.upper(),
-        name,
-        start,
-        value_at(row, "input"),
-        value_at(row, "output"),
-        level,
-        model,
-        usage if isinstance(usage, dict) else {},
+        id=str(value_at(row, "id") or ""),
+        kind=str(value_at(row, "type") or "").upper(),
+        name=str(value_at(row, "name") or ""),
+        start=str(value_at(row, "startTime") or ""),
+        input=value_at(row, "input"),
+        output=value_at(row, "output"),
+        level=str(value_at(row, "level") or ""),
+        model=str(value_at(row, "providedModelName") or value_at(row, "model") or ""),
+        usage=usage if isinstance(usage, dict) else {},
     )
 
 
-def save_session(paths: Paths, session: str, traces: Sequence[Trace]) -> str:
+def keep_session(paths: Paths, session: str, traces: Sequence[Trace]) -> str:
     """Write a session as a transcript in the state folder, without secrets; return its path. Raises OSError."""
     folder = pulled_folder(paths)
     make_folder(folder)
-    name = "".join(char if char.isascii() and char.isalnum() else "-" for char in session)[:60].strip("-")
-    path = os.path.join(
-        folder, "%s-%s.jsonl" % (name or "session", digest(session.encode("utf-8", "replace"), 4))
-    )
+    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in session)[:60].strip("-")
+    suffix = digest(session.encode("utf-8", "replace"), 4)  # two ids may give the same name
+    path = os.path.join(folder, "%s-%s.jsonl" % (name or "session", suffix))
     replace_file(path + SOURCE, dumps({"trace": traces[0].id}).encode("ascii"))
-    replace_file(
-        path, b"".join(dumps(row).encode("ascii") + b"\n" for row in transcript_rows(session, traces))
-    )
+    rows = transcript_rows(session, traces)
+    replace_file(path, b"".join(dumps(row).encode("ascii") + b"\n" for row in rows))
     return path
 
 
 def transcript_rows(session: str, traces: Sequence[Trace]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a transcript. Each trace starts with its prompt; generations are answers, other steps are tool calls."""
+    """Yield the rows of a transcript: each trace's prompt, its generations as replies, and its other steps as tool calls."""
     for trace in traces:
         common = {"sessionId": session, "timestamp": trace.start}
         prompt = _clean(text_of(trace.input))
         if prompt:
             yield {"type": "user", "uuid": trace.id, **common, "message": {"role": "user", "content": prompt}}
-        has_answer = False
         for number, step in enumerate(trace.steps):
-            has_answer = has_answer or step.kind == "GENERATION"
-            yield from _step(step, "%s-%d" % (trace.id, number), {**common, "timestamp": step.start})
-        if not has_answer and text_of(trace.output):
+            yield from _step_rows(step, "%s-%d" % (trace.id, number), {**common, "timestamp": step.start})
+        has_reply = any(step.kind == "GENERATION" for step in trace.steps)
+        if not has_reply and text_of(trace.output):
             block = {"type": "text", "text": _clean(text_of(trace.output))}
-            yield _answer(trace.id + "-end", [block], common, "", {})
+            yield _assistant_row(trace.id + "-end", [block], common, "", {})
 
 
-def _step(step: Observation, name: str, common: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _step_rows(step: Observation, row_id: str, common: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if step.kind == "GENERATION":
         text = _clean(text_of(step.output))
-        usage = {
-            count: next((step.usage[key] for key in keys if isinstance(step.usage.get(key), int)), 0)
-            for count, keys in _TOKENS.items()
-        }
-        yield _answer(name, [{"type": "text", "text": text}] if text else [], common, step.model, usage)
+        blocks = [{"type": "text", "text": text}] if text else []
+        yield _assistant_row(row_id, blocks, common, step.model, _usage(step))
     elif step.kind not in ("EVENT", "AGENT", "CHAIN"):
-        decoded = _decoded(step.input)
-        arguments = decoded if isinstance(decoded, dict) else {"prompt": decoded}
-        arguments = {key: _clean(text_of(value)) for key, value in arguments.items()}
         tool = step.name.partition(": ")[2] or step.name
-        call = {"type": "tool_use", "id": name, "name": tool, "input": arguments}
-        yield _answer(name, [call], common, step.model, {})
+        call = {"type": "tool_use", "id": row_id, "name": tool, "input": _arguments(step)}
+        yield _assistant_row(row_id, [call], common, step.model, {})
         result = {
             "type": "tool_result",
-            "tool_use_id": name,
+            "tool_use_id": row_id,
             "content": _clean(text_of(step.output)),
             "is_error": step.level == "ERROR",
         }
         message = {"role": "user", "content": [result]}
-        yield {"type": "user", "uuid": name + "-result", **common, "message": message}
+        yield {"type": "user", "uuid": row_id + "-result", **common, "message": message}
 
 
-def _answer(
-    name: str, blocks: list[dict[str, Any]], common: dict[str, Any], model: str, usage: dict[str, int]
+def _usage(step: Observation) -> dict[str, int]:
+    """Return the tokens of a generation under the names of a transcript, 0 if unknown."""
+    return {
+        field: next((step.usage[key] for key in keys if isinstance(step.usage.get(key), int)), 0)
+        for field, keys in _TOKENS.items()
+    }
+
+
+def _arguments(step: Observation) -> dict[str, str]:
+    arguments = _decoded(step.input)
+    if isinstance(arguments, dict):
+        return {key: _clean(text_of(value)) for key, value in arguments.items()}
+    return {"prompt": _clean(text_of(arguments))}
+
+
+def _assistant_row(
+    row_id: str, blocks: list[dict[str, Any]], common: dict[str, Any], model: str, usage: dict[str, int]
 ) -> dict[str, Any]:
-    message = {"id": name, "role": "assistant", "model": model, "content": blocks, "usage": usage}
-    return {"type": "assistant", "uuid": name, **common, "message": message}
+    message = {"id": row_id, "role": "assistant", "model": model, "content": blocks, "usage": usage}
+    return {"type": "assistant", "uuid": row_id, **common, "message": message}
 
 
 def _decoded(value: object) -> object:
-    """Decode a value if it is JSON text, because new servers return input and output as text."""
+    """Return a value with JSON text decoded, because version 4 sends input and output as text."""
     if isinstance(value, str) and value[:1] in ("{", "[", '"') and len(value) <= 1 << 20:
         try:
             return loads(value)
@@ -219,7 +227,7 @@ def _decoded(value: object) -> object:
 
 
 def text_of(value: object, depth: int = _MAX_DEPTH) -> str:
-    """Return the text in a value of any shape: a string, the texts of a list, the value of a usual key, else JSON."""
+    """Return the text in a value of any shape: the contents of messages, the value of a usual key, or JSON."""
     value = _decoded(value)
     if value is None or depth == 0:
         return ""

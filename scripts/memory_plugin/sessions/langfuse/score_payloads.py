@@ -1,6 +1,6 @@
 """Build scores and score configs in Langfuse's format.
 
-Each score is checked here, because the server answers 200 and later drops a score that does not match its config. A config is found by
+Each score is validated here, because the server answers 200 and later drops a score that does not fit its config. A config is matched by
 name, type and scale, and created only if it is missing.
 """
 
@@ -26,32 +26,27 @@ _PER_PAGE = 50
 _MAX_PAGES = 100
 _MAX_COMMENT = 5000
 _MAX_ID = 800
+_NUMERIC_SCALE: dict[str, Any] = {"dataType": "NUMERIC", "minValue": 0, "maxValue": 1}
 
 
 def score_configs() -> dict[str, dict[str, Any]]:
-    """Return the configs by name, in the server's format."""
+    """Return the request bodies that create our configs, by name."""
     configs: dict[str, dict[str, Any]] = {}
     for dimension in dimensions().values():
-        config: dict[str, Any] = {
-            "name": dimension.id,
-            "dataType": "CATEGORICAL" if dimension.categorical else "NUMERIC",
-        }
         if dimension.categorical:
-            config["categories"] = [
-                {"label": label, "value": value} for value, label in enumerate(dimension.labels)
-            ]
+            categories = [{"label": label, "value": value} for value, label in enumerate(dimension.labels)]
+            scale: dict[str, Any] = {"dataType": "CATEGORICAL", "categories": categories}
         else:
-            config.update(minValue=0, maxValue=1)
-        configs[dimension.id] = {**config, "description": dimension.description}
-    numeric = {"name": OVERALL, "dataType": "NUMERIC", "minValue": 0, "maxValue": 1}
-    configs[OVERALL] = {**numeric, "description": overall_description()}
+            scale = _NUMERIC_SCALE
+        configs[dimension.id] = {"name": dimension.id, **scale, "description": dimension.description}
+    configs[OVERALL] = {"name": OVERALL, **_NUMERIC_SCALE, "description": overall_description()}
     return configs
 
 
 def existing_configs(client: LangfuseClient) -> dict[str, str]:
-    """Return the ids, by name, of our configs that exist on the server and are not archived. Raises JudgeError.
+    """Return the ids of our configs on the server by name, without archived ones. Raises JudgeError.
 
-    The server allows several configs of one name; the first one counts.
+    The server allows several configs of one name. The first one is used.
     """
     ours = score_configs()
     ids: dict[str, str] = {}
@@ -62,7 +57,7 @@ def existing_configs(client: LangfuseClient) -> dict[str, str]:
             raise JudgeError("http_%d" % reply.status, "score configs could not be listed")
         for row in rows:
             name = value_at(row, "name")
-            if isinstance(name, str) and name in ours and _matches(row, ours[name]):
+            if isinstance(name, str) and name in ours and _is_usable(row, ours[name]):
                 ids.setdefault(name, str(value_at(row, "id")))
         pages = value_at(reply.payload, "meta", "totalPages")
         if not rows or not isinstance(pages, int) or page >= pages:
@@ -70,41 +65,40 @@ def existing_configs(client: LangfuseClient) -> dict[str, str]:
     return ids
 
 
-def _matches(row: Any, config: dict[str, Any]) -> bool:  # noqa: ANN401 (the server's JSON)
-    if (
-        row.get("isArchived") is not False
-        or row.get("dataType") != config["dataType"]
-        or not isinstance(row.get("id"), str)
-    ):
+def _is_usable(row: dict[str, Any], config: dict[str, Any]) -> bool:
+    """Return whether a config of the server is not archived and has the type and scale of ours."""
+    if row.get("isArchived") is not False or not isinstance(row.get("id"), str):
+        return False
+    if row.get("dataType") != config["dataType"]:
         return False
     if config["dataType"] == "NUMERIC":
         return bool(row.get("minValue") == config["minValue"] and row.get("maxValue") == config["maxValue"])
-    levels = row.get("categories")
-    if not isinstance(levels, list):
+    categories = row.get("categories")
+    if not isinstance(categories, list):
         return False
-    return [(value_at(level, "label"), value_at(level, "value")) for level in levels] == [
-        (category["label"], category["value"]) for category in config["categories"]
-    ]
+    # The server may add further fields to a category.
+    scale = [{name: value_at(category, name) for name in ("label", "value")} for category in categories]
+    return bool(scale == config["categories"])
 
 
 def ensure_configs(client: LangfuseClient) -> dict[str, str]:
-    """Return the ids of all configs by name; create the missing ones. Raises JudgeError."""
+    """Return the ids of all our configs by name; create the missing ones. Raises JudgeError."""
     ids = existing_configs(client)
     for name, config in score_configs().items():
         if name not in ids:
             reply = client.post("/score-configs", config)
-            identity = value_at(reply.payload, "id")
-            if reply.status not in (200, 201) or not isinstance(identity, str):
+            config_id = value_at(reply.payload, "id")
+            if reply.status not in (200, 201) or not isinstance(config_id, str):
                 raise JudgeError("http_%d" % reply.status, "the score config %s could not be created" % name)
-            ids[name] = identity
+            ids[name] = config_id
     return ids
 
 
 def score_bodies(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the scores of a row's dimensions and the overall score, without `configId`, which the server assigns.
+    """Return the scores of a ledger row: one per scored dimension, and the overall score.
 
-    Id and timestamp depend on session, dimension and rubric alone. So a later grade updates the score, which the server does only for the
-    same id and time.
+    `configId` is added when they are sent. Id and timestamp depend on session, dimension and rubric alone, because the server updates a
+    score only if both are the same.
     """
     bodies = []
     scores = scores_of(dict(row))
@@ -114,7 +108,7 @@ def score_bodies(row: Mapping[str, Any]) -> list[dict[str, Any]]:
             continue
         labels = [category["label"] for category in config.get("categories", ())]
         body = {
-            "id": _identity(row, name),
+            "id": _score_id(row, name),
             "name": name,
             "value": labels[int(value)] if labels else float(value),
             "dataType": config["dataType"],
@@ -128,12 +122,13 @@ def score_bodies(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     return bodies
 
 
-def _identity(row: Mapping[str, Any], name: str) -> str:
-    rubric = row.get("scorer", {}).get("rubric") if isinstance(row.get("scorer"), dict) else ""
+def _score_id(row: Mapping[str, Any], name: str) -> str:
+    rubric = row["scorer"].get("rubric") if isinstance(row.get("scorer"), dict) else ""
     return digest(("memory %s %s %s" % (row.get("session"), name, rubric)).encode("utf-8", "replace"))
 
 
 def _subject(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the score is about: the trace of a pulled session, else the session."""
     subject = row.get("subject")
     if isinstance(subject, dict) and subject.get("kind") == "trace" and isinstance(subject.get("id"), str):
         return {"traceId": subject["id"]}
@@ -141,25 +136,19 @@ def _subject(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _comment(row: Mapping[str, Any], name: str) -> str:
+    """Return a dimension's rationale and evidence, or the causes of the overall score."""
     if name == OVERALL:
-        words = "improvement needed: %s; root cause: %s" % (
-            row.get("improvement"),
-            row.get("root_cause") or "not said",
-        )
-        return words[:_MAX_COMMENT]
+        root_cause = row.get("root_cause") or "not said"
+        comment = "improvement needed: %s; root cause: %s" % (row.get("improvement"), root_cause)
+        return comment[:_MAX_COMMENT]
     entry = row["dimensions"][name]
     if not isinstance(entry, dict):
         return ""
-    items = [
-        item
-        for item in entry.get("evidence") or ()
-        if isinstance(item, dict) and isinstance(item.get("turns"), list)
-    ]
     lines = [str(entry.get("rationale") or "")]
-    lines += [
-        "%s: %s" % (" ".join("T%s" % turn for turn in item["turns"]), item.get("what") or "")
-        for item in items
-    ]
+    for item in entry.get("evidence") or ():
+        if isinstance(item, dict) and isinstance(item.get("turns"), list):
+            turns = " ".join("T%s" % turn for turn in item["turns"])
+            lines.append("%s: %s" % (turns, item.get("what") or ""))
     return "\n".join(filter(None, lines))[:_MAX_COMMENT]
 
 
@@ -177,7 +166,7 @@ def _metadata(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def score_problem(body: Mapping[str, Any]) -> str | None:
-    """Return why the server would refuse or silently drop a score, or None if it would store it."""
+    """Return why the server would refuse or silently drop a score; None if it would store it."""
     config = score_configs().get(str(body.get("name")))
     if config is None:
         return "no such score"
@@ -187,10 +176,10 @@ def score_problem(body: Mapping[str, Any]) -> str | None:
         return "exactly one subject is needed"
     if body.get("dataType") != config["dataType"]:
         return "another type than its config"
-    return _off_scale(body.get("value"), config)
+    return _scale_problem(body.get("value"), config)
 
 
-def _off_scale(value: object, config: Mapping[str, Any]) -> str | None:
+def _scale_problem(value: object, config: Mapping[str, Any]) -> str | None:
     if config["dataType"] == "CATEGORICAL":
         return None if value in [category["label"] for category in config["categories"]] else "no such label"
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):

@@ -1,9 +1,12 @@
 """Backends: the APIs through which models are asked.
 
 A backend is a module with `ENDPOINT` (its address and the variables that hold its key; None without a network) and
-`answer(call, deadline, outcome)`, which fills in the outcome or raises JudgeError.  To add one, write the module and add a line to
-`BACKENDS`, a family with an empty prefix to `config/judges/models.json`, the name to the choices of `judge.backend` in
-`config/settings.schema.json`, and a line to the table in `tests/kernel/judge/test_contract.py`.
+`answer(call, deadline, outcome)`, which fills in the outcome or raises JudgeError. To add one, write the module and add
+
+- a line to `BACKENDS`,
+- a family with an empty prefix to `config/judges/models.json`,
+- the name to the choices of `judge.backend` in `config/settings.schema.json`,
+- a line to the table in `tests/kernel/judge/test_contract.py`.
 """
 
 from __future__ import annotations

@@ -29,8 +29,6 @@ ENDPOINT = Endpoint(
     headers_variable="ANTHROPIC_CUSTOM_HEADERS",
 )
 _FAILURES = {"refusal": "refused", "max_tokens": "truncated", "model_context_window_exceeded": "truncated"}
-
-
 # The words that its errors use for the parts of a request.
 _NAMES = (
     ("thinking", (THINKING,)),
@@ -49,7 +47,7 @@ def _body(question: Question, model: str, options: RequestOptions) -> dict[str, 
     rubric = question.rubric
     body: dict[str, Any] = {
         "model": model,
-        "max_tokens": options.most_tokens(question),
+        "max_tokens": options.max_tokens(question),
         "system": rubric.system,
         "messages": [{"role": "user", "content": question.message}],
     }
@@ -71,15 +69,12 @@ def _read(payload: dict[str, Any]) -> ModelText:
         raise JudgeError("parse_error", "the response is not a message")
     texts = [str(value_at(block, "text") or "") for block in blocks if value_at(block, "type") == "text"]
     failure = _FAILURES.get(str(payload.get("stop_reason")), "")
-    cached = (
-        token_count(value_at(payload, "usage", "cache_%s_input_tokens" % kind))
-        for kind in ("creation", "read")
+    uncached, created, read, tokens_out = (
+        token_count(value_at(payload, "usage", name + "_tokens"))
+        for name in ("input", "cache_creation_input", "cache_read_input", "output")
     )
-    given = token_count(value_at(payload, "usage", "input_tokens"))
-    tokens_in = None if given is None else given + sum(tokens or 0 for tokens in cached)
-    return ModelText(
-        "\n".join(texts), failure, tokens_in, token_count(value_at(payload, "usage", "output_tokens"))
-    )
+    tokens_in = None if uncached is None else uncached + (created or 0) + (read or 0)
+    return ModelText("\n".join(texts), failure, tokens_in, tokens_out)
 
 
 FORMAT = ApiFormat(

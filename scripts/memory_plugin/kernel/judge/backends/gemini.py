@@ -49,7 +49,7 @@ _NAMES = (
 
 def _body(question: Question, model: str, options: RequestOptions) -> dict[str, Any]:  # noqa: ARG001 (the model is in the path)
     rubric = question.rubric
-    config: dict[str, Any] = {"maxOutputTokens": options.most_tokens(question)}
+    config: dict[str, Any] = {"maxOutputTokens": options.max_tokens(question)}
     if options.structured:
         config["responseMimeType"] = "application/json"
         config["responseJsonSchema"] = dict(rubric.schema)

@@ -27,8 +27,6 @@ ENDPOINT = Endpoint(
     local_without_key=True,  # most servers on this machine need none
 )
 _FAILURES = {"length": "truncated", "content_filter": "refused"}
-
-
 # The words that the errors of its many servers use for the parts of a request.
 _NAMES = (
     ("reasoning", (EFFORT,)),
@@ -38,7 +36,7 @@ _NAMES = (
     ("max_tokens", (TOKENS,)),
     ("max_completion_tokens", (TOKENS,)),
 )
-_LONGEST_NAME = 64
+_MAX_NAME = 64
 
 
 def _body(question: Question, model: str, options: RequestOptions) -> dict[str, Any]:
@@ -47,7 +45,7 @@ def _body(question: Question, model: str, options: RequestOptions) -> dict[str, 
     body: dict[str, Any] = {
         "model": model,
         "messages": messages,
-        options.tokens_field: options.most_tokens(question),
+        options.tokens_field: options.max_tokens(question),
     }
     if options.effort is not None:
         body["reasoning_effort"] = options.effort
@@ -59,8 +57,8 @@ def _body(question: Question, model: str, options: RequestOptions) -> dict[str, 
 
 def _schema_name(identity: str) -> str:
     """Return a valid schema name for a rubric's id: letters, digits, `_` and `-`, at most 64 characters."""
-    kept = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in identity)
-    return kept[:_LONGEST_NAME] or "reply"
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in identity)
+    return name[:_MAX_NAME] or "reply"
 
 
 def _read(payload: dict[str, Any]) -> ModelText:
