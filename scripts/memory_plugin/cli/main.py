@@ -61,10 +61,7 @@ _NON_INTERACTIVE = (
     *("doctor", "demo", "scores", "tune", "langfuse", "evaluate", "refresh"),
 )
 OLD_NAMES = {"heal": "refresh_command"}  # the name in 0.1.0
-COMMANDS = {
-    **{name: name + "_command" for name in (*_LISTED, *_INTERNAL)},
-    **OLD_NAMES,
-}  # name: module
+COMMANDS = {**{name: name + "_command" for name in (*_LISTED, *_INTERNAL)}, **OLD_NAMES}  # name: module
 
 
 def main(argv: Sequence[str]) -> int:
@@ -215,7 +212,8 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         sub = commands.add_parser(name)
         sub.texts = module.HELP, module.EXAMPLES
         add_common_options(sub)
-        module.configure(sub)
+        if hasattr(module, "configure"):
+            module.configure(sub)
         parser.option_names += tuple(option for action in sub._actions for option in action.option_strings)  # noqa: SLF001
     return parser
 

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
 from ..memories.memory_files import MAX_BYTES
-from ..memories.record import MAX_ASKED_AS, InvalidMemory, categories, category_named, parse_memory
+from ..memories.record import (
+    MAX_ASKED_AS,
+    InvalidMemory,
+    body_content,
+    categories,
+    category_named,
+    parse_memory,
+)
 from ..memories.stores import PROJECT, USER
 from .command_context import UsageError
 
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
     from ..memories.memory_files import StoredMemory
+    from ..memories.record import Category
     from .command_context import CommandContext
 
 __all__ = [
@@ -35,11 +43,10 @@ __all__ = [
     "add_scope",
     "add_tags",
     "check_fields",
-    "content_json",
+    "content_of",
     "edited_draft",
     "guard_of",
     "project_files",
-    "text_of",
 ]
 
 MAX_INPUT = 1 << 20
@@ -82,7 +89,7 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         "--asked-as",
         action="append",
         metavar="PHRASE",
-        help="add a phrase by which a prompt may ask for it; up to %d times" % MAX_ASKED_AS,
+        help="add a phrase that a prompt may use to ask for it; up to %d times" % MAX_ASKED_AS,
     )
     parser.add_argument(
         "--guard-command",
@@ -172,7 +179,7 @@ def check_fields(arguments: argparse.Namespace) -> None:
         raise UsageError("only one of --body, --context and --content-json can read standard input")
 
 
-def text_of(value: str, option: str) -> str:
+def _text_of(value: str, option: str) -> str:
     """Return an option's text; `-` reads standard input. Raises InvalidMemory for input that is empty, too long or not UTF-8."""
     if value != "-":
         return value
@@ -189,10 +196,20 @@ def text_of(value: str, option: str) -> str:
         ) from None
 
 
-def content_json(value: str) -> dict[str, Any]:
+def content_of(arguments: argparse.Namespace, category: Category) -> dict[str, Any]:
+    """Return the fields that --content-json, --body and --context set. Raises InvalidMemory."""
+    content = {} if arguments.content_json is None else _parsed_content(arguments.content_json)
+    if arguments.body is not None:
+        content.update(body_content(category, _text_of(arguments.body, "--body")))
+    if arguments.context is not None:
+        content["context"] = _text_of(arguments.context, "--context").strip()
+    return content
+
+
+def _parsed_content(value: str) -> dict[str, Any]:
     """Return the JSON object of `--content-json`. Raises InvalidMemory for anything else."""
     try:
-        content = json.loads(text_of(value, "--content-json"), parse_constant=_refuse)
+        content = json.loads(_text_of(value, "--content-json"), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         if isinstance(error, InvalidMemory):
             raise

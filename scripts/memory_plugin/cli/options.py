@@ -16,6 +16,7 @@ __all__ = [
     "add_actions",
     "add_common_options",
     "add_days_option",
+    "add_flag",
     "add_keep_address",
     "days_ago",
     "require_days",
@@ -39,11 +40,13 @@ def add_common_options(parser: argparse.ArgumentParser, *, at_start: bool = Fals
         help="the project folder, or its memory store (default: the current folder)",
     )
     parser.add_argument(
-        "--json",
-        action="store_true",
-        default=False if at_start else argparse.SUPPRESS,
-        help="print JSON",
+        "--json", action="store_true", default=False if at_start else argparse.SUPPRESS, help="print JSON"
     )
+
+
+def add_flag(parser: argparse.ArgumentParser, name: str, text: str) -> None:
+    """Declare an option without a value; `text` is its help."""
+    parser.add_argument(name, action="store_true", help=text)
 
 
 def add_actions(
@@ -73,10 +76,10 @@ def add_days_option(parser: argparse.ArgumentParser, default: int) -> None:
 
 def add_keep_address(parser: argparse.ArgumentParser) -> None:
     """Declare `--keep-address`, which answers the question that `keep_address` asks."""
-    parser.add_argument(
+    add_flag(
+        parser,
         "--keep-address",
-        action="store_true",
-        help="write an address that only your environment sets into your own settings, without asking",
+        "write an address that only your environment sets into your own settings, without asking",
     )
 
 

@@ -182,7 +182,7 @@ def test_testing_a_command(project: Project, command: str, matched: list[str]) -
     found = project.cli("guards", "test", command, "--json").json["matches"]
     assert [one["matched"] for one in found] == matched
     said = project.cli("guards", "test", command).stdout
-    assert ("` covers it" in said, "No guard in force" in said) == (bool(matched), not matched)
+    assert ("` matches: " in said, "No guard in force" in said) == (bool(matched), not matched)
     assert not os.path.exists(os.path.join(project.state, "recalls.jsonl"))
 
 

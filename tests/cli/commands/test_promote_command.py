@@ -26,7 +26,7 @@ def test_notes_are_listed_and_counted(noted: Project) -> None:
     assert "Also 2 notes in Claude Code's own memory" in noted.cli("list").stdout
     assert "own memory" not in noted.cli("list", "--scope", "project").stdout
     assert noted.cli("status", "--json").json["notes"] == 2
-    assert "notes of Claude Code's own memory: 2" in noted.cli("status").stdout
+    assert "notes in Claude Code's own memory: 2" in noted.cli("status").stdout
 
 
 def test_notes_that_are_switched_off_are_not_listed(noted: Project) -> None:

@@ -1,4 +1,4 @@
 """One module per command: `HELP`, `EXAMPLES`, `configure(parser)` and `run(arguments, context)`.
 
-`run` returns the exit code, or None for 0.
+A command without arguments of its own has no `configure`. `run` returns the exit code, or None for 0.
 """

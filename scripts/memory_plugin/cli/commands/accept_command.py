@@ -14,6 +14,7 @@ from ..candidate_entries import decide_candidates
 from ..command_context import CommandError, UsageError
 from ..console import counted
 from ..guard_view import guard_lines, holds_guard
+from ..options import add_flag
 from ..review_entries import ACCEPT, add_selection, decide_group
 
 if TYPE_CHECKING:
@@ -39,10 +40,8 @@ _GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_selection(parser)
-    parser.add_argument(
-        "--all", action="store_true", help="accept all pending memories, except those with a guard"
-    )
-    parser.add_argument("--guards", action="store_true", help="with --all: include memories with a guard")
+    add_flag(parser, "--all", "accept all pending memories, except those with a guard")
+    add_flag(parser, "--guards", "with --all: include memories with a guard")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

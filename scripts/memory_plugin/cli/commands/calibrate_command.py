@@ -10,7 +10,7 @@ from ...sessions.session_files import project_transcripts, transcripts_below
 from ..command_context import CommandError
 from ..console import counted
 from ..labeling import SERIES, label_series
-from ..options import require_existing
+from ..options import add_flag, require_existing
 
 if TYPE_CHECKING:
     import argparse
@@ -47,10 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder", default="", metavar="DIR", help="a folder of transcripts (default: this project's)"
     )
-    parser.add_argument("--report", action="store_true", help="compare without asking for scores")
-    parser.add_argument(
-        "--ask", action="store_true", help="ask even without a terminal, reading answers from standard input"
-    )
+    add_flag(parser, "--report", "compare without asking for scores")
+    add_flag(parser, "--ask", "ask even without a terminal, reading answers from standard input")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -1,4 +1,4 @@
-"""`memory capture`: look for what may be worth keeping in past sessions; list, drop or forget what was found."""
+"""`memory capture`: find what may be worth keeping in past sessions; list, drop or forget the candidates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...memories.hygiene import shown_line
 from ..candidate_check import keep_other_candidates, may_use, section_watch
 from ..command_context import CommandError, UsageError
 from ..console import counted
-from ..options import require_existing
+from ..options import add_flag, require_existing
 
 if TYPE_CHECKING:
     import argparse
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ...capture.candidate_file import CandidateSet
     from ..command_context import CommandContext
 
-HELP = "look for what may be worth keeping in past sessions; list, drop or forget what was found"
+HELP = "find what may be worth keeping in past sessions; list, drop or forget the candidates"
 EXAMPLES = """\
-  memory capture --project                all sessions of this project; run it again to go on after a stop
-  memory capture --days 30                those of the last 30 days
+  memory capture --project                all sessions of this project; after an interruption, run it again to continue
+  memory capture --days 30                only those of the last 30 days
   memory capture session.jsonl other.jsonl
   memory capture list --json
   memory capture drop c-0123456789        never propose this one again
@@ -43,11 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="transcripts; or list, clear, drop ID..., never KIND... (kinds: %s)" % ", ".join(KINDS),
     )
-    parser.add_argument("--project", action="store_true", help="the transcripts of this project's sessions")
+    add_flag(parser, "--project", "the transcripts of this project's sessions")
     parser.add_argument(
         "--days", type=float, metavar="N", help="only the project's sessions of the last N days"
     )
-    parser.add_argument("--again", action="store_true", help="also transcripts that were read before")
+    add_flag(parser, "--again", "include transcripts that were read before")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -65,7 +65,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         module = import_module("." + COMMANDS[name], __package__)
         parser = argparse.ArgumentParser(add_help=False)
         add_common_options(parser)
-        module.configure(parser)
+        if hasattr(module, "configure"):
+            module.configure(parser)
         helps[name] = module.HELP
         words[name] = _words(parser)
     script = _completion_script(arguments.shell, helps, words)

@@ -26,7 +26,7 @@ from ...kernel.settings.user_file import EditError, FileChange, set_value, unset
 from ...kernel.text.clean import plain
 from ..command_context import CommandError, UsageError
 from ..judge_switches import missing_switches
-from ..options import add_actions
+from ..options import add_actions, add_flag
 
 if TYPE_CHECKING:
     import argparse
@@ -72,9 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions["show"].add_argument(
         "key", nargs="?", default="", metavar="BLOCK|KEY", help="only this block or key"
     )
-    actions["show"].add_argument(
-        "--origin", action="store_true", help="show which file sets each key, and what was refused"
-    )
+    add_flag(actions["show"], "--origin", "show which file sets each key, and what was refused")
     for name, metavar in (("get", "KEY"), ("set", "KEY"), ("unset", "BLOCK|KEY")):
         actions[name].add_argument("key", metavar=metavar)
     actions["set"].add_argument("value", metavar="VALUE", help="a JSON value; text needs no quotes")

@@ -38,10 +38,6 @@ _SECONDS = 5.0
 _MARK = re.compile(r"</?memory(?:-context)?(?: [^>]*)?>")
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare no arguments of its own."""
-
-
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Send five prompts through the real hook, in a temporary folder."""
     with open(data_path("demo", "lantern.json"), encoding="utf-8") as file:

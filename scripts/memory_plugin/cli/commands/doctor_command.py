@@ -61,10 +61,6 @@ _MAX_LINE = 1000
 _MAX_DETAILS = 20
 
 
-def configure(_parser: argparse.ArgumentParser) -> None:
-    """Declare no arguments of its own."""
-
-
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print every check. The exit code is 1 if any check warns or fails."""
     checks = examine(context)

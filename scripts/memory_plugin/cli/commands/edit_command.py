@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable
 
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
-from ...memories.record import ACTIVE, MAX_TITLE, InvalidMemory, body_content, categories
+from ...memories.record import ACTIVE, MAX_TITLE, InvalidMemory, categories
 from ...memories.similarity import plain_title
 from ...memories.supersession import name_for
 from ...memories.survey import choose, life_cycle_state, shortest_names, successors, superseding
@@ -17,11 +17,10 @@ from ..guard_view import holds_guard, is_guarded, may_trust
 from ..memory_input import (
     add_fields,
     check_fields,
-    content_json,
+    content_of,
     edited_draft,
     guard_of,
     project_files,
-    text_of,
 )
 from ..memory_view import approval_lines, as_json, redaction_lines, status_text
 from ..title_check import TakenTitles
@@ -205,12 +204,9 @@ def _resupersede(
 
 
 def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, Any]:
-    content = content_json(arguments.content_json) if arguments.content_json is not None else {}
-    if arguments.body is not None:
-        content.update(body_content(categories()[stored.memory.category], text_of(arguments.body, "--body")))
-    if arguments.context is not None:
-        text = text_of(arguments.context, "--context").strip()
-        content["context"] = None if text == _NONE else text
+    content = content_of(arguments, categories()[stored.memory.category])
+    if arguments.context is not None and content["context"] == _NONE:
+        content["context"] = None
     if arguments.expires is not None and "expires" in stored.memory.data["content"]:
         content["expires"] = None  # otherwise the constraint's own date would still apply
     return content

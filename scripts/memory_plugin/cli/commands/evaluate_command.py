@@ -25,7 +25,7 @@ from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular, replace_file
 from ...kernel.settings.advice import terminal_safe
 from ..command_context import CommandError, UsageError
-from ..options import require_existing, require_known
+from ..options import add_flag, require_existing, require_known
 
 if TYPE_CHECKING:
     import argparse
@@ -54,9 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "inputs", nargs="*", metavar="INPUT",
         help="transcripts, JSONL of turns, scenarios, session ids, or - (default: this session)",
     )  # fmt: skip
-    parser.add_argument(
-        "--gates-only", action="store_true", help="run the rules only; nothing is sent anywhere"
-    )
+    add_flag(parser, "--gates-only", "run the rules only; nothing is sent anywhere")
     parser.add_argument(
         "--pack",
         action="append",
@@ -66,9 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rubric", metavar="NAME|FILE", help="the rubric of the jury: %s" % ", ".join(rubric_names())
     )
-    parser.add_argument(
-        "--judges-after-fail", action="store_true", help="ask the jury even after a failed gate"
-    )
+    add_flag(parser, "--judges-after-fail", "ask the jury even after a failed gate")
     parser.add_argument(
         "--runs", type=int, default=1, metavar="N", help="ask the jury, or play each scenario, N times"
     )
@@ -77,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--resume", metavar="FILE", help="write results to this file, and skip those that it already contains"
     )
     parser.add_argument("--report", metavar="PATH", help="write PATH.md and PATH.json")
-    parser.add_argument("--markdown", action="store_true", help="print the report in Markdown")
+    add_flag(parser, "--markdown", "print the report in Markdown")
     parser.add_argument(
         "--agreement", metavar="FILE", help="compare the gates with human labels in a JSONL file"
     )

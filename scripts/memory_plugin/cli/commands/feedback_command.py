@@ -9,6 +9,7 @@ from ...memories.survey import choose, shortest_names
 from ...recall.feedback import USED, USEFUL, WRONG, Feedback, reset_feedback
 from ..command_context import UsageError
 from ..console import counted
+from ..options import add_flag
 from ..ratings import as_json, thresholds_text
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ...memories.survey import Item
     from ..command_context import CommandContext
 
-HELP = "show your ratings of memories and which of them replies used, or reset them"
+HELP = "show your ratings of memories and how often replies used them, or reset both"
 EXAMPLES = """\
   memory feedback
   memory feedback --json
@@ -33,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "ids", nargs="*", metavar="ID", help="with reset: the memories whose feedback to delete"
     )
-    parser.add_argument("--all", action="store_true", help="with reset: all memories in all projects")
+    add_flag(parser, "--all", "with reset: all memories in all projects")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -10,6 +10,7 @@ from ...memories.record import RETIRED, InvalidMemory
 from ...memories.survey import choose, shortest_names
 from ..after_change import refresh_index, replaced_lines
 from ..guard_view import is_guarded
+from ..options import add_flag
 
 if TYPE_CHECKING:
     import argparse
@@ -25,13 +26,13 @@ EXAMPLES = """\
 """
 
 _ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to delete its file: memory forget %s --now"
-_GOES = "  its file will be deleted after %s; to bring it back before: memory restore %s"
+_GRACE = "  its file will be deleted after %s; to bring it back until then: memory restore %s"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
-    parser.add_argument("--now", action="store_true", help="delete the file at once, permanently")
+    add_flag(parser, "--now", "delete the file at once, permanently")
     parser.add_argument(
         "--reason", default="", metavar="TEXT", help="the reason, kept in the file until it is deleted"
     )
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     lines = ["forgotten: %s" % removal.id, "  removed from " + ", ".join(removed_from)]
     lines += ["  deleted " + path for path in removal.deleted]
     if removal.goes_at:
-        lines += [_GOES % (removal.goes_at[:10], name), "  " + item.stored.path]
+        lines += [_GRACE % (removal.goes_at[:10], name), "  " + item.stored.path]
     lines += replaced_lines(items, context.survey().items, item.stored.key)
     context.console.result(arguments.json, record, *lines)
 

@@ -27,10 +27,6 @@ EVENT = "Stop"
 _MAX_BYTES = 1 << 20
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare no arguments of its own."""
-
-
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     """Judge the reply and record the result; a failure that disables the judge for the session is recorded as an event."""
     try:

@@ -128,7 +128,7 @@ def _test(arguments: argparse.Namespace, context: CommandContext) -> None:
         effect = "the client would ask you"
         if row["action"] != "ask":
             effect = "Claude would be reminded once a session"
-        lines.append("`%s` covers it: %s" % (shown_line(row["matched"]), effect))
+        lines.append("`%s` matches: %s" % (shown_line(row["matched"]), effect))
         lines.append("  %s  %s" % (row["key"], shown_line(row["title"])))
     if not rows:
         lines.append("No guard in force matches.")

@@ -8,6 +8,7 @@ from ...kernel.hygiene import accuracy as measured
 from ...kernel.hygiene import findings, policy
 from ..command_context import UsageError
 from ..finding_lines import print_findings
+from ..options import add_flag
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +26,7 @@ EXAMPLES = """\
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("action", nargs="?", choices=["accuracy"], help="print precision and recall by kind")
-    parser.add_argument("--jsonl", action="store_true", help="read lines {id, text} from standard input")
+    add_flag(parser, "--jsonl", "read lines {id, text} from standard input")
     parser.add_argument(
         "--place",
         default="memory",

@@ -13,7 +13,7 @@ from ..console import counted
 from ..import_plan import LEFT_OUT, REPEATED, SAME_STORED, SKIPPED, gather, with_similar, would_store
 from ..import_view import print_results
 from ..memory_input import add_category, add_scope
-from ..options import require_existing
+from ..options import add_flag, require_existing
 
 if TYPE_CHECKING:
     import argparse
@@ -43,13 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_category(parser, "the category of entries that name none: %s")
     add_scope(parser)
-    parser.add_argument("--dry-run", action="store_true", help="print what would be stored, without writing")
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="include short instruction files that Claude loads in every session anyway",
-    )
-    parser.add_argument("--yes", action="store_true", help="in a terminal, store without confirmation")
+    add_flag(parser, "--dry-run", "print what would be stored, without writing")
+    add_flag(parser, "--all", "include short instruction files that Claude loads in every session anyway")
+    add_flag(parser, "--yes", "in a terminal, store without confirmation")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -17,7 +17,7 @@ from ...interview.interview_store import OPEN, InterviewStore
 from ...interview.reminder import Reminder
 from ...kernel.ledger import open_ledger
 from ..command_context import UsageError
-from ..options import require_existing
+from ..options import add_flag, require_existing
 
 if TYPE_CHECKING:
     import argparse
@@ -38,7 +38,7 @@ EXAMPLES = """\
   memory interview discard --session ID
   memory interview pack check my-pack.json
 
-answer reads the bare text, JSON, or lines with names (a line without one continues the value above it):
+answer reads plain text, JSON, or lines that begin with a name (any other line continues the value above it):
   question: as it was asked
   answer: as it was given
   concept: type | text | stance -1, 0, 1 | confidence | quote
@@ -46,8 +46,8 @@ answer reads the bare text, JSON, or lines with names (a line without one contin
   signal: uncertainty | type=knowledge_gap | severity=0.8
   covered: element, element
   wish: skip, deeper or stop
-finish --confirm writes all proposed memories, or those named by lines `memory: n1`, followed by lines with changed
-title, body, context, category, tags or asked_as.
+finish --confirm writes all proposed memories, or only those that lines such as `memory: n1` name. Lines below such a line change
+the memory's title, body, context, category, tags or asked_as.
 """
 ACTIONS = {
     "start": "start an interview on a topic",
@@ -89,23 +89,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pack", metavar="NAME|FILE", default="requirements", help="start: the pack of topics"
     )
+    add_flag(parser, "--setup", "start: read elements and covered elements from standard input")
     parser.add_argument(
-        "--setup", action="store_true", help="start: read elements and covered elements from standard input"
-    )
-    parser.add_argument(
-        "--covered",
-        metavar="a=SOURCE,b",
-        default="",
-        help="start: elements already known, with their source",
+        "--covered", metavar="a=SOURCE,b", default="", help="start: elements already known, with their source"
     )
     parser.add_argument("--max-turns", type=int, metavar="N", help="start: maximum number of questions")
     parser.add_argument(
         "--more", type=int, metavar="N", default=5, help="resume: additional questions (default: 5)"
     )
     parser.add_argument("--format", choices=("mermaid", "json", "markdown"), default="mermaid", help="export")
-    parser.add_argument(
-        "--confirm", action="store_true", help="finish: write the memories; the user has confirmed them"
-    )
+    add_flag(parser, "--confirm", "finish: write the memories; the user has confirmed them")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

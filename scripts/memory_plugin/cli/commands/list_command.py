@@ -14,6 +14,7 @@ from ..console import counted, inflected
 from ..memory_input import add_category
 from ..memory_view import HEADERS, as_json, as_row
 from ..note_view import named_notes
+from ..options import add_flag
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +26,7 @@ HELP = "list the memories"
 EXAMPLES = """\
   memory list
   memory list --status pending            what awaits your approval
-  memory list --notes                     notes that Claude Code itself keeps; memory promote turns one into a memory
+  memory list --notes                     Claude Code's own notes; memory promote turns one into a memory
   memory list --tag billing --limit 10
   memory list --status all --category decision --json
 """
@@ -54,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scope", choices=(PROJECT, USER), default="", help="only the project's store, or only your own"
     )
-    parser.add_argument("--notes", action="store_true", help="only the notes that Claude Code itself keeps")
+    add_flag(parser, "--notes", "only Claude Code's own notes")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -30,10 +30,6 @@ _TURN_ENDED = "Stop"
 _NOTE_DAYS = 1.0
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare no arguments of its own."""
-
-
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     """Store the candidates in the state folder; a failure is recorded in the events ledger."""
     try:

@@ -35,10 +35,6 @@ _ADVICE = {
 }
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare no arguments of its own."""
-
-
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Refresh the index, delete memories that were retired long ago, and prune old session state."""
     report = _refreshed(context)

@@ -11,7 +11,7 @@ from ... import VERSION
 from ...kernel.clock import iso, now
 from ...kernel.files import make_folder, replace_file
 from ..command_context import CommandError, UsageError
-from ..options import add_days_option, require_days
+from ..options import add_days_option, add_flag, require_days
 from ..report.figures import Report, as_json, read_ledgers
 from ..report.ledger_files import LedgerFolder, Period
 from ..report.memory_rows import memory_figures
@@ -38,15 +38,15 @@ _FILE = "report.html"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
-    parser.add_argument("--project", action="store_true", help="this project only (default: all projects)")
+    add_flag(parser, "--project", "this project only (default: all projects)")
     parser.add_argument(
         "--out", metavar="FILE", help="where to write the HTML file (default: %s in the state folder)" % _FILE
     )
-    parser.add_argument("--open", action="store_true", help="show the HTML file in the browser")
+    add_flag(parser, "--open", "show the HTML file in the browser")
     parser.add_argument(
         "--ledgers", metavar="DIR", help="read the ledgers in this folder, such as an archive"
     )
-    parser.add_argument("--text", action="store_true", help="print the report instead of writing a file")
+    add_flag(parser, "--text", "print the report instead of writing a file")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...capture.candidate_file import CandidateFile
 from ...memories.import_categories import category_for
 from ...memories.lifecycle import save, supersede
-from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories, new_memory
+from ...memories.record import MAX_TITLE, InvalidMemory, categories, new_memory
 from ...memories.stores import named_store
 from ...memories.supersession import older_names
 from ...memories.survey import Item, choose, shortest_names
@@ -23,10 +23,9 @@ from ..memory_input import (
     add_fields,
     add_scope,
     check_fields,
-    content_json,
+    content_of,
     guard_of,
     project_files,
-    text_of,
 )
 from ..memory_view import redaction_lines
 from ..title_check import refuse_taken_title
@@ -76,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--candidate",
         metavar="ID",
-        help="the candidate from `memory capture` on which this memory is based; it is closed",
+        help="the candidate from `memory capture` that this memory is based on; it is then closed",
     )
     add_fields(parser)
 
@@ -152,11 +151,6 @@ def _replace(context: CommandContext, old: Item | None, written: Written) -> str
 
 def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | None) -> dict[str, Any]:
     category = categories()[arguments.category]
-    content = content_json(arguments.content_json) if arguments.content_json is not None else {}
-    if arguments.body is not None:
-        content.update(body_content(category, text_of(arguments.body, "--body")))
-    if arguments.context is not None:
-        content["context"] = text_of(arguments.context, "--context").strip()
     extra: dict[str, Any] = {
         "tags": arguments.tags or [],
         "related_files": project_files(arguments.files or [], context.paths),
@@ -173,7 +167,7 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
     if old is not None:
         new = "%s:%s/" % (arguments.scope, category.name)
         extra["supersedes"] = older_names(old.stored.key, old.stored.memory.supersedes, new)
-    return new_memory(category, "", arguments.title, content, extra)
+    return new_memory(category, "", arguments.title, content_of(arguments, category), extra)
 
 
 def _trust(context: CommandContext, written: Written) -> str:
@@ -229,6 +223,6 @@ def _asked_as_missing(name: str) -> dict[str, str]:
     """Return advice for a memory without `asked_as` phrases, which let prompts with other words find it."""
     return {
         "field": "asked_as",
-        "why": "it has no phrases by which a prompt may ask for it; two to five phrases make it much easier to find",
+        "why": "it has no phrases that a prompt may use to ask for it; two to five make it much easier to find",
         "command": "memory edit %s --asked-as 'first phrase' --asked-as 'second phrase'" % name,
     }

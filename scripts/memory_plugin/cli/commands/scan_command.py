@@ -15,7 +15,7 @@ from ...memories.stores import stores
 from ..after_change import refresh_index
 from ..command_context import UsageError
 from ..console import counted
-from ..options import require_existing
+from ..options import add_flag, require_existing
 from ..secrets_scan import Scan, scan_paths
 
 if TYPE_CHECKING:
@@ -40,13 +40,11 @@ _MAX_PATH = 500
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders (default: the stores)")
-    parser.add_argument(
-        "--fix", action="store_true", help="redact the findings in the memories of the stores"
-    )
-    parser.add_argument(
+    add_flag(parser, "--fix", "redact the findings in the memories of the stores")
+    add_flag(
+        parser,
         "--personal",
-        action="store_true",
-        help="also report what memories may contain: e-mail addresses, phone numbers, IP addresses",
+        "also report what memories may contain: e-mail addresses, phone numbers, IP addresses",
     )
 
 

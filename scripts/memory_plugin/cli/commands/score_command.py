@@ -13,7 +13,7 @@ from ...kernel.text.clean import block
 from ...replies.pipeline import ReplyScorer
 from ...replies.query_types import AMBIGUOUS, QUERY_TYPES, load_query_classifier
 from ..command_context import CommandError, UsageError
-from ..options import require_existing
+from ..options import add_flag, require_existing
 
 if TYPE_CHECKING:
     import argparse
@@ -52,9 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="FILE", help="a file with one reply; - reads it from standard input"
     )
-    parser.add_argument(
-        "--last", action="store_true", help="the last scored reply of this project, read from the transcript"
-    )
+    add_flag(parser, "--last", "the last scored reply of this project, read from the transcript")
     parser.add_argument("--user", default="", metavar="TEXT", help="the message that the reply answers")
     parser.add_argument(
         "--type",
@@ -67,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help='read lines {"id", "user", "response"} and print a line of scores for each',
     )
-    parser.add_argument("--deep", action="store_true", help="ask the judge to grade all eight dimensions")
+    add_flag(parser, "--deep", "ask the judge to grade all eight dimensions")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

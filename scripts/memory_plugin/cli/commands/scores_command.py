@@ -16,7 +16,7 @@ from ...replies.score_history import (
 )
 from ...replies.threshold_fit import is_outside
 from ..console import counted
-from ..options import add_days_option, days_ago, require_days
+from ..options import add_days_option, add_flag, days_ago, require_days
 
 if TYPE_CHECKING:
     import argparse
@@ -46,12 +46,8 @@ _LEGEND = (
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
-    parser.add_argument("--here", action="store_true", help="this project only")
-    parser.add_argument(
-        "--effect",
-        action="store_true",
-        help="show the effect of corrections, compared with a control group",
-    )
+    add_flag(parser, "--here", "this project only")
+    add_flag(parser, "--effect", "show the effect of corrections, compared with a control group")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -17,6 +17,7 @@ from ...recall.judging import SEARCH, JudgeCandidates, judge_candidates
 from ...recall.memory_search import search
 from ..command_context import CommandError, UsageError
 from ..memory_view import shown_name
+from ..options import add_flag
 
 if TYPE_CHECKING:
     import argparse
@@ -51,11 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="at most N results, 1 to 100 (default: the setting search.limit, 10)",
     )
-    parser.add_argument(
-        "--judge",
-        action="store_true",
-        help="keep only what the recall judges consider relevant, if they are on",
-    )
+    add_flag(parser, "--judge", "keep only what the recall judges consider relevant, if they are on")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -31,7 +31,7 @@ from ...sessions.session_files import (
 from ...sessions.session_signals import Timeline, collect_signals, signals_record
 from ..command_context import CommandError, UsageError
 from ..console import counted
-from ..options import add_actions, require_existing
+from ..options import add_actions, add_flag, require_existing
 from ..session_views import show_batch, show_run, show_scores, show_signals, show_timeline
 
 if TYPE_CHECKING:
@@ -77,25 +77,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions["signals"].add_argument(
         "--moments", type=int, default=60, metavar="N", help="the number of timeline lines (default: 60)"
     )
-    actions["score"].add_argument(
-        "--project", action="store_true", help="all sessions of the project that have no grade yet"
-    )
-    actions["score"].add_argument(
-        "--again", action="store_true", help="with --project: include sessions that are already graded"
-    )
-    actions["score"].add_argument(
-        "--batch",
-        action="store_true",
-        help="use the provider's batch API: half the price, within a day",
-    )
-    actions["score"].add_argument(
-        "--yes", action="store_true", help="accept the price of a long session (up to judge.caps.request_usd)"
-    )
-    actions["store"].add_argument(
-        "--agent",
-        action="store_true",
-        help="read the answer from this session's sub-agent transcript",
-    )
+    add_flag(actions["score"], "--project", "all sessions of the project that have no grade yet")
+    add_flag(actions["score"], "--again", "with --project: include sessions that are already graded")
+    add_flag(actions["score"], "--batch", "use the provider's batch API: half the price, within a day")
+    add_flag(actions["score"], "--yes", "accept the price of a long session (up to judge.caps.request_usd)")
+    add_flag(actions["store"], "--agent", "read the answer from this session's sub-agent transcript")
     actions["prepare"].add_argument(
         "--page", type=int, default=1, metavar="N", help="the page to print (default: 1)"
     )
@@ -109,9 +95,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|ID",
         help="a transcript file, or a session id or its first characters",
     )
-    parser.add_argument(
-        "--current", action="store_true", help="the current session; outside one, the project's newest"
-    )
+    add_flag(parser, "--current", "the current session; outside one, the project's newest")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
 EXAMPLES = """\
   memory statusline
-  memory statusline install      adds it to your settings, after your present status line
+  memory statusline install      adds it to your settings, after your current status line
   memory statusline remove
 """
 _NAME = "statusLine"

@@ -14,7 +14,7 @@ from ...replies.score_history import read_scores
 from ...replies.transcript_replies import reread_replies
 from ...replies.tuning import gate_advice, propose_pack, study_scores
 from ..command_context import CommandError, UsageError
-from ..options import add_days_option, days_ago, require_days
+from ..options import add_days_option, add_flag, days_ago, require_days
 from ..threshold_tuning import tune_thresholds, undo_thresholds
 
 if TYPE_CHECKING:
@@ -41,17 +41,15 @@ _MAX_BYTES = 1 << 20
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
-    parser.add_argument(
-        "--apply",
-        action="store_true",
-        help="write the proposals: rules into your own pack, thresholds into your settings",
+    add_flag(
+        parser, "--apply", "write the proposals: rules into your own pack, thresholds into your settings"
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--thresholds",
-        action="store_true",
-        help="fit the density thresholds and preamble_min to your replies, so that 20 to 30%% escalate",
+        "fit the density thresholds and preamble_min to your replies, so that 20 to 30%% escalate",
     )
-    parser.add_argument("--undo", action="store_true", help="with --thresholds: undo the last --apply")
+    add_flag(parser, "--undo", "with --thresholds: undo the last --apply")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

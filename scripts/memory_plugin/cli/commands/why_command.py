@@ -19,6 +19,7 @@ from ...recall.explain import (
     thresholds,
 )
 from ..command_context import CommandError
+from ..options import add_flag
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ...recall.explain import Outcome
     from ..command_context import CommandContext
 
-HELP = "explain a recall decision: what Claude was told, what not and why, and what would have helped"
+HELP = "explain a recall decision: what Claude was told, what it was not told and why, and what would have helped"
 EXAMPLES = """\
   memory why
   memory why a2fc9ec1 --json
@@ -53,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="explain the last decision at this place instead of one on a prompt",
     )
-    parser.add_argument("--verbose", action="store_true", help="also print the scores and their parts")
+    add_flag(parser, "--verbose", "also print the scores and their parts")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
