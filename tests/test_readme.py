@@ -21,7 +21,7 @@ def test_the_commands_of_a_page_work(project: Project, name: str) -> None:
     for fence in fences(page(name), "sh"):
         commands = runnable(fence)
         if commands.strip():
-            run = reader.types(commands)
+            run = reader.run(commands)
             assert run.returncode == 0, "%s:%d\n%s\n%s%s" % (
                 name,
                 fence.line,

@@ -1,4 +1,4 @@
-"""What a person sees with the weights as shipped: a made project's memories, and prompts as they are typed into a coding session."""
+"""Recall with the shipped weights, on a made-up project's memories and prompts as people type them in coding sessions."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ OTHERS = [
 
 @pytest.fixture(scope="module")
 def harbor() -> Set:
-    """Return the set that was made for this."""
+    """Return the made-up project with its prompts."""
     return sets(os.path.join(PLUGIN_ROOT, "benchmarks"), "harbor")[0]
 
 
 @pytest.fixture(scope="module")
 def answers(harbor: Set) -> list[Answer]:
-    """Return what the product answers over it."""
+    """Return the plugin's answers to its prompts."""
     return whole(harbor)
 
 
-def test_every_query_has_a_memory_and_no_other_prompt_has(harbor: Set) -> None:
-    known = {record["id"] for record in harbor.corpus}
+def test_exactly_the_queries_have_a_relevant_memory(harbor: Set) -> None:
+    ids = {record["id"] for record in harbor.corpus}
     assert {query["id"] for query in harbor.queries} == set(harbor.relevant)
-    assert {key for grades in harbor.relevant.values() for key in grades} <= known
+    assert {key for grades in harbor.relevant.values() for key in grades} <= ids
 
 
-def test_most_prompts_get_their_memory_and_hardly_another(answers: list[Answer]) -> None:
+def test_most_prompts_get_their_memory_and_few_get_another(answers: list[Answer]) -> None:
     precision, recall, _ = injected(answers, THRESHOLD)
     assert precision >= 0.95
     assert recall >= 0.6
@@ -65,15 +65,15 @@ def test_prompts_that_need_no_memory_get_none(answers: list[Answer]) -> None:
     ],
 )
 @pytest.mark.parametrize(
-    "named", [pytest.param(IN_TITLE, id="title"), pytest.param(IN_BODY, id="body"), pytest.param(IN_FILES, id="files")]
+    "document", [pytest.param(IN_TITLE, id="title"), pytest.param(IN_BODY, id="body"), pytest.param(IN_FILES, id="files")]
 )  # fmt: skip
 @pytest.mark.parametrize("others", [0, 3])
 def test_a_prompt_that_names_a_file_gets_the_memory_that_names_it(
-    prompt: str, named: Document, others: int, tmp_path: Path
+    prompt: str, document: Document, others: int, tmp_path: Path
 ) -> None:
     connection = create_index(str(tmp_path / "index.sqlite"))
     with transaction(connection):
-        put(connection, [named, *OTHERS[:others]])
+        put(connection, [document, *OTHERS[:others]])
     best = rank(connection, analyze(prompt), 1, only_injectable=True, now_iso="")[0]
     other = rank(
         connection, analyze(prompt.replace("throttle", "parser")), 1, only_injectable=True, now_iso=""
@@ -84,7 +84,7 @@ def test_a_prompt_that_names_a_file_gets_the_memory_that_names_it(
 
 
 @pytest.mark.slow
-def test_one_memory_of_its_subject_is_found_among_thousands_of_others(tmp_path: Path) -> None:
+def test_the_only_memory_on_a_subject_is_found_among_thousands(tmp_path: Path) -> None:
     words = ["word%s" % chr(97 + at % 26) * (1 + at % 3) + chr(97 + at // 26 % 26) for at in range(600)]
     others = [
         memory("%s %s %s" % tuple(words[(at * step) % 600] for step in (1, 7, 11)), " ".join(words[at % 500 : at % 500 + 40]), "o%d" % at)
@@ -96,8 +96,8 @@ def test_one_memory_of_its_subject_is_found_among_thousands_of_others(tmp_path: 
             connection,
             [*others, memory("Use Postgres for the billing database", "Postgres 15, never MySQL.")],
         )
-    asked = analyze("which database do we use for billing?")
-    best = rank(connection, asked, 1, only_injectable=True, now_iso="")[0]
+    query = analyze("which database do we use for billing?")
+    best = rank(connection, query, 1, only_injectable=True, now_iso="")[0]
     connection.close()
     assert best.title.startswith("Use Postgres")
     assert best.confidence >= THRESHOLD

@@ -1,4 +1,4 @@
-"""The adapter of retrieval benchmarks, driven as a runner drives it."""
+"""The adapter for retrieval benchmarks, called as a benchmark runner calls it."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ QUERIES = [
 ]
 
 
-def run(*arguments: str, given: str = "") -> str:
-    """Return what a command of the adapter prints."""
+def run(*arguments: str, stdin: str = "") -> str:
+    """Run a command of the adapter; return its output."""
     command = [sys.executable, ADAPTER, *arguments]
     return subprocess.run(
-        command, input=given, capture_output=True, encoding="utf-8", check=True, timeout=60
+        command, input=stdin, capture_output=True, encoding="utf-8", check=True, timeout=60
     ).stdout
 
 
-def test_both_commands(tmp_path: Path) -> None:
+def test_an_indexed_corpus_answers_queries(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text(
         "".join(json.dumps(record) + "\n" for record in CORPUS), encoding="utf-8"
     )
     run("index", "--corpus", str(tmp_path), "--state", str(tmp_path))
-    asked = "".join(json.dumps(query) + "\n" for query in QUERIES)
+    queries = "".join(json.dumps(query) + "\n" for query in QUERIES)
     first, second = map(
-        json.loads, run("query", "--state", str(tmp_path), "--k", "1", given=asked).splitlines()
+        json.loads, run("query", "--state", str(tmp_path), "--k", "1", stdin=queries).splitlines()
     )
     assert (first["id"], second["id"]) == ("q1", "q2")
     assert [result["id"] for result in first["results"]] == ["d1"]

@@ -1,4 +1,4 @@
-"""The labels of the first reading are complete, within their scales, and hold no text."""
+"""Both readings' labels are complete, within their scales, and hold no text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_twenty_sessions_have_all_six_scores(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["first_reading.json", "second_reading.json"])
-def test_they_hold_ids_and_numbers_only(name: str) -> None:
+def test_labels_hold_only_ids_and_numbers(name: str) -> None:
     with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
         data = json.load(file)
     assert all(isinstance(score, (int, float)) for scores in data.values() for score in scores.values())
@@ -33,14 +33,14 @@ def test_they_hold_ids_and_numbers_only(name: str) -> None:
 @pytest.mark.slow
 def test_a_reading_agrees_with_itself_and_not_with_its_opposite() -> None:
     labels = read_labels(LABELS)
-    same = {one.dimension: one.figures for one in compare(labels, labels)}
+    same = {agreement.dimension: agreement.figures for agreement in compare(labels, labels)}
     assert same["goal_achievement"]["kappa"].value == 1
-    turned = {
+    opposite = {
         name: {
             key: (3 if key in ("goal_achievement", "error_handling") else 1) - value
             for key, value in scores.items()
         }
         for name, scores in labels.items()
     }
-    other = {one.dimension: one.figures for one in compare(turned, labels)}
+    other = {agreement.dimension: agreement.figures for agreement in compare(opposite, labels)}
     assert (other["tool_efficiency"]["spearman"].value or 0) < 0

@@ -1,4 +1,4 @@
-"""The Messages API's answers: one JSON message, an error, or the events of a stream."""
+"""Responses of the Messages API: a JSON message, an error, or the events of a stream."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ def error(reply: Reply, status: int) -> dict[str, Any]:
 
 
 def blocks(reply: Reply, serial: int) -> list[dict[str, Any]]:
-    """Return the content blocks of a reply: its thinking, its text, its tool calls, or raw content."""
-    found: list[dict[str, Any]] = []
+    """Return the content blocks of a reply: thinking, text and tool calls, or else its raw content."""
+    content: list[dict[str, Any]] = []
     if reply.get("thinking"):
-        found.append({"type": "thinking", "thinking": reply["thinking"], "signature": "ZmFrZQ=="})
+        content.append({"type": "thinking", "thinking": reply["thinking"], "signature": "ZmFrZQ=="})
     if reply.get("text") is not None:
-        found.append({"type": "text", "text": reply["text"]})
+        content.append({"type": "text", "text": reply["text"]})
     for number, tool in enumerate(reply.get("tool_use", [])):
         call = {
             "id": "toolu_fake_%d_%d" % (serial, number),
             "name": tool["name"],
             "input": tool.get("input", {}),
         }
-        found.append({"type": "tool_use", **call})
-    return found or list(reply.get("content", []))
+        content.append({"type": "tool_use", **call})
+    return content or list(reply.get("content", []))
 
 
 def message(reply: Reply, body: Body, serial: int, size: int) -> dict[str, Any]:
-    """Return the whole message; `size` is the request's length in bytes, of which a quarter are tokens."""
+    """Return the complete message; `size` is the request's length in bytes, with four bytes to a token."""
     content = blocks(reply, serial)
     calls = any(block["type"] == "tool_use" for block in content)
     usage = {
@@ -70,7 +70,7 @@ def message(reply: Reply, body: Body, serial: int, size: int) -> dict[str, Any]:
 
 
 def deltas(block: dict[str, Any], chunk: int) -> Iterator[dict[str, Any]]:
-    """Yield the pieces in which a content block is streamed; text in pieces of `chunk` characters."""
+    """Yield the deltas of a content block; text comes in pieces of `chunk` characters."""
     if block["type"] == "text":
         for start in range(0, max(1, len(block["text"])), chunk):
             yield {"type": "text_delta", "text": block["text"][start : start + chunk]}
@@ -82,7 +82,7 @@ def deltas(block: dict[str, Any], chunk: int) -> Iterator[dict[str, Any]]:
 
 
 def events(whole: dict[str, Any], chunk: int) -> Iterator[Event]:
-    """Yield the events of a stream, from `message_start` to `message_stop`."""
+    """Yield name and data of a stream's events, from `message_start` to `message_stop`."""
     empty: dict[str, dict[str, Any]] = {
         "text": {"text": ""},
         "thinking": {"thinking": "", "signature": ""},

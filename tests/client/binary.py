@@ -1,4 +1,4 @@
-"""The real client's binary: given by CLAUDE_BIN, or installed by install_client.sh."""
+"""Find the real client: the program in CLAUDE_BIN, or the one that install_client.sh installed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def version() -> str:
 
 
 def binary() -> str | None:
-    """Return the path of the client, or None when there is none."""
-    given = os.environ.get("CLAUDE_BIN")
-    if given:
-        return given
+    """Return the path of the client, or None if there is none."""
+    chosen = os.environ.get("CLAUDE_BIN")
+    if chosen:
+        return chosen
     pattern = os.path.join(BUILD, version(), "node_modules", "@anthropic-ai", "claude-code-*", "claude")
-    found = sorted(glob.glob(pattern))
-    return os.path.abspath(found[0]) if found else None
+    paths = sorted(glob.glob(pattern))
+    return os.path.abspath(paths[0]) if paths else None

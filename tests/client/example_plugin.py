@@ -1,4 +1,4 @@
-"""A plugin for the harness's own checks: one hook that asks the API, one that writes a line, one skill."""
+"""A plugin for tests of the harness: a hook that calls the API, a hook that writes a line, and a skill."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ EXAMPLE-SKILL query: $ARGUMENTS
 """
 
 
-def made(folder: str) -> str:
-    """Return the folder, with the plugin `example` in it."""
+def make_plugin(folder: str) -> str:
+    """Write the plugin `example` into a folder; return the folder."""
     command = 'python3 "${CLAUDE_PLUGIN_ROOT}/hooks/hook.py" %s'
     events = {"UserPromptSubmit": "prompt", "Stop": "stop"}
     hooks = {

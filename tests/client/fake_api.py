@@ -1,7 +1,7 @@
-"""A fake Anthropic API on loopback: answers from a script, and keeps every request.
+"""A fake Anthropic API on loopback that answers from a script and records every request.
 
-It is also an HTTP(S) proxy that refuses everything: with HTTPS_PROXY set to it, any attempt to reach another
-host is kept as a request of the kind `proxy` and answered with 403.
+It is also an HTTP(S) proxy that refuses everything: with HTTPS_PROXY set to it, each attempt to reach another host is recorded as a
+request of the kind `proxy` and answered with 403.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.client.answers import error, events, message
-from tests.client.script import Body, Reply, Script, kind, text_of
+from tests.client.script import Body, Reply, Script, request_kind, text_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -25,7 +25,7 @@ MODELS = ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"]
 
 
 class Request(NamedTuple):
-    """One request; secret headers hold only their length. `answered` is where the answer came from."""
+    """A request; of secret headers only the length is kept. `answered` is the source of the answer."""
 
     number: int
     kind: str
@@ -37,7 +37,7 @@ class Request(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """Every text that the model is sent: the system prompt, then each block of each message."""
+        """Return the texts that the model is sent: the system prompt, then each block of each message."""
         system = self.body.get("system")
         contents = [system if isinstance(system, list) else [system or ""]]
         contents += [
@@ -47,12 +47,12 @@ class Request(NamedTuple):
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages of the conversation so far."""
+        """Return the messages of the conversation so far."""
         return list(self.body.get("messages") or [])
 
 
 class FakeApi(ThreadingHTTPServer):
-    """The server, in threads of this process; `with FakeApi(script) as api:` starts and stops it."""
+    """The server, in threads of this process; a context manager starts and stops it."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -74,43 +74,43 @@ class FakeApi(ThreadingHTTPServer):
         self.thread.join()
         self.server_close()
 
-    def keep(self, handler: Handler, asker: str, body: Body, answered: str) -> int:
-        """Return the number of a request, now kept."""
+    def record(self, handler: Handler, kind: str, body: Body, answered: str) -> int:
+        """Record a request and return its number."""
         headers = {
             name.lower(): "<%d characters>" % len(value) if name.lower() in SECRET_HEADERS else value
             for name, value in handler.headers.items()
         }
         with self.lock:
             number = len(self.requests) + 1
-            request = Request(number, asker, handler.command, handler.path, headers, body, answered)
+            request = Request(number, kind, handler.command, handler.path, headers, body, answered)
             self.requests.append(request)
         return number
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Says nothing: a client that goes away is no error of the fake's."""
+        """Ignore the error: a client may close its connection."""
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """A connection."""
 
     protocol_version = "HTTP/1.1"
     server: FakeApi
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the name is the base class's)
-        """Log nothing; the requests are kept."""
+        """Log nothing; requests are recorded."""
 
     def do_CONNECT(self) -> None:
-        """Refuses to be a proxy."""
-        self.server.keep(self, "proxy", {}, "403")
+        """Refuse to be a proxy."""
+        self.server.record(self, "proxy", {}, "403")
         self.close_connection = True
         self.send(403, b"")
 
     def do_HEAD(self) -> None:
-        """Answers like GET, without a body."""
+        """Answer like GET, without a body."""
         self.do_GET()
 
     def do_GET(self) -> None:
-        """Answers the client's questions after models and health."""
+        """Answer the client's requests for models and health."""
         if self.path.startswith("http"):
             self.do_CONNECT()
             return
@@ -121,11 +121,11 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path in ("/", "/api/hello", "/v1/hello"):
             answer = {"message": "hello"}
         status = 404 if answer is None else 200
-        self.server.keep(self, self.asker({}), {}, str(status))
+        self.server.record(self, self.kind({}), {}, str(status))
         self.send(status, answer or {})
 
     def do_POST(self) -> None:
-        """Answers a message from the script, a count of tokens by length, and anything else with nothing."""
+        """Answer messages from the script, token counts by the length, and other requests with an empty object."""
         raw = self.read_body()
         if self.path.startswith("http"):
             self.do_CONNECT()
@@ -134,25 +134,25 @@ class Handler(BaseHTTPRequestHandler):
             body = json.loads(raw or b"{}")
         except ValueError:
             body = {"not_json": raw.decode("utf-8", "replace")}
-        asker = self.asker(body)
+        kind = self.kind(body)
         if self.path.startswith("/v1/messages/count_tokens"):
-            self.server.keep(self, asker, body, "count")
+            self.server.record(self, kind, body, "count")
             self.send(200, {"input_tokens": max(1, len(raw) // 4)})
         elif self.path.startswith("/v1/messages"):
-            reply, source = self.server.script.pick(asker, self.path, body)
-            number = self.server.keep(self, asker, body, source)
+            reply, source = self.server.script.pick(kind, self.path, body)
+            number = self.server.record(self, kind, body, source)
             self.answer(reply, body, number, len(raw))
         else:
             status = 200 if self.path.startswith("/api/") else 404
-            self.server.keep(self, asker, body, str(status))
+            self.server.record(self, kind, body, str(status))
             self.send(status, {})
 
-    def asker(self, body: Body) -> str:
+    def kind(self, body: Body) -> str:
         """Return the kind of this request."""
-        return kind(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+        return request_kind(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
 
     def read_body(self) -> bytes:
-        """Return the request's body, sent whole or in chunks."""
+        """Return the request's body, which may come in chunks."""
         if "chunked" not in self.headers.get("transfer-encoding", ""):
             return self.rfile.read(int(self.headers.get("content-length") or 0))
         data = b""
@@ -164,7 +164,7 @@ class Handler(BaseHTTPRequestHandler):
                 return data
 
     def send(self, status: int, body: dict[str, Any] | bytes, headers: dict[str, str] | None = None) -> None:
-        """Send one whole answer."""
+        """Send a complete response."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         for name, value in {"content-type": "application/json", **(headers or {})}.items():
@@ -175,13 +175,13 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(raw)
 
     def reset(self) -> None:
-        """Cuts the connection with a reset instead of an end."""
+        """Reset the connection."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()
 
     def answer(self, reply: Reply, body: Body, number: int, size: int) -> None:
-        """Send what the script says, at its pace and with its faults."""
+        """Send a reply of the script, with its delays and faults."""
         time.sleep(reply.get("delay", 0))
         status = reply.get("status", 200)
         if reply.get("drop") is True:
@@ -218,11 +218,11 @@ class Handler(BaseHTTPRequestHandler):
         self.chunk(b"")
 
     def event(self, name: str, data: dict[str, Any]) -> None:
-        """Send one event."""
+        """Send an event of a stream."""
         text = json.dumps({**data, "type": name}, ensure_ascii=False)
         self.chunk(("event: %s\ndata: %s\n\n" % (name, text)).encode())
 
     def chunk(self, payload: bytes) -> None:
-        """Send one chunk; an empty one ends the answer."""
+        """Send a chunk; an empty one ends the response."""
         self.wfile.write(b"%x\r\n%s\r\n" % (len(payload), payload))
         self.wfile.flush()

@@ -1,6 +1,6 @@
-"""What a new user does in the real client, from a clone to the first recall, with a clock at each step.
+"""Time each step of a new user in the real client, from a clone to the first recall.
 
-Run as a script, it prints the table of docs/first-recall.md. The model is the fake API, so its thinking time is not in it.
+Run as a script, this prints the table of docs/first-recall.md. The fake API is the model, so a model's thinking time is not included.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tests.client.binary import binary
-from tests.client.plugin import bash, repository
+from tests.client.plugin import bash, make_repository
 from tests.client.sandbox import Sandbox
 from tests.release_tree import copy_plugin
 
@@ -22,64 +22,66 @@ SAVE = (
     "memory save --category constraint --title '%s' --body 'Nothing on staging outlives 03:00. Put test data "
     "into seeds/.' --asked-as 'why is my test data gone'" % TITLE
 )
-TYPED = "/memory:save the staging database is reset every night at 03:00"
-ASKED = "why is my test data on staging gone this morning?"
+SAVE_PROMPT = "/memory:save the staging database is reset every night at 03:00"
+QUESTION = "why is my test data on staging gone this morning?"
 
 
 class Step(NamedTuple):
-    """What the newcomer does, and the seconds that it took."""
+    """A step of the new user, and its seconds."""
 
     what: str
     seconds: float
 
 
-def timed(steps: list[Step], what: str, action: Callable[[], object]) -> None:
-    """Do something and add it to the steps."""
+def run_timed(steps: list[Step], what: str, action: Callable[[], object]) -> None:
+    """Run an action and add it to the steps."""
     start = time.monotonic()
     action()
     steps.append(Step(what, time.monotonic() - start))
 
 
-def first_recall(box: Sandbox) -> tuple[list[Step], bool]:
-    """Return the steps, and whether Claude was told the memory in the end."""
+def first_recall(sandbox: Sandbox) -> tuple[list[Step], bool]:
+    """Run all steps; return them, and whether Claude was told the memory in the end."""
     steps: list[Step] = []
-    told: list[bool] = []
-    repository(box)
-    clone = copy_plugin(os.path.join(box.folder, "clone"))
+    was_recalled: list[bool] = []
+    make_repository(sandbox)
+    clone = copy_plugin(os.path.join(sandbox.folder, "clone"))
 
     def claude(*words: str) -> None:
-        done = box.claude(*words)
+        done = sandbox.claude(*words)
         assert done.returncode == 0, done.stdout + done.stderr
 
     def save() -> None:
-        box.say({"turns": [bash(SAVE)], "default": {"text": "Saved."}})
-        turn = box.prompt(TYPED)
+        sandbox.set_script({"turns": [bash(SAVE)], "default": {"text": "Saved."}})
+        turn = sandbox.prompt(SAVE_PROMPT)
         assert turn.text == "Saved.", turn.stdout
 
     def ask() -> None:
-        box.say({"default": {"text": "It is reset at 03:00."}})
-        told.append(bool(box.prompt(ASKED).sent(TITLE)))
+        sandbox.set_script({"default": {"text": "It is reset at 03:00."}})
+        was_recalled.append(bool(sandbox.prompt(QUESTION).sent(TITLE)))
 
-    timed(steps, "`claude plugin marketplace add ./`", lambda: claude("plugin", "marketplace", "add", clone))
+    run_timed(
+        steps, "`claude plugin marketplace add ./`", lambda: claude("plugin", "marketplace", "add", clone)
+    )
     install = ("plugin", "install", "memory@memory-plugin")
-    timed(steps, "`claude plugin install memory@memory-plugin`", lambda: claude(*install))
-    timed(steps, "`%s`" % TYPED, save)
-    timed(steps, "`%s`" % ASKED, ask)
-    return steps, told[-1]
+    run_timed(steps, "`claude plugin install memory@memory-plugin`", lambda: claude(*install))
+    run_timed(steps, "`%s`" % SAVE_PROMPT, save)
+    run_timed(steps, "`%s`" % QUESTION, ask)
+    return steps, was_recalled[-1]
 
 
 def main() -> int:
-    """Print the table; 1 if there is no client or nothing was recalled."""
+    """Print the table; return 1 if there is no client or nothing was recalled."""
     client = binary()
     if client is None:
         sys.stderr.write("no client: tests/client/install_client.sh installs it\n")
         return 1
-    with tempfile.TemporaryDirectory() as folder, Sandbox(folder, client) as box:
-        steps, told = first_recall(box)
+    with tempfile.TemporaryDirectory() as folder, Sandbox(folder, client) as sandbox:
+        steps, was_recalled = first_recall(sandbox)
     for number, step in enumerate(steps, 1):
         sys.stdout.write("| %d | %s | %.1f |\n" % (number, step.what, step.seconds))
     sys.stdout.write("| | total | %.1f |\n" % sum(step.seconds for step in steps))
-    return 0 if told else 1
+    return 0 if was_recalled else 1
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the real client below build/client/VERSION, from npm and without its install scripts: the native binary that
-# its platform package holds is used as it is.  `install_client.sh [VERSION]`: without one that of
-# MEMORY_TEST_CLIENT_VERSION, else the tested one in version.txt.
+# install_client.sh [VERSION]: installs the real client from npm into build/client/VERSION.
+# The default version is MEMORY_TEST_CLIENT_VERSION, else the one in version.txt. No install scripts run: the platform package
+# holds the native binary.
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 version=${1:-${MEMORY_TEST_CLIENT_VERSION:-$(cat "$here/version.txt")}}

@@ -1,4 +1,4 @@
-"""A home and a project in which the real client runs against the fake API, and nothing else gets in."""
+"""A home and a project in which the real client runs against the fake API, isolated from everything else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUIET = {
 
 
 class Sandbox:
-    """`with Sandbox(folder, client, script) as box:`; `python3` is the Python that runs the tests."""
+    """A sandbox below a folder; a context manager. Its `python3` is the Python that runs the tests."""
 
     def __init__(self, folder: str, client: str, script: dict[str, Any] | None = None) -> None:
         self.folder, self.client = folder, client
@@ -38,8 +38,8 @@ class Sandbox:
             os.path.join(folder, name) for name in ("home", "project", "tmp", "bin")
         )
         self.config = os.path.join(self.home, ".claude")
-        for made in (self.config, self.project, self.tmp, self.bin):
-            os.makedirs(made)
+        for path in (self.config, self.project, self.tmp, self.bin):
+            os.makedirs(path)
         for name in ("python3", "python"):
             os.symlink(os.path.realpath(sys.executable), os.path.join(self.bin, name))
         self.api = FakeApi(script)
@@ -54,14 +54,14 @@ class Sandbox:
             terminal.close()
         self.api.__exit__(*exception)
 
-    def say(self, script: dict[str, Any]) -> None:
-        """Answers from another script from now on."""
+    def set_script(self, script: dict[str, Any]) -> None:
+        """Let the fake API follow another script from now on."""
         self.api.script = Script(script)
 
     def environment(self, **extra: str | None) -> dict[str, str]:
-        """Return the client's environment, built from nothing; None takes a name away.
+        """Return the client's complete environment; a value of None removes a name.
 
-        The proxy variables lead to the fake API, which refuses and keeps every try to reach another host.
+        The proxy variables name the fake API, which refuses and records each attempt to reach another host.
         """
         values: dict[str, str | None] = {
             **QUIET,
@@ -82,7 +82,7 @@ class Sandbox:
         return {name: value for name, value in values.items() if value is not None}
 
     def claude(self, *args: str, **env: str | None) -> Turn:
-        """One run of the client; TimeoutExpired after two minutes, when all its processes have been ended."""
+        """Run the client once. Raises TimeoutExpired after two minutes, with all its processes killed."""
         before, start = len(self.api.requests), time.monotonic()
         process = subprocess.Popen(
             [self.client, *args],
@@ -99,16 +99,18 @@ class Sandbox:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
-        took, requests = time.monotonic() - start, self.api.requests[before:]
-        return Turn(process.returncode, out.decode("utf-8"), err.decode("utf-8", "replace"), took, requests)
+        seconds, requests = time.monotonic() - start, self.api.requests[before:]
+        return Turn(
+            process.returncode, out.decode("utf-8"), err.decode("utf-8", "replace"), seconds, requests
+        )
 
     def prompt(self, text: str, *args: str, plugins: tuple[str, ...] = (), **env: str | None) -> Turn:
-        """`claude -p TEXT`, with plugins from folders."""
+        """Run `claude -p TEXT` with plugins from folders."""
         folders = [word for plugin in plugins for word in ("--plugin-dir", plugin)]
         return self.claude("-p", text, *folders, "--output-format", "stream-json", "--verbose", *args, **env)
 
     def terminal(self, *args: str, **env: str | None) -> Terminal:
-        """Return the client in a terminal, its first questions answered; it is closed with the sandbox."""
+        """Start the client in a terminal, with its first questions answered; the sandbox closes it."""
         self.answer_first_questions()
         socket = os.path.join(self.tmp, "tmux-%d" % len(self.terminals))
         terminal = Terminal(socket, [self.client, *args], self.project, self.environment(**env))
@@ -116,7 +118,7 @@ class Sandbox:
         return terminal
 
     def answer_first_questions(self) -> None:
-        """Write down theme, key and trust; with a fresh home the client asks, and goes to the network."""
+        """Write theme, key and trust into the client's config. In a fresh home it would ask for them and use the network."""
         path = os.path.join(self.home, ".claude.json")
         config = json.loads(self.read(path) or "{}")
         project = config.setdefault("projects", {}).setdefault(os.path.realpath(self.project), {})
@@ -127,7 +129,7 @@ class Sandbox:
 
     @staticmethod
     def read(path: str) -> str:
-        """Return a file's text, "" when there is none."""
+        """Return a file's text, or "" if there is no file."""
         if not os.path.exists(path):
             return ""
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -135,7 +137,7 @@ class Sandbox:
 
     @staticmethod
     def write(path: str, content: object) -> None:
-        """Write text, or JSON when it is none."""
+        """Write text as it is and anything else as JSON."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content, indent=2))
@@ -145,23 +147,23 @@ class Sandbox:
         self.write(os.path.join(self.config, "settings.json"), content)
 
     def ledger(self, name: str, wait: float = 0, at_least: int = 1) -> list[Row]:
-        """Return the rows of a JSON-lines file below the config folder, waited for where they come late."""
+        """Return the rows of a JSON-lines file below the config folder; wait some seconds for `at_least` rows."""
         path, end = os.path.join(self.config, name), time.monotonic() + wait
         while True:
-            found = rows(self.read(path))
-            if len(found) >= at_least or time.monotonic() >= end:
-                return found
+            current = rows(self.read(path))
+            if len(current) >= at_least or time.monotonic() >= end:
+                return current
             time.sleep(0.1)
 
     def transcript(self, session: str) -> list[Row]:
-        """Return the client's own record of a session, wherever it was led to write it."""
+        """Return the client's transcript of a session, in whichever folder it wrote it."""
         for folder, _, names in os.walk(self.folder):
             if session + ".jsonl" in names:
                 return rows(self.read(os.path.join(folder, session + ".jsonl")))
         return []
 
     def hook_records(self, session: str) -> list[Row]:
-        """Return what the client wrote down about hooks.
+        """Return the client's records of hooks in a session.
 
         Types seen: hook_success (durationMs, exitCode, stdout, stderr), hook_additional_context,
         hook_system_message, hook_non_blocking_error, hook_blocking_error, hook_cancelled (timedOut),

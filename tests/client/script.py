@@ -1,7 +1,4 @@
-"""Which answer the fake API gives to which request: rules first, then a queue of turns, then a default.
-
-The form of a script is told in README.md.
-"""
+"""The fake API's script: rules first, then a queue of turns, then a default. README.md describes its form."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ Body = dict[str, Any]
 
 
 def text_of(content: object) -> str:
-    """All text in a message's content or in a system prompt: a string, or a list of blocks."""
+    """Return all text in a message's content or a system prompt, which is a string or a list of blocks."""
     if isinstance(content, str):
         return content
     parts: list[str] = []
@@ -31,17 +28,16 @@ def text_of(content: object) -> str:
 
 
 def last_user(body: Body) -> str:
-    """Return the text of the last message of the user's, or ""."""
-    own = [message for message in body.get("messages") or [] if message.get("role") == "user"]
-    return text_of(own[-1].get("content")) if own else ""
+    """Return the text of the last user message, or ""."""
+    messages = [message for message in body.get("messages") or [] if message.get("role") == "user"]
+    return text_of(messages[-1].get("content")) if messages else ""
 
 
-def kind(path: str, headers: Mapping[str, str], body: Body) -> str:
-    """Who asks for what.
+def request_kind(path: str, headers: Mapping[str, str], body: Body) -> str:
+    """Return the kind of a request.
 
-    `main` is the client's agent loop (it carries tools), `side` its other calls of the model, `count` its
-    counting of tokens, `client` anything else of the client's, and `other` a caller that is not the client:
-    a plugin.
+    `main` is the client's agent loop (it carries tools), `side` its other calls of the model, `count` its token counts, `client` its other
+    requests, and `other` a request of another program, such as a plugin.
     """
     if not re.search(r"claude-cli|claude-code", headers.get("user-agent", ""), re.IGNORECASE):
         return "other"
@@ -53,7 +49,7 @@ def kind(path: str, headers: Mapping[str, str], body: Body) -> str:
 
 
 class Rule:
-    """Replies for the requests that fit, and how often it was used."""
+    """Replies for the requests that match its patterns, with a count of its uses."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self.name = str(spec.get("name", "rule"))
@@ -62,23 +58,25 @@ class Rule:
         self.replies: list[Reply] = spec.get("replies") or [spec["reply"]]
         self.used = 0
 
-    def fits(self, facts: dict[str, str | bool]) -> bool:
-        """Whether the rule has uses left and all its patterns are found."""
+    def matches(self, facts: dict[str, str | bool]) -> bool:
+        """Return whether the rule has uses left and all its patterns match."""
         if self.times is not None and self.used >= self.times:
             return False
         return all(
-            facts[key] == want if isinstance(want, bool) else re.search(want, str(facts[key]), re.DOTALL)
-            for key, want in self.when.items()
+            facts[key] == pattern
+            if isinstance(pattern, bool)
+            else re.search(pattern, str(facts[key]), re.DOTALL)
+            for key, pattern in self.when.items()
         )
 
     def reply(self) -> Reply:
-        """Return the next reply; the last one again and again."""
+        """Return the next reply; the last one repeats."""
         self.used += 1
         return self.replies[min(self.used, len(self.replies)) - 1]
 
 
 class Script:
-    """Picks replies; safe to be asked from several threads."""
+    """Picks replies; several threads may use it."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
         unknown = set(spec) - {"rules", "turns", "default", "side"}
@@ -90,10 +88,10 @@ class Script:
         self.side: Reply = spec.get("side", {"text": "fake side reply"})
         self.lock = threading.Lock()
 
-    def pick(self, asker: str, path: str, body: Body) -> tuple[Reply, str]:
-        """Return the reply to a request of the kind `asker`, and where it came from."""
+    def pick(self, kind: str, path: str, body: Body) -> tuple[Reply, str]:
+        """Return the reply to a request of this kind, and its source: a rule's name, `turn`, `default` or `side`."""
         facts: dict[str, str | bool] = {
-            "kind": asker,
+            "kind": kind,
             "path": path,
             "model": str(body.get("model", "")),
             "system": text_of(body.get("system")),
@@ -103,8 +101,8 @@ class Script:
         }
         with self.lock:
             for rule in self.rules:
-                if rule.fits(facts):
+                if rule.matches(facts):
                     return rule.reply(), rule.name
-            if asker != "main":
+            if kind != "main":
                 return self.side, "side"
             return (self.turns.pop(0), "turn") if self.turns else (self.default, "default")

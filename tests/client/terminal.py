@@ -1,4 +1,4 @@
-"""A program in a terminal: tmux with a private server, so that nothing of the user's own is touched."""
+"""A program in a terminal: tmux with a private server, apart from the user's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ READY = "\u276f"  # the client's prompt
 
 
 class Terminal:
-    """One program in a window of 140 x 50 characters."""
+    """A program in a window of 140 x 50 characters."""
 
     def __init__(self, socket: str, command: list[str], folder: str, env: dict[str, str]) -> None:
         self.socket, self.env = socket, env
@@ -19,35 +19,35 @@ class Terminal:
         self.tmux("-f", "/dev/null", "new-session", "-d", *size, "-c", folder, "exec " + shlex.join(command))
 
     def tmux(self, *args: str) -> str:
-        """Return the output of a tmux command; "" when it failed, as it does once the program has ended."""
+        """Run a tmux command; return its output, or "" if it failed because the program has ended."""
         command = ["tmux", "-S", self.socket, *args]
         done = subprocess.run(command, env=self.env, capture_output=True, check=False)
         return done.stdout.decode("utf-8", "replace")
 
-    def alive(self) -> bool:
-        """Whether the program still runs."""
+    def is_alive(self) -> bool:
+        """Return whether the program is still running."""
         return bool(self.tmux("list-sessions"))
 
     def screen(self) -> str:
-        """Return what is to be seen, with what has scrolled away."""
+        """Return the screen and what has scrolled away."""
         return self.tmux("capture-pane", "-p", "-S", "-2000")
 
     def visible(self) -> str:
-        """Return what is to be seen now."""
+        """Return the visible screen."""
         return self.tmux("capture-pane", "-p")
 
     def submit(self, text: str) -> None:
-        """Type a line; Enter comes once it is seen and apart, for a paste would keep it as a line break."""
+        """Type a line and press Enter once the line is visible. Sent together, Enter would be a pasted line break."""
         before = self.visible().count(text)
         self.tmux("send-keys", "-l", text)
         end = time.monotonic() + 10
-        while self.visible().count(text) <= before and self.alive() and time.monotonic() < end:
+        while self.visible().count(text) <= before and self.is_alive() and time.monotonic() < end:
             time.sleep(0.1)
         time.sleep(0.3)
         self.tmux("send-keys", "Enter")
 
     def answer(self, dialog: str, key: str, seconds: float = 30) -> None:
-        """Press a key until the dialog is gone: a key that comes before the client listens to it is lost."""
+        """Press a key until the dialog is gone. A key is lost if the client is not yet listening."""
         self.settle(seconds)
         end = time.monotonic() + seconds
         while dialog in self.visible() and time.monotonic() < end:
@@ -58,7 +58,7 @@ class Terminal:
         assert dialog not in self.visible(), "%s did not answer the dialog:\n%s" % (key, self.visible())
 
     def settle(self, seconds: float = 30) -> str:
-        """Return what is to be seen once it stays as it is."""
+        """Return the screen once it stops changing."""
         end, before, screen = time.monotonic() + seconds, "", self.visible()
         while screen != before and time.monotonic() < end:
             time.sleep(0.3)
@@ -66,9 +66,9 @@ class Terminal:
         return screen
 
     def wait(self, pattern: str, seconds: float = 30) -> str:
-        """Return the screen once the pattern is seen; TimeoutError with the last screen when it is not."""
+        """Return the screen once it shows the pattern. Raises TimeoutError with the last screen if it does not."""
         end, screen = time.monotonic() + seconds, ""
-        while time.monotonic() < end and self.alive():
+        while time.monotonic() < end and self.is_alive():
             screen = self.screen()
             if re.search(pattern, screen, re.DOTALL):
                 return screen

@@ -1,4 +1,4 @@
-"""The fake API itself: answers, faults, rules, and that no secret is kept."""
+"""The fake API answers and fails as its script says, and keeps no secret."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.client.fake_api import FakeApi
-from tests.client.script import Script, kind, last_user
+from tests.client.script import Script, last_user, request_kind
 
 NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 HELLO = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
@@ -27,17 +27,17 @@ def api() -> Iterator[FakeApi]:
 
 
 def post(api: FakeApi, reply: dict[str, Any], body: object = None, seconds: float = 5) -> str:
-    """Return the answer's text when the script says `reply`."""
+    """Return the text of the response to a request that the script answers with `reply`."""
     api.script = Script({"side": reply})
     headers = {"content-type": "application/json", "x-api-key": "sk-ant-secret-value-123"}
-    request = urllib.request.Request(  # noqa: S310 (the fake's own address)
+    request = urllib.request.Request(  # noqa: S310 (the fake API's address)
         api.url + "/v1/messages", json.dumps(body or HELLO).encode(), headers
     )
     with NO_PROXY.open(request, timeout=seconds) as answer:
         return str(answer.read().decode())
 
 
-def test_a_text_is_answered_and_the_key_is_not_kept(api: FakeApi) -> None:
+def test_a_message_is_answered_and_the_key_is_not_kept(api: FakeApi) -> None:
     answer = json.loads(post(api, {"text": "hello"}))
     assert (answer["content"], answer["stop_reason"]) == ([{"type": "text", "text": "hello"}], "end_turn")
     (request,) = api.requests
@@ -60,7 +60,7 @@ def test_an_error_has_the_type_of_its_status(api: FakeApi, status: int, kind: st
 @pytest.mark.parametrize(
     "reply", [{"drop": True}, {"text": "late", "delay": 2}], ids=["a reset", "a late answer"]
 )
-def test_no_answer(api: FakeApi, reply: dict[str, Any]) -> None:
+def test_a_reset_or_late_answer_raises(api: FakeApi, reply: dict[str, Any]) -> None:
     with pytest.raises((ConnectionError, OSError, http.client.HTTPException)):
         post(api, reply, seconds=0.5)
 
@@ -69,7 +69,7 @@ def test_a_raw_body_is_sent_as_it_is(api: FakeApi) -> None:
     assert post(api, {"raw": "<html>"}) == "<html>"
 
 
-def test_a_stream_tells_text_thinking_and_tools(api: FakeApi) -> None:
+def test_a_stream_has_text_thinking_and_tool_calls(api: FakeApi) -> None:
     raw = post(api, {"thinking": "hm", "text": "abc", "tool_use": [TOOL], "chunk": 2}, STREAM)
     lines = [json.loads(line[6:]) for line in raw.splitlines() if line.startswith("data: ")]
     assert [line["type"] for line in lines][:2] == ["message_start", "content_block_start"]
@@ -89,7 +89,7 @@ def test_a_stream_can_break(api: FakeApi) -> None:
             post(api, {"text": "abc" * 400, **fault}, STREAM)
 
 
-def test_another_host_is_refused_and_kept(api: FakeApi) -> None:
+def test_another_host_is_refused_and_the_attempt_recorded(api: FakeApi) -> None:
     proxy = urllib.request.build_opener(urllib.request.ProxyHandler({"http": api.url}))
     with pytest.raises(urllib.error.HTTPError) as caught:
         proxy.open("http://example.invalid/x", timeout=3)
@@ -107,8 +107,8 @@ def test_rules_come_before_turns_and_turns_before_the_default() -> None:
     }
     script = Script({"rules": [rule], "turns": [{"text": "turn"}], "default": {"text": "default"}})
     judged = {"system": [{"type": "text", "text": "A JUDGE"}], "messages": []}
-    asked = [script.pick("main", "/v1/messages", body) for body in (judged, judged, judged, HELLO)]
-    assert [(reply["text"], source) for reply, source in asked] == [
+    picks = [script.pick("main", "/v1/messages", body) for body in (judged, judged, judged, HELLO)]
+    assert [(reply["text"], source) for reply, source in picks] == [
         ("1", "judge"),
         ("2", "judge"),
         ("turn", "turn"),
@@ -132,8 +132,8 @@ def test_a_script_with_an_unknown_key_is_refused() -> None:
         ("/v1/messages", "Python-urllib/3.9", {"tools": [{}]}, "other"),
     ],
 )
-def test_who_asks(path: str, agent: str, body: dict[str, Any], expected: str) -> None:
-    assert kind(path, {"user-agent": agent}, body) == expected
+def test_a_request_has_a_kind(path: str, agent: str, body: dict[str, Any], expected: str) -> None:
+    assert request_kind(path, {"user-agent": agent}, body) == expected
 
 
 def test_the_last_user_text_is_found_in_tool_results() -> None:

@@ -1,4 +1,4 @@
-"""The harness itself, with the real client and an example plugin."""
+"""The harness works with the real client and an example plugin."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ SCRIPT = {"rules": [JUDGED], "default": {"text": "Hello."}}
 BASH = {"tool_use": [{"name": "Bash", "input": {"command": "echo $((6*7))", "description": "x"}}]}
 
 
-def plugin(box: Sandbox) -> str:
-    """Return the folder of the example plugin."""
-    return example_plugin.made(os.path.join(box.folder, "example"))
+def make_example(sandbox: Sandbox) -> str:
+    """Make the example plugin; return its folder."""
+    return example_plugin.make_plugin(os.path.join(sandbox.folder, "example"))
 
 
-def test_the_client_is_the_wanted_version(box: Sandbox) -> None:
-    assert box.claude("--version").stdout.startswith(version() + " ")
+def test_the_client_has_the_expected_version(sandbox: Sandbox) -> None:
+    assert sandbox.claude("--version").stdout.startswith(version() + " ")
 
 
-def test_a_turn_runs_the_plugin_and_reaches_nothing_else(make_box: Callable[..., Sandbox]) -> None:
-    box = make_box(SCRIPT)
-    turn = box.prompt("hi there", plugins=(plugin(box),))
+def test_a_turn_runs_the_plugin_and_reaches_no_other_host(make_sandbox: Callable[..., Sandbox]) -> None:
+    sandbox = make_sandbox(SCRIPT)
+    turn = sandbox.prompt("hi there", plugins=(make_example(sandbox),))
     assert (turn.returncode, turn.text) == (0, "Hello.")
-    assert "example" in [found["name"] for found in turn.init["plugins"]]
+    assert "example" in [plugin["name"] for plugin in turn.init["plugins"]]
     assert len(turn.of_kind("other")) == 1
     assert turn.sent("<example-context>JUDGED-OK")
-    assert box.ledger("example.jsonl") == [{"text": "Hello."}]
-    assert "hook_success" in [record["type"] for record in box.hook_records(turn.session)]
+    assert sandbox.ledger("example.jsonl") == [{"text": "Hello."}]
+    assert "hook_success" in [record["type"] for record in sandbox.hook_records(turn.session)]
     assert turn.of_kind("proxy") == []
 
 
@@ -46,38 +46,42 @@ def test_a_turn_runs_the_plugin_and_reaches_nothing_else(make_box: Callable[...,
     ids=["overloaded", "a reset", "no JSON", "too late"],
 )
 def test_the_api_can_fail_for_the_plugin_alone(
-    make_box: Callable[..., Sandbox], reply: dict[str, Any]
+    make_sandbox: Callable[..., Sandbox], reply: dict[str, Any]
 ) -> None:
-    box = make_box({"rules": [{"when": {"kind": "other"}, "reply": reply}], "default": {"text": "Hello."}})
-    turn = box.prompt("hi there", plugins=(plugin(box),))
+    sandbox = make_sandbox(
+        {"rules": [{"when": {"kind": "other"}, "reply": reply}], "default": {"text": "Hello."}}
+    )
+    turn = sandbox.prompt("hi there", plugins=(make_example(sandbox),))
     assert turn.text == "Hello."
     assert turn.sent("fallback: ")
 
 
-def test_tools_run_and_skills_reach_the_model(make_box: Callable[..., Sandbox]) -> None:
-    box = make_box({"turns": [BASH, {"text": "done"}], "default": {"text": "later"}})
-    turn = box.prompt("go", "--allowedTools", "Bash")
+def test_tools_run_and_skills_reach_the_model(make_sandbox: Callable[..., Sandbox]) -> None:
+    sandbox = make_sandbox({"turns": [BASH, {"text": "done"}], "default": {"text": "later"}})
+    turn = sandbox.prompt("go", "--allowedTools", "Bash")
     assert turn.text == "done"
     assert turn.sent("^42$")
-    assert box.prompt("/example:search some words", plugins=(plugin(box),)).sent(
+    assert sandbox.prompt("/example:search some words", plugins=(make_example(sandbox),)).sent(
         "EXAMPLE-SKILL query: some words"
     )
 
 
-def test_nothing_of_the_callers_environment_gets_in(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_callers_environment_stays_out_of_the_sandbox(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HARNESS_CANARY", "1")
-    env = box.environment()
+    env = sandbox.environment()
     assert "HARNESS_CANARY" not in env
-    assert (env["ANTHROPIC_API_KEY"], env["HOME"]) == ("sk-ant-dummy", box.home)
+    assert (env["ANTHROPIC_API_KEY"], env["HOME"]) == ("sk-ant-dummy", sandbox.home)
 
 
 @pytest.mark.terminal
 @pytest.mark.usefixtures("tmux")
-def test_a_session_in_a_terminal(make_box: Callable[..., Sandbox]) -> None:
-    box = make_box(SCRIPT)
-    terminal = box.terminal("--plugin-dir", plugin(box))
+def test_a_terminal_session_runs_the_plugin(make_sandbox: Callable[..., Sandbox]) -> None:
+    sandbox = make_sandbox(SCRIPT)
+    terminal = sandbox.terminal("--plugin-dir", make_example(sandbox))
     terminal.wait(READY)
     terminal.submit("hi there")
     terminal.wait("Hello")
-    assert box.ledger("example.jsonl", wait=10) == [{"text": "Hello."}]
+    assert sandbox.ledger("example.jsonl", wait=10) == [{"text": "Hello."}]
     terminal.submit("/exit")

@@ -1,21 +1,21 @@
-"""`/memory:search` in the real client: a sub-agent on a small model reads the candidates, the main context only what it kept."""
+"""`/memory:search` in the real client: a sub-agent reads all candidates, the main context only the ones that it selects."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.client.plugin import PLUGIN, bash, begin, memory
+from tests.client.plugin import PLUGIN, bash, memory, with_memory
 from tests.client.sandbox import Sandbox
 
 pytestmark = pytest.mark.client
-DROPPED = "The billing page is painted in corporate green since the spring."
-KEPT = "Invoices of the billing service are stored in Postgres 15."
+REJECTED = "The billing page is painted in corporate green since the spring."
+SELECTED = "Invoices of the billing service are stored in Postgres 15."
 
 
-def test_what_the_sorter_drops_never_reaches_the_main_context(box: Sandbox) -> None:
-    begin(box)
-    memory(box, "save", "--title", "Billing page colors", "--body", DROPPED, "--category", "decision")
-    memory(box, "save", "--title", "Billing database", "--body", KEPT, "--category", "decision")
+def test_a_rejected_memory_never_reaches_the_main_context(sandbox: Sandbox) -> None:
+    with_memory(sandbox)
+    memory(sandbox, "save", "--title", "Billing page colors", "--body", REJECTED, "--category", "decision")
+    memory(sandbox, "save", "--title", "Billing database", "--body", SELECTED, "--category", "decision")
     agent = {
         "name": "Agent",
         "input": {
@@ -32,24 +32,24 @@ def test_what_the_sorter_drops_never_reaches_the_main_context(box: Sandbox) -> N
             {"text": "billing-database (trusted): names the database"},
         ],
     }
-    box.say(
+    sandbox.set_script(
         {
             "rules": [sorter],
             "turns": [{"tool_use": [agent]}, bash("memory show billing-database")],
             "default": {"text": "Postgres 15."},
         }
     )
-    turn = box.prompt("/memory:search which database does billing use", plugins=PLUGIN)
+    turn = sandbox.prompt("/memory:search which database does billing use", plugins=PLUGIN)
     assert turn.text == "Postgres 15."
-    asked = [
+    sorter_requests = [
         request
         for request in turn.of_kind("main")
         if "You find the stored memories" in str(request.body["system"])
     ]
-    own = [request for request in turn.of_kind("main") if request not in asked]
-    assert asked
-    assert own
-    assert any(DROPPED in str(request.messages) for request in asked)
-    assert not any(DROPPED in str(request.messages) for request in own)
-    assert any(KEPT in str(request.messages) for request in own)
-    assert "haiku" in asked[-1].body["model"]
+    main_requests = [request for request in turn.of_kind("main") if request not in sorter_requests]
+    assert sorter_requests
+    assert main_requests
+    assert any(REJECTED in str(request.messages) for request in sorter_requests)
+    assert not any(REJECTED in str(request.messages) for request in main_requests)
+    assert any(SELECTED in str(request.messages) for request in main_requests)
+    assert "haiku" in sorter_requests[-1].body["model"]

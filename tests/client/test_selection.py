@@ -1,4 +1,4 @@
-"""When the tests with the real client run."""
+"""Tests with the real client run only if the run names them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.client.conftest import is_wanted
+from tests.client.conftest import is_selected
 
 
 @pytest.mark.parametrize(
-    ("arguments", "marks", "wanted"),
+    ("arguments", "markexpr", "expected"),
     [
         (["tests"], "", False),
         ([], "", False),
@@ -22,15 +22,15 @@ from tests.client.conftest import is_wanted
         (["tests"], "client and not terminal", True),
     ],
 )
-def test_a_run_has_to_name_them(
-    monkeypatch: pytest.MonkeyPatch, arguments: list[str], marks: str, *, wanted: bool
+def test_client_tests_run_only_if_named(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], markexpr: str, *, expected: bool
 ) -> None:
     monkeypatch.delenv("MEMORY_TEST_CLIENT", raising=False)
-    config = SimpleNamespace(args=arguments, option=SimpleNamespace(markexpr=marks))
-    assert is_wanted(config) == wanted  # type: ignore[arg-type]
+    config = SimpleNamespace(args=arguments, option=SimpleNamespace(markexpr=markexpr))
+    assert is_selected(config) == expected  # type: ignore[arg-type]
 
 
-def test_a_required_client_always_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_tests_always_run_if_required(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_TEST_CLIENT", "required")
     config = SimpleNamespace(args=["tests"], option=SimpleNamespace(markexpr=""))
-    assert is_wanted(config)  # type: ignore[arg-type]
+    assert is_selected(config)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What one run of the client left behind."""
+"""The result of one run of the client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 def rows(text: str) -> list[Row]:
-    """Return the JSON objects of a text that holds one on each line; other lines are left out."""
+    """Return the JSON objects in the lines of a text; other lines are skipped."""
     found: list[Row] = []
     for line in text.splitlines():
         try:
@@ -25,7 +25,7 @@ def rows(text: str) -> list[Row]:
 
 
 class Turn(NamedTuple):
-    """One run: its end, its output, and the requests that the API got meanwhile."""
+    """The exit code and output of a run, and the requests that the API got meanwhile."""
 
     returncode: int
     stdout: str
@@ -35,23 +35,23 @@ class Turn(NamedTuple):
 
     @property
     def events(self) -> list[Row]:
-        """The events of `--output-format stream-json`."""
+        """Return the events of `--output-format stream-json`."""
         return rows(self.stdout)
 
     @property
     def init(self) -> Row:
-        """The event that names plugins, plugin_errors, skills and slash_commands; {} when it did not come."""
+        """Return the event with plugins, plugin_errors, skills and slash_commands, or {} if it did not come."""
         return next((event for event in self.events if event.get("subtype") == "init"), {})
 
     @property
     def text(self) -> str:
-        """Claude's last answer, or the plain output."""
+        """Return Claude's last answer, or the plain output."""
         results = [event for event in self.events if event.get("type") == "result"]
         return str(results[-1].get("result") or "") if results else self.stdout.strip()
 
     @property
     def session(self) -> str:
-        """The session's id."""
+        """Return the session's id."""
         return str(self.init["session_id"])
 
     def of_kind(self, kind: str) -> list[Request]:

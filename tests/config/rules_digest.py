@@ -1,6 +1,6 @@
-"""The digest of the hygiene rules in `recall/index_file.py`; run as a script, it writes it.
+"""The digest of the hygiene rules in `recall/index_file.py`. Run as a script, this updates the digest.
 
-An index holds texts as the rules of its time redacted them. The digest is part of its version, so a changed rule rebuilds it.
+An index holds texts that the rules have redacted. The digest is part of its version, so a changed rule rebuilds it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-HOLDER = os.path.join(ROOT, "scripts", "memory_plugin", "recall", "index_file.py")
+MODULE = os.path.join(ROOT, "scripts", "memory_plugin", "recall", "index_file.py")
 RULES = (
     "config/hygiene/*.json",
     "scripts/memory_plugin/kernel/hygiene/*.py",
@@ -22,7 +22,7 @@ BITS = 23  # the index version is a signed number of 32 bits, 8 of them the sche
 
 
 def rules_digest() -> int:
-    """Return the digest of the rules and their code as they are."""
+    """Return the digest of the present rules and their code."""
     content = hashlib.sha256()
     for pattern in RULES:
         for path in sorted(glob.glob(os.path.join(ROOT, *pattern.split("/")))):
@@ -32,10 +32,10 @@ def rules_digest() -> int:
 
 
 def main() -> None:
-    """Write the digest."""
-    with open(HOLDER, encoding="utf-8") as file:
+    """Write the digest into the module."""
+    with open(MODULE, encoding="utf-8") as file:
         text = file.read()
-    with open(HOLDER, "w", encoding="utf-8", newline="\n") as file:
+    with open(MODULE, "w", encoding="utf-8", newline="\n") as file:
         file.write(LINE.sub("RULES_DIGEST = 0x%06X" % rules_digest(), text))
 
 

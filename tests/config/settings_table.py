@@ -1,4 +1,4 @@
-"""The parts of config/ that follow from other files there; run as a script, it writes them.
+"""The derived parts of config/. Run as a script, this updates them.
 
 The choices of `hygiene.allow` in settings.schema.json are the ids of all hygiene rules; the table in README.md comes from the schema.
 """
@@ -27,7 +27,7 @@ def schema() -> dict[str, Any]:
 
 
 def leaves(rule: dict[str, Any], name: str = "") -> list[tuple[str, dict[str, Any]]]:
-    """Return each key with its part of the schema, in order."""
+    """Return each dotted key with its part of the schema, in order."""
     found: list[tuple[str, dict[str, Any]]] = []
     for part, below in rule.get("properties", {}).items():
         dotted = name + "." + part if name else part
@@ -36,7 +36,7 @@ def leaves(rule: dict[str, Any], name: str = "") -> list[tuple[str, dict[str, An
 
 
 def values(rule: dict[str, Any]) -> str:
-    """Return the values that a key takes, as the table shows them."""
+    """Return the values that a key takes, as a cell of the table."""
     if "enum" in rule:
         return ", ".join("`%s`" % choice for choice in rule["enum"])
     if rule["type"] == "boolean":
@@ -45,7 +45,9 @@ def values(rule: dict[str, Any]) -> str:
         return "%s %s to %s" % (rule["type"], rule["minimum"], rule["maximum"])
     if "enum" in rule.get("items", {}):
         choices = rule["items"]["enum"]
-        return "list of %s" % (", ".join("`%s`" % c for c in choices) if len(choices) <= 12 else "known ids")
+        return "list of %s" % (
+            ", ".join("`%s`" % choice for choice in choices) if len(choices) <= 12 else "known ids"
+        )
     if rule["type"] == "array" and rule["items"]["type"] == "integer":
         return "list of %d integers" % rule["maxItems"]
     return {"string": "text", "array": "list of texts", "object": "block of lists of 2 numbers"}[rule["type"]]
@@ -67,7 +69,7 @@ def with_table(text: str) -> str:
 
 
 def hygiene_rule_ids() -> list[str]:
-    """Return the ids of all hygiene rules, those of optional packs included."""
+    """Return the ids of all hygiene rules, including optional packs."""
     ids: list[str] = []
     for path in glob.glob(os.path.join(CONFIG, "hygiene", "*.json")):
         with open(path, encoding="utf-8") as file:
@@ -77,13 +79,12 @@ def hygiene_rule_ids() -> list[str]:
 
 def with_rule_ids(text: str) -> str:
     """Return the schema's text with the current hygiene rules as choices of `hygiene.allow`."""
-    lines = textwrap.wrap(
-        ", ".join('"%s"' % name for name in hygiene_rule_ids()), 128, break_on_hyphens=False
-    )
+    ids = ", ".join('"%s"' % name for name in hygiene_rule_ids())
+    lines = textwrap.wrap(ids, 128, break_on_hyphens=False)
     choices = "".join("\n" + " " * 12 + line for line in lines) + "\n" + " " * 10
     return re.sub(
         r'("allow": \{\s*"type": "array", "items": \{[^[]*\[)[^]]*',
-        lambda found: found[1] + choices,
+        lambda match: match[1] + choices,
         text,
         count=1,
     )

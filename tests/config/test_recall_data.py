@@ -1,4 +1,4 @@
-"""The data of recall's ranking: every entry with its reason, and words in the form they are looked up in."""
+"""Every entry of recall's data has a reason, and its words have the form in which they are looked up."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from memory_plugin.recall.index_tables import background, model
 def read(name: str) -> dict[str, Any]:
     """Return the content of a file of the configuration."""
     with open(data_path("recall", name), encoding="utf-8") as file:
-        found: dict[str, Any] = json.load(file)
-    return found
+        content: dict[str, Any] = json.load(file)
+    return content
 
 
 @pytest.mark.parametrize("name", ["ranking.json", "confidence.json", "stopwords.json", "trees.json"])
 def test_every_entry_has_a_value_and_a_reason(name: str) -> None:
-    for entry, described in read(name)["entries"].items():
-        assert set(described) == {"value", "reason"}, entry
-        assert len(described["reason"]) > 10, entry
+    for entry, fields in read(name)["entries"].items():
+        assert set(fields) == {"value", "reason"}, entry
+        assert len(fields["reason"]) > 10, entry
 
 
 @pytest.mark.parametrize("language", sorted(read("stopwords.json")["entries"]))
-def test_stop_words_are_single_words_as_the_analysis_gives_them(language: str) -> None:
+def test_a_stop_word_is_one_token(language: str) -> None:
     listed = read("stopwords.json")["entries"][language]["value"].split()
     assert [word for word in listed if words(word) != [word]] == []
     assert listed == sorted(set(listed))
 
 
-def test_session_words_are_single_words_as_the_analysis_gives_them() -> None:
+def test_a_session_word_is_one_token() -> None:
     listed = read("confidence.json")["entries"]["session_words"]["value"].split()
     assert [word for word in listed if words(word) != [word]] == []
 
 
-def test_the_background_holds_stems_and_shares() -> None:
+def test_the_background_has_stems_and_their_shares() -> None:
     shares = background()
     assert all(0 < share < 0.5 for share in shares.values())
     assert all(term.isalpha() for term in shares)
     assert shares[stem("return")] > shares[stem("database")]
 
 
-def test_the_background_says_where_it_comes_from() -> None:
+def test_the_background_names_its_source() -> None:
     assert "PSF licence" in read("background.json")["source"]
 
 
-def test_the_prepared_model_is_small_enough_to_be_read_on_each_prompt() -> None:
+def test_the_prepared_model_is_small_enough_to_read_on_each_prompt() -> None:
     assert len(model()) < 40_000

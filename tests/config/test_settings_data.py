@@ -1,4 +1,4 @@
-"""One truth about the keys: schema, defaults, README and the code that reads them agree."""
+"""The schema, the defaults, the README and the code agree on the settings keys."""
 
 from __future__ import annotations
 
@@ -27,23 +27,25 @@ def defaults() -> dict[str, Any]:
     return content
 
 
-def flat(block: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the keys of a block with their values."""
+def flatten(block: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the dotted keys of a block with their values."""
     found: dict[str, Any] = {}
     for name, value in block.items():
         found.update(
-            flat(value, prefix + name + ".") if isinstance(value, dict) and value else {prefix + name: value}
+            flatten(value, prefix + name + ".")
+            if isinstance(value, dict) and value
+            else {prefix + name: value}
         )
     return found
 
 
-def test_the_schema_is_one_and_the_defaults_are_valid_under_it() -> None:
+def test_the_schema_is_valid_and_accepts_the_defaults() -> None:
     Draft202012Validator.check_schema(schema())
     assert list(Draft202012Validator(schema()).iter_errors(defaults())) == []
 
 
-def test_defaults_and_schema_hold_the_same_keys_in_the_same_order_with_the_same_values() -> None:
-    assert json.dumps(flat(defaults())) == json.dumps(
+def test_defaults_and_schema_have_the_same_keys_values_and_order() -> None:
+    assert json.dumps(flatten(defaults())) == json.dumps(
         {name: rule["default"] for name, rule in leaves(schema())}
     )
 
@@ -55,7 +57,7 @@ def test_the_readme_explains_every_key() -> None:
 
 
 @pytest.mark.parametrize(("name", "rule"), leaves(schema()), ids=KEYS)
-def test_every_key_has_bounds_a_meaning_and_a_rule_for_projects(name: str, rule: dict[str, Any]) -> None:
+def test_every_key_has_bounds_a_description_and_a_rule_for_projects(name: str, rule: dict[str, Any]) -> None:
     bounds = {
         "object": {"maxProperties", "propertyNames", "additionalProperties"},
         "integer": {"minimum", "maximum"},
@@ -69,41 +71,41 @@ def test_every_key_has_bounds_a_meaning_and_a_rule_for_projects(name: str, rule:
     assert rule["x-project"] not in ("lower", "raise") or rule["type"] != "string" or "enum" in rule, name
 
 
-# What a project may set freely, and why that makes nothing more be injected, asked, sent or spent.
+# Keys that a project may set freely: they cause no further injection, question, request or cost.
 FREE = {
     "sessions.renormalize": "how scores are added up",
     "evaluation.rubric": "which questions, not how many",
 }
 
 
-def test_only_weights_and_choices_of_words_are_free_for_a_project() -> None:
+def test_a_project_may_set_only_these_keys_freely() -> None:
     assert {name for name, rule in leaves(schema()) if rule["x-project"] == "any"} == set(FREE)
 
 
-def closed(rule: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the blocks that list their keys."""
-    below = [one for part in rule.get("properties", {}).values() for one in closed(part)]
-    return [rule, *below] if "properties" in rule else below
+def blocks(rule: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the blocks of the schema that list their keys."""
+    inner = [block for part in rule.get("properties", {}).values() for block in blocks(part)]
+    return [rule, *inner] if "properties" in rule else inner
 
 
 def test_hygiene_allow_offers_all_rules() -> None:
-    there = [rule.id for rule in rules_of(files())]
-    assert dict(leaves(schema()))["hygiene.allow"]["items"]["enum"] == sorted(there)
+    ids = [rule.id for rule in rules_of(files())]
+    assert dict(leaves(schema()))["hygiene.allow"]["items"]["enum"] == sorted(ids)
 
 
-def test_the_choices_of_hygiene_allow_are_written_from_the_rules() -> None:
+def test_the_choices_of_hygiene_allow_are_derived_from_the_rules() -> None:
     with open(SCHEMA, encoding="utf-8") as file:
         text = file.read()
     assert with_rule_ids(text) == text
     assert with_rule_ids(text.replace('"adafruit-key", ', '"gone", ', 1)) == text
 
 
-def test_a_block_that_lists_its_keys_allows_no_other() -> None:
-    assert [block for block in closed(schema()) if block.get("additionalProperties") is not False] == []
+def test_a_block_that_lists_its_keys_allows_no_others() -> None:
+    assert [block for block in blocks(schema()) if block.get("additionalProperties") is not False] == []
 
 
-def asked_keys() -> list[tuple[str, str]]:
-    """Every settings key that the plugin's code spells out, with its place."""
+def keys_in_code() -> list[tuple[str, str]]:
+    """Return path and key of each settings key that is a literal in the plugin's code."""
     found = []
     for path in glob.glob(os.path.join(PLUGIN_ROOT, "scripts", "**", "*.py"), recursive=True):
         with open(path, encoding="utf-8") as file:
@@ -122,7 +124,7 @@ def asked_keys() -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_the_code_asks_for_no_key_that_does_not_exist() -> None:
-    asked = asked_keys()
-    assert asked
-    assert [(path, key) for path, key in asked if key not in KEYS] == []
+def test_every_key_in_the_code_exists() -> None:
+    used = keys_in_code()
+    assert used
+    assert [(path, key) for path, key in used if key not in KEYS] == []

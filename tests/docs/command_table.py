@@ -1,4 +1,4 @@
-"""The table of commands in docs/architecture.md, made from each command's own help; run as a script, it writes the table."""
+"""The table of commands in docs/architecture.md, made from their help. Run as a script, this updates the table."""
 
 from __future__ import annotations
 

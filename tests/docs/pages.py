@@ -1,4 +1,4 @@
-"""The documentation as tests see it: its pages, their fenced blocks and tables."""
+"""Read the documentation: pages, their sections, fenced blocks and tables."""
 
 from __future__ import annotations
 
@@ -9,20 +9,14 @@ from typing import NamedTuple
 
 from tests.project import PLUGIN_ROOT
 
-PAGES = [
-    "README.md",
-    "CONTRIBUTING.md",
-    *sorted(
-        os.path.relpath(path, PLUGIN_ROOT) for path in glob.glob(os.path.join(PLUGIN_ROOT, "docs", "*.md"))
-    ),
-]
+_DOCS = glob.glob(os.path.join(PLUGIN_ROOT, "docs", "*.md"))
+PAGES = ["README.md", "CONTRIBUTING.md", *sorted(os.path.relpath(path, PLUGIN_ROOT) for path in _DOCS)]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-ANY_FENCE = re.compile(r"^ *```\w*\n.*?^ *```$", re.MULTILINE | re.DOTALL)  # those in lists are indented
+ANY_FENCE = re.compile(r"^ *```\w*\n.*?^ *```$", re.MULTILINE | re.DOTALL)  # in lists they are indented
 
 
 class Fence(NamedTuple):
-    """A fenced block: the line of the page on which it begins, its language, its text."""
+    """A fenced block: the number of its first line on the page, its language and its text."""
 
     line: int
     language: str
@@ -36,9 +30,9 @@ def page(name: str) -> str:
 
 
 def fences(text: str, language: str) -> list[Fence]:
-    """Return the fenced blocks of one language in a page's text, without those that are indented."""
-    found = (Fence(text.count("\n", 0, hit.start()) + 1, hit[1], hit[2]) for hit in FENCE.finditer(text))
-    return [fence for fence in found if fence.language == language]
+    """Return the unindented fenced blocks of one language in a page's text."""
+    blocks = (Fence(text.count("\n", 0, hit.start()) + 1, hit[1], hit[2]) for hit in FENCE.finditer(text))
+    return [fence for fence in blocks if fence.language == language]
 
 
 def prose(text: str) -> str:
@@ -48,12 +42,12 @@ def prose(text: str) -> str:
 
 def section(text: str, heading: str) -> str:
     """Return the text below a second-level heading, up to the next one. Raises ValueError if there is no such heading."""
-    _, found, rest = text.partition("\n## %s\n" % heading)
-    if not found:
+    _, match, rest = text.partition("\n## %s\n" % heading)
+    if not match:
         raise ValueError("no section %r" % heading)
     return rest.partition("\n## ")[0]
 
 
 def first_column(text: str) -> list[str]:
-    """Return the code words that begin the rows of a text's tables."""
+    """Return the code words in the first column of a text's tables."""
     return re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What `memory demo` prints, in whole on its page and in part at the top of the README. Run as a script, it updates both."""
+"""The output of `memory demo` on docs/demo.md, and a part of it in the README. Run as a script, this updates both."""
 
 from __future__ import annotations
 
@@ -9,53 +9,53 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BEGIN, END = "<!-- transcript -->\n", "<!-- end of transcript -->\n"
-IN_README = (3, 4)  # one prompt that recalls, one that does not; the page has them all
+IN_README = (3, 4)  # a prompt that recalls and one that does not
 
 
 def demo() -> str:
-    """Return what `memory demo` prints now."""
+    """Return the present output of `memory demo`."""
     command = [sys.executable, os.path.join(ROOT, "scripts", "memory.py"), "demo"]
     return subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
 
 
-def shortened(printed: str) -> str:
-    """Return the first line of a transcript, and the prompts for the README."""
-    parts = printed.split("\n\n")
+def shortened(transcript: str) -> str:
+    """Return the first part of a transcript, and the prompts for the README."""
+    parts = transcript.split("\n\n")
     return "\n...\n".join([parts[0], "\n\n".join(parts[number] for number in IN_README)]) + "\n"
 
 
-def block(printed: str) -> str:
-    """Return the fenced block that holds a transcript."""
-    return "\n```text\n$ python3 scripts/memory.py demo\n%s```\n\n" % printed
+def block(transcript: str) -> str:
+    """Return the fenced block of a transcript."""
+    return "\n```text\n$ python3 scripts/memory.py demo\n%s```\n\n" % transcript
 
 
-def blocks(printed: str) -> dict[str, str]:
-    """Return the block of each page that has one."""
-    return {"README.md": block(shortened(printed)), os.path.join("docs", "demo.md"): block(printed)}
+def blocks(transcript: str) -> dict[str, str]:
+    """Return the blocks by page."""
+    return {"README.md": block(shortened(transcript)), os.path.join("docs", "demo.md"): block(transcript)}
 
 
 def on_page(text: str) -> str:
-    """Return the block that a page holds now, from one marker to the other."""
+    """Return the present block of a page, between the markers."""
     return text.partition(BEGIN)[2].partition(END)[0]
 
 
 def masked(transcript: str) -> str:
-    """Return a transcript without what differs from run to run: how long a prompt took, and the date."""
+    """Return a transcript with fixed times and dates, which differ between runs."""
     return re.sub(r"\d+\.\d ms", "0.0 ms", re.sub(r'updated="[\d-]+"', 'updated=""', transcript))
 
 
-def with_block(text: str, wanted: str) -> str:
+def with_block(text: str, new_block: str) -> str:
     """Return a page's text with the current transcript."""
     before, _, rest = text.partition(BEGIN)
-    return before + BEGIN + wanted + END + rest.partition(END)[2]
+    return before + BEGIN + new_block + END + rest.partition(END)[2]
 
 
 def main() -> None:
     """Write the current transcript into both pages."""
-    for name, wanted in blocks(demo()).items():
+    for name, new_block in blocks(demo()).items():
         path = os.path.join(ROOT, name)
         with open(path, encoding="utf-8") as file:
-            text = with_block(file.read(), wanted)
+            text = with_block(file.read(), new_block)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         sys.stdout.write("written: %s\n" % name)

@@ -1,6 +1,6 @@
 """Recipes of CONTRIBUTING.md as steps that a program can follow.
 
-A step says in plain words what to do, and this module understands exactly these forms:
+This module understands steps of exactly these forms:
 
     Create `PATH`:                          and a block with the new file's content
     Copy `PATH` to `PATH`, and there replace `OLD` with `NEW`.
@@ -9,7 +9,7 @@ A step says in plain words what to do, and this module understands exactly these
     At the end of `PATH`, add:              and a block
     Run `COMMAND` ...
 
-LINE is a part of exactly one line of the file. A block is indented like that line.
+LINE is part of exactly one line of the file. The block gets that line's indentation.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def _steps(body: str) -> list[str]:
 
 def follow(step: str, root: str) -> None:
     """Do what a step says in the copy at `root`. Raises AssertionError if the step fits no form or does not work."""
-    found = [(name, hit) for name, form in _FORMS.items() if (hit := form.search(step))]
-    assert len(found) == 1, "no form of a step, or more than one: " + step
-    name, hit = found[0]
-    words = [first or second for first, second in zip(hit.groups()[::2], hit.groups()[1::2])]
+    matches = [(name, match) for name, form in _FORMS.items() if (match := form.search(step))]
+    assert len(matches) == 1, "no form of a step, or more than one: " + step
+    name, match = matches[0]
+    words = [first or second for first, second in zip(match.groups()[::2], match.groups()[1::2])]
     if name == "run":
         for command in re.findall(r"`([^`\n]+)`", step):
             _run(command, root)
@@ -80,7 +80,7 @@ def follow(step: str, root: str) -> None:
 
 
 def _run(command: str, root: str) -> None:
-    """Run a command as a newcomer would type it, with this Python. Raises AssertionError with the end of its output if it fails."""
+    """Run a command with this Python. Raises AssertionError with the end of its output if it fails."""
     words = shlex.split(command)
     if words[0] == "memory":
         words = ["python3", "scripts/memory.py", *words[1:]]
@@ -90,7 +90,7 @@ def _run(command: str, root: str) -> None:
     done = subprocess.run(
         [sys.executable, *words[1:]],
         cwd=root,
-        env=env,  # a step compiles for the next one
+        env=env,  # without it each command would compile all modules
         capture_output=True,
         encoding="utf-8",
         timeout=_SECONDS,
@@ -113,9 +113,9 @@ def _insert(path: str, anchor: str, block: str, *, before: bool) -> None:
 
 
 def _block(step: str) -> str:
-    found = _BLOCK.findall(step)
-    assert len(found) == 1, "a step with exactly one block was expected: " + step
-    return textwrap.dedent(found[0])
+    blocks = _BLOCK.findall(step)
+    assert len(blocks) == 1, "a step with exactly one block was expected: " + step
+    return textwrap.dedent(blocks[0])
 
 
 def _read(path: str) -> str:
@@ -129,5 +129,5 @@ def _write(path: str, text: str) -> None:
 
 
 def _write_new(path: str, text: str) -> None:
-    assert not os.path.exists(path), "is there already: " + path
+    assert not os.path.exists(path), "exists already: " + path
     _write(path, text)

@@ -1,4 +1,4 @@
-"""A documentation page run as a story: its `sh` blocks in order, by one reader with a fresh home, a project and a clone."""
+"""Run a documentation page as a story: one reader types its `sh` blocks in order, with a fresh home, a project and a clone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.project import PLUGIN_ROOT, SESSION, Project, Run
 from tests.release_tree import SHIPPED, copy_entries
 from tests.sessions.bench import work
 
-# Lines that no test of the documentation runs, each with what runs them instead, or why nothing does.
+# Lines that no test of the documentation runs, with the reason or what runs them instead.
 NOT_RUN = {
     r"claude ": "needs the real client: tests/client/test_readme.py runs these lines literally",
     r"python3 -m venv .* -m pytest -q -n auto$": "installs from the package index: .ci/run runs it in a fresh clone",
@@ -25,18 +25,18 @@ NOT_RUN = {
     r"tests/client/install_client\.sh": "downloads the client: .ci/run runs it",
     r"\.\./memory-venv/bin/": "is a check of the code that .ci/run runs",
 }
-# A block that names a file of this repository is typed in the clone; every other one in the reader's own project.
+# A block that names a file of this repository is typed in the clone, every other block in the reader's own project.
 CLONE = re.compile(r"(^|[\s\"])(\./|\$PWD/bin/|scripts/|benchmarks/|tests/|\.ci/)", re.MULTILINE)
 
 
 def runnable(fence: Fence) -> str:
-    """Return the lines of a block that can be run here."""
+    """Return the lines of a block that a test can run."""
     lines = fence.text.splitlines(keepends=True)
     return "".join(line for line in lines if not any(re.match(pattern, line) for pattern in NOT_RUN))
 
 
 class Reader:
-    """Somebody who types what a page says, in a project that has an `origin` to pull from."""
+    """A reader who types what a page says, in a project with an `origin` to pull from."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -48,18 +48,18 @@ class Reader:
         os.symlink(os.path.join(PLUGIN_ROOT, "bin", "memory"), os.path.join(self.bin, "memory"))
         project.write("CLAUDE.md", "# Conventions\n\n## Style\n\nIndent Go code with tabs.\n")
         project.write("docs/adr/0001-postgres.md", "# Decision: Postgres\n\nBilling runs on Postgres 16.\n")
-        self._had_a_session()
+        self._write_transcript()
         project.git("add", "-A")
         project.git("commit", "-q", "-m", "Begin")
         project.git("clone", "-q", "--bare", ".", os.path.join(self.folder, "origin.git"))
         project.git("remote", "add", "origin", os.path.join(self.folder, "origin.git"))
         project.git("fetch", "-q", "origin")
         project.git("branch", "-q", "--set-upstream-to=origin/main")
-        self._teammate()
+        self._push_as_teammate()
         project.prompt("Which database does billing run on?")
 
-    def _had_a_session(self) -> None:
-        """Leaves the transcript of a session, as the client does."""
+    def _write_transcript(self) -> None:
+        """Write the transcript of a session where the client keeps it."""
         name = re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(self.project.root))
         folder = os.path.join(self.project.config, "projects", name)
         os.makedirs(folder)
@@ -67,8 +67,8 @@ class Reader:
         with open(os.path.join(folder, SESSION + ".jsonl"), "wb") as file:
             file.write(lines(*rows))
 
-    def _teammate(self) -> None:
-        """Somebody else pushes a memory to `origin`."""
+    def _push_as_teammate(self) -> None:
+        """Push a memory of a teammate to `origin`."""
         content = {"topic": "package manager", "value": "Install packages with pnpm, never with npm."}
         memory = {"schema_version": "1.0", "title": "Use pnpm, never npm", "content": content}
         other = os.path.join(self.folder, "teammate")
@@ -80,14 +80,14 @@ class Reader:
         self.project.git("-C", other, "push", "-q")
 
     def clone(self) -> str:
-        """Return the folder of a clone of this repository; the clone is made on first use."""
+        """Return the folder of a copy of this repository, made on first use."""
         folder = os.path.join(self.folder, "clone")
         if not os.path.isdir(folder):
             copy_entries((*SHIPPED, "docs", "tests"), folder)
         return folder
 
-    def types(self, text: str) -> Run:
-        """Run a block as a shell does, up to the first command that fails."""
+    def run(self, text: str) -> Run:
+        """Run a block in a shell, up to the first command that fails."""
         path = os.pathsep.join([self.bin, os.environ.get("PATH", os.defpath)])
         folder = self.clone() if CLONE.search(text) else self.project.root
         script = "cd %r\n%s" % (folder, text)

@@ -1,9 +1,8 @@
-"""docs/ledgers.md: its fields are those that hooks write, its reasons those that recall gives, its columns those fields."""
+"""docs/ledgers.md lists the fields that are written, the reasons that recall gives, and both as columns of a table."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 
 import pytest
@@ -26,8 +25,8 @@ def fields(ledger: str) -> list[str]:
     return first_column(section(TEXT, ledger).partition("\n| reason |")[0])
 
 
-def rows(project: Project) -> tuple[set[str], set[str]]:
-    """Return the fields of everything that hooks write: prompts, one with its text, starts, a guard, and a bad event."""
+def fields_of_hooks(project: Project) -> tuple[set[str], set[str]]:
+    """Run hooks on prompts, session starts, a guarded call and a bad event; return the fields of recalls and events."""
     project.save(TITLE, BODY)
     project.prompt(ASK)
     project.prompt("ok")
@@ -46,57 +45,52 @@ def rows(project: Project) -> tuple[set[str], set[str]]:
     return {name for row in recalls for name in row}, {name for row in events for name in row}
 
 
-def judged(project: Project) -> tuple[set[str], set[str]]:
-    """Return the fields of a judged prompt and of the calls, after checking that the page names everything in the field `judge`."""
+def fields_of_judged_prompt(project: Project) -> tuple[set[str], set[str]]:
+    """Run a judged prompt; return the fields of its recall and of the judge calls. The page must name each part of `judge`."""
     project.save(TITLE, BODY)
     retrieval = {"judge": {"when": "always"}}
-    own = {"memory": {"retrieval": retrieval, "judge": {"backend": "scripted"}}}
-    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
-        json.dump(own, file)
-    os.makedirs(os.path.join(project.state, "judge"))
-    replies = [
+    project.write_settings(retrieval=retrieval, judge={"backend": "scripted"})
+    project.script_judge(
         {"rubric": "relevance", "text": '{"relevant": [0]}'},
         {"rubric": "usefulness", "text": '{"useful": [0]}'},
-    ]
-    with open(os.path.join(project.state, "judge", "script.json"), "w", encoding="utf-8") as file:
-        json.dump({"replies": replies}, file)
+    )
     project.prompt(ASK)
     (row,) = project.ledger("recalls")
     assert row["judge"]["path"] == "judged"
-    told = section(TEXT, "recalls.jsonl")
-    assert [name for name in row["judge"] if "`%s`" % name not in told] == []
+    text = section(TEXT, "recalls.jsonl")
+    assert [name for name in row["judge"] if "`%s`" % name not in text] == []
     return set(row), {name for call in project.ledger("judge-calls") for name in call}
 
 
-def test_the_fields_of_judges_are_those_that_are_written(project: Project) -> None:
-    recalls, calls = judged(project)
+def test_the_page_lists_the_fields_of_judged_prompts(project: Project) -> None:
+    recalls, calls = fields_of_judged_prompt(project)
     assert recalls <= {*COMMON, *fields("recalls.jsonl")}
     assert calls == {*COMMON, *fields("judge-calls.jsonl")}
 
 
-def test_the_fields_are_those_that_are_written(project: Project) -> None:
-    recalls, events = rows(project)
+def test_the_page_lists_the_fields_that_hooks_write(project: Project) -> None:
+    recalls, events = fields_of_hooks(project)
     assert recalls | {"judge"} == {*COMMON, *fields("recalls.jsonl")}
     assert events == {*COMMON, *fields("events.jsonl")}
 
 
 @pytest.mark.parametrize("ledger", ["recalls.jsonl", "judge-calls.jsonl", "events.jsonl"])
-def test_the_example_holds_documented_fields_only(ledger: str) -> None:
+def test_an_example_has_only_documented_fields(ledger: str) -> None:
     (example,) = fences(section(TEXT, ledger), "json")
     assert set(json.loads(example.text)) <= {*COMMON, *fields(ledger)}
 
 
-def test_the_reasons_are_those_that_recall_gives() -> None:
+def test_the_page_lists_the_reasons_that_recall_gives() -> None:
     table = section(TEXT, "recalls.jsonl").partition("\n| reason |")[2]
     assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE)) == REASONS
 
 
 @pytest.mark.parametrize("engine", ["DuckDB", "ClickHouse"])
-def test_the_columns_are_the_fields(engine: str) -> None:
-    """In the order of the table; the prompt's text is left to who keeps it."""
+def test_the_columns_of_the_table_are_the_fields(engine: str) -> None:
+    """They have the page's order. The prompt's text has no column, because few people record it."""
     (create, *_) = fences(section(TEXT, engine), "sql")[0].text.split(";")
     inner = re.sub(r"(STRUCT|Tuple|Nested)\([^)]*\)", "String", create)
     columns = re.findall(r"(?:^|[\s{(,])(\w+)(?:: '| (?:Array|U?Int|DateTime|String|LowC|Float))", inner)
-    told = [*COMMON, *fields("recalls.jsonl")]
-    assert [name for name in columns if name != "columns"] == [name for name in told if name in columns]
-    assert set(told) - set(columns) == {"prompt"}
+    documented = [*COMMON, *fields("recalls.jsonl")]
+    assert [name for name in columns if name != "columns"] == [name for name in documented if name in columns]
+    assert set(documented) - set(columns) == {"prompt"}

@@ -1,4 +1,4 @@
-"""docs/memories.md: its tables are what the product writes and reads."""
+"""The tables of docs/memories.md match what the plugin writes and reads."""
 
 from __future__ import annotations
 
@@ -13,26 +13,18 @@ from tests.project import Project
 TEXT = page("docs/memories.md")
 
 
-def documented() -> set[str]:
-    """Return the fields in the table of a file; a row may name two."""
+def documented_fields() -> set[str]:
+    """Return the fields in the page's table; a row may name two."""
     heads = re.findall(r"^\| (`[^|]+) \|", section(TEXT, "A file"), re.MULTILINE)
     return {name for head in heads for name in re.findall(r"`(\w+)`", head)}
 
 
-def written(project: Project) -> set[str]:
-    """Return every field that the command line writes into a file."""
+def written_fields(project: Project) -> set[str]:
+    """Return every field that the command line writes into a memory file."""
     old = project.save("Use MySQL", "MySQL holds the invoices.", "--expires", "2099-01-01")
     words = (
-        "--tags",
-        "a",
-        "--asked-as",
-        "which database",
-        "--file",
-        "db.py",
-        "--supersedes",
-        old,
-        "--guard-command",
-        "mysql",
+        *("--tags", "a", "--asked-as", "which database", "--file", "db.py"),
+        *("--supersedes", old, "--guard-command", "mysql"),
     )
     new = project.save("Use Postgres", "Postgres holds the invoices.", *words)
     project.cli("forget", old, "--reason", "gone")
@@ -45,8 +37,8 @@ def written(project: Project) -> set[str]:
     return fields
 
 
-def test_the_fields_are_those_that_are_written(project: Project) -> None:
-    assert documented() == written(project)
+def test_the_page_lists_the_fields_that_are_written(project: Project) -> None:
+    assert documented_fields() == written_fields(project)
 
 
 def test_the_example_is_a_memory() -> None:
@@ -54,13 +46,16 @@ def test_the_example_is_a_memory() -> None:
     data = json.loads(example.text)
     memory = parse_memory(data, data["id"], categories()[data["category"]])
     assert (memory.title, memory.status) == (data["title"], "active")
-    assert set(data) <= documented()
+    assert set(data) <= documented_fields()
 
 
-def test_the_categories_are_those_of_the_product() -> None:
+def test_the_page_lists_the_categories() -> None:
     rows = re.findall(r"^\| `(\w+)` \| `([\w-]+)` \| (.+) \|$", section(TEXT, "Categories"), re.MULTILINE)
-    told = {
+    documented = {
         name: (folder, re.findall(r"\*\*(\w+)\*\*", fields), set(re.findall(r"\w+", fields)))
         for name, folder, fields in rows
     }
-    assert told == {c.name: (c.folder, [c.primary], {*c.fields, c.primary}) for c in categories().values()}
+    assert documented == {
+        category.name: (category.folder, [category.primary], {*category.fields, category.primary})
+        for category in categories().values()
+    }

@@ -1,4 +1,4 @@
-"""docs/names.md: each name that the page lists is still in the code or in the plugin's data."""
+"""Each name that docs/names.md lists is still in the code or in the plugin's data."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def sources() -> str:
     """Return the text of all code and data of the plugin."""
     paths = [
         path
-        for folder, ends in (("scripts", "*.py"), ("config", "*.json"))
-        for path in glob.glob(os.path.join(PLUGIN_ROOT, folder, "**", ends), recursive=True)
+        for folder, pattern in (("scripts", "*.py"), ("config", "*.json"))
+        for path in glob.glob(os.path.join(PLUGIN_ROOT, folder, "**", pattern), recursive=True)
     ]
     texts = []
     for path in paths:
@@ -37,7 +37,7 @@ def sources() -> str:
     return "\n".join(texts)
 
 
-def test_the_table_has_a_row_for_each_name() -> None:
+def test_each_row_has_a_known_status() -> None:
     assert len(ROWS) > 30
     assert all(
         status.startswith(("kept", "read", "both read", "ignored", "works", "replaced"))
@@ -46,6 +46,6 @@ def test_the_table_has_a_row_for_each_name() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_listed_name_is_still_there(name: str, sources: str) -> None:
+def test_a_listed_name_is_still_in_use(name: str, sources: str) -> None:
     stem = name.replace(".json", "").replace("*.", "").partition("-*")[0]
     assert re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(stem), sources)

@@ -1,4 +1,4 @@
-"""What the pages claim of commands, files and links holds."""
+"""Links, files and commands on the pages exist, and derived tables are up to date."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.docs.command_table import with_table
 from tests.docs.pages import PAGES, page, prose, section
 from tests.project import PLUGIN_ROOT
 
-TOP = (
+TOP_FOLDERS = (
     "scripts/",
     "hooks/",
     "tests/",
@@ -27,7 +27,7 @@ TOP = (
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_links_lead_somewhere(name: str) -> None:
+def test_local_links_have_a_target(name: str) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose(page(name)))
     here = os.path.dirname(os.path.join(PLUGIN_ROOT, name))
     local = [target for target in targets if not re.match(r"[a-z]+:", target)]
@@ -35,31 +35,30 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_files_that_a_page_names_are_there(name: str) -> None:
-    """Each name in code that begins with a folder of the repository, without placeholders and what a recipe creates."""
+def test_files_named_on_a_page_exist(name: str) -> None:
+    """Checks code words that begin with a folder of the repository, except placeholders and files that a recipe creates."""
     text = prose(page(name))
     created = set(re.findall(r"^\d+\. (?:Create|Copy `[^`]+` to) `([^`]+)`", text, re.MULTILINE))
-    named = {word for word in re.findall(r"`([^`\s]+)`", text) if word.startswith(TOP)} - created
-    real = {word for word in named if not re.search(r"[<>*{}\u2026]", word)}
-    assert [word for word in sorted(real) if not os.path.exists(os.path.join(PLUGIN_ROOT, word))] == []
+    paths = {word for word in re.findall(r"`([^`\s]+)`", text) if word.startswith(TOP_FOLDERS)} - created
+    real_paths = {path for path in paths if not re.search(r"[<>*{}\u2026]", path)}
+    assert [path for path in sorted(real_paths) if not os.path.exists(os.path.join(PLUGIN_ROOT, path))] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_commands_that_a_page_names_exist(name: str) -> None:
-    named = set(re.findall(r"`memory ([a-z]+)[^`]*`", prose(page(name))))
-    assert named - set(COMMANDS) == set()
+def test_commands_named_on_a_page_exist(name: str) -> None:
+    commands = set(re.findall(r"`memory ([a-z]+)[^`]*`", prose(page(name))))
+    assert commands - set(COMMANDS) == set()
 
 
-def test_the_layers_name_every_part_of_the_package() -> None:
+def test_the_layers_table_lists_every_subpackage() -> None:
     layers = section(page("docs/architecture.md"), "Layers")
     package = os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin")
-    parts = {
+    subpackages = {
         name for name in os.listdir(package) if os.path.isfile(os.path.join(package, name, "__init__.py"))
     }
-    assert set(re.findall(r"^\| \w+ \| `scripts/memory_plugin/(\w+)/`", layers, re.MULTILINE)) == parts
+    assert set(re.findall(r"^\| \w+ \| `scripts/memory_plugin/(\w+)/`", layers, re.MULTILINE)) == subpackages
 
 
-def test_every_command_is_documented() -> None:
-    """The table of commands says what each command's own help says."""
+def test_the_table_of_commands_matches_their_help() -> None:
     text = page("docs/architecture.md")
     assert text == with_table(text), "run: python3 tests/docs/command_table.py"

@@ -1,4 +1,4 @@
-"""docs/privacy.md: its table names all the state that there is, which is open to nobody else."""
+"""The table of docs/privacy.md lists all state, and only the user can read that state."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tests.replies.builders import PADDED, user_record, write_transcript
 TEXT = page("docs/privacy.md")
 
 
-def lived(project: Project) -> Project:
-    """Return a project after a day's work, with everything that hooks and commands write."""
+def use_for_a_day(project: Project) -> Project:
+    """Run hooks and commands that write each kind of state; return the project."""
     project.save(
         "Use Postgres for the billing database", "The billing service stores its invoices in Postgres 15."
     )
     project.save("Never push", "Ask first.", "--guard-command", "git push")
     project.save("Short answers", "Answer in one paragraph.", "--scope", "user", category="preference")
-    put(project, "theirs", memory("Deploy on Fridays"))  # pending, of which the next session's start tells
+    put(project, "theirs", memory("Deploy on Fridays"))  # pending: the next session start reports it
     project.start()
     project.prompt("please remember that we use tabs")
     project.prompt("Which database do we use for the billing service?")
@@ -40,13 +40,15 @@ def lived(project: Project) -> Project:
     project.cli("useful", "use-postgres-for-the-billing-database")
     talk = project.write("talk.jsonl", {"turn": 1, "role": "user", "content": "Hello."})
     project.cli("evaluate", "--gates-only", talk)
-    said = write_transcript(os.path.join(project.root, "said.jsonl"), user_record("We never push to main."))
-    project.cli("propose", stdin=json.dumps({"event": "Stop", "session": "s", "transcript": said}))
+    transcript = write_transcript(
+        os.path.join(project.root, "said.jsonl"), user_record("We never push to main.")
+    )
+    project.cli("propose", stdin=json.dumps({"event": "Stop", "session": "s", "transcript": transcript}))
     project.cli("refresh")  # waits for the refresh that SessionStart began in the background
     return project
 
 
-def mode(path: str) -> int:
+def permissions(path: str) -> int:
     """Return the permissions of a path, or 0 if a background process has just deleted it."""
     try:
         return os.lstat(path).st_mode & 0o777
@@ -54,37 +56,36 @@ def mode(path: str) -> int:
         return 0
 
 
-def test_all_state_is_in_the_table(project: Project) -> None:
-    names = {name for name in os.listdir(lived(project).state) if ".tmp" not in name}
-    told = TEXT.partition("| state |")[2].partition("\n\n")[0]
-    assert names == set(first_column(told))
+def test_the_table_lists_all_state(project: Project) -> None:
+    names = {name for name in os.listdir(use_for_a_day(project).state) if ".tmp" not in name}
+    table = TEXT.partition("| state |")[2].partition("\n\n")[0]
+    assert names == set(first_column(table))
 
 
-def test_all_that_the_plugin_can_keep_is_spoken_of() -> None:
-    """Also what only a judge, an edit or a tuning leaves."""
+def test_the_page_names_state_that_only_some_features_write() -> None:
     ledgers = first_column(page("docs/ledgers.md").partition("\n## ")[0])
     assert [
         name for name in [*ledgers, USER_PACK, "grading", "drafts", "langfuse"] if "`%s`" % name not in TEXT
     ] == []
 
 
-def test_the_readme_names_all_that_is_left_after_an_uninstall(project: Project) -> None:
-    told = section(page("README.md"), "Uninstall")
-    left = os.listdir(lived(project).config)
+def test_the_readme_names_everything_that_an_uninstall_leaves(project: Project) -> None:
+    text = section(page("README.md"), "Uninstall")
+    left = os.listdir(use_for_a_day(project).config)
     assert {"settings.json", "settings.json.memory-backup", "lcars"} <= set(left)
-    assert [name for name in left if name not in told] == []
+    assert [name for name in left if name not in text] == []
 
 
-def test_what_lies_outside_the_project_is_for_the_user_alone(project: Project) -> None:
-    folder = lived(project).config
-    found = [os.path.join(at, name) for at, folders, names in os.walk(folder) for name in [*folders, *names]]
-    mine = [path for path in found if os.path.relpath(path, folder).split(os.sep)[0] in {"lcars", "memory"}]
-    assert mine
-    assert [path for path in mine if mode(path) & 0o077] == []
+def test_only_the_user_can_read_state_outside_the_project(project: Project) -> None:
+    folder = use_for_a_day(project).config
+    paths = [os.path.join(at, name) for at, folders, names in os.walk(folder) for name in [*folders, *names]]
+    state = [path for path in paths if os.path.relpath(path, folder).split(os.sep)[0] in {"lcars", "memory"}]
+    assert state
+    assert [path for path in state if permissions(path) & 0o077] == []
 
 
-def test_nothing_of_a_prompt_is_in_the_state(project: Project) -> None:
-    folder = lived(project).state
+def test_no_state_holds_the_text_of_a_prompt(project: Project) -> None:
+    folder = use_for_a_day(project).state
     for at, _, names in os.walk(folder):
         for name in names:
             if name.endswith((".json", ".jsonl", ".sqlite3", ".lock")):

@@ -1,4 +1,4 @@
-"""docs/promises.md: every command of the page is typed in its order, and prints what the page says."""
+"""The commands of docs/promises.md, run in order, print what the page says."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tests.docs.story import Reader
 from tests.project import Project
 
 TEXT = page("docs/promises.md")
-BEFORE = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
+SETUP = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
 PARTS = ["Recall", "Replies", "Sessions", "Interviews", "Evaluation"]
 
 
 class Promise(NamedTuple):
-    """One row: what is promised, the command that shows it, and a piece of what that prints."""
+    """A row of the page: a promise, the command that shows it, and a part of its output."""
 
     text: str
     command: str
-    printed: str
+    output: str
 
 
 def promises(part: str) -> list[Promise]:
@@ -33,25 +33,25 @@ def promises(part: str) -> list[Promise]:
 
 @pytest.fixture
 def reader(project: Project) -> Reader:
-    """Return a reader who has typed the page's first block."""
-    found = Reader(project)
-    for block in BEFORE:
-        run = found.types(block)
+    """Return a reader who has run the page's setup blocks."""
+    reader = Reader(project)
+    for block in SETUP:
+        run = reader.run(block)
         assert run.returncode == 0, run.stderr
-    return found
+    return reader
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
-def test_each_promise_is_shown_by_its_command(reader: Reader, part: str) -> None:
+def test_each_command_shows_its_promise(reader: Reader, part: str) -> None:
     rows = promises(part)
     assert len(rows) >= 6
-    wrong = []
+    broken = []
     for promise in rows:
-        run = reader.types(promise.command)
-        if "Traceback" in run.stderr or run.returncode == 2 or promise.printed not in run.stdout:
-            wrong.append((promise, run.stdout[-600:], run.stderr[-300:]))
-    assert not wrong
+        run = reader.run(promise.command)
+        if "Traceback" in run.stderr or run.returncode == 2 or promise.output not in run.stdout:
+            broken.append((promise, run.stdout[-600:], run.stderr[-300:]))
+    assert not broken
 
 
 def test_every_part_of_the_page_is_tested() -> None:

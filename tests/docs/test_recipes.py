@@ -14,14 +14,14 @@ RECIPES = recipes()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("title", RECIPES)
-def test_a_recipe_works(title: str, tmp_path: Path) -> None:
+def test_the_steps_of_a_recipe_work(title: str, tmp_path: Path) -> None:
     copy_entries(ENTRIES, str(tmp_path), "client")
     for step in RECIPES[title]:
         follow(step, str(tmp_path))
 
 
 @pytest.mark.parametrize("title", RECIPES)
-def test_a_recipe_ends_with_its_tests(title: str) -> None:
+def test_a_recipe_ends_by_running_its_tests(title: str) -> None:
     assert RECIPES[title][-1].startswith("Run `python3 -m pytest ")
 
 
@@ -33,7 +33,7 @@ def test_a_recipe_ends_with_its_tests(title: str) -> None:
         ("In `a.txt`, after `o`, add:\n```\nx\n```", "2 lines"),
         ("In `a.txt`, after `one`, add: x", "exactly one block"),
         ("In `a.txt`, replace `three` with `four`.", "not exactly once"),
-        ("Create `a.txt`:\n```\nx\n```", "is there already"),
+        ("Create `a.txt`:\n```\nx\n```", "exists already"),
         ("Run `python3 -c 'raise SystemExit(3)'`.", "SystemExit"),
     ],
 )
@@ -44,7 +44,7 @@ def test_a_step_that_does_not_work_fails(tmp_path: Path, step: str, problem: str
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "one\ntwo\n"
 
 
-def test_the_forms_of_a_step(tmp_path: Path) -> None:
+def test_each_form_of_a_step_changes_its_file(tmp_path: Path) -> None:
     root = str(tmp_path)
     (tmp_path / "a.json").write_text('{\n  "b": [\n    1\n  ]\n}\n', encoding="utf-8")
     follow('In `a.json`, after `"b": [`, add:\n   ```json\n   0,\n   ```', root)

@@ -1,4 +1,4 @@
-"""docs/architecture.md: its lists of files are those that are really gone through."""
+"""The call paths in docs/architecture.md list the files that a trace finds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from benchmarks.structure import Scene, ways
 from tests.docs.pages import page
 
 
-def documented_way(text: str, name: str) -> list[str]:
-    """Return the files that a page lists for a way, in its order."""
+def documented_path(text: str, name: str) -> list[str]:
+    """Return the files that a page lists for a call path, in its order."""
     section = re.search(r"^### Path of a %s\n(.*?)(?=^#|\Z)" % name, text, re.MULTILINE | re.DOTALL)
     lines = section.group(1) if section else ""
     return re.findall(r"^\d+\. `scripts/memory_plugin/([^`]+\.py)`", lines, re.MULTILINE)
@@ -20,20 +20,20 @@ def documented_way(text: str, name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """Return the files on each way, traced once."""
+    """Return the files on each call path, traced once."""
     return ways(Scene(str(tmp_path_factory.mktemp("structure"))))
 
 
 @pytest.mark.parametrize("name", ["prompt", "reply", "transcript row"])
-def test_a_way_lists_the_files_that_are_traced(traced: dict[str, list[str]], name: str) -> None:
-    listed = documented_way(page("docs/architecture.md"), name)
+def test_a_call_path_lists_the_files_that_are_traced(traced: dict[str, list[str]], name: str) -> None:
+    listed = documented_path(page("docs/architecture.md"), name)
     assert len(listed) == len(set(listed))
     assert set(listed) == set(traced[name])
 
 
-def test_a_way_that_is_not_documented_is_empty() -> None:
-    assert documented_way("### Path of a prompt\n\n1. `scripts/memory_plugin/a.py`: x\n", "reply") == []
-    assert documented_way("### Path of a prompt\n\n1. `scripts/memory_plugin/a.py`: x\n", "prompt") == [
+def test_a_call_path_without_a_section_is_empty() -> None:
+    assert documented_path("### Path of a prompt\n\n1. `scripts/memory_plugin/a.py`: x\n", "reply") == []
+    assert documented_path("### Path of a prompt\n\n1. `scripts/memory_plugin/a.py`: x\n", "prompt") == [
         "a.py"
     ]
 

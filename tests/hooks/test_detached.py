@@ -78,7 +78,7 @@ def test_it_is_really_detached(project: Project, way: str) -> None:
     assert seen["environment"].pop("MEMORY_DISABLE") == "1"
     assert seen["environment"].pop("HANDED_ON") == "yes"
     assert seen["environment"].pop("MEMORY_HANDED_OVER") == boot_id()
-    assert set(seen["environment"]) <= set(background._PASSED_ON)
+    assert set(seen["environment"]) <= set(background._INHERITED)
 
 
 def test_more_than_a_pipe_holds_is_refused() -> None:

@@ -40,8 +40,8 @@ def allow(project: Project, *rules: str) -> None:
         json.dump(settings, file)
 
 
-def told(project: Project) -> str:
-    """Return what a prompt is told once the index is up to date."""
+def recalled(project: Project) -> str:
+    """Return what is injected on a prompt once the index is up to date."""
     assert project.cli("refresh").returncode == 0
     return project.prompt(
         "Which test card does the billing gateway take?", str(len(project.ledger("recalls")))
@@ -49,16 +49,16 @@ def told(project: Project) -> str:
 
 
 def test_what_the_setting_lets_through_reaches_the_index_and_leaves_it_again(planted: Project) -> None:
-    assert "[redacted:" in told(planted)
+    assert "[redacted:" in recalled(planted)
     allow(planted, "credit-card")
-    assert CARD in told(planted)
+    assert CARD in recalled(planted)
     allow(planted)
-    assert "[redacted:" in told(planted)
+    assert "[redacted:" in recalled(planted)
 
 
 def test_a_prompt_never_sees_what_is_allowed_no_more(planted: Project) -> None:
     allow(planted, "credit-card")
-    assert CARD in told(planted)
+    assert CARD in recalled(planted)
     allow(planted)
     assert CARD not in planted.prompt("Which test card does the billing gateway take?", "p9").stdout
 

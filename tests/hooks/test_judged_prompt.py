@@ -73,13 +73,13 @@ def judged(project: Project) -> Iterator[Callable[[Act], Judged]]:
     for number, title in enumerate(TITLES):
         put_accepted(project, "m%d" % number, memory(title, "Body of %s: xylophone." % title))
 
-    def made(act: Act) -> Judged:
+    def make(act: Act) -> Judged:
         servers.append(Server(act))
         found = Judged(project, servers[-1])
         found.settings()
         return found
 
-    yield made
+    yield make
     for one in servers:
         one.close()
 
@@ -271,10 +271,10 @@ def test_no_secret_of_prompt_memory_or_key_is_written_or_sent(judged: MakeJudged
     own = project.write(".claude/memory/constraints/by-hand.json", by_hand)
     project.cli("config", "set", "ledger.prompt_text", "true")
     run = box.prompt(ASK + " <private>my aunt Agatha</private> with " + SECRET)
-    said = [run.stdout, run.stderr]
+    outputs = [run.stdout, run.stderr]
     for words in (["why", "--json"], ["judge", "stats"], ["doctor", "--json"], ["status"]):
         done = project.cli(*words)
-        said += [done.stdout, done.stderr]
+        outputs += [done.stdout, done.stderr]
     sent = json.dumps([seen.body for seen in box.api.seen])
     assert len(box.api.seen) == 2
     mine = {own, os.path.join(project.config, "settings.json")}
@@ -283,5 +283,5 @@ def test_no_secret_of_prompt_memory_or_key_is_written_or_sent(judged: MakeJudged
     assert "[redacted:" in written[os.path.join(project.state, "recalls.jsonl")]
     for gone in (SECRET, SECRET[4:24], "Agatha", KEY):
         assert gone not in sent
-        assert [text for text in said if gone in text] == []
+        assert [text for text in outputs if gone in text] == []
         assert [path for path, text in written.items() if gone in text and path not in mine] == []

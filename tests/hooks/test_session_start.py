@@ -67,7 +67,7 @@ def test_session_state_that_cannot_be_reset_is_noted(project: Project) -> None:
     with open(sessions, "w", encoding="utf-8") as file:
         file.write("no folder")
     assert project.start("compact").returncode == 0
-    assert [what.split(":")[0] for what in problems(project)] == ["the session's memory was not reset"]
+    assert [what.split(":")[0] for what in problems(project)] == ["the session's history was not deleted"]
 
 
 def test_settings_that_cannot_be_read_are_one_line(project: Project) -> None:

@@ -19,7 +19,7 @@ def old(project: Project) -> str:
     return project.save(*MYSQL, "--asked-as", "the vault of bills", "--tags", "billing")
 
 
-def told(project: Project, prompt: str = ASK) -> str:
+def recalled(project: Project, prompt: str = ASK) -> str:
     return project.prompt(prompt, session_id=os.urandom(4).hex()).context
 
 
@@ -31,11 +31,11 @@ def stored(project: Project, name: str) -> dict[str, object]:
 
 
 def test_the_newer_one_is_told_and_answers_to_the_older_one_s_phrases(project: Project, old: str) -> None:
-    assert "MySQL 5" in told(project)
+    assert "MySQL 5" in recalled(project)
     project.save(*POSTGRES, "--supersedes", old)
     for prompt in (ASK, "tell me about the vault of bills please"):
-        assert "Postgres 16" in told(project, prompt)
-        assert "MySQL" not in told(project, prompt)
+        assert "Postgres 16" in recalled(project, prompt)
+        assert "MySQL" not in recalled(project, prompt)
 
 
 def test_both_ends_say_so(project: Project, old: str) -> None:
@@ -60,29 +60,29 @@ def test_it_is_undone(project: Project, old: str, way: str) -> None:
     both = project.cli("show", old, "--json").json, project.cli("list", "--json").json["memories"]
     assert both[0]["superseded_by"] == ""
     assert all(memory["supersedes"] == [] for memory in both[1])
-    assert "MySQL 5" in told(project)
+    assert "MySQL 5" in recalled(project)
 
 
 def test_what_claude_saves_unasked_supersedes_nothing_until_it_is_accepted(
     project: Project, old: str
 ) -> None:
     new = project.save(*POSTGRES, "--supersedes", old, inside=True)
-    assert "MySQL 5" in told(project)
+    assert "MySQL 5" in recalled(project)
     assert "it replaces " + old in project.cli("accept", new).stdout
-    assert "Postgres 16" in told(project)
-    assert "MySQL" not in told(project)
+    assert "Postgres 16" in recalled(project)
+    assert "MySQL" not in recalled(project)
 
 
 def test_forgetting_the_newer_one_says_what_becomes_of_the_older_one(project: Project, old: str) -> None:
     new = project.save(*POSTGRES, "--supersedes", old)
-    said = project.cli("forget", new).stdout
+    output = project.cli("forget", new).stdout
     assert (
         "%s, which it had replaced, stays superseded; to bring it back: memory restore %s" % (old, old)
-        in said
+        in output
     )
-    assert told(project) == ""
+    assert recalled(project) == ""
     project.cli("restore", old)
-    assert "MySQL 5" in told(project)
+    assert "MySQL 5" in recalled(project)
 
 
 def test_archiving_a_newer_one_that_alone_says_so_brings_the_older_one_back(
@@ -91,7 +91,7 @@ def test_archiving_a_newer_one_that_alone_says_so_brings_the_older_one_back(
     new = project.save(*POSTGRES, "--supersedes", old, inside=True)
     project.cli("accept", new)
     assert "%s, which it had replaced, is recalled again" % old in project.cli("archive", new).stdout
-    assert "MySQL 5" in told(project)
+    assert "MySQL 5" in recalled(project)
 
 
 def test_a_memory_cannot_be_superseded_by_one_that_it_supersedes(project: Project, old: str) -> None:
@@ -99,7 +99,7 @@ def test_a_memory_cannot_be_superseded_by_one_that_it_supersedes(project: Projec
     run = project.cli("edit", new, "--superseded-by", old)
     assert run.returncode == 1
     assert "first run: memory edit %s --superseded-by none" % old in run.stderr
-    assert "Postgres 16" in told(project)
+    assert "Postgres 16" in recalled(project)
 
 
 def test_nor_by_one_that_awaits_approval(project: Project, old: str) -> None:
@@ -107,7 +107,7 @@ def test_nor_by_one_that_awaits_approval(project: Project, old: str) -> None:
     run = project.cli("edit", old, "--superseded-by", new)
     assert run.returncode == 1
     assert "first run: memory accept " + new in run.stderr
-    assert "MySQL 5" in told(project)
+    assert "MySQL 5" in recalled(project)
 
 
 def test_a_pending_memory_gains_no_trust_by_being_replaced(project: Project) -> None:
@@ -116,15 +116,15 @@ def test_a_pending_memory_gains_no_trust_by_being_replaced(project: Project) -> 
         {"title": MYSQL[0], "content": {"decision": MYSQL[1]}, "asked_as": ["the vault of bills"]},
     )
     project.save(*POSTGRES, "--supersedes", "theirs")
-    shown = project.cli("show", "theirs", "--json").json
-    assert (shown["life"], shown["trust"]) == ("superseded", "pending")
-    assert told(project, "tell me about the vault of bills please") == ""
+    record = project.cli("show", "theirs", "--json").json
+    assert (record["life"], record["trust"]) == ("superseded", "pending")
+    assert recalled(project, "tell me about the vault of bills please") == ""
 
 
 def test_a_project_s_memory_replaces_one_of_the_user_s_in_this_project_only(project: Project) -> None:
     own = project.save(*MYSQL, "--scope", "user")
     project.save(*POSTGRES, "--supersedes", own)
-    assert "MySQL" not in told(project)
+    assert "MySQL" not in recalled(project)
     with open(os.path.join(project.config, "memory", "decisions", own + ".json"), encoding="utf-8") as file:
         assert "superseded_by" not in json.load(file)
 
@@ -135,8 +135,8 @@ def test_a_damaged_index_is_rebuilt_without_a_word_of_the_older_one(project: Pro
     for name in os.listdir(folder):
         if name.endswith(".sqlite3"):
             os.unlink(os.path.join(folder, name))
-    assert "MySQL" not in told(project)
-    assert "Postgres 16" in told(project)
+    assert "MySQL" not in recalled(project)
+    assert "Postgres 16" in recalled(project)
 
 
 def test_the_doctor_names_who_lost_a_successor(project: Project, old: str) -> None:
@@ -156,6 +156,6 @@ def test_the_last_of_a_chain_still_supersedes_the_first_when_the_middle_is_delet
         "Invoices are stored in S3", "The billing service keeps invoices in a bucket.", "--supersedes", middle
     )
     project.cli("forget", middle, "--now")
-    assert "a bucket" in told(project)
-    assert "MySQL" not in told(project)
-    assert "a bucket" in told(project, "tell me about the vault of bills please")
+    assert "a bucket" in recalled(project)
+    assert "MySQL" not in recalled(project)
+    assert "a bucket" in recalled(project, "tell me about the vault of bills please")

@@ -1,4 +1,4 @@
-"""A week of a team of three with one repository: what each of them is told, what is pending for whom, and what a stranger can do."""
+"""A week of a team of three with one repository: what each member gets, what is pending for whom, and what a stranger can do."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Member(Project):
         email = self.name.lower() + "@example.org"
         return super().environment(**{"GIT_AUTHOR_NAME": self.name, "GIT_AUTHOR_EMAIL": email, **extra})
 
-    def told(self, question: str) -> str:
-        """Return what a new session is told."""
+    def recalled(self, question: str) -> str:
+        """Return what is injected in a new session."""
         run = self.prompt(question, session_id="s%d" % time.monotonic_ns())
         assert (run.returncode, run.stderr) == (0, "")
         return run.context
@@ -103,11 +103,11 @@ def monday(ann: Member, bo: Member, cy: Member) -> None:
     for other in (bo, cy):
         other.pull()
         assert other.pending() == {RULE}
-        assert other.told(FREEZE) == ""
+        assert other.recalled(FREEZE) == ""
     assert "1 memory awaits approval" in bo.start().stdout
     bo.accept_groups("Ann")
-    assert "Tuesdays" in bo.told(FREEZE)
-    assert cy.told(FREEZE) == "", "what Bo accepts is accepted for Bo"
+    assert "Tuesdays" in bo.recalled(FREEZE)
+    assert cy.recalled(FREEZE) == "", "what Bo accepts is accepted for Bo"
     assert cy.cli("reject", RULE).returncode == 0
 
 
@@ -122,7 +122,7 @@ def tuesday(ann: Member, bo: Member) -> None:
     bo.root = at_home
     bo.git("merge", "-q", "--no-ff", "--no-edit", "proxy")
     assert bo.pending() == set()
-    assert "7777" in bo.told(PROXY)
+    assert "7777" in bo.recalled(PROXY)
     bo.git("push", "-q", "origin", "HEAD:main")
     ann.pull()
     assert ann.pending() == {PORT}
@@ -135,12 +135,12 @@ def wednesday(ann: Member, bo: Member) -> None:
     ann.push("new port")
     bo.pull()
     assert bo.pending() == {PORT}
-    assert bo.told(PROXY) == ""
-    shown = bo.cli("review").stdout
-    assert "- The ledger proxy listens on port 7777." in shown
-    assert "+ The ledger proxy listens on port 8888." in shown
+    assert bo.recalled(PROXY) == ""
+    review = bo.cli("review").stdout
+    assert "- The ledger proxy listens on port 7777." in review
+    assert "+ The ledger proxy listens on port 8888." in review
     bo.accept_groups("Ann")
-    assert "8888" in bo.told(PROXY)
+    assert "8888" in bo.recalled(PROXY)
 
 
 def thursday(ann: Member, bo: Member) -> None:
@@ -150,15 +150,15 @@ def thursday(ann: Member, bo: Member) -> None:
     assert ann.edit(RULE, "Production deployments of the shop are on Fridays.")
     ann.push("Fridays")
     assert bo.process(["git", "pull", "-q", "--no-rebase", "origin", "main"]).returncode != 0
-    assert bo.told(FREEZE) == "", "conflict marks are no memory"
+    assert bo.recalled(FREEZE) == "", "conflict marks are no memory"
     assert bo.cli("check").returncode == 1
     bo.git("checkout", "-q", "--ours", bo.memory_file(RULE))
     bo.push("Thursdays stay")
     assert bo.cli("check").returncode == 0
-    assert "Thursdays" in bo.told(FREEZE)
+    assert "Thursdays" in bo.recalled(FREEZE)
     ann.pull()
     assert ann.pending() == {RULE}
-    assert ann.told(FREEZE) == ""
+    assert ann.recalled(FREEZE) == ""
 
 
 def friday(eve: Member, ann: Member, bo: Member, cy: Member) -> None:
@@ -171,7 +171,7 @@ def friday(eve: Member, ann: Member, bo: Member, cy: Member) -> None:
     for member in (ann, bo, cy):
         member.pull()
         assert {"run-the-setup", "ask-eve"} <= member.pending()
-        assert "evil" not in member.told(FREEZE)
+        assert "evil" not in member.recalled(FREEZE)
         assert member.cli("guards", "test", "git push", "--json").json["matches"] == []
     assert cy.cli("reject", "run-the-setup", "ask-eve").returncode == 0
     assert bo.cli("accept", "--all", "--json").json["left_out"] == ["ask-eve"]
@@ -242,7 +242,7 @@ def test_claude_imports_unasked_while_another_session_prompts(join: Join) -> Non
         cwd=ann.root,
     ) as importing:
         while importing.poll() is None:
-            assert "says seven" not in ann.told("What does the rule about topic 7 say?")
+            assert "says seven" not in ann.recalled("What does the rule about topic 7 say?")
     assert importing.returncode == 0
     rows = ann.cli("list", "--json").json["memories"]
     assert len(rows) == 41

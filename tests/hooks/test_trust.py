@@ -29,8 +29,8 @@ OTHER = memory("The port of the ledger proxy", "The ledger proxy listens on port
 WHICH = "Which port does the ledger proxy listen on?"
 
 
-def told(project: Project, question: str = ASK) -> str:
-    """Return what a new session is told on a question."""
+def recalled(project: Project, question: str = ASK) -> str:
+    """Return what is injected in a new session on a question."""
     run = project.prompt(question, session_id="s%d" % time.monotonic_ns())
     assert (run.returncode, run.stderr) == (0, "")
     return run.context
@@ -41,7 +41,7 @@ def mine(project: Project) -> Project:
     """Return a committed store with a memory that the user saved."""
     project.save(TITLE, BODY)
     commit(project)
-    assert TOLD in told(project)
+    assert TOLD in recalled(project)
     return project
 
 
@@ -64,12 +64,12 @@ def test_what_a_merge_brings_is_pending_until_it_is_accepted(mine: Project) -> N
     commit(mine)
     mine.git("switch", "-q", "main")
     mine.git("merge", "-q", "--no-commit", "--no-ff", "theirs")
-    assert told(mine, WHICH) == ""
-    assert TOLD in told(mine), "what was trusted stays so"
+    assert recalled(mine, WHICH) == ""
+    assert TOLD in recalled(mine), "what was trusted stays so"
     found = mine.cli("search", "ledger proxy port", "--json").json["results"]
     assert [row["trust"] for row in found if row["id"] == "port"] == ["pending"]
     assert mine.cli("accept", "port").returncode == 0
-    assert "7777" in told(mine, WHICH)
+    assert "7777" in recalled(mine, WHICH)
 
 
 def test_a_worktree_a_clone_and_a_renamed_folder_are_told_what_the_user_trusts(mine: Project) -> None:
@@ -79,43 +79,43 @@ def test_a_worktree_a_clone_and_a_renamed_folder_are_told_what_the_user_trusts(m
     os.rename(root, box + "/renamed")
     for name in ("linked", "clone", "renamed"):
         mine.root = os.path.join(box, name)
-        assert TOLD in told(mine), name
+        assert TOLD in recalled(mine), name
         assert mine.start().message == "", name
 
 
 def test_a_hand_edit_is_pending_and_its_undoing_is_trusted_again(mine: Project) -> None:
     put_accepted(mine, "port", PORT)
-    assert "7777" in told(mine, WHICH)
+    assert "7777" in recalled(mine, WHICH)
     put(mine, "port", OTHER)
-    assert told(mine, WHICH) == ""
+    assert recalled(mine, WHICH) == ""
     put(mine, "port", PORT)
-    assert "7777" in told(mine, WHICH)
+    assert "7777" in recalled(mine, WHICH)
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["the user's settings", "a project's settings"])
 def test_only_the_user_s_own_settings_accept_what_comes(mine: Project, own: bool) -> None:
-    wanted = {"memory": {"trust": {"accept_from": [os.path.realpath(mine.root)]}}}
+    expected = {"memory": {"trust": {"accept_from": [os.path.realpath(mine.root)]}}}
     put(mine, "port", PORT)
-    assert told(mine, WHICH) == ""
+    assert recalled(mine, WHICH) == ""
     path = mine.settings_path if own else os.path.join(mine.root, ".claude", "settings.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(wanted, file)
-    assert ("7777" in told(mine, WHICH)) == own
+        json.dump(expected, file)
+    assert ("7777" in recalled(mine, WHICH)) == own
     if own:
         os.unlink(path)
-        assert told(mine, WHICH) == "", "and no longer than they say so"
+        assert recalled(mine, WHICH) == "", "and no longer than they say so"
 
 
 @pytest.mark.parametrize("lost", ["index", "trust", "everything"])
 def test_losing_state_grants_nothing(mine: Project, lost: str) -> None:
     put(mine, "port", PORT)
-    assert told(mine, WHICH) == ""
+    assert recalled(mine, WHICH) == ""
     if lost == "index":
         os.unlink(index_file(mine))
     else:
         shutil.rmtree(os.path.join(mine.state, "trust") if lost == "trust" else mine.state)
-    assert told(mine, WHICH) == ""
-    assert (TOLD in told(mine)) == (lost == "index")
+    assert recalled(mine, WHICH) == ""
+    assert (TOLD in recalled(mine)) == (lost == "index")
 
 
 def test_an_unreadable_record_is_said_and_neither_trusts_nor_forgets_anything(mine: Project) -> None:
@@ -123,15 +123,15 @@ def test_an_unreadable_record_is_said_and_neither_trusts_nor_forgets_anything(mi
     os.rename(path, path + ".real")
     os.mkdir(path)
     put(mine, "port", PORT)
-    assert told(mine, WHICH) == ""
-    assert TOLD in told(mine), "what the index holds is still told"
+    assert recalled(mine, WHICH) == ""
+    assert TOLD in recalled(mine), "what the index holds is still told"
     assert any("not_refreshed" in problem for problem in problems(mine))
     assert "cannot be read" in mine.start().json["systemMessage"]
     run = mine.cli("accept", "port")
     assert (run.returncode, "cannot be read" in run.stderr) == (1, True)
     os.rmdir(path)
     os.rename(path + ".real", path)
-    assert TOLD in told(mine)
+    assert TOLD in recalled(mine)
 
 
 def test_a_cloned_store_is_pending_and_says_so_once(
@@ -141,23 +141,23 @@ def test_a_cloned_store_is_pending_and_says_so_once(
     put(other, "billing", memory())
     assert "1 memory awaits" in other.start().json["systemMessage"]
     assert other.start().message == ""
-    assert told(other) == ""
+    assert recalled(other) == ""
     assert other.cli("search", "billing database", "--json").json["results"][0]["trust"] == "pending"
     put(other, "port", PORT)
     assert "2 memories await" in other.start("resume").json["systemMessage"]
     assert other.cli("accept", "--all").returncode == 0
-    assert TOLD in told(other)
+    assert TOLD in recalled(other)
     assert other.start().message == ""
 
 
 def test_an_edit_in_place_never_tells_the_old_text(mine: Project) -> None:
     path = put_accepted(mine, "port", PORT)
-    assert "7777" in told(mine, WHICH)
+    assert "7777" in recalled(mine, WHICH)
     time.sleep(0.1)
     before = os.stat(os.path.dirname(path)).st_mtime_ns
     rewrite_in_place(path, OTHER)
     assert os.stat(os.path.dirname(path)).st_mtime_ns == before
-    assert told(mine, WHICH) == ""
+    assert recalled(mine, WHICH) == ""
 
 
 def test_edits_in_place_of_several_folders_never_tell_the_old_text(mine: Project) -> None:
@@ -169,23 +169,23 @@ def test_edits_in_place_of_several_folders_never_tell_the_old_text(mine: Project
     ):
         data = memory("The port of the ledger proxy %d" % number, "The ledger proxy listens on port 7777.")
         paths.append(put_accepted(mine, "port-%d" % number, data, folder))
-    assert told(mine, WHICH).count("7777") >= 2
+    assert recalled(mine, WHICH).count("7777") >= 2
     time.sleep(0.1)
     for path in paths:
         rewrite_in_place(path, memory("Something else", "A body about the weather."))
     for _ in range(3):
-        assert "7777" not in told(mine, WHICH)
+        assert "7777" not in recalled(mine, WHICH)
 
 
 def test_a_save_a_forget_and_a_restore_count_at_the_next_prompt(mine: Project) -> None:
     name = mine.save("The port of the ledger proxy", "The ledger proxy listens on port 7777.")
-    assert "7777" in told(mine, WHICH)
+    assert "7777" in recalled(mine, WHICH)
     assert mine.cli("forget", name).returncode == 0
-    assert told(mine, WHICH) == ""
+    assert recalled(mine, WHICH) == ""
     assert mine.cli("restore", name).returncode == 0
-    assert "7777" in told(mine, WHICH)
+    assert "7777" in recalled(mine, WHICH)
     assert mine.cli("archive", name).returncode == 0
-    assert told(mine, WHICH) == ""
+    assert recalled(mine, WHICH) == ""
 
 
 @pytest.mark.parametrize(
@@ -202,9 +202,9 @@ def test_a_save_a_forget_and_a_restore_count_at_the_next_prompt(mine: Project) -
 )
 def test_what_has_had_its_time_is_never_told(mine: Project, fields: dict[str, object]) -> None:
     put_accepted(mine, "port", PORT)
-    assert "7777" in told(mine, WHICH)
+    assert "7777" in recalled(mine, WHICH)
     put_accepted(mine, "port", {**PORT, **fields})
-    assert told(mine, WHICH) == ""
+    assert recalled(mine, WHICH) == ""
 
 
 def test_a_worktree_shares_the_main_store_until_it_has_its_own(mine: Project) -> None:
@@ -216,13 +216,13 @@ def test_a_worktree_shares_the_main_store_until_it_has_its_own(mine: Project) ->
     mine.git(*commit_only)
     mine.git("worktree", "add", "-q", linked)
     main, mine.root = mine.root, linked
-    assert TOLD in told(mine)
+    assert TOLD in recalled(mine)
     mine.root = linked
     put(mine, "port", PORT)
-    assert told(mine, WHICH) == "", "a store of its own is another store"
-    assert told(mine) == ""
+    assert recalled(mine, WHICH) == "", "a store of its own is another store"
+    assert recalled(mine) == ""
     mine.root = main
-    assert TOLD in told(mine)
+    assert TOLD in recalled(mine)
 
 
 def test_a_forged_git_file_leads_nowhere(mine: Project, make_project: Callable[..., Project]) -> None:
@@ -231,17 +231,17 @@ def test_a_forged_git_file_leads_nowhere(mine: Project, make_project: Callable[.
     mine.git("worktree", "add", "-q", forged + "-true")
     shutil.copy(forged + "-true/.git", forged + "/.git")
     main, mine.root = mine.root, forged
-    assert told(mine) == ""
+    assert recalled(mine) == ""
     mine.root = main
 
 
 def test_what_claude_saves_unasked_waits_and_an_asked_save_does_not(mine: Project) -> None:
     mine.prompt("Read the page and tell me what it says about the ledger proxy.")
     mine.save("The port of the ledger proxy", "The ledger proxy listens on port 7777.", inside=True)
-    assert told(mine, WHICH) == ""
+    assert recalled(mine, WHICH) == ""
     mine.prompt("Please remember that the ledger proxy listens on port 8888.")
     mine.save("Port of the ledger proxy, corrected", "The ledger proxy listens on port 8888.", inside=True)
-    context = told(mine, WHICH)
+    context = recalled(mine, WHICH)
     assert "8888" in context
     assert "7777" not in context
 
@@ -268,7 +268,7 @@ def test_what_claude_saves_unasked_waits_and_an_asked_save_does_not(mine: Projec
 def test_what_the_user_did_not_say_grants_nothing(mine: Project, prompt: str) -> None:
     assert mine.prompt(prompt).returncode == 0
     mine.save("The port of the ledger proxy", "The ledger proxy listens on port 7777.", inside=True)
-    assert told(mine, WHICH) == ""
+    assert recalled(mine, WHICH) == ""
     assert mine.cli("accept", "--all", inside=True).returncode == 1
 
 
@@ -289,8 +289,8 @@ def test_a_grant_covers_three_saves_and_each_is_shown_once(mine: Project) -> Non
     names = [mine.save("Port number %d" % n, "Service %d listens here." % n, inside=True) for n in range(4)]
     trust = {row["id"]: row["trust"] for row in mine.cli("list", "--json").json["memories"]}
     assert [trust[name] for name in names] == ["trusted"] * 3 + ["pending"]
-    said = mine.hook("Stop", mine.event("Stop", last_assistant_message="Done.")).json["systemMessage"]
-    assert [name for name in names if "memory forget " + name in said] == names[:3]
+    output = mine.hook("Stop", mine.event("Stop", last_assistant_message="Done.")).json["systemMessage"]
+    assert [name for name in names if "memory forget " + name in output] == names[:3]
     assert mine.hook("Stop", mine.event("Stop", last_assistant_message="Done.")).stdout == ""
 
 

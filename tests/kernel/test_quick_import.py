@@ -39,7 +39,7 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def shown(package: Path, *options: str) -> list[str]:
+def load_details(package: Path, *options: str) -> list[str]:
     """Return the loader of the module and of the package, the module's value, its file and the package's folder."""
     command = [sys.executable, "-I", "-S", *options, "-c", SHOW % str(package.parent)]
     run = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
@@ -47,45 +47,45 @@ def shown(package: Path, *options: str) -> list[str]:
 
 
 def test_a_fresh_cache_file_is_loaded_the_short_way(package: Path) -> None:
-    first, second = shown(package), shown(package)
+    first, second = load_details(package), load_details(package)
     assert first[:3] == ["SourceFileLoader", "SourceFileLoader", "1"]
     assert second[:3] == ["_Finder", "_Finder", "1"]
     assert first[3:] == second[3:]
 
 
 def test_a_changed_source_wins_over_its_cache_file(package: Path) -> None:
-    shown(package)
+    load_details(package)
     (package / "text_part" / "sample.py").write_text("VALUE = 22\n", encoding="utf-8")
-    assert shown(package)[:3] == ["SourceFileLoader", "_Finder", "22"]
-    assert shown(package)[:3] == ["_Finder", "_Finder", "22"]
+    assert load_details(package)[:3] == ["SourceFileLoader", "_Finder", "22"]
+    assert load_details(package)[:3] == ["_Finder", "_Finder", "22"]
 
 
 def test_a_cache_file_without_its_source_is_not_loaded(package: Path) -> None:
-    shown(package)
+    load_details(package)
     (package / "text_part" / "sample.py").unlink()
     with pytest.raises(subprocess.CalledProcessError) as error:
-        shown(package)
+        load_details(package)
     assert "No module named" in error.value.stderr
 
 
 @pytest.mark.parametrize("left", [0, 7, 16, 30])
 def test_half_a_cache_file_is_left_to_python(package: Path, left: int) -> None:
     """Python looks at the source, or fails for the reason that the repair knows."""
-    shown(package)
+    load_details(package)
     cached = next((package / "text_part" / "__pycache__").glob("sample.*.pyc"))
     cached.write_bytes(cached.read_bytes()[:left])
     if left < 16:
-        assert shown(package)[:3] == ["SourceFileLoader", "_Finder", "1"]
+        assert load_details(package)[:3] == ["SourceFileLoader", "_Finder", "1"]
         return
     with pytest.raises(subprocess.CalledProcessError) as error:
-        shown(package)
+        load_details(package)
     assert "EOFError" in error.value.stderr
 
 
 @pytest.mark.parametrize("options", [("-O",), ("-X", "pycache_prefix=/nonexistent")])
 def test_with_other_cache_files_python_imports_alone(package: Path, options: tuple[str, ...]) -> None:
-    shown(package)
-    assert shown(package, *options)[0] == "SourceFileLoader"
+    load_details(package)
+    assert load_details(package, *options)[0] == "SourceFileLoader"
 
 
 COUNTED = """

@@ -1,4 +1,4 @@
-"""What tests of recall share."""
+"""Fixtures of the recall tests."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tests.recall.judge_trial import MakeTrial, Trial
 
 
 @pytest.fixture
-def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeTrial]:
-    """Make a trial with a server that acts so."""
+def make_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeTrial]:
+    """Yield a function that returns a trial whose server acts as given."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     servers: list[Server] = []
 
-    def made(act: Act) -> Trial:
+    def make(act: Act) -> Trial:
         servers.append(Server(act))
         return Trial(Bench(str(tmp_path), "anthropic", servers[0].url), servers[0])
 
-    yield made
+    yield make
     for server in servers:
         server.close()

@@ -15,7 +15,7 @@ from memory_plugin.recall.ranking import Hit
 from tests.kernel.judge.bench import SESSION, Bench, payload
 from tests.kernel.judge.server import Act, Seen, Server, answer, by_request
 
-Wanted = Union[list[str], Act]
+Choice = Union[list[str], Act]
 PROMPT = "Fix the login bug, the token is refreshed twice"
 SURE, UNSURE, WEAK = 0.7, 0.4, 0.05
 
@@ -43,37 +43,37 @@ HITS = [
 SURES, UNSURES = HITS[:3], HITS[3:5]
 
 
-class Asked(NamedTuple):
-    """What one judge was sent."""
+class JudgeRequest(NamedTuple):
+    """The request that one judge received."""
 
     kind: str
     system: str
     data: dict[str, Any]
 
 
-def asked(seen: Seen) -> Asked:
-    """Return a request, taken apart."""
+def parse_request(seen: Seen) -> JudgeRequest:
+    """Return a parsed request."""
     text: str = seen.body["messages"][0]["content"]
     data = json.loads(text[text.index("<data>") + 6 : text.index("</data>")])
     kinds = {"relevant": "relevance", "useful": "usefulness", "keep": "combined"}
     kind = next(kinds[key] for key in kinds if '{"%s"' % key in text)
-    return Asked(kind, seen.body["system"], data)
+    return JudgeRequest(kind, seen.body["system"], data)
 
 
 KEYS = {"relevance": "relevant", "usefulness": "useful", "combined": "keep"}
 
 
-def judges(**wanted: Wanted) -> Act:
-    """Judges that choose these memories, or act as told."""
+def judges(**choices: Choice) -> Act:
+    """Return judges that choose these memories, or act in a given way."""
 
     def choose(seen: Seen) -> Act:
-        one = asked(seen)
-        want = wanted[one.kind]
-        if not isinstance(want, list):
-            return want
-        titles = [note["title"] for note in one.data["notes"]]
-        indices = [at for at, title in enumerate(titles) if title.rpartition(" ")[2] in want]
-        return answer(payload("anthropic", json.dumps({KEYS[one.kind]: indices})))
+        request = parse_request(seen)
+        choice = choices[request.kind]
+        if not isinstance(choice, list):
+            return choice
+        titles = [note["title"] for note in request.data["notes"]]
+        indices = [at for at, title in enumerate(titles) if title.rpartition(" ")[2] in choice]
+        return answer(payload("anthropic", json.dumps({KEYS[request.kind]: indices})))
 
     return by_request(choose)
 
@@ -94,19 +94,19 @@ class Trial:
         *,
         taint: bool = False,
     ) -> Judged:
-        """Return what is kept."""
+        """Return the judged hits."""
         bench = self.bench
         settings = bench.settings()
         candidates = JudgeCandidates(prompt, hits, before)
         context = Context(bench.paths, settings, Deadline(5), SESSION)
         return judge_candidates(candidates, mode, context, judges_off=taint)
 
-    def shown(self, hits: list[Hit]) -> list[str]:
-        """Return the keys of what a search shows."""
+    def search_keys(self, hits: list[Hit]) -> list[str]:
+        """Return the keys of the hits that a search shows."""
         return [hit.key for hit in self.run(hits, SEARCH).search_hits]
 
-    def said(self, hits: list[Hit], judged: Judged | None = None) -> tuple[list[str], list[str]]:
-        """Return the keys of what a prompt gets in full, and of what it is pointed at."""
+    def chosen_keys(self, hits: list[Hit], judged: Judged | None = None) -> tuple[list[str], list[str]]:
+        """Return the keys that a prompt gets in full, and those with a pointer."""
         judged = judged or self.run(hits)
         if judged.silenced:
             return [], []

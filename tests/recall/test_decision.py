@@ -1,4 +1,4 @@
-"""Every way in which a hit ends: thresholds x judges x limits x what the session was told, as tables."""
+"""Every result for a hit: thresholds x judges x limits x history of the session, as tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory_plugin.recall.decision import Choice, Limits, choose, estimated_toke
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.ranking import Hit
 
-NOWHERE = Paths("/")  # a history without a session keeps nothing
+NOWHERE = Paths("/")  # a history without a session is not saved
 
 
 def settings(**values: object) -> Settings:
@@ -36,15 +36,19 @@ def decide(
     room: int = 9500,
     **values: object,
 ) -> Choice:
-    """Return what is said of some hits with a lower threshold for pointers and else under the defaults, unless other values are given."""
+    """Return the choice among some hits under the defaults, with a lower pointer threshold, and other values for some settings."""
     history = history or RecallHistory(NOWHERE, "")
     limits = Limits(settings(**{"pointer_threshold": 0.25, **values}), room)
-    return choose(hits, approvals or {}, limits, history, lambda one: one.key not in edited.split())
+    return choose(
+        hits, approvals or {}, limits, history, lambda candidate: candidate.key not in edited.split()
+    )
 
 
-def said(choice: Choice) -> tuple[str, str]:
-    """Return the keys in full, and those pointed at."""
-    return " ".join(one.key for one in choice.full), " ".join(one.key for one in choice.pointers)
+def chosen_keys(choice: Choice) -> tuple[str, str]:
+    """Return the keys in full, and those with a pointer."""
+    return " ".join(candidate.key for candidate in choice.full), " ".join(
+        candidate.key for candidate in choice.pointers
+    )
 
 
 HIGH, MIDDLE, LOW = 0.8, 0.4, 0.1
@@ -63,7 +67,7 @@ THRESHOLDS = {
 def test_two_thresholds(name: str) -> None:
     confidence, pointer, full, pointed, reason = THRESHOLDS[name]
     choice = decide([hit("a", confidence, pointer)])
-    assert said(choice) == (full, pointed)
+    assert chosen_keys(choice) == (full, pointed)
     assert choice.withheld.get("a", "") == reason
 
 
@@ -82,7 +86,7 @@ def test_the_judges_go_before_the_thresholds(
     approval: str, confidence: float, full: str, pointed: str, reason: str
 ) -> None:
     choice = decide([hit("a", confidence)], {"a": approval} if approval else {})
-    assert said(choice) == (full, pointed)
+    assert chosen_keys(choice) == (full, pointed)
     assert choice.withheld.get("a", "") == reason
 
 
@@ -100,42 +104,42 @@ LIMITS: dict[str, tuple[dict[str, int], str, str]] = {
 def test_a_broad_question_gets_the_best_and_pointers_to_the_rest(name: str) -> None:
     values, full, pointed = LIMITS[name]
     choice = decide(FIVE, None, None, "", 9500, **values)
-    assert said(choice) == (full, pointed)
-    left = {one.key for one in FIVE} - {*full.split(), *pointed.split()}
+    assert chosen_keys(choice) == (full, pointed)
+    left = {candidate.key for candidate in FIVE} - {*full.split(), *pointed.split()}
     assert {key: choice.withheld[key] for key in left} == dict.fromkeys(left, "over_limit")
 
 
 def test_approved_by_both_and_over_the_limit_is_a_pointer() -> None:
     choice = decide([hit("a", LOW), hit("b", LOW)], {"a": "both", "b": "both"}, max_inject=1)
-    assert said(choice) == ("a", "b")
+    assert chosen_keys(choice) == ("a", "b")
 
 
-def test_what_does_not_fit_in_full_is_pointed_at() -> None:
+def test_a_text_that_does_not_fit_becomes_a_pointer() -> None:
     hits = [hit("long", HIGH, size=8000), hit("short", HIGH)]
-    assert said(decide(hits, max_tokens=200)) == ("short", "long")
+    assert chosen_keys(decide(hits, max_tokens=200)) == ("short", "long")
 
 
 def test_what_does_not_fit_at_all_is_withheld() -> None:
     choice = decide([hit("a", HIGH, size=8000)], max_tokens=100, room=150)
-    assert said(choice) == ("", "")
+    assert chosen_keys(choice) == ("", "")
     assert (choice.withheld, choice.reason) == ({"a": "over_budget"}, "over_budget")
 
 
 @pytest.mark.parametrize("confidence", [HIGH, MIDDLE])
-def test_an_edited_file_is_never_spoken_of(confidence: float) -> None:
+def test_an_edited_file_is_never_injected(confidence: float) -> None:
     choice = decide([hit("a", confidence), hit("b", confidence)], edited="a")
-    assert "a" not in "".join(said(choice))
+    assert "a" not in "".join(chosen_keys(choice))
     assert choice.withheld == {"a": "edited"}
 
 
 def test_notes_of_claudes_own_get_no_pointer() -> None:
     choice = decide([hit("a", HIGH, scope="native"), hit("b", MIDDLE, scope="native")])
-    assert said(choice) == ("a", "")
+    assert chosen_keys(choice) == ("a", "")
     assert choice.withheld == {"b": "note"}
 
 
 def history_with(*, injected: str = "", pointed: str = "", header: bool = True) -> RecallHistory:
-    """Return a session that was told something."""
+    """Return a history with some injected memories and pointers."""
     history = RecallHistory(NOWHERE, "")
     for key in injected.split():
         history.note_injected(key, hit(key, HIGH).inject)
@@ -155,16 +159,16 @@ SESSIONS: dict[str, tuple[str, str, float, str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", SESSIONS)
-def test_a_session_is_not_told_twice_but_a_pointer_may_become_a_text(name: str) -> None:
+def test_nothing_is_repeated_but_a_pointer_may_become_a_text(name: str) -> None:
     injected, pointed, confidence, full, pointer, reason = SESSIONS[name]
     choice = decide([hit("a", confidence)], history=history_with(injected=injected, pointed=pointed))
-    assert said(choice) == (full, pointer)
+    assert chosen_keys(choice) == (full, pointer)
     assert choice.reason == reason or (full or pointer)
 
 
-def test_what_was_said_before_takes_no_place() -> None:
+def test_what_was_injected_before_takes_no_place() -> None:
     choice = decide(FIVE, history=history_with(injected="a b", pointed="c"))
-    assert said(choice) == ("c d e", "")
+    assert chosen_keys(choice) == ("c d e", "")
 
 
 @pytest.mark.parametrize(
@@ -176,8 +180,8 @@ def test_what_was_said_before_takes_no_place() -> None:
     ],
 )
 def test_silence_names_its_reason(confidences: list[float], approvals: dict[str, str], reason: str) -> None:
-    choice = decide([hit(name, one) for name, one in zip("ab", confidences)], approvals)
-    assert (said(choice), choice.reason) == (("", ""), reason)
+    choice = decide([hit(name, candidate) for name, candidate in zip("ab", confidences)], approvals)
+    assert (chosen_keys(choice), choice.reason) == (("", ""), reason)
 
 
 HITS = st.lists(
@@ -195,20 +199,20 @@ HITS = st.lists(
     tokens=st.integers(100, 2500),
     room=st.integers(200, 9500),
 )
-def test_every_hit_ends_in_one_place_and_the_limits_hold(
+def test_every_hit_has_one_result_and_the_limits_hold(
     rows: list[tuple[float, float, int, str]], most: int, pointers: int, tokens: int, room: int
 ) -> None:
     hits = [hit("k%d" % at, row[0], row[1], size=row[2]) for at, row in enumerate(rows)]
-    approvals = {one.key: row[3] for one, row in zip(hits, rows) if row[3]}
+    approvals = {candidate.key: row[3] for candidate, row in zip(hits, rows) if row[3]}
     choice = decide(hits, approvals, room=room, max_inject=most, max_pointers=pointers, max_tokens=tokens)
-    ends = [one.key for one in choice.full + choice.pointers] + list(choice.withheld)
-    assert sorted(ends) == sorted(one.key for one in hits)
+    ends = [candidate.key for candidate in choice.full + choice.pointers] + list(choice.withheld)
+    assert sorted(ends) == sorted(candidate.key for candidate in hits)
     assert len(choice.full) <= most
     assert len(choice.pointers) <= pointers
     text = render(choice.full, choice.pointers, with_header=True)
     assert len(text) <= room
     assert estimated_tokens(text) <= tokens + len(rows) + 1
-    for one in choice.full:
-        assert approvals.get(one.key, "both") == "both"
-    for one in choice.pointers:
-        assert approvals.get(one.key) != "none"
+    for candidate in choice.full:
+        assert approvals.get(candidate.key, "both") == "both"
+    for candidate in choice.pointers:
+        assert approvals.get(candidate.key) != "none"

@@ -143,7 +143,7 @@ def test_what_became_of_a_candidate_is_put_into_words(
 
 def test_an_older_record_is_read_as_well() -> None:
     (found,) = outcomes({"floor": 0.5, "candidates": [{"key": "a", "confidence": 0.2}]})
-    assert found.words == "20% sure, 50% needed"
+    assert found.reason == "20% sure, 50% needed"
 
 
 def test_what_was_said_comes_first() -> None:

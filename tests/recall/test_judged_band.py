@@ -16,20 +16,20 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.judging import AUTO, JudgeCandidates, judge_candidates
 from tests.kernel.judge.bench import SESSION, Bench
 from tests.kernel.judge.server import Server
-from tests.recall.judge_trial import HITS, PROMPT, asked, judges
+from tests.recall.judge_trial import HITS, PROMPT, judges, parse_request
 
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """Two judges that approve of one memory, and the user's config folder."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
-    made = Server(judges(relevance=["u1"], usefulness=["u1"]))
-    yield made
-    made.close()
+    server = Server(judges(relevance=["u1"], usefulness=["u1"]))
+    yield server
+    server.close()
 
 
 @pytest.mark.parametrize(
-    ("said", "judged"),
+    ("values", "judged"),
     [
         pytest.param({}, ["u1", "u2"], id="as the user has it"),
         pytest.param(
@@ -42,16 +42,18 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     ],
 )
 def test_a_project_has_no_more_judged_than_the_user(
-    tmp_path: Path, server: Server, said: dict[str, Any], judged: list[str]
+    tmp_path: Path, server: Server, values: dict[str, Any], judged: list[str]
 ) -> None:
     bench = Bench(str(tmp_path), "anthropic", server.url)
     bench.settings()  # writes the user's file
     folder = os.path.join(bench.project, ".claude")
     os.makedirs(folder)
     with open(os.path.join(folder, "settings.json"), "w", encoding="utf-8") as file:
-        json.dump({"memory": {"retrieval": said}}, file)
+        json.dump({"memory": {"retrieval": values}}, file)
     candidates = JudgeCandidates(PROMPT, HITS[3:] + HITS[2:3], "")
     settings = load(bench.config, bench.project)
     judge_candidates(candidates, AUTO, Context(bench.paths, settings, Deadline(5), SESSION))
-    titles = {note["title"].rpartition(" ")[2] for seen in server.seen for note in asked(seen).data["notes"]}
+    titles = {
+        note["title"].rpartition(" ")[2] for seen in server.seen for note in parse_request(seen).data["notes"]
+    }
     assert sorted(titles) == judged

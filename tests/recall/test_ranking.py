@@ -1,4 +1,4 @@
-"""The right memories first, whatever the query; the sure ones sure, the others not; and nothing that may not be found."""
+"""The best memory comes first, only clear matches are confident, and nothing is found that must not be."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memory_plugin.recall.index_file import create_index, transaction
 from memory_plugin.recall.ranking import CATEGORIES, Hit, analyze, rank
 from tests.recall.memories import memory
 
-Made = Callable[..., Connection]
+MakeIndex = Callable[..., Connection]
 NOW = "2026-06-01T00:00:00Z"
 LOW, HIGH = 0.25, 0.5
 RANK_BY_SCORE = load_data("recall", "confidence")["entries"]["rank_by_score"]["value"]
@@ -49,8 +49,8 @@ MORE = [
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Iterator[Made]:
-    """Yield a function that gives an index over some documents."""
+def make_index(tmp_path: Path) -> Iterator[MakeIndex]:
+    """Yield a function that returns an index over some documents."""
     with ExitStack() as stack:
 
         def make(documents: list[Document], *, fts5: bool = True) -> Connection:
@@ -64,7 +64,7 @@ def made(tmp_path: Path) -> Iterator[Made]:
         yield make
 
 
-def asked(
+def ranked(
     connection: Connection, text: str, *, extra: str = "", limit: int = 5, injectable: bool = True
 ) -> list[Hit]:
     """Return the hits of a prompt."""
@@ -92,8 +92,8 @@ FINDS = {
 
 @pytest.mark.parametrize("fts5", [True, False], ids=["fts5", "keyword"])
 @pytest.mark.parametrize(("text", "title"), FINDS.values(), ids=FINDS)
-def test_finds(made: Made, text: str, title: str, *, fts5: bool) -> None:
-    hits = asked(made(SHOP + MORE, fts5=fts5), text)
+def test_finds(make_index: MakeIndex, text: str, title: str, *, fts5: bool) -> None:
+    hits = ranked(make_index(SHOP + MORE, fts5=fts5), text)
     assert hits
     assert hits[0].title == title
 
@@ -115,84 +115,88 @@ UNSURE = {
 
 @pytest.mark.parametrize("documents", [SHOP, SHOP + MORE], ids=["three memories", "ten memories"])
 @pytest.mark.parametrize("text", SURE.values(), ids=SURE)
-def test_an_obvious_match_is_sure_in_a_tiny_store(made: Made, documents: list[Document], text: str) -> None:
-    assert asked(made(documents), text)[0].confidence >= HIGH
+def test_an_obvious_match_is_confident_in_a_tiny_store(
+    make_index: MakeIndex, documents: list[Document], text: str
+) -> None:
+    assert ranked(make_index(documents), text)[0].confidence >= HIGH
 
 
 @pytest.mark.parametrize(
     "documents", [SHOP[:1], SHOP, SHOP + MORE], ids=["one memory", "three memories", "ten memories"]
 )
 @pytest.mark.parametrize("text", UNSURE.values(), ids=UNSURE)
-def test_a_prompt_about_something_else_is_never_sure(
-    made: Made, documents: list[Document], text: str
+def test_a_prompt_about_something_else_is_never_confident(
+    make_index: MakeIndex, documents: list[Document], text: str
 ) -> None:
-    assert all(hit.confidence < HIGH for hit in asked(made(documents), text))
+    assert all(hit.confidence < HIGH for hit in ranked(make_index(documents), text))
 
 
-def test_a_lone_weak_hit_is_not_even_pointed_at(made: Made) -> None:
-    hits = asked(made(SHOP + MORE), "draw me a nice picture of a shop window with flowers and a cat")
+def test_a_single_weak_hit_gets_no_pointer(make_index: MakeIndex) -> None:
+    hits = ranked(make_index(SHOP + MORE), "draw me a nice picture of a shop window with flowers and a cat")
     assert len(hits) >= 1
     assert hits[0].confidence < LOW
 
 
-def test_held_documents_are_found_by_search_alone(made: Made) -> None:
-    held = memory("Use MySQL for the billing database", injectable=False)
-    connection = made([*SHOP, held])
-    assert held.title not in [hit.title for hit in asked(connection, "billing database mysql")]
-    assert asked(connection, "billing database mysql", injectable=False)[0].title == held.title
+def test_pending_documents_are_found_by_search_only(make_index: MakeIndex) -> None:
+    pending = memory("Use MySQL for the billing database", injectable=False)
+    connection = make_index([*SHOP, pending])
+    assert pending.title not in [hit.title for hit in ranked(connection, "billing database mysql")]
+    assert ranked(connection, "billing database mysql", injectable=False)[0].title == pending.title
 
 
-def test_held_documents_change_nothing_about_the_others(made: Made) -> None:
+def test_pending_documents_do_not_change_other_scores(make_index: MakeIndex) -> None:
     crowd = [
         memory("billing database %d" % at, "which database for billing " * 9, injectable=False)
         for at in range(300)
     ]
     text = "which database do we use for billing"
-    alone, crowded = asked(made(SHOP), text), asked(made(SHOP + crowd), text)
+    alone, crowded = ranked(make_index(SHOP), text), ranked(make_index(SHOP + crowd), text)
     assert [(hit.key, hit.score, hit.confidence) for hit in crowded] == [
         (hit.key, hit.score, hit.confidence) for hit in alone
     ]
 
 
-def test_expired_documents_are_found_by_search_alone(made: Made) -> None:
+def test_expired_documents_are_found_by_search_only(make_index: MakeIndex) -> None:
     old = memory("Old billing rule", expires_at="2026-05-31T23:59:59Z")
     coming = memory("Coming billing rule", expires_at="2026-06-02T00:00:00Z")
-    connection = made([old, coming])
-    assert [hit.title for hit in asked(connection, "billing rule")] == [coming.title]
-    assert {hit.title for hit in asked(connection, "billing rule", injectable=False)} == {
+    connection = make_index([old, coming])
+    assert [hit.title for hit in ranked(connection, "billing rule")] == [coming.title]
+    assert {hit.title for hit in ranked(connection, "billing rule", injectable=False)} == {
         old.title,
         coming.title,
     }
 
 
-def test_paraphrases_kept_with_a_memory_find_it(made: Made) -> None:
+def test_asked_as_phrases_find_their_memory(make_index: MakeIndex) -> None:
     expanded = memory("Invoices leave at night", asked_as=("when are bills mailed to customers?",))
-    assert asked(made([*SHOP, expanded]), "when do we mail bills to customers")[0].title == expanded.title
-
-
-def test_the_turn_before_helps_a_short_prompt(made: Made) -> None:
-    connection = made(SHOP + MORE)
     assert (
-        asked(connection, "why is that?", extra="the billing database is Postgres")[0].title == SHOP[0].title
+        ranked(make_index([*SHOP, expanded]), "when do we mail bills to customers")[0].title == expanded.title
+    )
+
+
+def test_the_turn_before_helps_a_short_prompt(make_index: MakeIndex) -> None:
+    connection = make_index(SHOP + MORE)
+    assert (
+        ranked(connection, "why is that?", extra="the billing database is Postgres")[0].title == SHOP[0].title
     )
     assert (
-        asked(connection, "redis catalogue", extra="the billing database is Postgres")[0].title
+        ranked(connection, "redis catalogue", extra="the billing database is Postgres")[0].title
         == MORE[0].title
     )
 
 
-def test_ties_go_by_category_and_then_by_key(made: Made) -> None:
+def test_ties_are_ordered_by_category_and_key(make_index: MakeIndex) -> None:
     documents = [
         memory("billing rule", key=key, category=category)
         for key, category in zip("hgfedcba", [*reversed(CATEGORIES), "OTHER", "DECISION"])
     ]
-    hits = asked(made(documents), "billing rule", limit=8)
+    hits = ranked(make_index(documents), "billing rule", limit=8)
     order = [(hit.category, hit.key) for hit in hits]
     assert order == sorted(order, key=lambda item: ([*CATEGORIES, "OTHER"].index(item[0]), item[1]))
 
 
-def test_a_hit_explains_itself(made: Made) -> None:
-    hit = asked(made(SHOP + MORE), "which database do we use for billing")[0]
+def test_a_hit_explains_itself(make_index: MakeIndex) -> None:
+    hit = ranked(make_index(SHOP + MORE), "which database do we use for billing")[0]
     assert isinstance(hit.parts["terms"], dict)
     assert set(hit.parts["terms"]) == {"databas", "bill", "use"}
     assert 0 < hit.confidence <= 1
@@ -201,21 +205,21 @@ def test_a_hit_explains_itself(made: Made) -> None:
 
 
 class Spent(Deadline):
-    """A deadline that is over after some questions."""
+    """A deadline that ends after some calls."""
 
     def __init__(self, questions: int) -> None:
         super().__init__(60)
         self.left = questions
 
     def remaining(self) -> float:
-        """1.0 as long as questions are left."""
+        """Return 1.0 as long as calls are left, then 0.0."""
         self.left -= 1
         return float(self.left >= 0)
 
 
 @pytest.mark.parametrize("fts5", [True, False], ids=["fts5", "keyword"])
-def test_a_deadline_ends_the_search(made: Made, *, fts5: bool) -> None:
-    connection = made(SHOP, fts5=fts5)
+def test_a_deadline_ends_the_search(make_index: MakeIndex, *, fts5: bool) -> None:
+    connection = make_index(SHOP, fts5=fts5)
     with pytest.raises(TimeoutError):
         rank(connection, analyze("billing database"), 5, only_injectable=True, now_iso=NOW, deadline=Spent(0))
     assert rank(
@@ -226,12 +230,12 @@ def test_a_deadline_ends_the_search(made: Made, *, fts5: bool) -> None:
 @pytest.mark.parametrize(
     "text", ["", " ", "\0", "the of and", "?!"], ids=["nothing", "space", "NUL", "stop words", "signs"]
 )
-def test_nothing_asked_finds_nothing(made: Made, text: str) -> None:
-    assert asked(made(SHOP), text) == []
+def test_an_empty_query_finds_nothing(make_index: MakeIndex, text: str) -> None:
+    assert ranked(make_index(SHOP), text) == []
 
 
-def test_an_empty_store_finds_nothing(made: Made) -> None:
-    assert asked(made([]), "billing database") == []
+def test_an_empty_store_finds_nothing(make_index: MakeIndex) -> None:
+    assert ranked(make_index([]), "billing database") == []
 
 
 HOSTILE = {
@@ -244,12 +248,12 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text_is_only_text(made: Made, text: str) -> None:
-    assert asked(made(SHOP), text)[0].title == SHOP[0].title
+def test_hostile_text_is_only_text(make_index: MakeIndex, text: str) -> None:
+    assert ranked(make_index(SHOP), text)[0].title == SHOP[0].title
 
 
-def test_a_huge_prompt_is_answered(made: Made) -> None:
-    assert asked(made(SHOP), "billing database " + "x" * 10_000_000)[0].title == SHOP[0].title
+def test_a_huge_prompt_is_answered(make_index: MakeIndex) -> None:
+    assert ranked(make_index(SHOP), "billing database " + "x" * 10_000_000)[0].title == SHOP[0].title
 
 
 @given(text=st.text(alphabet=st.characters(codec=None)), extra=st.text(max_size=20))
@@ -257,7 +261,7 @@ def test_a_huge_prompt_is_answered(made: Made) -> None:
 def test_any_text_gets_an_answer(tmp_path: Path, text: str, extra: str) -> None:
     with closing(create_index(str(tmp_path / "any.sqlite"))) as connection:
         put(connection, [*SHOP, *MORE, memory(text, extra, key="any")])
-        hits = asked(connection, text, extra=extra)
+        hits = ranked(connection, text, extra=extra)
         assert all(0 <= hit.confidence <= 1 for hit in hits)
         order = [hit.signals["answers"] + RANK_BY_SCORE * hit.signals["relative"] for hit in hits]
         assert order == sorted(order, reverse=True)

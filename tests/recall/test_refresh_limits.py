@@ -15,7 +15,7 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import hygiene, memory_files
 from memory_plugin.memories.memory_files import MAX_FOLDER_BYTES, all_memories
 from memory_plugin.memories.stores import project_store
-from memory_plugin.recall.due_files import LARGEST, PROMPT_ENTRIES, PROMPT_FILES, Share, prompt_share
+from memory_plugin.recall.due_files import MAX_MEMORY, PROMPT_ENTRIES, PROMPT_FILES, Share, prompt_share
 from memory_plugin.recall.index_file import index_path, open_or_create
 from memory_plugin.recall.store_refresh import RefreshReport
 from tests.project import Project
@@ -82,7 +82,7 @@ def test_a_prompt_redacts_no_more_than_its_share(
     put(project, "new", memory("New"))
     redacted.calls = redacted.characters = 0
     report = inline(paths)
-    assert redacted.characters <= 2 * LARGEST, "every text twice at most"
+    assert redacted.characters <= 2 * MAX_MEMORY, "every text twice at most"
     assert redacted.calls <= 2 * 50 * (report.read + 1)
     assert {TITLE, "New"} <= titles(paths), "what is small comes first"
 
@@ -110,8 +110,8 @@ def test_no_memory_is_larger_than_a_prompts_share(project: Project, paths: Paths
     lists = {name: ["a" * 900] * 20 for name in ("tags", "related_files", "asked_as")}
     put(project, "all", memory("t" * 50_000, "b " * 60_000, **lists))
     assert fully(paths).read == 1
-    assert redacted.characters <= 2 * LARGEST, "every text twice at most"
-    assert prompt_share().take(LARGEST)
+    assert redacted.characters <= 2 * MAX_MEMORY, "every text twice at most"
+    assert prompt_share().take(MAX_MEMORY)
 
 
 def test_what_a_prompt_asks_for_is_read_before_what_is_trusted_and_that_before_the_rest(
@@ -169,7 +169,7 @@ def test_a_store_of_more_entries_than_a_prompt_lists_is_left_as_it_is(
 def test_the_share_is_one_for_all_refreshes_of_a_prompt() -> None:
     share = prompt_share()
     assert [share.take(10) for _ in range(PROMPT_FILES + 1)] == [True] * PROMPT_FILES + [False]
-    assert not prompt_share().take(LARGEST + 1)
+    assert not prompt_share().take(MAX_MEMORY + 1)
     assert prompt_share().entries == PROMPT_ENTRIES
 
 

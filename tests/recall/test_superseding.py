@@ -1,4 +1,4 @@
-"""The index keeps up with supersession: what one file says changes what is told of others, whose files stay as they are."""
+"""The index follows supersession: one memory's file changes which others are recalled, although their files stay as they are."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def settle(paths: Paths, *, trusted: bool = True) -> None:
         refresh(connection, paths, settings, share=prompt_share())
 
 
-def told(paths: Paths) -> set[str]:
+def injectable(paths: Paths) -> set[str]:
     """Return the ids that may be injected."""
     with closing(open_index(index_path(paths))) as connection:
         return {document.id for document in index_documents.all_documents(connection) if document.injectable}
 
 
-def asked(paths: Paths, words: str) -> list[str]:
-    """Return the ids that search finds for some words, superseded ones with a star."""
+def searched(paths: Paths, words: str) -> list[str]:
+    """Return the ids that a search finds, superseded ones with a star."""
     found = search(paths, load(paths.config_dir, paths.project_root), words, 10)
     return [hit.id + "*" * (hit.key in found.superseded) for hit in found.hits]
 
@@ -57,18 +57,18 @@ def test_a_newer_memory_arrives_and_goes(project: Project) -> None:
     with at_home(project) as paths:
         put(project, "old", OLD)
         settle(paths)
-        assert told(paths) == {"old"}
+        assert injectable(paths) == {"old"}
         put(project, "new", NEW)
         settle(paths)
-        assert told(paths) == {"new"}
-        assert asked(paths, "where do bills live") == ["old*", "new"] or asked(
+        assert injectable(paths) == {"new"}
+        assert searched(paths, "where do bills live") == ["old*", "new"] or searched(
             paths, "where do bills live"
         ) == ["new", "old*"]
         assert inherited(paths) == {"new": ["where do bills live"]}
         os.unlink(store(project, "decisions", "new.json"))
         settle(paths)
-        assert told(paths) == {"old"}
-        assert asked(paths, "where do bills live") == ["old"]
+        assert injectable(paths) == {"old"}
+        assert searched(paths, "where do bills live") == ["old"]
         assert inherited(paths) == {}
 
 
@@ -77,11 +77,11 @@ def test_a_memory_that_names_its_successor_stays_silent_when_that_goes(project: 
         put(project, "old", {**OLD, "superseded_by": "new"})
         put(project, "new", {**NEW, "supersedes": []})
         settle(paths)
-        assert told(paths) == {"new"}
+        assert injectable(paths) == {"new"}
         os.unlink(store(project, "decisions", "new.json"))
         settle(paths)
-        assert told(paths) == set()
-        assert asked(paths, "invoices MySQL") == ["old*"]
+        assert injectable(paths) == set()
+        assert searched(paths, "invoices MySQL") == ["old*"]
 
 
 @pytest.mark.parametrize("status", ["retired", "archived"])
@@ -90,7 +90,7 @@ def test_a_newer_memory_that_is_not_active_supersedes_nothing(project: Project, 
         put(project, "old", OLD)
         put(project, "new", {**NEW, "record_status": status})
         settle(paths)
-        assert told(paths) == {"old"}
+        assert injectable(paths) == {"old"}
 
 
 def test_a_newer_memory_that_expired_still_supersedes(project: Project) -> None:
@@ -98,7 +98,7 @@ def test_a_newer_memory_that_expired_still_supersedes(project: Project) -> None:
         put(project, "old", OLD)
         put(project, "new", {**NEW, "expires_at": "2020-01-01"})
         settle(paths)
-        assert told(paths) == set()
+        assert injectable(paths) == set()
 
 
 def test_a_pending_memory_supersedes_nothing_until_it_is_accepted(project: Project) -> None:
@@ -115,10 +115,10 @@ def test_a_pending_memory_supersedes_nothing_until_it_is_accepted(project: Proje
         settle(paths, trusted=False)
         project.git("merge", "-q", "theirs")
         settle(paths, trusted=False)
-        assert told(paths) == {"old"}
+        assert injectable(paths) == {"old"}
         assert inherited(paths) == {}
         settle(paths)
-        assert told(paths) == {"new"}
+        assert injectable(paths) == {"new"}
         assert inherited(paths) == {"new": ["where do bills live"]}
 
 
@@ -129,35 +129,35 @@ def test_a_chain_as_it_grows_and_shrinks(project: Project) -> None:
         settle(paths)
         put(project, "newest", memory("Invoices are stored in S3", "A bucket.", supersedes=["new"]))
         settle(paths)
-        assert told(paths) == {"newest"}
+        assert injectable(paths) == {"newest"}
         assert inherited(paths) == {"newest": ["which port has postgres", "where do bills live"]}
         put(project, "old", {**OLD, "asked_as": ["bills, where"]})
         settle(paths)
         assert inherited(paths) == {"newest": ["which port has postgres", "bills, where"]}
         put(project, "newest", memory("Pictures are stored in S3", "A bucket."))
         settle(paths)
-        assert told(paths) == {"new", "newest"}
+        assert injectable(paths) == {"new", "newest"}
         assert inherited(paths) == {"new": ["bills, where"]}
 
 
-def test_two_that_claim_each_other_both_speak(project: Project) -> None:
+def test_two_that_supersede_each_other_are_both_recalled(project: Project) -> None:
     with at_home(project) as paths:
         put(project, "old", {**OLD, "supersedes": ["new"]})
         put(project, "new", NEW)
         settle(paths)
-        assert told(paths) == {"old", "new"}
+        assert injectable(paths) == {"old", "new"}
 
 
-def test_a_full_rebuild_says_the_same(project: Project) -> None:
+def test_a_full_rebuild_gives_the_same(project: Project) -> None:
     with at_home(project) as paths:
         put(project, "old", OLD)
         put(project, "new", NEW)
         put(project, "gone", {**OLD, "superseded_by": "nobody"})
         settle(paths)
-        before = told(paths), inherited(paths)
+        before = injectable(paths), inherited(paths)
         os.unlink(index_path(paths))
         settle(paths)
-        assert (told(paths), inherited(paths)) == before == ({"new"}, {"new": ["where do bills live"]})
+        assert (injectable(paths), inherited(paths)) == before == ({"new"}, {"new": ["where do bills live"]})
 
 
 def test_a_newer_memory_changed_since_it_was_indexed_is_left_to_the_next_refresh(
@@ -169,7 +169,7 @@ def test_a_newer_memory_changed_since_it_was_indexed_is_left_to_the_next_refresh
         with monkeypatch.context() as patch:
             patch.setattr("memory_plugin.recall.index_refresh._read_again", lambda *_: None)
             settle(paths)
-            assert told(paths) == {"new"}
+            assert injectable(paths) == {"new"}
             assert inherited(paths) == {}
         put(project, "other", memory("Something else", "Quite."))
         settle(paths)

@@ -1,4 +1,4 @@
-"""A reply used a memory if it, or a tool call, holds the memory's rare words or paths; anything else is unknown."""
+"""A reply used a memory if it, or a tool call, contains the memory's rare words or paths; otherwise the use is unknown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEY = "project:decision/use-postgres-for-the-billing-database"
 
 
 @pytest.fixture
-def told(project: Project) -> Project:
+def session(project: Project) -> Project:
     """Return a project in whose session one memory was injected."""
     no_threshold(project)
     project.save(TITLE, BODY, "--file", "billing/schema.sql")
@@ -49,40 +49,44 @@ def told(project: Project) -> Project:
         pytest.param("", [], False, id="no text"),
     ],
 )
-def test_a_use_is_seen_by_rare_words_and_paths(
-    told: Project, reply: str, calls: list[tuple[str, dict[str, str]]], used: bool
+def test_a_use_is_detected_by_rare_words_and_paths(
+    session: Project, reply: str, calls: list[tuple[str, dict[str, str]]], used: bool
 ) -> None:
-    rows = [user_record(ASK), *(call_record(name, given) for name, given in calls), assistant_record(reply)]
-    path = write_transcript(os.path.join(told.config, "projects", "p", SESSION + ".jsonl"), *rows)
-    with at_home(told) as paths:
+    rows = [
+        user_record(ASK),
+        *(call_record(name, arguments) for name, arguments in calls),
+        assistant_record(reply),
+    ]
+    path = write_transcript(os.path.join(session.config, "projects", "p", SESSION + ".jsonl"), *rows)
+    with at_home(session) as paths:
         context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), SESSION)
-        told_now = injected_in_session(context)
-        assert list(told_now) == [KEY]
-        assert find_uses(told_now, reply, path, context) == ([KEY] if used else [])
+        memories = injected_in_session(context)
+        assert list(memories) == [KEY]
+        assert find_uses(memories, reply, path, context) == ([KEY] if used else [])
 
 
-def test_the_end_of_a_reply_notes_the_use(told: Project) -> None:
-    event = told.event("Stop", last_assistant_message="Its invoices are in Postgres 15.", prompt_id="p1")
-    run = told.hook("Stop", event)
+def test_the_end_of_a_reply_records_the_use(session: Project) -> None:
+    event = session.event("Stop", last_assistant_message="Its invoices are in Postgres 15.", prompt_id="p1")
+    run = session.hook("Stop", event)
     assert (run.returncode, run.stdout) == (0, "")
-    with at_home(told) as paths:
+    with at_home(session) as paths:
         assert Feedback(paths).counts(KEY)["used"] == 1
         assert Feedback(paths).used_at(KEY)
-    (row,) = told.ledger("feedback")
+    (row,) = session.ledger("feedback")
     assert (row["kind"], row["memories"], row["prompt_id"]) == ("used", [KEY], "p1")
 
 
 @pytest.mark.parametrize("setting", ["off", "another session", "nothing told"])
-def test_nothing_is_noted_without_a_reason(told: Project, setting: str) -> None:
-    event = told.event("Stop", last_assistant_message="Its invoices are in Postgres 15.", prompt_id="p1")
+def test_nothing_is_recorded_without_a_reason(session: Project, setting: str) -> None:
+    event = session.event("Stop", last_assistant_message="Its invoices are in Postgres 15.", prompt_id="p1")
     if setting == "off":
-        no_threshold(told, feedback=False)
+        no_threshold(session, feedback=False)
     elif setting == "another session":
         event["session_id"] = "another"
     else:
-        os.unlink(os.path.join(told.state, "recalls.jsonl"))
-    assert told.hook("Stop", event).returncode == 0
-    assert told.ledger("feedback") == []
+        os.unlink(os.path.join(session.state, "recalls.jsonl"))
+    assert session.hook("Stop", event).returncode == 0
+    assert session.ledger("feedback") == []
 
 
 @pytest.mark.parametrize(
@@ -90,16 +94,16 @@ def test_nothing_is_noted_without_a_reason(told: Project, setting: str) -> None:
     [b"{", b"[]", b'{"session": 5, "injected": ["x"]}', b'{"injected": "x"}', b"\xff\xfe"],
     ids=["torn", "a list", "a number", "a text", "no UTF-8"],
 )
-def test_odd_lines_of_the_ledger_are_skipped(told: Project, line: bytes) -> None:
-    with open(os.path.join(told.state, "recalls.jsonl"), "ab") as file:
+def test_odd_lines_of_the_ledger_are_skipped(session: Project, line: bytes) -> None:
+    with open(os.path.join(session.state, "recalls.jsonl"), "ab") as file:
         file.write(line.replace(b"}", b', "also": "%s"}' % SESSION.encode()) + b"\n")
-    with at_home(told) as paths:
+    with at_home(session) as paths:
         context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), SESSION)
         assert list(injected_in_session(context)) == [KEY]
 
 
-def test_a_missing_index_or_transcript_is_no_use(told: Project) -> None:
-    with at_home(told) as paths:
+def test_a_missing_index_or_transcript_is_no_use(session: Project) -> None:
+    with at_home(session) as paths:
         context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), SESSION)
         assert find_uses({KEY: InjectedMemory({})}, "invoices in Postgres 15", "/no/such/file", context) == [
             KEY
@@ -109,9 +113,9 @@ def test_a_missing_index_or_transcript_is_no_use(told: Project) -> None:
         assert find_uses({KEY: InjectedMemory({})}, "invoices in Postgres 15", "", context) == []
 
 
-def call(project: Project, tool: str, call_id: str, prompt_id: str = "p1", **given: str) -> None:
+def call(project: Project, tool: str, call_id: str, prompt_id: str = "p1", **arguments: str) -> None:
     """Run the hook before a tool call."""
-    event = {"tool_name": tool, "tool_input": given, "tool_use_id": call_id, "prompt_id": prompt_id}
+    event = {"tool_name": tool, "tool_input": arguments, "tool_use_id": call_id, "prompt_id": prompt_id}
     assert project.hook("PreToolUse", project.event("PreToolUse", **event)).returncode == 0
 
 

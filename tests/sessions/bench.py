@@ -17,7 +17,7 @@ from memory_plugin.sessions.langfuse.push import PushResult, push
 from memory_plugin.sessions.langfuse.score_payloads import score_bodies
 from memory_plugin.sessions.pipeline import SessionScorer
 from memory_plugin.sessions.score_rows import latest_rows
-from tests.kernel.transcript.rows import answer, call, lines, result, said, user
+from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 from tests.sessions.grades import reply
 
 IDS = ["0d1ec0de-0000-4000-8000-%012d" % n for n in range(30)]
@@ -27,10 +27,12 @@ def work(identity: str, turns: int = 3) -> list[dict[str, Any]]:
     """Return the rows of a short session."""
     rows = [
         user("Fix the build of %s" % identity),
-        answer(identity + "a", said("I look."), call(identity + "c", command="make")),
+        answer(identity + "a", text_block("I look."), call(identity + "c", command="make")),
         result(identity + "c"),
     ]
-    return rows + [answer("%s%d" % (identity, n), said("Step %d is complete." % n)) for n in range(turns - 1)]
+    return rows + [
+        answer("%s%d" % (identity, n), text_block("Step %d is complete." % n)) for n in range(turns - 1)
+    ]
 
 
 class Bench:

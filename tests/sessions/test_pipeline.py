@@ -14,11 +14,11 @@ from memory_plugin.sessions.pipeline import grade_session, store_answer
 from memory_plugin.sessions.score_rows import RowNotWritten, latest_rows
 from memory_plugin.sessions.scorer_reply import read_scores
 from memory_plugin.sessions.scoring_request import prepare
-from tests.kernel.transcript.rows import answer, said, user
+from tests.kernel.transcript.rows import answer, text_block, user
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.grades import LEVELS, NUMBERS, reply
 
-LONG = [user("Go"), *(answer("m%d" % n, said("w%d " % n * 100)) for n in range(40))]
+LONG = [user("Go"), *(answer("m%d" % n, text_block("w%d " % n * 100)) for n in range(40))]
 
 
 def test_a_grade_becomes_a_row(bench: Bench) -> None:

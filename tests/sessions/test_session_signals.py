@@ -10,7 +10,7 @@ import pytest
 
 from memory_plugin.kernel.data import load_data
 from memory_plugin.sessions.session_signals import SessionSignals, collect_signals, signals_record
-from tests.kernel.transcript.rows import answer, call, lines, result, said, user
+from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 
 EDIT: dict[str, Any] = {"file_path": "/p/a.py", "old_string": "x", "new_string": "y"}
 BLOCKED = "Lint failed, fix it first."
@@ -74,11 +74,11 @@ CASES: list[Any] = [
     ("another command", [*bash(1, "make", "Exit code 2", failed=True), *bash(2, "make -k")], {"errors": [1]}),
     ("a range read twice", [*read(1), *read(2), *tool(3, "Edit", **EDIT)], {"rereads": [2]}),
     ("another range", [*read(1, offset=1), *read(2, offset=9), *tool(3, "Edit", **EDIT)], {"reads_targeted": [1, 2]}),
-    ("read again after an edit", [*read(1), *tool(2, "Edit", **EDIT), *read(3), answer("m4", said("a.py is fine"))], {}),
+    ("read again after an edit", [*read(1), *tool(2, "Edit", **EDIT), *read(3), answer("m4", text_block("a.py is fine"))], {}),
     ("read again after a compaction",
-     [*read(1), user("Sum", isCompactSummary=True), *read(2), answer("m4", said("a.py"))],
+     [*read(1), user("Sum", isCompactSummary=True), *read(2), answer("m4", text_block("a.py"))],
      {"compactions": [2]}),
-    ("a file never used", [*read(1), answer("m2", said("b.py is fine"))], {"reads_unused": [1]}),
+    ("a file never used", [*read(1), answer("m2", text_block("b.py is fine"))], {"reads_unused": [1]}),
     ("a file used in a command", [*read(1), *bash(2, "python src/a.py")], {}),
     ("an edit of an unseen file", [*tool(1, "Edit", **EDIT)], {"edits_unread": [1]}),
     ("an edit of a written file", [*tool(1, "Write", file_path="/p/a.py", content="x"), *tool(2, "Edit", **EDIT)], {}),
@@ -97,14 +97,18 @@ CASES: list[Any] = [
     ("plans, skills, sub-agents",
      [*tool(1, "TodoWrite"), *tool(2, "Skill", skill="x"), *tool(3, "Task"), *tool(4, "TaskUpdate")],
      {"plans": [1, 4], "skills": [2], "delegations": [3]}),
-    ("an interrupt", [answer("m1", said("a")), user("[Request interrupted by user]"), answer("m2", said("b"))], {"interrupts": [2]}),
-    ("a correction", [answer("m1", said("a")), user("No, use tabs."), answer("m2", said("b"))], {"corrections": [2]}),
-    ("a correction after thanks", [answer("m1", said("a")), user("thanks, but no, that's wrong, revert it"), answer("m2", said("b"))],
+    ("an interrupt", [answer("m1", text_block("a")), user("[Request interrupted by user]"), answer("m2", text_block("b"))],
+     {"interrupts": [2]}),
+    ("a correction", [answer("m1", text_block("a")), user("No, use tabs."), answer("m2", text_block("b"))],
      {"corrections": [2]}),
-    ("a question after praise", [answer("m1", said("a")), user("This looks great, but what if it restarts?"), answer("m2", said("b"))],
+    ("a correction after thanks",
+     [answer("m1", text_block("a")), user("thanks, but no, that's wrong, revert it"), answer("m2", text_block("b"))],
+     {"corrections": [2]}),
+    ("a question after praise",
+     [answer("m1", text_block("a")), user("This looks great, but what if it restarts?"), answer("m2", text_block("b"))],
      {"thanks": [2]}),
-    ("thanks", [answer("m1", said("a")), user("Perfect, thanks!")], {"thanks": [2]}),
-    ("a claim with a picture", [answer("m1", said("All tests pass. \U0001f389"))], {"completions": [1], "emoji": [1]}),
+    ("thanks", [answer("m1", text_block("a")), user("Perfect, thanks!")], {"thanks": [2]}),
+    ("a claim with a picture", [answer("m1", text_block("All tests pass. \U0001f389"))], {"completions": [1], "emoji": [1]}),
 ]  # fmt: skip
 
 
@@ -117,9 +121,9 @@ DESCRIPTIONS: list[Any] = [
      tool(1, "Write", "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nUse tabs",
           failed=True, file_path="/p/a"),
      "Write: /p/a -> Use tabs"),
-    ("the sentence of a claim", "completions", [answer("m1", said("I looked. So the migration is done now! Next, docs."))],
+    ("the sentence of a claim", "completions", [answer("m1", text_block("I looked. So the migration is done now! Next, docs."))],
      "So the migration is done now!"),
-    ("a claim without an end", "completions", [answer("m1", said("x\nAll tests pass"))], "All tests pass"),
+    ("a claim without an end", "completions", [answer("m1", text_block("x\nAll tests pass"))], "All tests pass"),
 ]  # fmt: skip
 
 
@@ -150,7 +154,7 @@ def test_every_signal_of_the_table_has_a_case() -> None:
 def test_links_are_checked_only_if_the_folder_exists(tmp_path: Path) -> None:
     (tmp_path / "there.py").write_text("", encoding="utf-8")
     text = "[a](there.py#L3) [b](gone.py:7) [c](https://example.org/x.py) [d](#top)"
-    rows = [{**row, "cwd": str(tmp_path)} for row in (user("x"), answer("m1", said(text)))]
+    rows = [{**row, "cwd": str(tmp_path)} for row in (user("x"), answer("m1", text_block(text)))]
     assert [
         detection.what for detection in collect(tmp_path, *rows).detections.by_signal["broken_links"]
     ] == ["gone.py"]

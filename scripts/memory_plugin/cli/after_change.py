@@ -87,7 +87,7 @@ def similar_to(
     active = {item.stored.key: item for item in items if life_cycle_state(item) == ACTIVE}
     sample = {item.stored.key: item for item in items[:_COMPARED_WITH]}
     sample.update((key, active[key]) for keys in near.keys for key in keys if key in active)
-    similarity = Similarity((item.stored.memory for item in sample.values()), near.stop)
+    similarity = Similarity((item.stored.memory for item in sample.values()), near.stopwords)
     kinds = (SAME_TITLE, NEAR_DUPLICATE) if repeated_only else ()
     names = shortest_names(items)
     positions = {key: at for at, (key, _) in enumerate(new)}

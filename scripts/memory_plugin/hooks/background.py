@@ -1,4 +1,4 @@
-"""Start background processes, which have a clean environment and outlive the hook, so that the user does not wait for them."""
+"""Start background processes with a clean environment; they outlive the hook, so the user does not wait for them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["MAX_INPUT", "judge_variables", "start", "start_proposals", "start_refresh"]
 
 MAX_INPUT = 60_000  # bytes: a pipe holds 64 KiB before its reader has begun to read (pipe(7))
-_PASSED_ON = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "CLAUDE_CONFIG_DIR", "LANG", "LC_ALL", "LC_CTYPE")
-# The variables that kernel/judge/credentials.py and OpenSSL read; the environment is clean by now.
-_JUDGES = (
+_INHERITED = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "CLAUDE_CONFIG_DIR", "LANG", "LC_ALL", "LC_CTYPE")
+# The variables that kernel/judge/credentials.py and OpenSSL read; the environment is already clean.
+_JUDGE_VARIABLES = (
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL",
     "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL",
     "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
@@ -55,7 +55,7 @@ def start_proposals(event: str, transcript: str, context: Context) -> bool:
 
 
 def _is_due(path: str) -> bool:
-    """Return whether the last start is long enough ago, and record a start if so. Raises Busy while another process asks."""
+    """Return whether the last start is long enough ago, and record a start if so. Raises Busy if another process is checking."""
     make_folder(os.path.dirname(path))
     with FileLock(path, 0.0):
         status = os.stat(path)
@@ -68,22 +68,22 @@ def _is_due(path: str) -> bool:
 
 def judge_variables(settings: Settings) -> tuple[str, ...]:
     """Return the environment variables that a process needs to ask a judge, including the user's own `judge.key_variable`."""
-    chosen = settings.text("judge.key_variable")
-    return (*_JUDGES, chosen) if chosen else _JUDGES
+    own = settings.text("judge.key_variable")
+    return (*_JUDGE_VARIABLES, own) if own else _JUDGE_VARIABLES
 
 
-def start(arguments: Sequence[str], data: bytes = b"", passed_on: Sequence[str] = ()) -> bool:
+def start(arguments: Sequence[str], data: bytes = b"", variables: Sequence[str] = ()) -> bool:
     """Start `memory` with arguments, and with `data` (at most MAX_INPUT bytes) on standard input; return whether it was started.
 
-    `passed_on` names additional environment variables for the process. Raises ValueError for more data than a pipe holds.
+    `variables` are names of additional environment variables for the process. Raises ValueError for more data than a pipe holds.
     """
     if len(data) > MAX_INPUT:
-        raise ValueError("at most %d bytes can be handed over, got %d" % (MAX_INPUT, len(data)))
+        raise ValueError("at most %d bytes can be passed, got %d" % (MAX_INPUT, len(data)))
     script = os.path.join(
         os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "memory.py"
     )
     command = [sys.executable, "-I", "-S", script, *arguments]
-    environment = {name: os.environ[name] for name in (*_PASSED_ON, *passed_on) if name in os.environ}
+    environment = {name: os.environ[name] for name in (*_INHERITED, *variables) if name in os.environ}
     environment[OFF] = "1"
     environment[HANDED_OVER] = boot_id()
     try:
@@ -116,11 +116,11 @@ def _spawn_elsewhere(command: list[str], environment: dict[str, str], data: byte
 
 
 def _spawn_posix(command: list[str], environment: dict[str, str], data: bytes) -> bool:
-    """Start a process as `subprocess` does, without the ten milliseconds that importing that module takes."""
+    """Start a process as `subprocess` does, but without importing it, which takes ten milliseconds."""
     _keep_files_from_children()
     reading, writing = os.pipe()
     try:
-        # The data fits into the pipe, so writing it does not wait for the child to read.
+        # The data fits into the pipe, so writing does not wait for the child.
         _fill(writing, data)
         actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [(os.POSIX_SPAWN_DUP2, reading, 0)]
         actions += [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_WRONLY, 0) for handle in (1, 2)]
@@ -131,7 +131,7 @@ def _spawn_posix(command: list[str], environment: dict[str, str], data: bytes) -
 
 
 def _fill(handle: int, data: bytes) -> None:
-    """Write all data and close the handle. Raises BlockingIOError if the pipe is smaller than on the systems we know."""
+    """Write all data and close the handle. Raises BlockingIOError if the data does not fit into the pipe."""
     try:
         os.set_blocking(handle, False)
         while data:
@@ -149,5 +149,5 @@ def _keep_files_from_children() -> None:
     for handle in handles:
         try:
             os.set_inheritable(handle, False)
-        except OSError:  # the handle that listed the others
+        except OSError:  # the handle that `listdir` used
             continue

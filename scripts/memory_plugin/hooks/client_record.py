@@ -1,8 +1,8 @@
 """Records of client processes: the folders of their settings and their sessions, written by hooks and read by commands.
 
-Hooks get the real values from the client. A command that Claude runs may not: a project's settings can put another home, config or project
-folder into its environment. So it looks for its own ancestors in these records, which are in the state folder and identify the client's
-process by number and start, and the machine's boot by an id that no repository can know.
+Hooks get the real values from the client. A command that Claude runs may not, because a project's settings can put another home, config
+or project folder into its environment. So it looks up its own ancestors in these records, which are in the state folder. They identify the
+client's process by number and start time, and the machine's boot by an id that no repository can know.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ __all__ = [
 
 _FOLDER = ("lcars", "memory", "clients")
 _MAX_BYTES = 16_384
-_MOST_SESSIONS = 8
-_MOST_FILES = 64
+_MAX_SESSIONS = 8
+_MAX_FILES = 64
 
 
 class ClientRecord:
-    """The record of one client. `named` means that the process looks like Claude Code, not just like something that started a hook."""
+    """The record of one client. `named` means that the process looks like Claude Code, not just like any program that started a hook."""
 
     __slots__ = ("boot", "config", "named", "pid", "project", "sessions", "start")
 
@@ -47,7 +47,7 @@ class ClientRecord:
         self.pid, self.start, self.boot = int(row["pid"]), str(row["start"]), str(row["boot"])
         self.config, self.project = str(row["config"]), str(row["project"])
         self.named = row["named"] is True
-        self.sessions = [str(name) for name in list(row["sessions"])[-_MOST_SESSIONS:]]
+        self.sessions = [str(name) for name in list(row["sessions"])[-_MAX_SESSIONS:]]
 
     def is_of(self, process: Ancestor) -> bool:
         """Return whether the record was written for exactly this process."""
@@ -59,7 +59,7 @@ class ClientRecord:
 
 
 def account_config() -> str | None:
-    """Return the config folder in the account's own home; None without one."""
+    """Return the config folder in the account's own home; None if the account has no home."""
     home = account_home()
     return os.path.join(home, ".claude") if home else None
 
@@ -71,8 +71,8 @@ def note_client(paths: Paths, session: str, starter: Ancestor) -> None:
     """
     if paths.config_dir is None or starter.is_marked:
         return
-    for config in _registries(paths.config_dir):
-        _keep(config, starter, paths, session)
+    for config in _record_folders(paths.config_dir):
+        _write_record(config, starter, paths, session)
 
 
 def hook_starter() -> Ancestor | None:
@@ -88,8 +88,8 @@ def hook_starter() -> Ancestor | None:
     return starter
 
 
-def _registries(config: str) -> list[str]:
-    """Return the config folder, and also the account's own if the user moved only the former: a command can always find that one."""
+def _record_folders(config: str) -> list[str]:
+    """Return the config folder, and the account's own if the user moved only the config folder: a command can always find that one."""
     home = home_folder()
     if home is None or config == os.path.join(home, ".claude"):
         return [config]
@@ -97,7 +97,7 @@ def _registries(config: str) -> list[str]:
     return [config, account] if account == account_config() else [config]
 
 
-def _keep(config: str, process: Ancestor, paths: Paths, session: str) -> None:
+def _write_record(config: str, process: Ancestor, paths: Paths, session: str) -> None:
     old = read_record(config, process)
     sessions = [name for name in (old.sessions if old else []) if name != session]
     row = {
@@ -107,7 +107,7 @@ def _keep(config: str, process: Ancestor, paths: Paths, session: str) -> None:
         "named": process.is_client,
         "config": paths.config_dir,
         "project": paths.launch_dir,
-        "sessions": [*sessions, session][-_MOST_SESSIONS:],
+        "sessions": [*sessions, session][-_MAX_SESSIONS:],
     }
     if old is not None and all(getattr(old, name) == value for name, value in row.items()):
         return
@@ -137,19 +137,19 @@ def _read(path: str) -> ClientRecord | None:
 def recorded_clients(config: str) -> list[ClientRecord]:
     """Return the records in a config folder, at most 64; their processes may have ended."""
     try:
-        names = sorted(os.listdir(os.path.join(config, *_FOLDER)))[:_MOST_FILES]
+        names = sorted(os.listdir(os.path.join(config, *_FOLDER)))[:_MAX_FILES]
     except OSError:
         return []
-    client_records = [_read(os.path.join(config, *_FOLDER, name)) for name in names]
-    return [record for record in client_records if record is not None]
+    records = [_read(os.path.join(config, *_FOLDER, name)) for name in names]
+    return [record for record in records if record is not None]
 
 
 def outer_client(chain: list[Ancestor]) -> Ancestor | None:
     """Return the user's own client in a chain of processes (nearest first): the innermost that no other client started, or None."""
-    ancestor = None
+    client = None
     for process in reversed(chain):
         if process.is_marked:
             break
         if process.is_client:
-            ancestor = process
-    return ancestor
+            client = process
+    return client

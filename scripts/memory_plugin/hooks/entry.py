@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["HANDLERS", "MAX_INPUT", "run"]
 
 MAX_INPUT = 32 << 20
-_NOTING = ("SessionStart", "UserPromptSubmit")
+_RECORDS_CLIENT = ("SessionStart", "UserPromptSubmit")
 
 
 class BadInput(ValueError):
@@ -40,7 +40,7 @@ class BadInput(ValueError):
 def run(event: str) -> int:
     """Handle one event from standard input and always return 0.
 
-    A fault becomes one line in the events ledger and one on standard error, never a traceback, so the user's prompt goes through.
+    An exception becomes one line in the events ledger and one on standard error, never a traceback, so the user's prompt goes through.
     """
     deadline = Deadline(HANDLERS[event][1])
     paths: Paths | None = None
@@ -56,7 +56,7 @@ def run(event: str) -> int:
         if "CLAUDE_PROJECT_DIR" not in os.environ and os.path.isdir(folder := path(payload.get("cwd"))):
             taint = clean(folder)
             paths = locate(folder)
-        if starter is not None and event in _NOTING and session:
+        if starter is not None and event in _RECORDS_CLIENT and session:
             _note_client(paths, session, starter)
         _answer(_handle(event, payload, paths, taint, deadline))
     except Exception as error:
@@ -65,9 +65,10 @@ def run(event: str) -> int:
 
 
 def _starter(event: str) -> Ancestor | None:
-    """Return the process that started this hook, or None where finding it needs another program, unless a session starts.
+    """Return the process that started this hook.
 
-    A client that runs inside another client's command inherits its environment, in which the outer project's settings apply.
+    Without `/proc`, finding it needs another program, so only the start of a session does; other events return None. If the client runs
+    inside another client's command, it has inherited the variables that the outer project's settings set; their launch values are restored.
     """
     if not has_proc() and event != "SessionStart":
         return None
@@ -85,7 +86,7 @@ def _note_client(paths: Paths, session: str, starter: Ancestor) -> None:
     try:
         note_client(paths, session, starter)
     except OSError as error:
-        note(paths, session, "client", PROBLEM, "the client could not be noted: %s" % cause(error))
+        note(paths, session, "client", PROBLEM, "the client could not be recorded: %s" % cause(error))
 
 
 def _handle(
@@ -113,7 +114,7 @@ def _answer(output: dict[str, object] | None) -> None:
     """Write one JSON object, bypassing Python's buffer: data left in it on a closed pipe would make the interpreter exit with 120."""
     if (
         not output or sys.stdout is None
-    ):  # closed when we started, so descriptor 1 may be one of our files by now
+    ):  # standard output was closed at the start, so descriptor 1 may be one of our files by now
         return
     data = dumps(output).encode("ascii")
     while data:
@@ -197,7 +198,7 @@ def _payload(data: bytes) -> dict[str, object]:
 def _report(event: str, paths: Paths | None, session: str, error: Exception) -> None:
     """Report an error in one line by its type and location only, because its text may quote the user."""
     kind = "bad_input" if isinstance(error, BadInput) else "error"
-    what = str(error) if isinstance(error, BadInput) else "%s at %s" % (type(error).__name__, where(error))
+    text = str(error) if isinstance(error, BadInput) else "%s at %s" % (type(error).__name__, where(error))
     if paths is not None:
-        note(paths, session, event, kind, what)
-    say("%s: %s" % (event, what))
+        note(paths, session, event, kind, text)
+    say("%s: %s" % (event, text))

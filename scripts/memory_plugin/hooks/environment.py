@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 OFF = "MEMORY_DISABLE"
-# Set by a hook for a process that it starts: the environment is the hook's, which is clean.
+# Set by a hook for a process that it starts, whose environment is clean because the hook's is.
 HANDED_OVER = "MEMORY_HANDED_OVER"
-# On Windows `os.environ` has its names in capitals, and a file may write them in any case.
+# On Windows the names in `os.environ` are upper case, and a file may use any case.
 _ANY_CASE = os.name == "nt"
-# Linux starts no process with more than 2 MB of environment, so that no more names than these hold can reach a hook.
+# Linux starts no process with more than 2 MB of environment, so a larger settings file cannot set more names.
 _MAX_BYTES = 4 << 20
 _FILES = ("settings.json", "settings.local.json")
 _SENSITIVE_PARTS = (
@@ -54,9 +54,9 @@ _SENSITIVE_PARTS = (
 _SENSITIVE_NAMES = frozenset(["HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "PATH", "CLAUDE_CONFIG_DIR"])
 _LOCATION_NAMES = frozenset(["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"])
 _CONTROL_NAMES = _LOCATION_NAMES.union([OFF, "CLAUDECODE", "CLAUDE_CODE_SESSION_ID"])
-# Not restored to the client's launch values: the search path and the folder for temporary files, which a shell's own files and the
-# client's sandbox set, and, except for two folders, what the client sets for each of its commands.
-_KEPT = frozenset(["PATH", "TMPDIR", "TEMP", "TMP", HANDED_OVER])
+# Not restored to the client's launch values: the search path and the folder for temporary files, which the shell's startup files and the
+# client's sandbox set. The same goes for what the client sets for each of its commands, except for two folders.
+_NOT_RESTORED = frozenset(["PATH", "TMPDIR", "TEMP", "TMP", HANDED_OVER])
 _CLIENT_FOLDERS = frozenset(["CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"])
 _SET_BY_PROJECT = "the project's own settings set %s, which decides where keys and texts go"
 _SENSITIVE_STARTS = (
@@ -77,9 +77,9 @@ _SENSITIVE_STARTS = (
 class Taint:
     """The variables that a project's settings had set in the environment.
 
-    `names` maps each removed name to its file; `unread` lists settings files that could not be parsed; `locked` is the reason why no key
-    may be used although no file sets anything. `judges_off` means that judges and uploads are off for the project, because one of the names
-    decides where keys and texts go, or may do so.
+    `names` maps each removed name to its file; `unread` lists settings files that could not be parsed; `locked` is a reason why no key may
+    be used although no file sets anything. `judges_off` means that judges and uploads are off for the project, because one of the names
+    decides, or may decide, where keys and texts go.
     """
 
     __slots__ = ("locked", "names", "unread")
@@ -160,10 +160,10 @@ def clean(launch: str) -> Taint:
 
 
 def restore_launch_values(launch: Mapping[str, str], *, keep: Sequence[str] = ()) -> None:
-    """Restore the client's launch value of each name that may hold or redirect a key; remove the names that it did not have."""
+    """Restore the client's launch value of each sensitive name; remove the sensitive names that it did not have."""
     for name in {*os.environ, *launch}:
-        told_by_client = name.startswith("CLAUDE") and name not in _CLIENT_FOLDERS
-        if not is_sensitive(name) or name in _KEPT or name in keep or told_by_client:
+        set_by_client = name.startswith("CLAUDE") and name not in _CLIENT_FOLDERS
+        if not is_sensitive(name) or name in _NOT_RESTORED or name in keep or set_by_client:
             continue
         if name in launch:
             os.environ[name] = launch[name]
@@ -181,14 +181,10 @@ def _collect_names(path: str, taint: Taint) -> None:
         taint.names.update((name, path) for name in _LOCATION_NAMES)
         return
     names = _names(text, path, taint)
-    found = dict.fromkeys(map(_as_known, names) if _ANY_CASE else names, path)
-    found.update(taint.names)
-    taint.names = found
-
-
-def _as_known(name: str) -> str:
-    """Return a variable's name as `os.environ` spells it."""
-    return name.upper() if _ANY_CASE else name
+    if _ANY_CASE:
+        names = [name.upper() for name in names]
+    # The first file that sets a name is the one reported.
+    taint.names = {**dict.fromkeys(names, path), **taint.names}
 
 
 def _text(data: bytes) -> str:
@@ -201,15 +197,15 @@ def _text(data: bytes) -> str:
 def _names(text: str, path: str, taint: Taint) -> Iterable[str]:
     """Return the names that a settings file sets.
 
-    The client may be able to parse text that we cannot: it accepts deeper nesting, longer numbers and other encodings. In that case every
-    variable of the environment that the text could contain counts.
+    The client may parse text that we cannot: it accepts deeper nesting, longer numbers and other encodings. In that case the result is
+    every variable of the environment that the text may contain.
     """
     try:
         settings = loads(text)
     except ValueError:
         taint.unread.append(path)
         hidden = "\\u" in text or "\0" in text
-        text = _as_known(text)
+        text = text.upper() if _ANY_CASE else text
         return [name for name in os.environ if '"%s"' % name in text or (hidden and name in _CONTROL_NAMES)]
     block = settings.get("env") if isinstance(settings, dict) else None
     return block if isinstance(block, dict) else ()

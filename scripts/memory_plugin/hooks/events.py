@@ -1,4 +1,4 @@
-"""Shared by all handlers: read the fields of an event, apply the user's hygiene rules, and record problems.
+"""What all handlers share: read the fields of an event, apply the user's hygiene rules, and record problems.
 
 Any field may be missing, very long, or of the wrong type. A line in the events ledger never quotes the user.
 """
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["MAX_IDENTITY", "PROBLEM", "follow_hygiene", "identity", "note", "path", "say", "where"]
 
 MAX_IDENTITY = 200
-PROBLEM = "problem"  # the kind of a line about something that failed and was handled; in records of version 0.1.0 "trouble"
+PROBLEM = (
+    "problem"  # the kind of a line about a failure that was handled; "trouble" in records of version 0.1.0
+)
 _MAX_LINE = 500
-_said: set[str] = set()
+_written: set[str] = set()
 
 
 def identity(value: object) -> str:
@@ -42,32 +44,32 @@ def follow_hygiene(settings: Settings) -> None:
         set_redaction(mark())
 
 
-def note(paths: Paths, session: str, event: str, kind: str, what: str) -> None:
+def note(paths: Paths, session: str, event: str, kind: str, text: str) -> None:
     """Append a line to `events.jsonl`, or write it to standard error if that fails."""
     failure = paths.why_no_state
     if paths.state_dir is not None:
-        from ..kernel.ledger import Ledger  # most events note nothing
+        from ..kernel.ledger import Ledger  # most events need none
 
-        fields: dict[str, object] = {"event": event, "kind": kind, "what": what}
+        fields: dict[str, object] = {"event": event, "kind": kind, "what": text}
         failure = Ledger(paths.state_dir, "events").append(session, paths.project_key, fields) or ""
     if failure:
-        say("%s: %s" % (event, what))
+        say("%s: %s" % (event, text))
         say("not recorded: " + failure)
 
 
-def say(what: str) -> None:
-    """Write a line to standard error unless it was written before; ignore a closed or full one.
+def say(text: str) -> None:
+    """Write a line to standard error, once; ignore errors.
 
-    Bypasses Python's buffer, because data left in it would change the exit code.
+    This bypasses Python's buffer, because data left in it would change the exit code.
     """
     if (
-        sys.stderr is None or what in _said
-    ):  # closed when we started, so descriptor 2 may be one of our files by now
+        sys.stderr is None or text in _written
+    ):  # standard error was closed at the start, so descriptor 2 may be one of our files by now
         return
-    _said.add(what)
+    _written.add(text)
     try:
         os.write(
-            2, ("memory: %s\n" % what.replace("\n", " ")[:_MAX_LINE]).encode("ascii", "backslashreplace")
+            2, ("memory: %s\n" % text.replace("\n", " ")[:_MAX_LINE]).encode("ascii", "backslashreplace")
         )
     except OSError:
         return
@@ -75,9 +77,9 @@ def say(what: str) -> None:
 
 def where(error: BaseException) -> str:
     """Return the file and line in which an error was raised."""
-    found = "unknown"
     trace = error.__traceback__
-    while trace is not None:
-        found = "%s:%d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
+    if trace is None:
+        return "unknown"
+    while trace.tb_next is not None:
         trace = trace.tb_next
-    return found
+    return "%s:%d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno)

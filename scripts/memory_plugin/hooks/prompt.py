@@ -1,4 +1,4 @@
-"""UserPromptSubmit: collect what the features tell Claude on one prompt, in a fixed order and within one size limit.
+"""UserPromptSubmit: collect the features' texts for Claude on one prompt, in a fixed order and within one size limit.
 
 The prompt is read once and passed to the correction of the last reply, the reminder of an open interview, the grant for a save request,
 recall and the ledger. A problem in one of them becomes a line in the events ledger and does not stop the others.
@@ -28,8 +28,8 @@ __all__ = ["MAX_CHARACTERS", "handle"]
 EVENT = "UserPromptSubmit"
 # The host cuts a hook's output at 10,000 characters and then shows a file path instead.
 MAX_CHARACTERS = 9500
-_MAX_WRITTEN = 2000
-_MAX_CLEANED = 20_000  # cut after a second redaction, so that no half of a secret is left
+_MAX_RECORDED = 2000
+_MAX_CLEANED = 20_000  # longer than recorded: the final cut follows a second redaction, so that no half of a secret is left
 
 
 def handle(
@@ -59,17 +59,17 @@ def handle(
 
 
 def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
-    """Ask each feature in turn and compose the output; their problems are written to the events ledger here and nowhere else."""
+    """Ask each feature in turn and compose the output; only here are their problems written to the events ledger."""
     answer = Answer()
     problems: list[str] = []
     correction = _correction(prompt, context, problems)
     reminder = _reminder(prompt, context, problems)
     question = _question(prompt, context, problems)
-    saved = _leave_grant(prompt, context, problems)
+    saved = _update_grant(prompt, context, problems)
     room = MAX_CHARACTERS - sum(len(part) + 2 for part in (correction, reminder, question) if part)
     try:
         recall(answer, prompt, room, context)
-    finally:  # a failure of recall itself is in the record too
+    finally:  # if recall itself fails, its record is still saved
         problems.append(_unexpected_problem(answer))
         _append_record(answer, prompt, context, problems)
         for problem in filter(None, problems):
@@ -102,7 +102,8 @@ def _output(parts: list[str], lines: list[str]) -> dict[str, object] | None:
 def _has_state(prompt: Prompt, context: Context, part: str) -> bool:
     """Return whether a feature left state for this session's next prompt.
 
-    One `lstat` decides, so most prompts do not import the feature. A notice from the client is not a prompt: its reply is not for the user.
+    Only an `lstat` is needed, so most prompts do not import the feature. A notice from the client does not count, because its reply is not
+    for the user.
     """
     return (
         prompt.is_typed
@@ -112,7 +113,7 @@ def _has_state(prompt: Prompt, context: Context, part: str) -> bool:
 
 
 def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
-    """Return, once, the correction that the last reply left for this session; usually empty."""
+    """Return the correction of the last reply, once; usually empty."""
     if not _has_state(prompt, context, "drift"):
         return ""
     from ..replies.reply_state import ReplyState
@@ -129,7 +130,7 @@ def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
 
 
 def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
-    """Return the line about the session's open interview unless Claude was told before; usually empty."""
+    """Return the line about the session's open interview, unless Claude has it already; usually empty."""
     if not _has_state(prompt, context, "interview"):
         return ""
     from ..interview.reminder import Reminder
@@ -137,13 +138,13 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
     try:
         line = Reminder(context.paths, context.session).record_prompt()
     except OSError as error:
-        problems.append("the open interview was not noted: %s" % cause(error))
+        problems.append("the reminder of the interview was not recorded: %s" % cause(error))
         return ""
     return line if context.settings.flag("interview.reminder") else ""
 
 
 def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
-    """Return the note for Claude that the user may want to keep a correction; empty unless `capture.offer` is `ask`."""
+    """Return the note for Claude to ask whether to keep a correction; empty unless `capture.offer` is `ask`."""
     if context.settings.text("capture.offer") != "ask" or not prompt.is_typed:
         return ""
     from ..capture.correction_note import ask_about
@@ -158,10 +159,10 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
         return ""
 
 
-def _leave_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
+def _update_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Revoke the grant of the previous prompt, and issue one if the user asks for something to be saved.
 
-    Returns the lines about what Claude saved under the old grant and no Stop hook has shown yet.
+    Returns the lines about what Claude saved under the old grant, if no Stop hook has shown them yet.
     """
     kind = request_in(prompt.text) if prompt.is_typed else ""
     if not kind and not os.path.lexists(session_file(context.paths, context.session, "grant")):
@@ -202,4 +203,4 @@ def _allowed_text(prompt: Prompt) -> str:
     from ..kernel.text.clean import block
 
     visible = block(redact(prompt.typed, "ledger").text, _MAX_CLEANED)
-    return redact(visible, "ledger").text[:_MAX_WRITTEN]
+    return redact(visible, "ledger").text[:_MAX_RECORDED]

@@ -22,10 +22,10 @@ __all__ = ["handle_compaction", "handle_end", "handle_start", "handle_subagent"]
 
 _START, _END, _COMPACTION, _SUBAGENT = "SessionStart", "SessionEnd", "PreCompact", "SubagentStart"
 _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing
-_OURS = "memory:"
-_SAYS = "memory: "
-_EMPTYING = ("compact", "clear")
-_BEGINNING = ("startup", "resume")
+_OWN_AGENTS = "memory:"  # the start of the type of the plugin's sub-agents
+_LINE_START = "memory: "
+_CLEARS_CONTEXT = ("compact", "clear")  # sources
+_STARTS_SESSION = ("startup", "resume")
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 
 
@@ -35,9 +35,9 @@ def handle_start(
     taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
     deadline: Deadline,
 ) -> dict[str, object] | None:
-    """Tell Claude the session catalog and the user what awaits approval, and refresh the index in the background.
+    """Give Claude the session catalog, tell the user what awaits approval, and refresh the index in the background.
 
-    After a compaction or clear, the record of what Claude was told is deleted first, so that it is told again.
+    After a compaction or clear, the session's history is deleted first, so that everything may be injected again.
     """
     from ..replies.reply_state import tuning_reminder
     from .background import start_refresh
@@ -46,8 +46,8 @@ def handle_start(
         return None
     session = identity(payload.get("session_id"))
     source = identity(payload.get("source"))
-    if source in _EMPTYING and session:
-        _forget(paths, session)
+    if source in _CLEARS_CONTEXT and session:
+        _forget_history(paths, session)
     settings = load(paths.config_dir, paths.project_root)
     follow_hygiene(settings)
     context = Context(paths, settings, deadline, session)
@@ -59,7 +59,7 @@ def handle_start(
 
 
 def _offer(context: Context) -> str:
-    """Return the line about memory candidates to review; without a capture folder, which is the usual case, nothing is imported."""
+    """Return the line about memory candidates to review; without a capture folder, the usual case, nothing is imported."""
     if not os.path.isdir(context.paths.state("capture")):
         return ""
     from ..capture.offer import due_offer
@@ -97,7 +97,7 @@ def handle_subagent(
 ) -> dict[str, object] | None:
     """Give a sub-agent the standing rules, unless it only explores or is one of the plugin's own, which have a fixed task."""
     kind = identity(payload.get("agent_type"))
-    if paths.state_dir is None or kind in _EXPLORERS or kind.startswith(_OURS):
+    if paths.state_dir is None or kind in _EXPLORERS or kind.startswith(_OWN_AGENTS):
         return None
     from ..kernel.sqlite import SqliteError
     from ..recall.session_catalog import current_index, is_catalog_on, subagent_rules
@@ -142,7 +142,7 @@ def _output(event: str, context: str, lines: list[str]) -> dict[str, object] | N
     if context:
         output["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
     notices = [" ".join(line.split()) for line in lines if line]
-    second = [line if at == 0 else line.removeprefix(_SAYS) for at, line in enumerate(notices[1:])]
+    second = [line if at == 0 else line.removeprefix(_LINE_START) for at, line in enumerate(notices[1:])]
     if notices:
         output["systemMessage"] = "\n".join(filter(None, [notices[0], "; ".join(second)]))
     return output or None
@@ -150,7 +150,7 @@ def _output(event: str, context: str, lines: list[str]) -> dict[str, object] | N
 
 def _settings_notice(settings: Settings, payload: dict[str, object]) -> str:
     """Return a line about settings without effect because they are invalid; empty if all are valid or the session is not starting."""
-    if payload.get("source") not in _BEGINNING:
+    if payload.get("source") not in _STARTS_SESSION:
         return ""
     unread = [problem.file for problem in settings.problems if problem.kind == "file"]
     if unread:
@@ -163,8 +163,8 @@ def _settings_notice(settings: Settings, payload: dict[str, object]) -> str:
     own = [problem for problem in settings.problems if problem.kind != "refused"]
     if not own:
         return ""
-    what = "1 setting has" if len(own) == 1 else "%d settings have" % len(own)
-    return "memory: %s no effect, because the value or the name is wrong; see: memory config check" % what
+    subject = "1 setting has" if len(own) == 1 else "%d settings have" % len(own)
+    return "memory: %s no effect, because the value or the name is wrong; see: memory config check" % subject
 
 
 def _refresh_status_script(paths: Paths, session: str) -> None:
@@ -179,8 +179,8 @@ def _refresh_status_script(paths: Paths, session: str) -> None:
         note(paths, session, _START, PROBLEM, "the status line was not refreshed: %s" % cause(error))
 
 
-def _forget(paths: Paths, session: str) -> None:
-    """Delete the record of what Claude was told in a session whose context was compacted or cleared."""
+def _forget_history(paths: Paths, session: str) -> None:
+    """Delete the history of a session whose context was compacted or cleared."""
     from ..interview.reminder import Reminder
     from ..recall.history import forget_session
 
@@ -188,7 +188,7 @@ def _forget(paths: Paths, session: str) -> None:
         forget_session(paths, session)
         Reminder(paths, session).set_active(active=True)
     except OSError as error:
-        note(paths, session, _START, PROBLEM, "the session's memory was not reset: %s" % cause(error))
+        note(paths, session, _START, PROBLEM, "the session's history was not deleted: %s" % cause(error))
 
 
 def handle_end(
@@ -197,7 +197,7 @@ def handle_end(
     taint: Taint,
     deadline: Deadline,
 ) -> None:
-    """Start background processes that search the session for memory candidates and, if the user wants that, grade it.
+    """Start background processes that search the session for memory candidates and, if switched on, grade it.
 
     The host gives all its hooks together 1.5 seconds.
     """

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["delete_leftovers", "prune_state"]
 
 _DAY = 86400
-_KEPT_DAYS = 30  # for session state
-_INDEX_DAYS = 90  # an index that is deleted too early is rebuilt, which costs only time
+_SESSION_DAYS = 30
+_INDEX_DAYS = 90  # an index that is deleted too early costs only the time to rebuild it
 _LEFTOVER_FOLDERS = ("", "trust", "guards", "judge", "sessions", "notices", "clients", "index")
 _SESSION_FOLDERS = (
     "sessions",
@@ -31,7 +31,7 @@ _SESSION_FOLDERS = (
 def prune_state(paths: Paths) -> int:
     """Delete session state unchanged for 30 days and temporary files of killed writers; return the number of deleted files."""
     deleted = delete_leftovers(paths)
-    oldest = now() - _KEPT_DAYS * _DAY
+    oldest = now() - _SESSION_DAYS * _DAY
     for name in _SESSION_FOLDERS:
         try:
             entries = list(os.scandir(paths.state(name)))

@@ -1,4 +1,4 @@
-"""Print the status line for Claude Code: the numbers of memories stored, told to Claude in this session, and pending.
+"""Print the status line for Claude Code: the numbers of memories stored, injected in this session, and pending.
 
 The client runs this after each message, so the counts are prepared beforehand, by the last change or refresh of the stores.
 """
@@ -38,19 +38,17 @@ def run() -> int:
 def status_text(paths: Paths, session: str, counts: dict[str, object] | None = None) -> str:
     """Return the line, such as `31 memories, 2 told, 1 pending`; parts that are zero are left out.
 
-    Args:
-        paths: The project and its state.
-        session: The session whose memories count as told; empty for none.
-        counts: The counts of the project; None for those that were prepared.
+    `session` is the session whose injected memories are counted; empty for none. `counts` are the counts of the project; None for those
+    that were prepared.
     """
     if counts is None:
         counts = read_state(counts_path(paths)) if paths.state_dir is not None else {}
     stored, pending = (_number(counts.get(name)) for name in ("memories", "pending"))
     if counts.get("recall") is False:
         return "memory off"
-    told = _told(paths, session)
+    injected = _injected(paths, session)
     parts = ["%d %s" % (stored, "memory" if stored == 1 else "memories")] if counts else ["memory"]
-    parts += ["%d told" % told] if told else []
+    parts += ["%d told" % injected] if injected else []
     parts += ["%d pending" % pending] if pending else []
     return " \u00b7 ".join(parts)
 
@@ -80,14 +78,14 @@ def _folder(payload: dict[str, object]) -> str:
     return os.getcwd()
 
 
-def _told(paths: Paths, session: str) -> int:
+def _injected(paths: Paths, session: str) -> int:
     """Return how many memories were injected in full in a session."""
     if not session or paths.state_dir is None:
         return 0
     from ..recall import history
 
-    known = (history.PROMPT, history.CATALOG, history.TOOL, history.FAILURE, history.GUARD)
-    return history.RecallHistory(paths, session).injected_counts(*known)[0]
+    places = (history.PROMPT, history.CATALOG, history.TOOL, history.FAILURE, history.GUARD)
+    return history.RecallHistory(paths, session).injected_counts(*places)[0]
 
 
 def _number(value: object) -> int:

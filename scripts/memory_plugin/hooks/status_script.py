@@ -64,7 +64,7 @@ def script_text(paths: Paths) -> str:
 
 
 def refresh_script(paths: Paths) -> None:
-    """Rewrite the script if it exists and its text is out of date. Raises OSError."""
+    """Rewrite the script if it exists and is out of date. Raises OSError."""
     path = script_path(paths)
     try:
         present = read_regular(path, _MAX_BYTES)[0]

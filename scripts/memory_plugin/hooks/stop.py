@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["handle"]
 
 EVENT = "Stop"
-_LASTING_TASKS = ("shell", "monitor")
+_LASTING_TASKS = ("shell", "monitor")  # may run for the rest of the session
 
 
 def handle(
@@ -47,17 +47,17 @@ def handle(
     )
     problems = _score(reply, context, taint) if settings.flag("scoring.enabled") else []
     if settings.flag("retrieval.feedback") and context.session:
-        problems += _note_uses(reply, context)
+        problems += _record_uses(reply, context)
     if settings.flag("capture.enabled"):
         problems += _propose(reply, context)
-    saved = _saved(context, problems)
+    saved = _unseen_saves(context, problems)
     for problem in problems:
         note(paths, context.session, EVENT, PROBLEM, problem)
     return {"systemMessage": saved} if saved else None
 
 
-def _saved(context: Context, problems: list[str]) -> str:
-    """Return lines about what Claude saved under this session's grant and the user has not seen yet."""
+def _unseen_saves(context: Context, problems: list[str]) -> str:
+    """Return lines about what Claude saved under this session's grant, unless the user has seen them."""
     if not os.path.lexists(session_file(context.paths, context.session, "grant")):
         return ""
     from ..memories.grants import take_unshown_saves
@@ -65,14 +65,14 @@ def _saved(context: Context, problems: list[str]) -> str:
     try:
         return "\n".join(take_unshown_saves(context.paths, context.session))
     except OSError as error:
-        problems.append("what was saved is not shown: %s" % cause(error))
+        problems.append("the list of saved memories is not shown: %s" % cause(error))
         return ""
 
 
 def _awaits_sub_agents(payload: dict[str, object]) -> bool:
     """Return whether background work continues this turn; if so, the host sends Stop again with the final reply.
 
-    A shell command or a monitor, such as a development server, does not count, because it may run for the rest of the session.
+    A shell command or a monitor, such as a development server, does not count.
     """
     tasks = payload.get("background_tasks")
     if not isinstance(tasks, list):
@@ -93,12 +93,12 @@ def _score(reply: CompletedReply, context: Context, taint: Taint) -> list[str]:
     return problems
 
 
-def _note_uses(reply: CompletedReply, context: Context) -> list[str]:
+def _record_uses(reply: CompletedReply, context: Context) -> list[str]:
     """Record which of the memories injected in this session the reply used; return the problems that occurred."""
     from ..recall.uses import find_uses, injected_in_session
 
-    told = injected_in_session(context)
-    used = find_uses(told, reply.text, reply.transcript, context, reply.prompt_id) if told else []
+    injected = injected_in_session(context)
+    used = find_uses(injected, reply.text, reply.transcript, context, reply.prompt_id) if injected else []
     if not used:
         return []
     from ..recall.feedback import USED, record_feedback
@@ -107,7 +107,7 @@ def _note_uses(reply: CompletedReply, context: Context) -> list[str]:
         record_feedback(context.paths, used, USED)
         context.append("feedback", {"kind": USED, "memories": used, "prompt_id": reply.prompt_id})
     except OSError as error:
-        return ["the use of a memory was not noted: %s" % cause(error)]
+        return ["the use of a memory was not recorded: %s" % cause(error)]
     return []
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["count_silent_calls", "handle", "handle_failure"]
 
 BEFORE, AFTER = "PreToolUse", "PostToolUseFailure"
-_MOST_COUNTED = 1 << 20  # calls; the count starts again
+_MAX_COUNTED = 1 << 20  # calls; then the count starts again
 _FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
 
 
@@ -40,7 +40,7 @@ def handle(
     loaded: list[Context] = []
 
     def context_of() -> Context:
-        """Return the context, which is created at the first use."""
+        """Return the context; it is created at its first use, because most calls need none."""
         if not loaded:
             loaded.append(_context(payload, paths, deadline))
         return loaded[0]
@@ -98,9 +98,9 @@ def _count_silent(paths: Paths) -> None:
             _make_folder(os.path.dirname(path))
             continue
         except OSError:
-            return  # a lost count is not reported
+            return  # a missing count is not worth a report
         try:
-            if os.fstat(handle).st_size >= _MOST_COUNTED:
+            if os.fstat(handle).st_size >= _MAX_COUNTED:
                 os.ftruncate(handle, 0)
             os.write(handle, b".")
         except OSError:

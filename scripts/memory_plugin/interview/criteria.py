@@ -106,10 +106,10 @@ def _gaps(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) 
         return 1.0 if now.uncovered else None
     if candidate.focus.kind == "uncovered":
         element = next(entry for entry in now.setup["elements"] if entry["id"] == candidate.focus.key)
-        own_gap = max(0.5, now.gap(element["id"], params["shallow"]))
+        own_gap: float = max(0.5, now.gap(element["id"], params["shallow"]))
         group = element["group"]
-        neighbors = sum(
-            other is not element and bool(group) and other["group"] == group for other in now.uncovered
+        neighbors: int = sum(
+            bool(group) and other["group"] == group and other is not element for other in now.uncovered
         )
         return own_gap + float(params["neighbour"]) * neighbors
     elements = sorted(

@@ -65,10 +65,11 @@ def apply_event(state: dict[str, Any], setup: dict[str, Any], event: dict[str, A
 
 def _decide(state: dict[str, Any], setup: dict[str, Any], wish: str, dropped: list[str]) -> dict[str, Any]:
     now = Situation(state, setup, QuestionSimilarity(setup["redundancy"]), wish)
+    reason = ""
     if wish == "stop":
         reason = "asked"
-    else:
-        reason = "" if wish in (DEEPER, RESUME) else stop_reason(now)
+    elif wish not in (DEEPER, RESUME):
+        reason = stop_reason(now)
     decision: dict[str, Any] = {"turn": len(now.turns) + 1, "phase": now.phase, "progress": progress(now)}
     if reason:
         state["next"] = None

@@ -12,24 +12,23 @@ from .decision import tokens_of
 __all__ = ["MAX_RULE_TOKENS", "CatalogBlock", "arrange", "rule_line"]
 
 MAX_RULE_TOKENS = 400
-LONGEST_RULE, LONGEST_TITLE = 200, 120
-# Characters of a rule and of a title, tried in this order until all rules and most titles fit; the last pair is what large stores get.
+MAX_RULE_LENGTH, MAX_TITLE_LENGTH = 200, 120
+# Lengths of rules and titles in characters, tried in this order until all rules and most titles fit. Large stores get the last pair.
 _CUTS = (
-    (LONGEST_RULE, LONGEST_TITLE),
-    (160, LONGEST_TITLE),
-    (120, LONGEST_TITLE),
+    (MAX_RULE_LENGTH, MAX_TITLE_LENGTH),
+    (160, MAX_TITLE_LENGTH),
+    (120, MAX_TITLE_LENGTH),
     (120, 100),
     (120, 85),
     (80, 70),
 )
-_MOST = (
-    0.9  # of the titles; shortening all of them for the sake of the last few would cost more than it gives
-)
+# The share of the titles that must fit; shortening all of them to fit in the last few would cost more than it gains.
+_MIN_TITLES_SHARE = 0.9
 _OPEN, _CLOSE = "<memory-catalog>\n", "</memory-catalog>"
 _HEADER = "Saved by the user for this project; full text: memory show TITLE\n"
 _RULES, _TITLES = "Standing rules:\n", "Other memories, by title:\n"
-_LEFT = "and %d more: memory search WORDS\n"
-_FRAME = tokens_of(_OPEN + _HEADER + _RULES + _TITLES + _LEFT % 99_999 + _CLOSE) + 1
+_UNLISTED = "and %d more: memory search WORDS\n"
+_FRAME = tokens_of(_OPEN + _HEADER + _RULES + _TITLES + _UNLISTED % 99_999 + _CLOSE) + 1
 _RULES_FRAME = tokens_of(_OPEN + _HEADER + _RULES + _CLOSE) + 1
 _LINE_END, _RULE_MARK = tokens_of("\n"), tokens_of("- ")
 _ENDS = (".", "!", "?", ":", "\u3002")
@@ -44,8 +43,8 @@ class CatalogBlock:
         self.rules = rules
         self.titles = titles
 
-    def render(self, left: int) -> str:
-        """Return the text for Claude, empty without rules and titles; of the `left` other memories it gives the number and a command."""
+    def render(self, unlisted: int) -> str:
+        """Return the text for Claude, empty without rules and titles; `unlisted` is the number of memories that do not fit."""
         if not self.rules and not self.titles:
             return ""
         parts = [_OPEN, _HEADER]
@@ -53,8 +52,8 @@ class CatalogBlock:
             parts += [_RULES, *("- %s\n" % line for line in self.rules)]
         if self.titles:
             parts += [_TITLES, *(line + "\n" for line in self.titles)]
-        if left:
-            parts.append(_LEFT % left)
+        if unlisted:
+            parts.append(_UNLISTED % unlisted)
         return "".join([*parts, _CLOSE])
 
 
@@ -62,10 +61,10 @@ def rule_line(title: str, rule: str) -> str:
     """Return a standing rule as one line of at most 200 characters, without the title if the rule repeats it."""
     rule = " ".join(rule.split())
     if not rule or title.casefold().startswith(rule.casefold()):
-        return _cut(title, LONGEST_RULE)
+        return _cut(title, MAX_RULE_LENGTH)
     if rule.casefold().startswith(title.casefold()):
-        return _cut(rule, LONGEST_RULE)
-    return _cut(title + (" " if title.endswith(_ENDS) else ". ") + rule, LONGEST_RULE)
+        return _cut(rule, MAX_RULE_LENGTH)
+    return _cut(title + (" " if title.endswith(_ENDS) else ". ") + rule, MAX_RULE_LENGTH)
 
 
 def arrange(rules: list[str], titles: list[str], max_tokens: int) -> CatalogBlock:
@@ -73,28 +72,28 @@ def arrange(rules: list[str], titles: list[str], max_tokens: int) -> CatalogBloc
     room = max_tokens - (_FRAME if titles else _RULES_FRAME)
     block = CatalogBlock([], [])
     for rule_cut, title_cut in _CUTS:
-        told, used = _fill(rules, rule_cut, min(MAX_RULE_TOKENS, room), _RULE_MARK)
-        if len(told) < len(rules) and (rule_cut, title_cut) != _CUTS[-1]:
+        rule_lines, used = _fill(rules, rule_cut, min(MAX_RULE_TOKENS, room), _RULE_MARK)
+        if len(rule_lines) < len(rules) and (rule_cut, title_cut) != _CUTS[-1]:
             continue
-        listed, _ = _fill(titles, title_cut, room - used, 0.0)
-        block = CatalogBlock(told, listed)
-        if len(listed) >= _MOST * len(titles):
+        title_lines, _ = _fill(titles, title_cut, room - used, 0.0)
+        block = CatalogBlock(rule_lines, title_lines)
+        if len(title_lines) >= _MIN_TITLES_SHARE * len(titles):
             break
     return block
 
 
 def _fill(lines: list[str], cut: int, tokens: float, mark: float) -> tuple[list[str], float]:
-    """Return the first lines that fit into `tokens`, cut and escaped, and the tokens they use; `mark` is the cost of each line's prefix."""
-    kept: list[str] = []
+    """Return the first lines that fit into `tokens`, cut and escaped, and their tokens; `mark` is the cost of each line's prefix."""
+    fitting: list[str] = []
     used = 0.0
     for line in lines:
         text = escape_content(_cut(line, cut))
         cost = tokens_of(text) + mark + _LINE_END
         if used + cost > tokens:
             break
-        kept.append(text)
+        fitting.append(text)
         used += cost
-    return kept, used
+    return fitting, used
 
 
 def _cut(text: str, limit: int) -> str:

@@ -1,7 +1,7 @@
 """Read the entries of the session catalog from the index: standing rules, titles, and those related to the current work.
 
-A store of 10,000 memories costs no more than a small one: SQLite's own indexes return the newest entries, and no more than a catalog can
-hold are read.
+A store of 10,000 memories takes no longer than a small one: SQLite's indexes return the newest entries, and only as many are read as fit
+into a catalog.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ __all__ = [
     "CatalogEntry",
     "count_memories",
     "named_titles",
-    "near_titles",
     "newest_titles",
     "recently_used",
+    "related_titles",
     "standing_rules",
 ]
 
-_MOST_RULES = 60
-_MOST_NEAR = 20
-_MOST_STEMS = 60
-_COMMON_SHARE = 0.05  # of the memories: a word that more of them hold says nothing about the work
-_FEW = 3
+_MAX_RULES = 60
+_MAX_RELATED = 20
+_MAX_STEMS = 60
+# A word in more memories than this, and more than this share of them, says nothing about the work.
+_RARE_COUNT = 3
+_RARE_SHARE = 0.05
 _TAIL_BYTES = 64 * 1024
 _USES = ("used", "useful")
-# In the words of the partial indexes in `index_tables`, without which SQLite would not use them.
-_TOLD = "injectable = 1 AND scope != 'native'"
+# The same conditions as in the partial indexes of `index_tables`; otherwise SQLite would not use these.
+_LISTABLE = "injectable = 1 AND scope != 'native'"
 _RULE = "rule != ''"
-_HOLDS = "(expires_at = '' OR expires_at > ?)"
-_SELECT = "SELECT key, title, rule, updated_at, inject, path, stamp FROM documents WHERE %s AND " + _TOLD
+_UNEXPIRED = "(expires_at = '' OR expires_at > ?)"
+_SELECT = "SELECT key, title, rule, updated_at, inject, path, stamp FROM documents WHERE %s AND " + _LISTABLE
 
 
 class CatalogEntry:
@@ -59,45 +60,47 @@ class CatalogEntry:
 
 def standing_rules(connection: Connection) -> list[CatalogEntry]:
     """Return the trusted rules that have not expired, the last changed first. Raises SqliteError."""
-    return _entries(connection, _RULE, (), _MOST_RULES)
+    return _entries(connection, _RULE, (), _MAX_RULES)
 
 
-def newest_titles(connection: Connection, most: int) -> list[CatalogEntry]:
-    """Return at most `most` trusted memories that are not rules, the last changed first. Raises SqliteError."""
-    return _entries(connection, "rule = ''", (), most)
+def newest_titles(connection: Connection, limit: int) -> list[CatalogEntry]:
+    """Return at most `limit` trusted memories that are not rules, the last changed first. Raises SqliteError."""
+    return _entries(connection, "rule = ''", (), limit)
 
 
 def named_titles(connection: Connection, keys: list[str]) -> list[CatalogEntry]:
     """Return the trusted memories with these keys, except rules. Raises SqliteError."""
+    if not keys:
+        return []
     marks = ", ".join("?" * len(keys))
-    return _entries(connection, "rule = '' AND key IN (%s)" % marks, keys, len(keys)) if keys else []
+    return _entries(connection, "rule = '' AND key IN (%s)" % marks, keys, len(keys))
 
 
 def count_memories(connection: Connection) -> int:
-    """Return the number of trusted, unexpired memories without Claude Code's own notes, which it lists itself. Raises SqliteError."""
-    query = "SELECT count(*) FROM documents WHERE %s AND %s" % (_TOLD, _HOLDS)
-    found: int = connection.execute(query, (now_iso(),)).fetchone()[0]
-    return found
+    """Return the number of trusted, unexpired memories, without the notes that Claude Code lists itself. Raises SqliteError."""
+    query = "SELECT count(*) FROM documents WHERE %s AND %s" % (_LISTABLE, _UNEXPIRED)
+    count: int = connection.execute(query, (now_iso(),)).fetchone()[0]
+    return count
 
 
 def _entries(
-    connection: Connection, condition: str, values: list[str] | tuple[()], most: int
+    connection: Connection, condition: str, values: list[str] | tuple[()], limit: int
 ) -> list[CatalogEntry]:
-    query = "%s AND %s ORDER BY updated_at DESC LIMIT ?" % (_SELECT % condition, _HOLDS)
-    rows = connection.execute(query, (*values, now_iso(), most))
+    query = "%s AND %s ORDER BY updated_at DESC LIMIT ?" % (_SELECT % condition, _UNEXPIRED)
+    rows = connection.execute(query, (*values, now_iso(), limit))
     return [CatalogEntry(*row[:5]) for row in rows.fetchall() if _is_current(*row[5:])]
 
 
-def _is_current(path: str, known: str) -> bool:
-    """Return whether a file is unchanged since it was indexed."""
+def _is_current(path: str, indexed: str) -> bool:
+    """Return whether a file still has the stamp that was indexed."""
     try:
-        return stamp(os.lstat(path)) == known
+        return stamp(os.lstat(path)) == indexed
     except (OSError, ValueError):
         return False
 
 
 def recently_used(context: Context) -> dict[str, str]:
-    """Return key -> time of memories recently used by replies or called useful, as read from the end of the ledger."""
+    """Return key -> time of memories that replies used or users called useful recently, from the end of the ledger."""
     try:
         with open(open_ledger(context.paths, context.settings, "feedback").path(), "rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -105,13 +108,13 @@ def recently_used(context: Context) -> dict[str, str]:
             lines = file.read(_TAIL_BYTES).split(b"\n")
     except OSError:
         return {}
-    found: dict[str, str] = {}
+    used: dict[str, str] = {}
     for line in lines[1:] if size > _TAIL_BYTES else lines:
-        found.update(_used(line, context.paths.project_key))
-    return found
+        used.update(_used_in_row(line, context.paths.project_key))
+    return used
 
 
-def _used(line: bytes, project: str) -> dict[str, str]:
+def _used_in_row(line: bytes, project: str) -> dict[str, str]:
     try:
         row = loads(line.decode("utf-8"))
     except ValueError:
@@ -124,25 +127,25 @@ def _used(line: bytes, project: str) -> dict[str, str]:
     return {key: time for key in keys if isinstance(key, str)}
 
 
-def near_titles(connection: Connection, text: str) -> list[CatalogEntry]:
-    """Return at most 20 memories (no rules) that share rare words with a text in a strong field, nearest first. Raises SqliteError."""
+def related_titles(connection: Connection, text: str) -> list[CatalogEntry]:
+    """Return at most 20 memories (no rules) with rare words of a text outside the body, the best match first. Raises SqliteError."""
     weights = _weights(connection, text) if has_fts5(connection) else {}
-    found: dict[int, float] = {}
+    scores: dict[int, float] = {}
     for stem, weight in weights.items():
         query = '"%s"' % (stem + STRONG_MARK)
         for (row,) in connection.execute(
             "SELECT rowid FROM %s WHERE %s MATCH ?" % (POSTINGS[True], POSTINGS[True]), (query,)
         ):
-            found[row] = found.get(row, 0.0) + weight
-    best = sorted(found, key=lambda row: (-found[row], row))[:_MOST_NEAR]
+            scores[row] = scores.get(row, 0.0) + weight
+    best = sorted(scores, key=lambda row: (-scores[row], row))[:_MAX_RELATED]
     keys = [_key(connection, row) for row in best]
     by_key = {entry.key: entry for entry in named_titles(connection, keys)}
     return [by_key[key] for key in keys if key in by_key]
 
 
 def _key(connection: Connection, row: int) -> str:
-    found = connection.execute("SELECT key FROM documents WHERE rowid = ?", (row,)).fetchone()
-    return str(found[0]) if found else ""
+    result = connection.execute("SELECT key FROM documents WHERE rowid = ?", (row,)).fetchone()
+    return str(result[0]) if result else ""
 
 
 def _weights(connection: Connection, text: str) -> dict[str, float]:
@@ -150,12 +153,12 @@ def _weights(connection: Connection, text: str) -> dict[str, float]:
     from ..kernel.text.stem import form
     from ..kernel.text.tokens import words
 
-    stems = list(dict.fromkeys(form(word).partition("~")[0] for word in words(text)))[:_MOST_STEMS]
+    stems = list(dict.fromkeys(form(word).partition("~")[0] for word in words(text)))[:_MAX_STEMS]
     documents = connection.execute("SELECT documents FROM totals WHERE injectable = 1").fetchone()[0]
-    most = max(_FEW, _COMMON_SHARE * documents)
+    max_count = max(_RARE_COUNT, _RARE_SHARE * documents)
     rows = connection.execute(
         "SELECT term, strong FROM vocabulary WHERE term IN (%s) AND strong BETWEEN 1 AND ?"
         % ", ".join("?" * len(stems)),
-        (*stems, most),
+        (*stems, max_count),
     )
     return {term: log(1 + documents / strong) for term, strong in rows.fetchall()}

@@ -2,7 +2,7 @@
 
 A field is one text in which every term has the form `" stem~ending "`; the ending is what the stemmer removed from the word. Ranking then
 needs only substring searches at C speed: `" migrat~"` counts the term, `" migrat~ing "` that exact form, `"rat~"` a suffix of the stem,
-`"igra"` any substring. A line break separates the phrases of `asked_as`, so that one phrase can be compared with a prompt.
+`"igra"` any substring. A line feed separates the phrases of `asked_as`, so that each phrase can be compared with a prompt.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..kernel.text.tokens import language, words
 from ..memories.hygiene import shown_block, shown_items, shown_line
 from ..memories.record import MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED, text_digests
-from .catalog_block import LONGEST_RULE, rule_line
+from .catalog_block import MAX_RULE_LENGTH, rule_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,11 +40,12 @@ __all__ = [
 ]
 
 MAX_LESSON = 1500
-# A context is indexed in full, because prompts are worded like the problem. Claude needs the answer, and the problem only if it is short.
+# A context is indexed in full, because prompts are worded like the problem. It is injected only if it is short, because Claude needs the
+# answer.
 MAX_CONTEXT = 160
 MAX_INDEXED = 20_000
 FIELDS = ("title", "tags", "body", "files", "asked_as")
-# More words than this of one field are not indexed: a memory is a note, and a pasted log must not outweigh a thousand notes.
+# Words of one field that are indexed: a memory is a note, and a pasted log must not outweigh a thousand notes.
 MAX_WORDS = 2000
 _PHRASE_WORDS = 100
 _MAX_SHOWN_FILES = 5
@@ -55,12 +56,15 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
 class Document(NamedTuple):
     """One memory as the index stores it.
 
-    `key` is unique over all scopes, `path` is its source file, `stamp` is "mtime_ns:size:inode" of that file and `digest` the digest of its
-    bytes; `full_digest` and `text_digest` are those of `memories.trust`. `expires_at` is "" for never, else ISO 8601 in UTC. `inject` is
-    the text that a prompt gets, already redacted and escaped. `rule` is the line of a standing rule in the session catalog, redacted and
-    not escaped, and empty for other memories.
-    A document read back from the index has an empty `body`, because the index keeps only its terms.
-    `superseded_by` and `supersedes` are what the memory says of others, `inherited` the phrases of older memories that it replaces.
+    key: unique over all scopes
+    path, stamp, digest: its source file, "mtime_ns:size:inode" of that file, and the digest of its bytes
+    full_digest, text_digest: those of `memories.trust`
+    expires_at: "" for never, else ISO 8601 in UTC
+    body: empty if the document was read from the index, which has only its terms
+    inject: the text to inject, already redacted and escaped
+    rule: the line of a standing rule in the session catalog, redacted but not escaped; empty for other memories
+    superseded_by, supersedes: other memories that it names
+    inherited: the `asked_as` phrases of older memories that it replaces
     """
 
     key: str
@@ -97,9 +101,9 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
     digests = text_digests(memory)
     label = categories()[memory.category].label
     title = shown_line(memory.title, MAX_TITLE)
-    text, short = body_text(memory), body_text(memory, MAX_CONTEXT)
+    text, lesson_text = body_text(memory), body_text(memory, MAX_CONTEXT)
     body = shown_block(text, MAX_INDEXED)
-    lesson = body if short == text else shown_block(short, MAX_INDEXED)
+    lesson = body if lesson_text == text else shown_block(lesson_text, MAX_INDEXED)
     files = shown_items(memory.files, 200)
     return Document(
         key=stored.key,
@@ -129,18 +133,18 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
 
 
 def _rule(memory: Memory, title: str) -> str:
-    """Return the line of a standing rule: a preference or constraint that is about no file in particular; empty for other memories."""
+    """Return the line of a standing rule, a preference or constraint without files; empty for other memories."""
     if memory.category not in _RULES or memory.files:
         return ""
     rule = memory.data["content"].get(categories()[memory.category].primary)
-    return rule_line(title, shown_line(rule, LONGEST_RULE) if isinstance(rule, str) else "")
+    return rule_line(title, shown_line(rule, MAX_RULE_LENGTH) if isinstance(rule, str) else "")
 
 
 def may_inject(stored: StoredMemory, trust: str) -> bool:
-    """Return whether a memory, taken alone, may be injected: it is trusted, has not expired, and names no successor."""
-    expires_at = stored.memory.expires_at
-    holds = not (expires_at and expires_at <= now_iso())
-    return trust == TRUSTED and holds and not stored.memory.superseded_by
+    """Return whether a memory may be injected, apart from other memories: it is trusted, has not expired, and names no successor."""
+    memory = stored.memory
+    has_expired = bool(memory.expires_at) and memory.expires_at <= now_iso()
+    return trust == TRUSTED and not has_expired and not memory.superseded_by
 
 
 def note_document(note: NativeNote) -> Document:
@@ -171,10 +175,10 @@ def note_document(note: NativeNote) -> Document:
 def _block(name: str, category: str, updated: str, title: str, body: str, files: list[str]) -> str:
     """Return a memory as an element of `<memory-context>`, escaped so that it cannot close the block or forge an attribute.
 
-    `name` is what `memory show` takes, or the file of a note; it costs a third of the tokens of a path.
+    `name` is the id that `memory show` accepts, or the file name of a note; it takes a third of the tokens of a path.
     """
-    dated = ' updated="%s"' % updated[:10] if _DAY.match(updated) else ""
-    head = '<memory id="%s" category="%s"%s>' % (escape(plain(name, 300)), escape(category), dated)
+    date = ' updated="%s"' % updated[:10] if _DAY.match(updated) else ""
+    head = '<memory id="%s" category="%s"%s>' % (escape(plain(name, 300)), escape(category), date)
     lines = [head, escape_content(title), escape_content(block(body, MAX_LESSON))]
     if files:
         lines.append("Files: " + escape_content(", ".join(files[:_MAX_SHOWN_FILES])))
@@ -199,29 +203,24 @@ class Terms:
         return _stems(title + tags + files + asked_as)
 
     def weak(self) -> set[str]:
-        """Return the terms that only the body holds."""
+        """Return the terms that only the body contains."""
         return _stems(self.fields[2]) - self.strong()
 
 
-def document_terms(document: Document, stop: dict[str, frozenset[str]], memo: dict[str, str]) -> Terms:
-    """Return the terms of a document without its language's stop words; `memo` keeps forms between calls."""
-    texts = (
-        document.title,
-        "\n".join(document.tags),
-        document.body,
-        "\n".join(document.files),
-    )
+def document_terms(document: Document, stopwords: dict[str, frozenset[str]], memo: dict[str, str]) -> Terms:
+    """Return the terms of a document without its language's stop words; `memo` caches word forms between calls."""
+    texts = (document.title, "\n".join(document.tags), document.body, "\n".join(document.files))
     fields = [words(text)[:MAX_WORDS] for text in texts]
     phrases = [words(text)[:_PHRASE_WORDS] for text in (*document.asked_as, *document.inherited)]
-    idle = stop[language([word for field in (*fields, *phrases) for word in field], stop)]
-    asked_as = "\n".join(filter(None, (_field(phrase, idle, memo) for phrase in phrases)))
-    return Terms((*(_field(field, idle, memo) for field in fields), asked_as))
+    ignored = stopwords[language([word for field in (*fields, *phrases) for word in field], stopwords)]
+    asked_as = "\n".join(filter(None, (_field(phrase, ignored, memo) for phrase in phrases)))
+    return Terms((*(_field(field, ignored, memo) for field in fields), asked_as))
 
 
-def _field(found: list[str], idle: frozenset[str], memo: dict[str, str]) -> str:
+def _field(field_words: list[str], ignored: frozenset[str], memo: dict[str, str]) -> str:
     forms: list[str] = []
-    for word in found:
-        if word not in idle:
+    for word in field_words:
+        if word not in ignored:
             if word not in memo:
                 memo[word] = form(word)
             forms.append(memo[word])

@@ -14,7 +14,7 @@ from ..memories.memory_files import TooManyEntries, category_folders, is_read, l
 from .index_documents import file_stamps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable
     from typing import TypeVar
 
     from ..kernel.sqlite import Connection
@@ -37,18 +37,19 @@ __all__ = [
     "within_share",
 ]
 
-# Characters of one memory that are redacted at most: 30,000 of the body, 10,120 of the title, 4,000 of each list.
-LARGEST = 53_248
-# About 1 ms a file on a small machine. Text made to keep the rules busy takes 5 to 10 microseconds a character, so half a second.
+# The maximum number of characters to redact in one memory: 30,000 of the body, 10,120 of the title, 4,000 of each list.
+MAX_MEMORY = 53_248
+# Reading takes about 1 ms per file on a small machine. Text made to slow down the rules takes 5 to 10 microseconds per character, so this
+# many characters take half a second.
 PROMPT_FILES = 60
 PROMPT_ENTRIES = 20_000
-# A round ends so that other processes get the index, not to save time.
+# A round ends so that other processes can use the index, not to save time.
 ROUND_FILES = 10_000
 ROUND_CHARACTERS = 16 << 20
 # Parsed files stay in memory until they are written, with up to 24 times as many bytes as on disk.
 _BATCH_FILES = 3000
 _BATCH_BYTES = 2 << 20
-_SMALL = 8192  # bytes; hardly one memory in a hundred is larger
+_SMALL = 8192  # bytes; about one memory in a hundred is larger
 
 
 class DueFile(NamedTuple):
@@ -62,12 +63,14 @@ class DueFile(NamedTuple):
 
 
 class View(NamedTuple):
-    """What is known before a refresh.
+    """The state known before a refresh.
 
-    `changed` are the paths that changed (None: unknown), `everything` asks to check all of them regardless, `recheck` to read all files
-    since their trust may have changed, `edited` are files known to differ from the index or in their trust, and `inactive` maps files that
-    hold no active memory to their marks. `done` are files that an earlier round of this run has read; `entries` is how many directory
-    entries of a store may be listed, None for all.
+    changed: the paths that changed; None if unknown
+    everything: check all paths, changed or not; recheck: read all files, because their trust may have changed
+    edited: files known to differ from the index, or in their trust
+    inactive: files without an active memory -> their marks
+    done: files that an earlier round of this run has read
+    entries: the maximum number of directory entries to list in a store; None for all
     """
 
     changed: set[str] | None
@@ -84,21 +87,23 @@ class View(NamedTuple):
 
     def is_due(self, folder: str) -> bool:
         """Return whether a folder must be listed."""
-        near = self.edited.union(self.changed or ())
+        touched = self.edited.union(self.changed or ())
         return (
             self.everything
             or self.recheck
             or self.has_changed(folder)
-            or any(os.path.dirname(path) == folder for path in near)
+            or any(os.path.dirname(path) == folder for path in touched)
         )
 
 
 class DueWork(NamedTuple):
     """The work that is due in one store.
 
-    `unseen` says that the store has more entries than may be listed, so that nothing is known of it. `again` are the folders that the next
-    pass has to list: they hold files that an earlier round has read and that changed since, or could not be read, for the reason
-    `problem`; `left` is what is due and not read now.
+    changed, gone: files to read, and keys of memories whose files are gone
+    again: folders that the next pass must list, because files in them changed since an earlier round read them, or because they could not
+        be listed, for the reason `problem`
+    left: files that are due but not read now
+    unseen: the store has more entries than may be listed, so nothing is known about it
     """
 
     store: Store
@@ -115,66 +120,65 @@ def find_due(connection: Connection, store: Store, view: View) -> DueWork:
     known = file_stamps(connection, store.scope)
     if why_not_read(store):
         return DueWork(store, [], [key for key, _, _ in known.values()], [], [])
-    fresh: list[DueFile] = []
+    changed: list[DueFile] = []
     failed: dict[str, str] = {}
     try:
-        seen = _list_folders(store, view, failed)
+        listed = _list_folders(store, view, failed)
     except TooManyEntries:
         return DueWork(store, [], [], [], [], unseen=True)
     again = list(failed)
-    listed = set(seen)
-    for folder, (category, files) in seen.items():
+    for folder, (category, files) in listed.items():
         for path, status in files.items():
             mark = _inactive_mark(status)
-            as_known = path in known and known[path][1] == stamp(status) and path not in view.edited
-            if view.inactive.get(path) == mark or (as_known and not view.recheck):
+            unchanged = path in known and known[path][1] == stamp(status) and path not in view.edited
+            if view.inactive.get(path) == mark or (unchanged and not view.recheck):
                 continue
             if path in view.done:
                 again.append(folder)
             else:
-                fresh.append(DueFile(category, path, mark, status.st_size, status.st_mtime))
-    paths = {path for _, files in seen.values() for path in files}
-    for path in [path for path in view.inactive if path not in paths and _is_gone(path, listed)]:
+                changed.append(DueFile(category, path, mark, status.st_size, status.st_mtime))
+    present = {path for _, files in listed.values() for path in files}
+    for path in [path for path in view.inactive if path not in present and _is_gone(path, listed)]:
         del view.inactive[path]
     outside = {path for path in known if os.path.dirname(os.path.dirname(path)) != store.root}
-    gone = [path for path in known if path not in paths and (path in outside or _is_gone(path, listed))]
+    gone = [path for path in known if path not in present and (path in outside or _is_gone(path, listed))]
     problem = next(iter(failed.values()), "")
-    return DueWork(store, fresh, [known[path][0] for path in gone], again, [], problem=problem)
+    return DueWork(store, changed, [known[path][0] for path in gone], again, [], problem=problem)
 
 
 def _list_folders(
     store: Store, view: View, failed: dict[str, str]
 ) -> dict[str, tuple[Category, dict[str, os.stat_result]]]:
-    """Return the files of each folder that is due; those that cannot be listed now are put into `failed`. Raises TooManyEntries."""
-    found: dict[str, tuple[Category, dict[str, os.stat_result]]] = {}
+    """Return the files of each due folder; folders that cannot be listed now are added to `failed`. Raises TooManyEntries."""
+    listed: dict[str, tuple[Category, dict[str, os.stat_result]]] = {}
     left = view.entries
     for category, folder in category_folders(store):
         if view.is_due(folder):
             try:
-                found[folder] = (category, dict(listing(folder, left)))
+                listed[folder] = (category, dict(listing(folder, left)))
             except OSError as error:
                 failed[folder] = cause(error)
                 continue
-            left = None if left is None else left - len(found[folder][1])
-    return found
+            left = None if left is None else left - len(listed[folder][1])
+    return listed
 
 
-def _is_gone(path: str, listed: set[str]) -> bool:
-    """Return whether an unseen file is gone from the store: its folder was listed, or is not a folder that is read."""
+def _is_gone(path: str, listed: Container[str]) -> bool:
+    """Return whether a file that was not listed is gone from the store: its folder was listed, or is not a folder that is read."""
     folder = os.path.dirname(path)
     return folder in listed or not is_read(folder)
 
 
 def _inactive_mark(status: os.stat_result) -> str:
-    """Return the stamp with the time of the last change of permissions: a file that could not be read may be readable now."""
+    """Return the stamp with the time of the last status change: a file that could not be read may have other permissions now."""
     return "%s:%d" % (stamp(status), status.st_ctime_ns)
 
 
 def within_share(work: list[DueWork], trust: Trust, edited: set[str], share: Share) -> list[DueWork]:
     """Return the work with everything beyond the share moved to `left`.
 
-    Files known to be edited come first, then small ones of all stores that may be injected, among them those named after words of the
-    prompt, then the rest, small before large: memories that came with a repository must not delay the user's own, nor the other way round.
+    The order over all stores: files known to be edited, then small files, of these trusted ones first, of these those named after words
+    of the prompt, then by size. So neither store can delay the other: not a repository's memories the user's own, and not vice versa.
     """
     due = [(at, file) for at, part in enumerate(work) for file in part.changed]
     if len(due) > share.files or sum(cost(file.size) for _, file in due) > share.characters:
@@ -192,15 +196,15 @@ def _urgency(
     file: DueFile, store: Store, edited: set[str], trust: Trust, wanted: frozenset[str]
 ) -> tuple[bool, bool, bool, int, int, str]:
     identity = os.path.basename(file.path)[: -len(".json")]
-    unknown = not trust.has_trusted_name(store, file.category.name, identity)
-    shared = len(wanted.intersection(identity.split("-")))  # an id is made of the title's words
-    return file.path not in edited, file.size > _SMALL, unknown, -shared, file.size, file.path
+    untrusted = not trust.has_trusted_name(store, file.category.name, identity)
+    shared = len(wanted.intersection(identity.split("-")))  # an id consists of the title's words
+    return file.path not in edited, file.size > _SMALL, untrusted, -shared, file.size, file.path
 
 
 class Share:
     """The remaining work allowed in a refresh: `files`, `characters` to redact, and directory `entries` of a store (None: no limit).
 
-    `wanted` are the words of the waiting prompt; memories named after one of them come first.
+    `wanted` are the words of the waiting prompt; memories whose id contains one of them come first.
     """
 
     __slots__ = ("characters", "entries", "files", "wanted")
@@ -221,8 +225,8 @@ class Share:
 
 
 def prompt_share() -> Share:
-    """Return the share of one prompt, which is large enough for any single memory, so that prompts alone can clear any backlog."""
-    return Share(PROMPT_FILES, LARGEST, PROMPT_ENTRIES)
+    """Return the share of one prompt. It is large enough for any single memory, so prompts alone can clear any backlog."""
+    return Share(PROMPT_FILES, MAX_MEMORY, PROMPT_ENTRIES)
 
 
 def share_per_round() -> Share:
@@ -232,17 +236,17 @@ def share_per_round() -> Share:
 
 def cost(size: int) -> int:
     """Return the maximum number of characters to redact for a memory file of `size` bytes."""
-    return min(size, LARGEST)
+    return min(size, MAX_MEMORY)
 
 
 def batches(files: Iterable[Item], size: Callable[[Item], int]) -> list[list[Item]]:
     """Return the files, in the same order, in batches that fit into memory."""
-    found: list[list[Item]] = []
+    result: list[list[Item]] = []
     room = 0
     for file in files:
-        if not found or len(found[-1]) >= _BATCH_FILES or room < size(file):
-            found.append([])
+        if not result or len(result[-1]) >= _BATCH_FILES or room < size(file):
+            result.append([])
             room = _BATCH_BYTES
-        found[-1].append(file)
+        result[-1].append(file)
         room -= size(file)
-    return found
+    return result

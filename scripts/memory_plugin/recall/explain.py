@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PLACES",
     "REASONS",
-    "SAID",
+    "RESULTS",
     "Outcome",
     "decisions",
     "find_decision",
@@ -58,7 +58,7 @@ REASONS = {
     "guards_disabled": "guards are switched off in the settings",
     "unchanged": "Claude was told this in the session already, and nothing has changed",
 }
-# The names of reasons in records of version 0.1.0.
+# The names of reasons in records of version 0.1.0, and their present names.
 _OLD_REASONS = {"healing": "refreshing", "healed_elsewhere": "refreshed_elsewhere"}
 _WITHHELD = {
     "already_injected": "Claude was told already in this session",
@@ -81,8 +81,8 @@ _GUARDED = {
     "asked": "a guard had the client ask you about a call",
 }
 _LAST = "last"
-_ALL = 100_000
-# What is told elsewhere than on a prompt.
+_ALL = 100_000  # decisions
+# The places other than a prompt, as the beginning of a sentence.
 _PLACES = {
     "catalog": "at the start of the session",
     "subagent": "at the start of a sub-agent",
@@ -98,21 +98,21 @@ _WAYS = {
 }
 PLACES = (_PROMPT, *_PLACES, _GUARD)
 _INJECTED, _POINTED = "injected", "pointed"
-_SAID_TOLD, _SAID_POINTED, _SAID_NOT = SAID = ("told", "pointed to", "not told")
-_LISTED = "listed"  # titles of the session catalog without any rule
+_TOLD, _POINTED_TO, _NOT_TOLD = RESULTS = ("told", "pointed to", "not told")
+_LISTED = "listed"  # the outcome of a session catalog with titles but no rules
 
 
 class Outcome(NamedTuple):
-    """The result for one candidate: one of SAID, the reason as text, and whether another phrase would have helped."""
+    """The result for one candidate: one of RESULTS, the reason as text, and whether another phrase would have helped."""
 
     key: str
-    said: str
-    words: str
+    result: str
+    reason: str
     lacks_words: bool
 
 
 def decisions(paths: Paths, session: str = "", last: int = 20) -> list[dict[str, Any]]:
-    """Return the last decisions for this project, newest first; only those of `session` if it is given."""
+    """Return the last decisions for this project, newest first; with `session` only those of that session."""
     rows: list[dict[str, Any]] = []
     for row in Ledger(paths.state(), "recalls").rows():
         if row.get("project") == paths.project_key and (not session or row.get("session") == session):
@@ -122,9 +122,9 @@ def decisions(paths: Paths, session: str = "", last: int = 20) -> list[dict[str,
 
 
 def find_decision(paths: Paths, which: str, session: str = "", place: str = "") -> dict[str, Any] | None:
-    """Return the decision about one prompt, named `last` or by its id or the start of it; None if there is none.
+    """Return the decision about one prompt, `last` or the start of its id; None if there is none.
 
-    If a turn has several decisions, return that of the prompt itself, or of `place` if it is given.
+    If a turn has several decisions, return that of the prompt itself, or of `place` if it is not empty.
     """
     rows = decisions(paths, session, last=_ALL)
     if which != _LAST:
@@ -152,16 +152,16 @@ def sentence(row: dict[str, Any]) -> str:
     place = str(row.get("place"))
     if place == _GUARD:
         return _guard_sentence(row)
-    return _PLACES[place] + ": " + _what(row) if place in _PLACES else _what(row)
+    return _PLACES[place] + ": " + _action(row) if place in _PLACES else _action(row)
 
 
-def _what(row: dict[str, Any]) -> str:
+def _action(row: dict[str, Any]) -> str:
     injected, pointed = _keys(row, _INJECTED), _keys(row, _POINTED)
     if row.get("outcome") == _INJECTED:
-        told = "told Claude " + _memories(len(injected))
+        text = "told Claude " + _memories(len(injected))
         if listed := _count(row.get("listed")):
-            told += " and the titles of %d" % listed
-        return told + (", pointed to %d" % len(pointed) if pointed else "")
+            text += " and the titles of %d" % listed
+        return text + (", pointed to %d" % len(pointed) if pointed else "")
     if row.get("outcome") == _POINTED:
         return "pointed Claude to " + _memories(len(pointed))
     if row.get("outcome") == _LISTED:
@@ -170,9 +170,9 @@ def _what(row: dict[str, Any]) -> str:
 
 
 def _guard_sentence(row: dict[str, Any]) -> str:
-    outcome_text = _GUARDED.get(str(row.get("outcome")), "a guarded call went through")
-    why = reason_text(str(row.get("reason") or ""))
-    return "%s (%s)%s" % (outcome_text, ", ".join(_keys(row, "guards")), ": " + why if why else "")
+    outcome = _GUARDED.get(str(row.get("outcome")), "a guarded call went through")
+    reason = reason_text(str(row.get("reason") or ""))
+    return "%s (%s)%s" % (outcome, ", ".join(_keys(row, "guards")), ": " + reason if reason else "")
 
 
 def reason_text(reason: str) -> str:
@@ -181,13 +181,13 @@ def reason_text(reason: str) -> str:
 
 
 def problem(row: dict[str, Any]) -> str:
-    """Return the index's problem as text; empty if it answered and was up to date."""
+    """Return the problem with the index as text; empty if it answered and was up to date."""
     reason = row.get("problem") or row.get("trouble")  # the name in records of version 0.1.0
     return reason_text(str(reason)) if reason else ""
 
 
 def remedy(row: dict[str, Any]) -> str:
-    """Return the command that would help a prompt that got nothing; usually empty."""
+    """Return a command that helps with the reason for silence; usually empty."""
     return _REMEDIES.get(str(row.get("reason") or ""), "")
 
 
@@ -212,33 +212,34 @@ def thresholds(row: dict[str, Any]) -> tuple[float | None, float | None]:
 
 def outcomes(row: dict[str, Any]) -> list[Outcome]:
     """Return the outcomes of one decision's candidates: the injected ones, then the pointers, then the rest, each best first."""
-    listed = row.get("candidates")
-    candidates = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    found = [_outcome(candidate, row) for candidate in candidates]
-    return sorted(found, key=lambda outcome: SAID.index(outcome.said))
+    candidates = row.get("candidates")
+    rows = candidates if isinstance(candidates, list) else []
+    results = [_outcome(candidate, row) for candidate in rows if isinstance(candidate, dict)]
+    return sorted(results, key=lambda outcome: RESULTS.index(outcome.result))
 
 
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
     key = str(candidate.get("key"))
-    sure = _WAYS.get(str(candidate.get("way"))) or _sure(candidate.get("confidence"))
-    judges = _opinion(candidate.get("key"), row)
+    match = _WAYS.get(str(candidate.get("way"))) or _sure(candidate.get("confidence"))
+    evidence = match + _opinion(candidate.get("key"), row)
     withheld = str(candidate.get("withheld") or "")
-    inject, pointer = (_moved(threshold, candidate) for threshold in thresholds(row))
+    inject, pointer = (_shifted(threshold, candidate) for threshold in thresholds(row))
     confidence = _number(candidate.get("confidence"))
-    below = not judges and confidence is not None and inject is not None and confidence < inject
-    needed = ", %s needed" % _percent(inject) if below and inject is not None else ""
+    needed = ""
+    if evidence == match and confidence is not None and inject is not None and confidence < inject:
+        needed = ", %s needed" % _percent(inject)
     if key in _keys(row, _INJECTED):
-        return Outcome(key, _SAID_TOLD, sure + judges, lacks_words=False)
+        return Outcome(key, _TOLD, evidence, lacks_words=False)
     if key in _keys(row, _POINTED):
-        why = needed + " for the full text" if needed else ""
-        return Outcome(key, _SAID_POINTED, sure + judges + why, lacks_words=bool(needed))
+        for_full = needed + " for the full text" if needed else ""
+        return Outcome(key, _POINTED_TO, evidence + for_full, lacks_words=bool(needed))
     if withheld in _WITHHELD:
-        return Outcome(key, _SAID_NOT, "%s%s; %s" % (sure, judges, _WITHHELD[withheld]), lacks_words=False)
-    also = " (%s for a pointer)" % _percent(pointer) if needed and pointer is not None else ""
-    return Outcome(key, _SAID_NOT, sure + judges + needed + also, lacks_words=bool(needed))
+        return Outcome(key, _NOT_TOLD, "%s; %s" % (evidence, _WITHHELD[withheld]), lacks_words=False)
+    for_pointer = " (%s for a pointer)" % _percent(pointer) if needed and pointer is not None else ""
+    return Outcome(key, _NOT_TOLD, evidence + needed + for_pointer, lacks_words=bool(needed))
 
 
-def _moved(threshold: float | None, candidate: dict[str, Any]) -> float | None:
+def _shifted(threshold: float | None, candidate: dict[str, Any]) -> float | None:
     """Return the threshold that applied to one candidate, which feedback may have shifted."""
     return None if threshold is None else shifted_threshold(threshold, _number(candidate.get("shift")) or 0.0)
 

@@ -1,7 +1,7 @@
 """Compute the confidence that a memory is relevant to a failed command, with a logistic model over the signals of the match.
 
-A prompt says what the user wants, but an error contains much that is incidental: paths, versions, lines of code. So words that occur only
-in paths are ignored here, and words of the command and the distance to the next match weigh more. The weights are in
+A prompt says what the user wants, but much of an error is incidental: paths, versions, lines of code. So words that occur only in paths
+are ignored here, and the words of the command and the lead over the next match weigh more. The weights are in
 `config/recall/failures.json`, fitted by `benchmarks/failure_train.py`.
 """
 
@@ -16,18 +16,16 @@ from .confidence import logistic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from .ranking import Hit
 
-__all__ = ["LOOKED_AT", "FailedCommand", "failure_signals", "grade"]
+__all__ = ["MAX_EXAMINED", "FailedCommand", "failure_signals", "grade"]
 
-LOOKED_AT = 3
+MAX_EXAMINED = 3
 _MAX_COMMAND = 1000
-_TAIL = 2000  # characters; an error usually says at its end what went wrong
+_MAX_ERROR = 2000  # characters; the cause is usually at the end of an error
 _EXIT_CODE = "Exit code "
 _COLOR = "\x1b["
-_FURTHEST = 3.0
+_MAX_LEAD = 3.0
 _TINY = 1e-9
 _FIXING = ("RUNBOOK", "TECH_DEBT", "CONSTRAINT")
 
@@ -39,7 +37,7 @@ class FailedCommand:
 
     def __init__(self, command: str, error: str) -> None:
         self.command = command[:_MAX_COMMAND]
-        self.error = _without_colors(_without_exit_code(error)[-2 * _TAIL :])[-_TAIL:]
+        self.error = _without_colors(_without_exit_code(error)[-2 * _MAX_ERROR :])[-_MAX_ERROR:]
 
     @property
     def text(self) -> str:
@@ -55,39 +53,36 @@ def _without_exit_code(error: str) -> str:
 
 def _without_colors(text: str) -> str:
     """Return a text without terminal color sequences."""
-    first, *others = text.split(_COLOR)
-    return first + "".join(other.lstrip("0123456789;?")[1:] for other in others)
+    first, *colored = text.split(_COLOR)
+    return first + "".join(part.lstrip("0123456789;?")[1:] for part in colored)
 
 
 def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, float]]:
     """Return the signals of the first few matches of a failed command, best match first.
 
-    `spoken` is the log of the weight of the words that a match shares with the text outside paths, `number` that of their number,
-    `commanded` that of the words of the command, `over` its score over the best other one, `fixing` is 1 for the categories that hold
-    what to do about a failure; the others are signals of a match (`signals`).
+    spoken, number: log of the weight, and of the number, of the words that a match shares with the text outside paths
+    commanded: log of the weight of the words that it shares with the command
+    over: its score over that of the best other match
+    fixing: 1 for the categories that say what to do about a failure
+    The others are signals of a match (`signals.py`).
     """
     spoken = _stems(" ".join(word for word in failed.text.split() if "/" not in word))
     commanded = _stems(failed.command)
-    found = []
-    for hit in hits[:LOOKED_AT]:
-        terms = _terms(hit.parts)
-        others = max((other.score for other in hits if other is not hit), default=0.0)
-        found.append(
+    rows = []
+    for hit in hits[:MAX_EXAMINED]:
+        terms: dict[str, float] = hit.parts["terms"]  # type: ignore[assignment]
+        best_other = max((other.score for other in hits if other is not hit), default=0.0)
+        rows.append(
             {
                 **{name: hit.signals[name] for name in ("answers", "concerns", "title_held", "pairs")},
                 "spoken": log(1 + sum(part for term, part in terms.items() if term in spoken)),
                 "number": log(1 + sum(term in spoken for term in terms)),
                 "commanded": log(1 + sum(part for term, part in terms.items() if term in commanded)),
-                "over": min(_FURTHEST, hit.score / (others + _TINY)),
+                "over": min(_MAX_LEAD, hit.score / (best_other + _TINY)),
                 "fixing": float(hit.category in _FIXING),
             }
         )
-    return found
-
-
-def _terms(parts: dict[str, Any]) -> dict[str, float]:
-    found: dict[str, float] = parts["terms"]
-    return found
+    return rows
 
 
 def _stems(text: str) -> set[str]:
@@ -95,11 +90,11 @@ def _stems(text: str) -> set[str]:
 
 
 def grade(failed: FailedCommand, hits: list[Hit]) -> list[Hit]:
-    """Return the first few hits with the confidences of the model for failures, the highest first."""
+    """Return the first few hits with the confidences of the failure model, the most confident first."""
     model = {name: entry["value"] for name, entry in load_data("recall", "failures")["entries"].items()}
-    first = hits[:LOOKED_AT]
-    for hit, signals in zip(first, failure_signals(failed, hits)):
+    examined = hits[:MAX_EXAMINED]
+    for hit, signals in zip(examined, failure_signals(failed, hits)):
         hit.signals = {**hit.signals, **signals}
         hit.confidence = logistic(signals, model["injects"])
         hit.pointer_confidence = logistic(signals, model["points"])
-    return sorted(first, key=lambda hit: -hit.pointer_confidence)
+    return sorted(examined, key=lambda hit: -hit.pointer_confidence)

@@ -1,7 +1,7 @@
-"""Determine which guards are in force during an index refresh, and write them to the prepared file that tool calls read.
+"""Determine which guards are in force, during an index refresh, and write them to the prepared file that tool calls read.
 
-Only a trusted text can hold a guard: the memory as it is, or, while a change to it awaits approval, its last trusted version. The rows are
-kept in the index, because a refresh reads only the files that changed.
+A guard is in force only in a trusted text: that of the memory, or, while a change to it awaits approval, its last trusted version. The rows
+are stored in the index, because a refresh reads only the files that changed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["GuardRows", "guarded_version"]
 
 _META = "guards"
-_MAX_BODY = 400  # characters of a memory in the question to the person
+_MAX_BODY = 400  # characters of a memory in the question to the user
 
 
 class GuardRows:
@@ -71,25 +71,25 @@ class GuardRows:
 def _replaced(connection: Connection, rows: dict[str, dict[str, Any]]) -> set[str]:
     """Return the keys of the rows whose memory is superseded.
 
-    Its own text may say so, which does not count while that text awaits approval, or a trusted other memory.
+    Either a trusted other memory supersedes it, or its own text names a successor; that does not count while the text awaits approval.
     """
-    named: set[str] = set()
+    by_others: set[str] = set()
     for key, _, names in links(connection):
         document = find_document(connection, key) if names else None
         if document is not None and document.trust == TRUSTED:
-            meant = (
-                next((named_key for named_key in named_keys(name, key) if named_key in rows), "")
-                for name in names
-            )
-            named.update(meant)
+            for name in names:
+                # The first key that the name may mean.
+                by_others.update([candidate for candidate in named_keys(name, key) if candidate in rows][:1])
     superseded = superseded_documents(connection)
     return {
-        key for key, row in rows.items() if key in named or (key in superseded and row["texts"]["current"])
+        key
+        for key, row in rows.items()
+        if key in by_others or (key in superseded and row["texts"]["current"])
     }
 
 
 def guarded_version(stored: StoredMemory, trust: Trust) -> Memory | None:
-    """Return the trusted version of a memory whose guard is in force; None if there is none, or if it holds no guard."""
+    """Return the trusted version of a memory whose guard is in force; None if there is none, or if it has no guard."""
     version: Memory | None = stored.memory
     if not trust.is_trusted(stored):
         version = _parsed(stored, trust.last_trusted(stored))

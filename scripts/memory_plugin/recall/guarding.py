@@ -1,7 +1,7 @@
 """Guards at a tool call, from top to bottom: prepared guards, match, settings, earlier reminders of the session, answer, record.
 
-The first matching call in a session is denied with the memory as the reason (`remind`), or the client asks the person (`ask`). Nothing but
-a guard in the prepared file can do that, and on any fault the call goes through.
+The first matching call in a session is denied with the memory as the reason (`remind`), or the client asks the user (`ask`). Only a guard
+in the prepared file can do that, and on any fault the call goes through.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_REASON = 9000  # characters; the client shows a longer output of a hook as 
 _MAX_COVERED = 600
 _TAIL_BYTES = 4 << 20
 _MAX_ROWS = 200
-# The client shows a person the first line only.
+# The client shows the user only the first line.
 _HELD_BACK = "The project's memory holds this call back once: %s."
 _BECAUSE = "These are constraints that the user set:"
 _AFTER = "If the call is right all the same, the same call goes through when it is made again."
@@ -49,8 +49,8 @@ class ToolCall:
     __slots__ = ("agent", "command", "folder", "id", "path", "tool", "transcript")
 
     def __init__(self, payload: dict[str, object]) -> None:
-        given = payload.get("tool_input")
-        fields: dict[str, object] = given if isinstance(given, dict) else {}
+        tool_input = payload.get("tool_input")
+        fields: dict[str, object] = tool_input if isinstance(tool_input, dict) else {}
         self.tool = _text(payload.get("tool_name"))
         self.command = _text(fields.get("command")) if self.tool == _COMMAND_TOOL else ""
         self.path = _path(fields.get(_FILE_TOOLS.get(self.tool, "")))
@@ -117,11 +117,11 @@ def _match_command(command: str, prepared: GuardFile) -> list[GuardMatch]:
     from ..memories.guarded_commands import run_by
 
     commands = [(guard, words) for guard in prepared.guards for words in guard.commands]
-    found: dict[str, GuardMatch] = {}
+    matches: dict[str, GuardMatch] = {}
     for at in sorted(run_by(command, [words for _, words in commands])):
         guard, words = commands[at]
-        found.setdefault(guard.key, GuardMatch(guard, " ".join(words)))
-    return list(found.values())
+        matches.setdefault(guard.key, GuardMatch(guard, " ".join(words)))
+    return list(matches.values())
 
 
 def _match_path(call: ToolCall, prepared: GuardFile, root: str) -> list[GuardMatch]:
@@ -152,7 +152,7 @@ def guarded_call(payload: dict[str, object], paths: Paths, prepared: GuardFile) 
 
 
 def decide(answer: GuardAnswer, guarded: GuardedCall, context: Context) -> None:
-    """Let the client ask if any guard says `ask`, else remind Claude of the guards that are new to this session.
+    """Let the client ask if the action of any guard is `ask`, else remind Claude of the guards that are new to this session.
 
     Raises OSError if the session's history cannot be read or written; the call then goes through.
     """
@@ -174,7 +174,7 @@ def decide(answer: GuardAnswer, guarded: GuardedCall, context: Context) -> None:
 def _not_reminded(guarded: GuardedCall, context: Context) -> list[GuardMatch]:
     """Return the guards of which this session was not reminded yet, and record the reminder under the lock of its history.
 
-    Without a session nothing can be recorded and the call would be denied forever, so it goes through.
+    Without a session id no reminder can be recorded, and the call would be denied forever, so it goes through.
     """
     from ..kernel.locks import Busy
     from .history import GUARD, RecallHistory
@@ -207,9 +207,9 @@ def _note_due(guarded: GuardedCall, history: RecallHistory) -> list[GuardMatch]:
 
 
 def _was_made_with_denied(call: ToolCall, match: GuardMatch, history: RecallHistory) -> bool:
-    """Return whether Claude made this call in the same message as a denied call, and so has not read the reminder yet."""
-    others = _calls_of_message(call.transcript, call.id) if call.id else set()
-    return any(history.was_pointed(_mark_key(match), other) for other in others)
+    """Return whether Claude made this call in the same message as a denied call, so that it has not read the reminder yet."""
+    siblings = _calls_of_message(call.transcript, call.id) if call.id else set()
+    return any(history.was_pointed(_mark_key(match), sibling) for sibling in siblings)
 
 
 def _calls_of_message(transcript: str, call: str) -> set[str]:
@@ -219,28 +219,28 @@ def _calls_of_message(transcript: str, call: str) -> set[str]:
     """
     from ..kernel.transcript.rows import records_backwards
 
-    calls: dict[str, set[str]] = {}
+    by_message: dict[str, set[str]] = {}
     for record in records_backwards(transcript, _TAIL_BYTES, _MAX_ROWS):
         message = record.get("message")
         if record.get("type") == "assistant" and isinstance(message, dict):
-            calls.setdefault(str(message.get("id")), set()).update(_calls(message.get("content")))
-    found = next((ids for ids in calls.values() if call in ids), set())
-    return found - {call}
+            by_message.setdefault(str(message.get("id")), set()).update(_call_ids(message.get("content")))
+    ids = next((ids for ids in by_message.values() if call in ids), set())
+    return ids - {call}
 
 
-def _calls(content: Any) -> Iterator[str]:  # noqa: ANN401  (any JSON value)
+def _call_ids(content: Any) -> Iterator[str]:  # noqa: ANN401  (any JSON value)
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict) and block.get("type") == "tool_use" and isinstance(block.get("id"), str):
             yield block["id"]
 
 
 def _mark_key(match: GuardMatch) -> str:
-    """Return the key of a reminder in a session's history; it differs from the memory's, which may be injected without a reminder."""
+    """Return the key of a reminder in a session's history; not the memory's key, because the memory may be injected otherwise."""
     return "guard " + match.guard.key
 
 
 def _reminder(due: list[GuardMatch], prepared: GuardFile) -> str:
-    """Return the reason shown to Claude: the guard's pattern, the memories, and that a repeated call goes through."""
+    """Return the reason shown to Claude: the patterns, the memories, and the hint that a repeated call goes through."""
     covered = "; ".join(
         '"%s" covers `%s`' % (prepared.text(match.guard.key, "title"), match.pattern) for match in due
     )

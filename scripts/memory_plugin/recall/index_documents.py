@@ -11,6 +11,7 @@ from .ranking import load_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from ..kernel.sqlite import Connection
 
@@ -49,69 +50,69 @@ def file_stamps(connection: Connection, scope: str) -> dict[str, tuple[str, str,
     return {path: (key, stamp, digest) for path, key, stamp, digest in rows}
 
 
-def files_by_trust(connection: Connection, trust: str, most: int) -> list[str]:
-    """Return the source files of at most `most` documents with this trust."""
-    rows = connection.execute("SELECT path FROM documents WHERE trust = ? LIMIT ?", (trust, most))
+def files_by_trust(connection: Connection, trust: str, limit: int) -> list[str]:
+    """Return the source files of at most `limit` documents with this trust."""
+    rows = connection.execute("SELECT path FROM documents WHERE trust = ? LIMIT ?", (trust, limit))
     return [path for (path,) in rows]
 
 
 def files_of_texts(connection: Connection, digests: Iterable[str]) -> set[str]:
-    """Return the source files of the documents whose text has one of these digests, with its id or without."""
-    found: set[str] = set()
+    """Return the source files of the documents whose `full_digest` or `text_digest` is one of these."""
+    files: set[str] = set()
     for digest in digests:
         rows = connection.execute(
             "SELECT path FROM documents WHERE full_digest = ? OR text_digest = ?", (digest, digest)
         )
-        found.update(path for (path,) in rows)
-    return found
+        files.update(path for (path,) in rows)
+    return files
 
 
 def notes_by_file(connection: Connection) -> dict[str, tuple[str, list[str]]]:
     """Return source file -> (stamp, keys) for the notes of Claude Code's own memory."""
-    found: dict[str, tuple[str, list[str]]] = {}
+    notes: dict[str, tuple[str, list[str]]] = {}
     for path, key, stamp in connection.execute(
         "SELECT path, key, stamp FROM documents WHERE scope = 'native' ORDER BY key"
     ):
-        found.setdefault(path, (stamp, []))[1].append(key)
-    return found
+        notes.setdefault(path, (stamp, []))[1].append(key)
+    return notes
 
 
 def total_documents(connection: Connection) -> int:
     """Return the number of documents from the totals, without counting rows."""
-    found: int = connection.execute("SELECT coalesce(sum(documents), 0) FROM totals").fetchone()[0]
-    return found
+    total: int = connection.execute("SELECT coalesce(sum(documents), 0) FROM totals").fetchone()[0]
+    return total
 
 
 def count_documents(connection: Connection, scope: str = "") -> int:
     """Return the number of documents of a scope, or of all scopes."""
-    found: int = connection.execute(
-        "SELECT count(*) FROM documents WHERE ? IN ('', scope)", (scope,)
-    ).fetchone()[0]
-    return found
+    query = "SELECT count(*) FROM documents WHERE ? IN ('', scope)"
+    count: int = connection.execute(query, (scope,)).fetchone()[0]
+    return count
 
 
 def all_documents(connection: Connection, scope: str = "") -> Iterator[Document]:
     """Yield the documents of a scope, or of all scopes, by key; their bodies are empty."""
-    for found in connection.execute(_SELECT + "WHERE ? IN ('', scope) ORDER BY key", (scope,)):
-        yield _document(found)
+    for row in connection.execute(_SELECT + "WHERE ? IN ('', scope) ORDER BY key", (scope,)):
+        yield _document(row)
 
 
 def find_document(connection: Connection, key: str) -> Document | None:
-    """Return the document with a key, its body empty; None when there is none."""
-    found = connection.execute(_SELECT + "WHERE key = ?", (key,)).fetchone()
-    return None if found is None else _document(found)
+    """Return the document with a key, its body empty; None if there is none."""
+    row = connection.execute(_SELECT + "WHERE key = ?", (key,)).fetchone()
+    return None if row is None else _document(row)
 
 
 def _document(row: tuple[object, ...]) -> Document:
-    found = dict(zip(_COLUMNS, row))
-    texts = {name: str(value) for name, value in found.items() if name != "injectable" and name not in _LISTS}
-    lists = {name: _texts(found[name]) for name in _LISTS}
-    return Document(**texts, **lists, body="", injectable=bool(found["injectable"]))  # type: ignore[arg-type]
+    values = dict(zip(_COLUMNS, row))
+    lists = {name: _texts(values.pop(name)) for name in _LISTS}
+    injectable = bool(values.pop("injectable"))
+    texts = {name: str(value) for name, value in values.items()}
+    return Document(**texts, **lists, body="", injectable=injectable)  # type: ignore[arg-type]
 
 
 def _texts(value: object) -> list[str]:
-    found = loads(str(value))
-    return [str(item) for item in found] if isinstance(found, list) else []
+    items = loads(str(value))
+    return [str(item) for item in items] if isinstance(items, list) else []
 
 
 def superseded_documents(connection: Connection) -> dict[str, str]:
@@ -120,7 +121,7 @@ def superseded_documents(connection: Connection) -> dict[str, str]:
 
 
 def inherited_phrases(connection: Connection) -> dict[str, list[str]]:
-    """Return key -> the phrases of older memories that a document was indexed with."""
+    """Return key -> the phrases of older memories that were indexed with a document."""
     return {
         key: _texts(asked_as) for key, asked_as in connection.execute("SELECT key, asked_as FROM inherited")
     }
@@ -129,7 +130,7 @@ def inherited_phrases(connection: Connection) -> dict[str, list[str]]:
 def links(connection: Connection) -> list[tuple[str, str, list[str]]]:
     """Return key, `superseded_by` and `supersedes` of every document that names others."""
     rows = connection.execute("SELECT key, superseded_by, supersedes FROM links")
-    return [(key, by, _texts(named)) for key, by, named in rows]
+    return [(key, by, _texts(names)) for key, by, names in rows]
 
 
 class _Counts:
@@ -140,10 +141,14 @@ class _Counts:
         self.totals: dict[bool, list[int]] = {True: [0] * 6, False: [0] * 6}
 
     def add(self, terms: Terms, injectable: bool, sign: int) -> None:
-        at = 0 if injectable else 2
-        for offset, found in enumerate((terms.strong(), terms.weak())):
-            for term in found:
-                self.terms.setdefault(term, [0, 0, 0, 0])[at + offset] += sign
+        """Add (`sign` 1) or subtract (-1) a document."""
+        first = (
+            0 if injectable else 2
+        )  # columns: strong, weak, and both for documents that are not injectable
+        for term in terms.strong():
+            self.terms.setdefault(term, [0, 0, 0, 0])[first] += sign
+        for term in terms.weak():
+            self.terms.setdefault(term, [0, 0, 0, 0])[first + 1] += sign
         totals = self.totals[injectable]
         totals[0] += sign
         for field, length in enumerate(terms.lengths()):
@@ -167,13 +172,13 @@ class _Counts:
 
 def put(connection: Connection, documents: Iterable[Document]) -> None:
     """Add documents, replacing those with the same keys, inside the caller's transaction."""
-    stop = load_model(connection).stopwords
+    stopwords = load_model(connection).stopwords
     memo: dict[str, str] = {}
     counts = _Counts()
     fts5 = has_fts5(connection)
     for document in documents:
-        _take_out(connection, document.key, counts, fts5)
-        terms = document_terms(document, stop, memo)
+        _remove(connection, document.key, counts, fts5)
+        terms = document_terms(document, stopwords, memo)
         rowid: int = connection.execute(_INSERT, _row(document)).lastrowid  # type: ignore[assignment]
         connection.execute(
             "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms.fields)
@@ -186,10 +191,10 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
 def _link(connection: Connection, document: Document) -> None:
     """Save which memories a document names as superseded or superseding, and the phrases that it inherits."""
     if document.superseded_by or document.supersedes:
-        named = dumps([_clean(name) for name in document.supersedes])
+        names = dumps([_clean(name) for name in document.supersedes])
         connection.execute(
             "INSERT INTO links VALUES (?, ?, ?)",
-            (_clean(document.key), _clean(document.superseded_by), named),
+            (_clean(document.key), _clean(document.superseded_by), names),
         )
     if document.inherited:
         phrases = dumps([_clean(phrase) for phrase in document.inherited])
@@ -201,27 +206,27 @@ def drop(connection: Connection, keys: Iterable[str]) -> None:
     counts = _Counts()
     fts5 = has_fts5(connection)
     for key in keys:
-        _take_out(connection, key, counts, fts5)
+        _remove(connection, key, counts, fts5)
     counts.write(connection)
 
 
 def set_flags(
     connection: Connection, key: str, injectable: bool, trust: str, stamp: str | None = None
 ) -> None:
-    """Change the trust of a document, and its stamp unless None, without analyzing its text again; an unknown key is ignored."""
+    """Change the flags of a document, and its stamp unless None, without analyzing its text again; an unknown key is ignored."""
     row = connection.execute("SELECT rowid, injectable FROM documents WHERE key = ?", (key,)).fetchone()
     if row is None:
         return
-    rowid, was = row[0], bool(row[1])
+    rowid, was_injectable = row[0], bool(row[1])
     connection.execute(
         "UPDATE documents SET injectable = ?, trust = ?, stamp = coalesce(?, stamp) WHERE rowid = ?",
         (int(injectable), trust, stamp, rowid),
     )
-    if was != injectable:
+    if was_injectable != injectable:
         counts = _Counts()
         fts5 = has_fts5(connection)
         terms = _terms(connection, rowid)
-        _unindex(connection, rowid, terms, was, counts, fts5)
+        _unindex(connection, rowid, terms, was_injectable, counts, fts5)
         _index(connection, rowid, terms, injectable, counts, fts5)
         counts.write(connection)
 
@@ -241,9 +246,9 @@ def set_superseded(connection: Connection, superseded: dict[str, str]) -> None:
 
 
 def scrub(connection: Connection) -> None:
-    """Erase the text of removed documents from the file, where SQLite and FTS5 would keep it until its space is reused.
+    """Erase the text of removed documents from the file; SQLite and FTS5 keep it until its space is reused.
 
-    Rewrites the file, so it must run outside any transaction.
+    This rewrites the file, so it must run outside any transaction.
     """
     connection.execute(
         "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
@@ -255,15 +260,13 @@ def scrub(connection: Connection) -> None:
 
 
 def _row(document: Document) -> tuple[object, ...]:
-    lists = {name: dumps([_clean(item) for item in getattr(document, name)]) for name in _LISTS}
-    return tuple(
-        lists[name]
-        if name in lists
-        else int(document.injectable)
-        if name == "injectable"
-        else _clean(getattr(document, name))
-        for name in _COLUMNS
-    )
+    return tuple(_column(name, getattr(document, name)) for name in _COLUMNS)
+
+
+def _column(name: str, value: Any) -> object:  # noqa: ANN401  (a text, a list of texts, or `injectable`)
+    if name in _LISTS:
+        return dumps([_clean(item) for item in value])
+    return int(value) if name == "injectable" else _clean(value)
 
 
 def _clean(text: str) -> str:
@@ -271,7 +274,7 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _take_out(connection: Connection, key: str, counts: _Counts, fts5: bool) -> None:
+def _remove(connection: Connection, key: str, counts: _Counts, fts5: bool) -> None:
     row = connection.execute(
         "SELECT rowid, injectable FROM documents WHERE key = ?", (_clean(key),)
     ).fetchone()
@@ -306,7 +309,7 @@ def _unindex(
     connection: Connection, rowid: int, terms: Terms, injectable: bool, counts: _Counts, fts5: bool
 ) -> None:
     counts.add(terms, injectable, -1)
-    if fts5:  # a contentless FTS5 table must be given the terms that it is to delete
+    if fts5:  # a contentless FTS5 table deletes the terms that it is given
         table = POSTINGS[injectable]
         connection.execute(
             "INSERT INTO %s (%s, rowid, terms) VALUES ('delete', ?, ?)" % (table, table),

@@ -1,8 +1,8 @@
 """The index file of a project: its path, opening and creating it, detecting changes in the stores, and classifying its errors.
 
-It is created under a temporary name and opened only if it is complete and of this version. Each kind of failure has its own treatment: a
-locked index is left to its writer, an unwritable one is used as it is, a damaged one is rebuilt. A few `stat` calls per prompt detect
-whether the stores have changed since they were indexed.
+The file is created under a temporary name, and opened only if it is complete and of this version. A locked index is left to its writer,
+an unwritable one is used as it is, and a damaged one is rebuilt. A few `stat` calls per prompt detect whether the stores have changed
+since they were indexed.
 """
 
 from __future__ import annotations
@@ -54,31 +54,31 @@ __all__ = [
     "transaction",
 ]
 
-# Another number makes every older index unusable, so that it is rebuilt. It changes with the tables, the analysis of texts, the stop
-# words, the background, the form of what is injected and the signals that weights name; other weights alone are copied into an existing
-# index by `refresh_model`.
+# Increase this to have every older index rebuilt: after a change to the tables, the analysis of texts, the stop words, the background, the
+# injected text, or the names of signals. A change to weights alone needs none, because `refresh_model` copies them into the index.
 SCHEMA = 8
-# Of the hygiene rules and their code: an index that older rules redacted is rebuilt. `python3 tests/config/rules_digest.py` writes it.
-RULES_DIGEST = 0x6EF2C4
+# The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
+# writes it.
+RULES_DIGEST = 0x2B78CE
 _version = [SCHEMA | RULES_DIGEST << 8]
-# Marks the posting of a term in a strong field; no term contains it, because it is not a character of words.
+# Appended to a term in the posting list of strong fields; no term contains this character.
 STRONG_MARK = "+"
 POSTINGS = {True: "postings", False: "postings_held"}
-# From SQLite's messages for READONLY, FULL, IOERR and CANTOPEN (sqlite3ErrStr); Python hands on no error code before 3.11.
+# From SQLite's messages for READONLY, FULL, IOERR and CANTOPEN (sqlite3ErrStr), because Python exposes no error code before 3.11.
 _UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
 DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
 _WATCHED = "watched"
-# A file that changes again within the clock's resolution keeps the stamp we saw, so such a folder is checked again (git: "racy").
+# A path that changes again within the clock's resolution keeps its time, so a path that changed just now is checked again (git: "racy").
 _RESOLUTION_SECONDS = 0.05
 _COARSE_RESOLUTION_SECONDS = 2.1
-# A file server's clock may be ahead by this much. A stamp further in the future was set (`touch`, an archive, a clock set back) and may
-# stay there for years.
+# A file server's clock may be ahead by this much. A time further in the future was set on purpose (`touch`, an archive, a clock set back)
+# and may stay for years.
 _SKEW_SECONDS = 60.0
 UNSURE, _ABSENT = "?", "-"  # marks of a path
 
 
 class IndexUnavailable(Exception):
-    """The index cannot answer; the message says why and holds no secret."""
+    """The index cannot answer; the message says why and contains no secret."""
 
 
 class IndexMissing(IndexUnavailable):
@@ -90,25 +90,25 @@ class IndexUnusable(IndexUnavailable):
 
 
 class IndexLocked(IndexUnusable):
-    """Another process is writing the index file, which is complete as far as one can tell."""
+    """Another process is writing the index file; nothing suggests that the file is damaged."""
 
 
-# What a damaged index raises: SQLite's own errors, and those of rows that are missing or hold values of another type.
+# The errors of a damaged index: SQLite's own, and those of rows that are missing or have values of another type.
 INDEX_ERRORS = (SqliteError, IndexUnavailable, ValueError, TypeError, LookupError)
 
 
 def index_path(paths: Paths) -> str:
     """Return the path of the index file of a project.
 
-    Its name includes the layout number: a command installed by pip may have another version than the plugin, and without the number the two
-    would keep rebuilding each other's index.
+    Its name includes the schema number. A command installed by pip may have another version than the plugin, and without the number the
+    two would keep rebuilding each other's index.
     """
     return paths.state("index", "%s.%d.sqlite3" % (paths.project_key, SCHEMA))
 
 
 def refresh_lock(path: str, wait: float) -> FileLock:
     """Return the lock that every process takes before it changes the index at `path`; it waits up to `wait` seconds."""
-    return FileLock(path + ".heal", wait)  # the name of 0.1.0, which may run beside this version
+    return FileLock(path + ".heal", wait)  # the name in 0.1.0, which may run beside this version
 
 
 def set_redaction(mark: int) -> None:
@@ -119,7 +119,7 @@ def set_redaction(mark: int) -> None:
 def open_index(path: str, timeout: float = 0.05) -> Connection:
     """Return a connection to a complete index of this version; wait up to `timeout` seconds for a writer.
 
-    Raises IndexMissing when there is no file, IndexUnusable when it is damaged, locked, of another version, or Python has no SQLite.
+    Raises IndexMissing if there is no file, and IndexUnusable if it is damaged, locked or of another version, or Python has no SQLite.
     """
     if not os.path.isfile(path):
         raise IndexMissing("no index at " + path)
@@ -139,7 +139,7 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
 def create_index(path: str, fts5: bool = True) -> Connection:
     """Return a connection to a new, empty index that replaces whatever was at `path`.
 
-    With `fts5` False it has no FTS5 tables even where SQLite supports them. Raises IndexUnusable when the file cannot be created.
+    With `fts5` False it has no FTS5 tables even if SQLite supports them. Raises IndexUnusable if the file cannot be created.
     """
     from .index_tables import create_tables
 
@@ -161,7 +161,7 @@ def create_index(path: str, fts5: bool = True) -> Connection:
 
 
 def create_index_in_memory() -> Connection:
-    """Return a connection to a new, empty index that is never saved. Raises IndexUnusable where there is no SQLite."""
+    """Return a connection to a new, empty index that is never saved. Raises IndexUnusable if Python has no SQLite."""
     from .index_tables import create_tables
 
     connection = _connect(":memory:", 0.0)
@@ -170,7 +170,7 @@ def create_index_in_memory() -> Connection:
 
 
 def open_or_create(path: str, timeout: float = 0.05) -> Connection:
-    """Return the index at `path`, created when it is missing or damaged. Raises IndexUnavailable.
+    """Return the index at `path`, created if it is missing or damaged. Raises IndexUnavailable.
 
     The caller must hold `refresh_lock`.
     """
@@ -188,7 +188,7 @@ def has_fts5(connection: Connection) -> bool:
 
 
 def meta_get(connection: Connection, name: str) -> str | None:
-    """Return the value saved under a name, None when there is none."""
+    """Return the value saved under a name; None if there is none."""
     row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
     return row[0] if row else None
 
@@ -202,13 +202,13 @@ def refresh_model(connection: Connection) -> None:
     """Copy the weights of this version of the plugin into an index that an older one created."""
     from .index_tables import model
 
-    present = model()
-    if meta_get(connection, "model") != present:
-        meta_set(connection, "model", present)
+    current = model()
+    if meta_get(connection, "model") != current:
+        meta_set(connection, "model", current)
 
 
 class transaction:  # noqa: N801 - used as a statement
-    """Commit at the end of `with transaction(connection):`, or undo everything when an exception passes through."""
+    """Commit at the end of `with transaction(connection):`, or roll back if an exception is raised."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -223,30 +223,30 @@ class transaction:  # noqa: N801 - used as a statement
             self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
         except SqliteError:
             if kind is None:
-                raise  # else SQLite has rolled back already, and the first error is the one that matters
+                raise  # otherwise SQLite has rolled back already, and the first error is the cause
 
 
 def snapshot(paths: Iterable[str]) -> dict[str, str]:
     """Return the present mark of each path: time of change, inode, the inode of a link to it, and owner.
 
-    `-` where nothing is, `?` where it changed too recently to tell, or could not be looked at this time.
+    The mark is `-` for a missing path, and `?` for one that changed too recently or could not be examined now.
     """
-    moment = time()
-    return {path: _mark(path, moment) for path in paths}
+    now = time()
+    return {path: _mark(path, now) for path in paths}
 
 
-def _mark(path: str, moment: float) -> str:
+def _mark(path: str, now: float) -> str:
     try:
-        status, own = os.stat(path), os.lstat(path)
+        status, link = os.stat(path), os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return _ABSENT
     except OSError:
         return UNSURE
     coarse = status.st_mtime_ns % 1_000_000_000 == 0
     resolution = _COARSE_RESOLUTION_SECONDS if coarse else _RESOLUTION_SECONDS
-    if -_SKEW_SECONDS < moment - status.st_mtime < resolution:
+    if -_SKEW_SECONDS < now - status.st_mtime < resolution:
         return UNSURE
-    return "%d:%d:%d:%d" % (status.st_mtime_ns, status.st_ino, own.st_ino, status.st_uid)
+    return "%d:%d:%d:%d" % (status.st_mtime_ns, status.st_ino, link.st_ino, status.st_uid)
 
 
 def save_snapshot(connection: Connection, marks: dict[str, str]) -> None:
@@ -255,13 +255,13 @@ def save_snapshot(connection: Connection, marks: dict[str, str]) -> None:
 
 
 def changed_paths(connection: Connection) -> set[str] | None:
-    """Return the watched paths that have, or may have, changed since they were indexed; None if no marks were ever saved."""
+    """Return the watched paths that have changed, or may have, since they were indexed; None if no marks were ever saved."""
     saved = meta_get(connection, _WATCHED)
     marks = loads(saved) if saved else None
     if not isinstance(marks, dict):
         return None
-    now = snapshot(marks)
-    return {path for path, mark in marks.items() if mark == UNSURE or now[path] != mark}
+    current = snapshot(marks)
+    return {path for path, mark in marks.items() if mark == UNSURE or current[path] != mark}
 
 
 def is_locked(error: Exception) -> bool:

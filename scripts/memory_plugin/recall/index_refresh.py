@@ -1,8 +1,8 @@
 """Bring the index up to date with the stores, file by file.
 
-A prompt checks only the folders that changed and reads only a share of the changed files, limited by files and characters; the most useful
-and the smallest come first. A background process reads the rest; until then, recall uses what is indexed. Changes are committed in batches
-and may be interrupted at any point: the index can always be rebuilt, and a file that was not read is still due.
+A prompt checks only changed folders and reads only a share of the changed files, the most useful and the smallest first. A background
+process reads the rest; until then, recall uses what is indexed. Changes are committed in batches and may be interrupted at any point: the
+index can always be rebuilt, and a file that was not read is still due.
 """
 
 from __future__ import annotations
@@ -69,21 +69,22 @@ __all__ = [
 
 _MAX_ROUNDS = 1000
 _PAUSE = 0.01  # seconds in which a waiting prompt or command gets the lock
-_MAX_INACTIVE = 4 << 20  # bytes of the list of inactive files, above which no prompt reads it
+_MAX_INACTIVE = 4 << 20  # bytes; a prompt does not read a longer list of inactive files
 _LOCK_WAIT = 20.0
 _WRITER_WAIT = 5.0
 _INACTIVE, _DECIDED = "inactive", "decided"
-# An editor that undoes a change in place does not touch the folder, and no prompt looks at a memory that is not recalled.
-_WATCHED_PENDING = 50
-_MIGRATED_BY_PROMPT = 200  # memories of a store whose trust 0.1.0 recorded; more are read in the background
+# Files of pending memories are watched one by one: an edit in place does not change the folder, and recall checks only what it injects.
+_MAX_WATCHED_PENDING = 50
+# Memories of a store whose trust 0.1.0 recorded; more are migrated in the background.
+_MAX_MIGRATED_BY_PROMPT = 200
 
 
 def refresh_index(paths: Paths, settings: Settings, rounds: int = _MAX_ROUNDS) -> RefreshReport:
-    """Bring the index fully up to date, creating it when it is missing or damaged.
+    """Bring the index fully up to date; create it if it is missing or damaged.
 
-    It works in rounds of about 10,000 typical memories, between which other processes can use the index; with fewer `rounds` than needed,
-    the report says how many files are left. Raises IndexUnavailable when it cannot be created, Busy when another process keeps the lock,
-    OSError for the disk.
+    The work is done in rounds of about 10,000 typical memories, between which other processes can use the index. With fewer `rounds` than
+    needed, the report has the number of files left. Raises IndexUnavailable if the index cannot be created, Busy if another process keeps
+    the lock, and OSError.
     """
     path = index_path(paths)
     make_folder(os.path.dirname(path))
@@ -143,19 +144,19 @@ def refresh(
     edited: Iterable[str] = (),
     done: set[str] | None = None,
 ) -> RefreshReport:
-    """Update the index with the folders that changed, or with everything if `full`, as far as the share goes (None: a round's).
+    """Update the index with the changed folders, or all folders if `full`, up to the share (None: that of one round).
 
-    `edited` are files known to differ from the index; `done` are those that an earlier round has read, and gets those of this one.
-    The caller must hold `refresh_lock`.
+    `edited` are files known to differ from the index. `done` are the files read by earlier rounds; those read now are added to it. The
+    caller must hold `refresh_lock`.
     """
     share = share or share_per_round()
     if _is_large(connection, share):
         return RefreshReport(left=1)
-    migrated = migrate_trust(paths, None if share.entries is None else _MIGRATED_BY_PROMPT)
-    # First the marks, then the records and the files: what changes in between belongs to the next refresh.
+    migrated = migrate_trust(paths, None if share.entries is None else _MAX_MIGRATED_BY_PROMPT)
+    # The marks are taken before the records and files are read, so that a change in between belongs to the next refresh.
     marks = snapshot(_watched(paths, settings))
     trust = load_trust(paths, settings.texts("trust.accept_from"))
-    decided, seen = _decided(connection, trust)
+    decided, trust_state = _new_decisions(connection, trust)
     view = View(
         changed_paths(connection),
         full,
@@ -167,20 +168,20 @@ def refresh(
     )
     run = RefreshPass(connection, trust, view, marks, GuardRows(paths, connection))
     work = [find_due(connection, store, view) for store in stores(paths)]
-    aside = trust.trusted.set_aside or trust.rejected.set_aside
-    problem = "a damaged record of trust was set aside" if aside else ""
+    is_damaged = trust.trusted.set_aside or trust.rejected.set_aside
+    problem = "a damaged record of trust was set aside" if is_damaged else ""
     report = RefreshReport(left=int(not migrated), problem=problem)
     for part in within_share(work, trust, view.edited, share):
         report = report.plus(refresh_store(run, part))
     folders = native_folders(paths) if settings.flag("native.enabled") else []
     if full or view.edited or view.has_changed(*_native_paths(folders)):
         report = report.plus(refresh_notes(run, folders, share))
-    run.marks.update(snapshot(files_by_trust(connection, PENDING, _WATCHED_PENDING)))
+    run.marks.update(snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
     with transaction(connection):
         apply_supersession(connection, lambda document, phrases: _read_again(paths, document, phrases))
         save_snapshot(connection, run.marks)
         meta_set(connection, _INACTIVE, dumps(view.inactive))
-        meta_set(connection, _DECIDED, seen)
+        meta_set(connection, _DECIDED, trust_state)
         run.guards.save(paths, connection)
     if full or report.has_changes() or not os.path.lexists(named_files_path(paths)):
         prepare_named_files(paths, connection)
@@ -188,7 +189,7 @@ def refresh(
 
 
 def _is_large(connection: Connection, share: Share) -> bool:
-    """Return whether just finding the changes would take longer than a prompt may wait."""
+    """Return whether the store is so large that finding the changes alone would take longer than a prompt may wait."""
     if share.entries is None:
         return False
     indexed = total_documents(connection)
@@ -196,7 +197,7 @@ def _is_large(connection: Connection, share: Share) -> bool:
 
 
 def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) -> Document | None:
-    """Return a document rebuilt from its file, with the phrases that it inherits; None if the file has changed since."""
+    """Return a document rebuilt from its file, with the inherited phrases; None if the file has changed since it was indexed."""
     store = next((store for store in stores(paths) if store.scope == document.scope), None)
     category = next(category for category in categories().values() if category.label == document.category)
     try:
@@ -209,10 +210,14 @@ def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) ->
 
 
 def _inactive_files(connection: Connection) -> dict[str, str]:
-    """Return the files that hold no active memory with their marks, so that they are not read again when a file beside them changes."""
+    """Return file -> mark for files without an active memory, so that they are not read again when a file beside them changes."""
     saved = meta_get(connection, _INACTIVE)
-    found = loads(saved) if saved else {}
-    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+    marks = loads(saved) if saved else {}
+    return (
+        {path: mark for path, mark in marks.items() if isinstance(mark, str)}
+        if isinstance(marks, dict)
+        else {}
+    )
 
 
 def _watched(paths: Paths, settings: Settings) -> list[str]:
@@ -228,8 +233,11 @@ def _watched(paths: Paths, settings: Settings) -> list[str]:
     return list(dict.fromkeys(watched))
 
 
-def _decided(connection: Connection, trust: Trust) -> tuple[set[str] | None, str]:
-    """Return the digests about which the user decided something since the last refresh, None for any; and what is known now."""
+def _new_decisions(connection: Connection, trust: Trust) -> tuple[set[str] | None, str]:
+    """Return the digests of texts that the user decided about since the last refresh, and the present state of the trust records.
+
+    The digests are None if they are unknown, so that every memory must be checked.
+    """
     present = [trust.trusted.end, trust.rejected.end, sorted(trust.accept_from)]
     saved = meta_get(connection, _DECIDED)
     if saved == dumps(present):
@@ -251,7 +259,11 @@ def _native_paths(folders: list[str]) -> list[str]:
 
 
 def index_state(paths: Paths) -> dict[str, object]:
-    """Return the state of the index for a person: `state` is whole, behind, missing or unusable; with `memories`, `bytes`, the `path`."""
+    """Return the state of the index for a person.
+
+    `state` is whole, behind, missing or unusable, and `reason` says why it is unusable. Also `path`, `memories`, `bytes`, and for a usable
+    index `age_seconds` and `store`.
+    """
     path = index_path(paths)
     state: dict[str, object] = {"path": path, "state": "whole", "memories": 0, "bytes": 0, "reason": ""}
     try:

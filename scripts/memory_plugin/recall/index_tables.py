@@ -57,8 +57,8 @@ def create_tables(connection: Connection, version: int, fts5: bool) -> None:
     connection.execute("BEGIN")
     for statement in filter(str.strip, _TABLES.split(";")):
         connection.execute(statement)
-    created = fts5 and _create_fts5(connection)
-    meta_set(connection, "fts5", "1" if created else "0")
+    has_fts5 = fts5 and _create_fts5(connection)
+    meta_set(connection, "fts5", "1" if has_fts5 else "0")
     meta_set(connection, "model", model())
     connection.executemany("INSERT INTO vocabulary VALUES (?, 0, 0, 0, 0, ?)", sorted(background().items()))
     connection.execute("PRAGMA user_version = %d" % version)
@@ -66,7 +66,7 @@ def create_tables(connection: Connection, version: int, fts5: bool) -> None:
 
 
 def _create_fts5(connection: Connection) -> bool:
-    """Create the FTS5 tables; return False where SQLite was built without FTS5."""
+    """Create the FTS5 tables; return False if SQLite was built without FTS5."""
     try:
         for table in POSTINGS.values():
             connection.execute(_FTS5 % table)
@@ -76,11 +76,10 @@ def _create_fts5(connection: Connection) -> bool:
 
 
 def model() -> str:
-    """Return the ranking model as one JSON text: the values in the files of `config/recall/` that ranking needs, by name.
+    """Return the ranking model as one JSON text: the values of some files in `config/recall/`, by file name.
 
-    Of `intents.json` it holds the names, and the passages by their first word.
-
-    Raises OSError or ValueError when the plugin's own files are missing or damaged.
+    From `intents.json` it has the names, and the passages by their first word. Raises OSError or ValueError if the plugin's own files are
+    missing or damaged.
     """
     intents = {
         intent: [passage for passages in by_language.values() for passage in passages]  # type: ignore[attr-defined]
@@ -92,9 +91,9 @@ def model() -> str:
 
 def background() -> dict[str, float]:
     """Return stem -> the share of short English and technical texts that contain it, in (0, 1)."""
-    found = load_data("recall", "background")
-    texts = int(found["texts"])
-    return {str(term): int(count) / texts for term, count in found["counts"].items()}
+    data = load_data("recall", "background")
+    texts = int(data["texts"])
+    return {str(term): int(count) / texts for term, count in data["counts"].items()}
 
 
 def _values(name: str) -> dict[str, object]:

@@ -32,17 +32,16 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from .ranking import Hit
 
-__all__ = ["Found", "Neighbors", "neighbors", "search"]
+__all__ = ["Neighbors", "SearchResult", "neighbors", "search"]
 
 _SECONDS = 10.0
-_MAX_TEXT = 2000
+_MAX_TEXT = 2000  # characters
 
 
-class Found(NamedTuple):
-    """The hits of a search, best first, the candidate backend that found them (fts5 or keyword), and what is wrong with the index.
+class SearchResult(NamedTuple):
+    """The hits of a search, best first, the candidate backend that found them (fts5 or keyword), and the problem with the index, if any.
 
-    `problem` is usually empty. `superseded` maps the key of each superseded hit to the key of the memory that replaces it, or to its name
-    where there is none.
+    `superseded` maps the key of each superseded hit to the key of the memory that replaces it, or to its name if it does not exist.
     """
 
     hits: list[Hit]
@@ -52,17 +51,17 @@ class Found(NamedTuple):
 
 
 class Neighbors(NamedTuple):
-    """For each text the keys of the nearest memories, best first, and the stop words by language of the index they came from."""
+    """For each text the keys of the nearest memories, best first, and the stop words of that index by language."""
 
     keys: list[list[str]]
-    stop: dict[str, frozenset[str]]
+    stopwords: dict[str, frozenset[str]]
 
 
-def search(paths: Paths, settings: Settings, query: str, limit: int) -> Found:
-    """Return the best memories of all scopes, also those that are pending, have expired or are superseded.
+def search(paths: Paths, settings: Settings, query: str, limit: int) -> SearchResult:
+    """Return the best memories of all scopes, including pending, expired and superseded ones.
 
-    The index is brought up to date first, and rebuilt when it turns out to be damaged; where that fails, every file is read.
-    Raises IndexUnavailable where there is no SQLite, RuntimeError without a state folder.
+    The index is brought up to date first, and rebuilt if it is damaged; if that fails, all files are read.
+    Raises IndexUnavailable if Python has no SQLite, and RuntimeError without a state folder.
     """
     try:
         refresh_index(paths, settings, rounds=1)
@@ -75,32 +74,30 @@ def search(paths: Paths, settings: Settings, query: str, limit: int) -> Found:
 def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) -> Neighbors | None:
     """Return the `limit` nearest memories of each text, from the index as it is.
 
-    Texts that remain after ten seconds get none. Returns None if no index answers, because a duplicate check must not make a save fail.
+    After ten seconds the remaining texts get none. Returns None if no index answers: a missing duplicate check must not make a save fail.
     """
     try:
         connection = open_index(index_path(paths), timeout=1.0)
     except (IndexUnavailable, RuntimeError):
         return None
     deadline = Deadline(_SECONDS)
-    found: list[list[str]] = []
+    keys: list[list[str]] = []
     try:
-        stop = load_model(connection).stopwords
+        stopwords = load_model(connection).stopwords
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
         for text in texts:
-            query = analyze(text[:_MAX_TEXT])
-            found.append(
-                [hit.key for hit in rank(connection, query, limit, False, now_iso(), deadline, backend)]
-            )
+            hits = rank(connection, analyze(text[:_MAX_TEXT]), limit, False, now_iso(), deadline, backend)
+            keys.append([hit.key for hit in hits])
     except TimeoutError:
-        found += [[] for _ in texts[len(found) :]]
+        keys += [[] for _ in texts[len(keys) :]]
     except INDEX_ERRORS:
         return None
     finally:
         connection.close()
-    return Neighbors(found, stop)
+    return Neighbors(keys, stopwords)
 
 
-def _search_index(paths: Paths, settings: Settings, query: str, limit: int) -> Found:
+def _search_index(paths: Paths, settings: Settings, query: str, limit: int) -> SearchResult:
     try:
         return _ask(open_index(index_path(paths), timeout=1.0), settings, query, limit)
     except INDEX_ERRORS as error:
@@ -128,13 +125,12 @@ def _temporary_index(paths: Paths, settings: Settings) -> Connection:
     return connection
 
 
-def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> Found:
+def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> SearchResult:
     try:
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
         hits = rank(connection, analyze(query), limit, False, now_iso(), Deadline(_SECONDS), backend)
         superseded = superseded_documents(connection)
-        return Found(
-            hits, backend, "", {hit.key: superseded[hit.key] for hit in hits if hit.key in superseded}
-        )
+        replaced = {hit.key: superseded[hit.key] for hit in hits if hit.key in superseded}
+        return SearchResult(hits, backend, "", replaced)
     finally:
         connection.close()

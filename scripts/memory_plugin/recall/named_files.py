@@ -1,7 +1,7 @@
 """The prepared file that maps paths to the memories that name them, so that a tool call on any other file does not open the index.
 
-It is derived from the index and stored next to it, so a repository can neither provide nor change it. Its first line holds the data that
-every call needs; then follows one sorted line per path, so that a call parses only the few lines that it needs.
+It is derived from the index and stored next to it, so a repository can neither provide nor change it. The first line has the data that
+every call needs. Then follows one line for each path, sorted, so that a call parses only the few lines that it needs.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "FOLDER", "KIN", "PATTERN", "TEXT", "NamedFiles", "named_files_path", "write_named_files"]
 
 SCHEMA = 1
-# How a memory names a file, the most certain way first: its path, a pattern, a folder above it, in the title or body, a similar file.
+# The ways in which a memory names a file, the most certain first: its path, a pattern, a folder above it, in the title or body, and the
+# path of a similar file.
 FILE, PATTERN, FOLDER, TEXT, KIN = "file", "pattern", "folder", "text", "kin"
 WAYS = (FILE, PATTERN, FOLDER, TEXT, KIN)
 MAX_PATHS = 50_000
 _MAX_BYTES = 16 << 20
 _MAX_PATTERNS = 500
-# A folder that more memories name says nothing about a new file in it.
-_MOST_KIN = 2
-_MOST_LINES = 2000
+# If more memories name files in a folder, none of them is specific to a new file in it.
+_MAX_KIN = 2
+_MAX_LINES = 2000
 _SHARED_FOLDERS = 2
 _CREATES = "Write"
 
@@ -56,47 +57,47 @@ class NamedFiles:
         return bool(self._lines)
 
     def named_by(self, payload: dict[str, object], root: str) -> dict[str, str]:
-        """Return memory key -> way for the memories that name the file of a tool call; of several ways the most certain one."""
+        """Return memory key -> the most certain way for the memories that name the file of a tool call."""
         from ..memories.guarded_files import paths_below
 
-        path, folder = _given_path(payload), payload.get("cwd")
+        path, folder = _call_path(payload), payload.get("cwd")
         paths = paths_below(root, path, folder if isinstance(folder, str) else "") if path else []
-        found: dict[str, str] = {}
+        ways: dict[str, str] = {}
         for path in paths:
             is_new = payload.get("tool_name") == _CREATES and not os.path.lexists(os.path.join(root, path))
             for key, way in self.naming(path, is_new=is_new).items():
-                _add(found, key, way)
-        return found
+                _add(ways, key, way)
+        return ways
 
     def naming(self, path: str, *, is_new: bool) -> dict[str, str]:
-        """Return memory key -> way for the memories that name a file; of several ways the most certain one.
+        """Return memory key -> the most certain way for the memories that name a file.
 
-        `path` is relative to the root and has slashes. Only a new file has kin: files beside it with the same ending, and files of the
-        same name in a neighboring folder.
+        `path` is relative to the root and has slashes. KIN applies only to a new file that nothing names: files beside it with the same
+        ending count, or files of the same name in a neighboring folder.
         """
         path = _folded(path)
-        found: dict[str, str] = {}
+        ways: dict[str, str] = {}
         for key, way in self._entry(path):
-            _add(found, key, way)
+            _add(ways, key, way)
         for pattern, key in self._patterns:
             if _matches(pattern, path):
-                _add(found, key, PATTERN)
+                _add(ways, key, PATTERN)
         for folder in _folders_above(path):
             for key, way in self._entry(folder):
                 if way == FILE:
-                    _add(found, key, FOLDER)
+                    _add(ways, key, FOLDER)
             for key, way in self._entry(folder + "/"):
-                _add(found, key, FOLDER if way == FILE else TEXT)
-        if not found and is_new:
-            found.update(dict.fromkeys(self._kin(path), KIN))
-        return found
+                _add(ways, key, FOLDER if way == FILE else TEXT)
+        if not ways and is_new:
+            ways.update(dict.fromkeys(self._kin(path), KIN))
+        return ways
 
     def _entry(self, path: str) -> list[tuple[str, str]]:
         at = self._lines.find(b"\n" + _encoded(path) + b"\t")
         return self._marks(at + 1) if at >= 0 else []
 
     def _marks(self, start: int) -> list[tuple[str, str]]:
-        """Return the keys and ways of the line that starts there; none if it is damaged."""
+        """Return the keys and ways of the line at an offset; none if it is damaged."""
         end = self._lines.find(b"\n", start)
         line = self._lines[start : end if end >= 0 else None]
         try:
@@ -110,33 +111,33 @@ class NamedFiles:
         folder, _, name = path.rpartition("/")
         if not folder:
             return set()
-        beside: set[str] = set()
-        alike: set[str] = set()
+        in_folder: set[str] = set()
+        same_ending: set[str] = set()
         for rest, start in self._below(folder):
             if "/" not in rest and rest:
                 keys = {key for key, way in self._marks(start) if way == FILE}
-                beside |= keys
+                in_folder |= keys
                 if _ending(rest) == _ending(name):
-                    alike |= keys
-        kin = alike if len(beside) <= _MOST_KIN else set()
+                    same_ending |= keys
+        kin = same_ending if len(in_folder) <= _MAX_KIN else set()
         return kin or self._namesakes(folder, name)
 
     def _namesakes(self, folder: str, name: str) -> set[str]:
-        """Return the memories that name a file of the same name in a folder that has its first two folders in common."""
+        """Return the memories that name a file of the same name below the same first two folders, if they are few."""
         segments = folder.split("/")
-        if len(segments) <= _SHARED_FOLDERS - 1:
+        if len(segments) < _SHARED_FOLDERS:
             return set()
-        found: set[str] = set()
+        memories: set[str] = set()
         for rest, start in self._below("/".join(segments[:_SHARED_FOLDERS])):
             if rest.rpartition("/")[2] == name:
-                found |= {key for key, way in self._marks(start) if way == FILE}
-        return found if len(found) <= _MOST_KIN else set()
+                memories |= {key for key, way in self._marks(start) if way == FILE}
+        return memories if len(memories) <= _MAX_KIN else set()
 
     def _below(self, folder: str) -> Iterator[tuple[str, int]]:
         """Yield the rest of each path below a folder and the offset of its line, up to a limit."""
         prefix = b"\n" + _encoded(folder) + b"/"
         at = self._lines.find(prefix)
-        for _ in range(_MOST_LINES):
+        for _ in range(_MAX_LINES):
             if at < 0 or not self._lines.startswith(prefix, at):
                 return
             start = at + len(prefix)
@@ -144,10 +145,10 @@ class NamedFiles:
             at = self._lines.find(b"\n", start)
 
 
-def _given_path(payload: dict[str, object]) -> str:
+def _call_path(payload: dict[str, object]) -> str:
     """Return the path of a tool call; empty if it is not safe to pass to the system."""
-    given = payload.get("tool_input")
-    fields = given if isinstance(given, dict) else {}
+    tool_input = payload.get("tool_input")
+    fields = tool_input if isinstance(tool_input, dict) else {}
     path = fields.get("file_path", fields.get("notebook_path"))
     return path if isinstance(path, str) and path.isprintable() else ""
 
@@ -156,9 +157,10 @@ def _pairs(value: Any) -> list[list[str]]:  # noqa: ANN401  (any JSON value)
     return value if isinstance(value, list) else []
 
 
-def _add(found: dict[str, str], key: str, way: str) -> None:
-    if key not in found or WAYS.index(way) < WAYS.index(found[key]):
-        found[key] = way
+def _add(ways: dict[str, str], key: str, way: str) -> None:
+    """Set the way of a memory, unless it has a more certain one already."""
+    if key not in ways or WAYS.index(way) < WAYS.index(ways[key]):
+        ways[key] = way
 
 
 def _folders_above(path: str) -> list[str]:
@@ -167,7 +169,7 @@ def _folders_above(path: str) -> list[str]:
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """Return whether a pattern covers a path; brackets may be a set or, as in the names of routes, part of a name."""
+    """Return whether a pattern covers a path; brackets are a set or, as in the file names of routes, part of a name."""
     from ..memories.guarded_files import covers
 
     return covers(pattern, path) or ("[" in pattern and covers(pattern.replace("[", "\\["), path))
@@ -199,7 +201,7 @@ def named_files_path(paths: Paths) -> str:
 def write_named_files(paths: Paths, named: Iterable[tuple[str, str, str]]) -> bool:
     """Write the file if its content changed, delete it if no file is named, and return whether it changed. Raises OSError.
 
-    `named` has a path or pattern, a memory's key, and the way.
+    `named` yields (path or pattern, memory key, way).
     """
     return replace_if_changed(named_files_path(paths), _content(paths, named), _MAX_BYTES)
 

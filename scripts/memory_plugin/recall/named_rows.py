@@ -1,4 +1,4 @@
-"""Extract the paths that memories name from the index, after each refresh that changed it."""
+"""Extract the paths that memories name, after each refresh that changed the index, and write the prepared file."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _WILD = re.compile(r"[*?]")
 _LINE_NUMBER = re.compile(r":\d+(?:[:-]\d+)?\Z")
 _TOKEN = re.compile(r"[\w.@()\[\]{}+~/-]+")
 _NAME = re.compile(r"[\w.@+~-]*\w\.[a-z][a-z0-9]{0,5}\Z", re.IGNORECASE)
-# The folder of all sources says nothing about a single file.
-_FEWEST_FOLDERS = 2
-_MAX_LENGTH = 300
+# A top-level folder, such as that of all sources, says nothing about a single file.
+_MIN_FOLDERS = 2
+_MAX_LENGTH = 300  # characters of a path
 
 
 def prepare_named_files(paths: Paths, connection: Connection) -> None:
@@ -40,10 +40,10 @@ def _named(paths: Paths, connection: Connection) -> Iterator[tuple[str, str, str
         "SELECT key, scope, files, inject FROM documents WHERE injectable = 1 AND scope != 'native' ORDER BY key"
     )
     for key, scope, files, inject in rows:
-        found = loads(files)
-        for entry in found if isinstance(found, list) else ():
+        entries = loads(files)
+        for entry in entries if isinstance(entries, list) else ():
             for path, way in named_in_files(str(entry), paths.project_root):
-                # A memory of the user's own is about many projects, which have files of the same name.
+                # A user-scope memory is about many projects, which have files of the same name.
                 if scope == _PROJECT or way == PATTERN:
                     yield path, key, way
         if scope == _PROJECT:
@@ -52,7 +52,7 @@ def _named(paths: Paths, connection: Connection) -> Iterator[tuple[str, str, str
 
 
 def named_in_files(entry: str, root: str) -> list[tuple[str, str]]:
-    """Return the path or pattern of an entry of `files`, relative to the root, and the way; None for one outside the root."""
+    """Return (path or pattern relative to the root, way) for an entry of `files`; an empty list if it is outside the root."""
     entry = _LINE_NUMBER.sub("", entry.strip()).replace("\\", "/")
     start = root.replace(os.sep, "/").rstrip("/") + "/"
     entry = entry.removeprefix(start)
@@ -65,18 +65,18 @@ def named_in_files(entry: str, root: str) -> list[tuple[str, str]]:
 
 def named_in_text(text: str) -> set[str]:
     """Return the paths in a title or body: those with a slash, names with an ending, and folders that end in a slash."""
-    found: set[str] = set()
+    paths: set[str] = set()
     for token in _TOKEN.findall(text):
         # A bracket or a dot may belong to the name, as in `.github/` and `app/(shop)/`, or to the sentence.
-        found.update(filter(_is_specific, {_relative(token.rstrip(".,")), _relative(token.strip(".,()"))}))
-    return found
+        paths.update(filter(_is_specific, {_relative(token.rstrip(".,")), _relative(token.strip(".,()"))}))
+    return paths
 
 
 def _is_specific(path: str) -> bool:
     if not path or len(path) > _MAX_LENGTH:
         return False
     if path.endswith("/"):
-        return path.count("/") >= _FEWEST_FOLDERS
+        return path.count("/") >= _MIN_FOLDERS
     return "/" in path or bool(_NAME.match(path))
 
 

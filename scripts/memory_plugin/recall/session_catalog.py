@@ -1,8 +1,7 @@
-"""The session catalog: what Claude is told before any prompt, so that standing rules apply without a matching prompt.
+"""The session catalog: rules and titles that are injected before any prompt, so that standing rules apply without a matching prompt.
 
-It lists the rules, which count as injected, and then the titles of the other memories, which do not. A rule such as "write the test first"
-would never match the prompt "add a message handler". A sub-agent gets only the rules. The texts were prepared in the index; a memory whose
-file changed since is left out.
+For example, the rule "write the test first" would never match the prompt "add a message handler". Rules count as injected, titles of other
+memories do not. A sub-agent gets only the rules. The texts were prepared in the index; a memory whose file changed since is left out.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from .catalog_block import arrange
 from .catalog_entries import (
     count_memories,
     named_titles,
-    near_titles,
     newest_titles,
     recently_used,
+    related_titles,
     standing_rules,
 )
 from .decision import estimated_tokens
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CatalogAnswer", "current_index", "is_catalog_on", "session_catalog", "subagent_rules"]
 
-_RESUME = "resume"  # the one source after which the context still holds what it was told
+_RESUME = "resume"  # the only source after which the context still contains what was injected
 _SUBAGENT_TOKENS = 300
-_SHORTEST_LINE = 5  # tokens; so no list has more lines than its tokens divided by this
-_MOST_USED = 50
+_MIN_LINE = 5  # tokens; no list has more lines than its tokens divided by this
+_MAX_USED = 50  # older memories that are listed because they were used recently
 _FOREVER = 1 << 30  # turns
-# Names in a session's record: of all that a catalog is made of, and of one title in it, which does not count as a pointer.
+# Keys in a session's history: of the catalog's whole content, and the prefix for one of its titles, which is not a pointer.
 _WHOLE, _LISTED = "catalog", "catalog "
-_FITS = 30  # memories whose titles fit into any catalog
+_ALWAYS_FITS = 30  # memories whose titles fit into any catalog
 
 
 class CatalogAnswer:
@@ -74,7 +73,7 @@ def current_index(context: Context) -> Connection | None:
         connection.close()
     except INDEX_ERRORS:
         pass
-    from .lookup import Lookup  # ranking and reading memories, which most starts do without
+    from .lookup import Lookup  # loads ranking and the reading of memories, which most starts do without
 
     Lookup(context).refresh()
     try:
@@ -86,12 +85,10 @@ def current_index(context: Context) -> Connection | None:
 def session_catalog(connection: Connection, source: str, context: Context) -> CatalogAnswer | None:
     """Return the catalog for a session that starts or resumes; None without memories. Raises SqliteError.
 
-    A resumed session is told only if something changed, and then only the rules and titles that it does not know.
+    A resumed session gets a catalog only if something changed, and then only the rules and titles that it does not have.
     """
     rules = standing_rules(connection)
-    titles = newest_titles(
-        connection, context.settings.integer("retrieval.catalog.max_tokens") // _SHORTEST_LINE
-    )
+    titles = newest_titles(connection, context.settings.integer("retrieval.catalog.max_tokens") // _MIN_LINE)
     if not rules and not titles:
         return None
     answer = CatalogAnswer(CATALOG)
@@ -106,32 +103,32 @@ def session_catalog(connection: Connection, source: str, context: Context) -> Ca
         known |= {entry.key for entry in titles if history.was_pointed(_LISTED + entry.key, entry.title)}
     history.note_pointed(_WHOLE, content)
     total = count_memories(connection) - len(known)
-    ordered = _in_order(
+    ordered = _ordered(
         connection, [entry for entry in titles if entry.key not in known], known, total, context
     )
-    _tell(answer, [entry for entry in rules if entry.key not in known], ordered, total, history, context)
+    _fill_in(answer, [entry for entry in rules if entry.key not in known], ordered, total, history, context)
     return answer
 
 
-def _in_order(
+def _ordered(
     connection: Connection, titles: list[CatalogEntry], known: set[str], total: int, context: Context
 ) -> list[CatalogEntry]:
     """Return the titles, recently used and changed ones first; in a store too large for a catalog, those related to the work come first."""
     used = recently_used(context)
-    there = {entry.key for entry in titles} | known
-    ordered = titles + named_titles(connection, [key for key in used if key not in there][-_MOST_USED:])
+    present = {entry.key for entry in titles} | known
+    ordered = titles + named_titles(connection, [key for key in used if key not in present][-_MAX_USED:])
     ordered.sort(
         key=lambda entry: (max(used.get(entry.key, ""), entry.updated_at), entry.key in used), reverse=True
     )
-    if total <= _FITS:
+    if total <= _ALWAYS_FITS:
         return ordered
-    near = [entry for entry in near_titles(connection, _work(context)) if entry.key not in known]
-    keys = {entry.key for entry in near}
-    return near + [entry for entry in ordered if entry.key not in keys]
+    related = [entry for entry in related_titles(connection, _work_words(context)) if entry.key not in known]
+    keys = {entry.key for entry in related}
+    return related + [entry for entry in ordered if entry.key not in keys]
 
 
-def _work(context: Context) -> str:
-    """Return the words of the branch's name and of the changed files."""
+def _work_words(context: Context) -> str:
+    """Return the branch's name and the paths of the changed files, as a text to search for."""
     from .working_tree import branch_name, changed_files
 
     root = context.paths.project_root
@@ -141,18 +138,18 @@ def _work(context: Context) -> str:
 def subagent_rules(connection: Connection, agent: str, context: Context) -> CatalogAnswer | None:
     """Return the standing rules for a sub-agent with this id; None without rules. Raises SqliteError.
 
-    It has its own history, because what it is told reaches no other context.
+    It has its own history, because its context is its own.
     """
     rules = standing_rules(connection)
     if not rules:
         return None
     answer = CatalogAnswer(SUBAGENT)
     history = RecallHistory(context.paths, context.session, SUBAGENT, agent)
-    _tell(answer, rules, [], 0, history, context)
+    _fill_in(answer, rules, [], 0, history, context)
     return answer
 
 
-def _tell(
+def _fill_in(
     answer: CatalogAnswer,
     rules: list[CatalogEntry],
     titles: list[CatalogEntry],
@@ -165,28 +162,28 @@ def _tell(
     if answer.record["place"] == SUBAGENT:
         max_tokens = min(_SUBAGENT_TOKENS, max_tokens)
     block = arrange([entry.rule for entry in rules], [entry.title for entry in titles], max_tokens)
-    told, listed = rules[: len(block.rules)], titles[: len(block.titles)]
-    if not told and not listed:
+    injected, listed = rules[: len(block.rules)], titles[: len(block.titles)]
+    if not injected and not listed:
         return
-    for entry in told:
+    for entry in injected:
         history.note_injected(entry.key, entry.inject)
     for entry in listed:
         history.note_pointed(_LISTED + entry.key, entry.title)
-    left = max(0, total - len(told) - len(listed))
-    answer.context = block.render(left)
-    answer.receipt = _receipt(len(told), len(listed))
+    unlisted = max(0, total - len(injected) - len(listed))
+    answer.context = block.render(unlisted)
+    answer.receipt = _receipt(len(injected), len(listed))
     answer.record.update(
-        outcome="injected" if told else "listed",
+        outcome="injected" if injected else "listed",
         reason="",
-        injected=[entry.key for entry in told],
+        injected=[entry.key for entry in injected],
         listed=len(listed),
-        unlisted=left,
+        unlisted=unlisted,
         tokens=estimated_tokens(answer.context),
         characters=len(answer.context),
     )
     try:
         history.save()
-    except OSError as error:  # Claude may be told a rule twice, which is the lesser evil
+    except OSError as error:  # a rule may be injected twice, which is better than not at all
         answer.record["problem"] = "session: " + cause(error)
 
 

@@ -1,7 +1,7 @@
 """Refresh the index for one store: read its due files, look up their trust, and update the index batch by batch.
 
-Also index the notes of Claude Code's own memory, file by file. Everything is committed in batches and may be interrupted at any point: a
-file that was not read is still due.
+The notes of Claude Code's own memory are indexed file by file. The work may be interrupted at any point: a file that was not read is
+still due.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 __all__ = ["RefreshPass", "RefreshReport", "is_active", "refresh_notes", "refresh_store"]
 
 _BATCH = 500
-# A file changed this recently may still be being written; the coarsest clock of a file system steps by 2 s.
+# A file changed this recently may still be open for writing; the coarsest file system clock has steps of 2 s.
 _RACY_SECONDS = 2.1
 
 
 class RefreshReport(NamedTuple):
-    """Memories read again, dropped, and given another trust; files that hold no memory; files left for the next refresh, at least.
+    """The numbers of one refresh: memories read, dropped and regraded (only their trust changed), unreadable files, and files left.
 
-    `problem` is why something could not be read this time; what the index holds of it stays.
+    `left` is a lower limit. `problem` is why something could not be read this time; it stays in the index as it was.
     """
 
     read: int = 0
@@ -73,7 +73,7 @@ class RefreshReport(NamedTuple):
 class RefreshPass:
     """One pass over the stores: the index, the state known before, and the marks by which the next pass detects changes.
 
-    A pass that leaves something marks its folder UNSURE, so that the next one checks it again.
+    A pass that leaves a file unread marks its folder UNSURE, so that the next one checks it again.
     """
 
     __slots__ = ("connection", "guards", "marks", "problem", "trust", "view")
@@ -99,17 +99,18 @@ def refresh_store(run: RefreshPass, work: DueWork) -> RefreshReport:
         run.marks.update((path, UNSURE) for path in run.marks if path.startswith(work.store.root))
         return RefreshReport(left=1)
     run.marks.update((folder, UNSURE) for folder in work.again)
-    taken = batches(work.changed, lambda file: file.size)
     report = RefreshReport(left=len(work.left))
     run.problem = work.problem
-    for at, files in enumerate(taken or [[]]):
-        report = report.plus(_refresh_batch(run, work._replace(changed=files, gone=[] if at else work.gone)))
+    gone = work.gone  # dropped with the first batch
+    for files in batches(work.changed, lambda file: file.size) or [[]]:
+        report = report.plus(_refresh_batch(run, work._replace(changed=files, gone=gone)))
+        gone = []
     _leave(run, work.store, work.left)
     return report._replace(problem=run.problem)
 
 
 def _leave(run: RefreshPass, store: Store, left: list[DueFile]) -> None:
-    """Make sure that the next pass finds the files that this one leaves, also those of which only the trust has changed."""
+    """Make the next pass find the files that this one leaves, even those whose trust alone has changed."""
     if left:
         run.check_again(left)
         known = file_stamps(run.connection, store.scope)
@@ -135,9 +136,9 @@ def _refresh_batch(run: RefreshPass, work: DueWork) -> RefreshReport:
 
 
 def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str]]:
-    """Return the memories in the due files, and the files without one; updates `inactive` of the pass.
+    """Return the memories in the due files, and the files without a memory; update `inactive` of the pass.
 
-    A file that could not be read this time is in neither, and is due again.
+    A file that could not be read this time is in neither list and stays due.
     """
     inactive = run.view.inactive
     memories: list[StoredMemory] = []
@@ -155,7 +156,7 @@ def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str
             unreadable.append(file.path)
             inactive[file.path] = file.mark
             if 0 <= time() - file.changed_at < _RACY_SECONDS:
-                # Another process may be writing it still, which does not change its folder.
+                # Another process may still be writing it, which does not change its folder's mark.
                 run.check_again([file])
             continue
         memories.append(stored)
@@ -166,7 +167,7 @@ def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str
 
 
 def is_active(stored: StoredMemory) -> bool:
-    """Return whether a memory belongs in the index; superseded ones do, for search."""
+    """Return whether a memory belongs in the index; a superseded one does, because search finds it."""
     return stored.memory.status == ACTIVE
 
 
@@ -178,7 +179,7 @@ def _write(
 ) -> int:
     """Write the memories to the index in batches, so that no reader waits long; return how many needed no text analysis.
 
-    `known` maps files to what the index holds of them.
+    `known` maps files to (key, stamp, digest) in the index.
     """
     connection, regraded = run.connection, 0
     superseded = superseded_documents(connection)
@@ -202,7 +203,7 @@ def _write(
 
 
 def refresh_notes(run: RefreshPass, folders: list[str], share: Share) -> RefreshReport:
-    """Index the notes that changed, small files first and as far as the share goes, and drop those that are gone."""
+    """Index changed notes, small files first, until the share is used up, and drop deleted ones."""
     known = notes_by_file(run.connection)
     listed = {path: status for folder in folders for path, status in note_files(folder)}
     gone = [key for path, (_, keys) in known.items() if path not in listed for key in keys]
@@ -215,7 +216,7 @@ def refresh_notes(run: RefreshPass, folders: list[str], share: Share) -> Refresh
             continue
         if path in done:
             continue
-        if left or not share.take(listed[path].st_size):  # all of a file may be indexed, passage by passage
+        if left or not share.take(listed[path].st_size):  # a file is indexed as a whole, passage by passage
             left += 1
             run.marks[os.path.dirname(path)] = UNSURE
             continue

@@ -1,7 +1,6 @@
 """Superseded memories in the index: only search finds them, and the newer ones inherit their `asked_as` phrases.
 
-One memory's file can change what the index holds of others. So this is worked out after each refresh, from the few documents that name
-others.
+One memory's file can change the index entries of others. So this runs after each refresh, over the few documents that name others.
 """
 
 from __future__ import annotations
@@ -37,13 +36,8 @@ def apply_supersession(
 ) -> int:
     """Update the flags and inherited phrases of documents that name each other, inside the caller's transaction.
 
-    Args:
-        connection: the index.
-        rebuild: reads a document's file again and returns the document with the phrases that it inherits; None when the file has changed
-            since it was indexed, which a later refresh handles.
-
-    Returns:
-        The number of documents that changed.
+    `rebuild` reads a document's file again and returns the document with the given inherited phrases; None if the file has changed since it
+    was indexed, which a later refresh handles. Returns the number of documents that changed.
     """
     linked = links(connection)
     before, inherited = superseded_documents(connection), inherited_phrases(connection)
@@ -65,22 +59,19 @@ def apply_supersession(
 
 
 def _resolve(connection: Connection, linked: list[tuple[str, str, list[str]]]) -> Resolution:
-    claims = {key: (by, tuple(named)) for key, by, named in linked}
-    known: dict[str, Link | None] = {}
+    claims = {key: (by, tuple(names)) for key, by, names in linked}
+    cache: dict[str, Link | None] = {}
 
     def find(key: str) -> Link | None:
-        if key not in known:
+        if key not in cache:
+            cache[key] = None
             document = find_document(connection, key)
-            by, named = claims.get(key, ("", ()))
-            known[key] = (
-                None
-                if document is None or document.scope not in (PROJECT, USER)
-                else Link(key, document.trust == TRUSTED, by, named, tuple(document.asked_as))
-            )
-        return known[key]
+            if document is not None and document.scope in (PROJECT, USER):
+                by, names = claims.get(key, ("", ()))
+                cache[key] = Link(key, document.trust == TRUSTED, by, names, tuple(document.asked_as))
+        return cache[key]
 
-    links = {key: link for key in claims if (link := find(key)) is not None}
-    return resolve(links, find)
+    return resolve({key: link for key in claims if (link := find(key)) is not None}, find)
 
 
 def _update_flags(connection: Connection, before: dict[str, str], after: dict[str, str]) -> int:
@@ -89,8 +80,8 @@ def _update_flags(connection: Connection, before: dict[str, str], after: dict[st
     for key in sorted(before.keys() | after.keys()):
         document = find_document(connection, key)
         if document is not None:
-            holds = not (document.expires_at and document.expires_at <= now_iso())
-            injectable = key not in after and document.trust == TRUSTED and holds
+            has_expired = bool(document.expires_at) and document.expires_at <= now_iso()
+            injectable = key not in after and document.trust == TRUSTED and not has_expired
             if injectable != document.injectable:
                 set_flags(connection, key, injectable, document.trust)
                 changed += 1

@@ -1,7 +1,7 @@
 """Find which injected memories a reply used: their rare words or paths occur in it or in its tool calls, or it followed their guard.
 
-Anything else is unknown, never "not used": Claude may follow a rule without repeating its words. What triggered a memory does not count as
-its use: neither words of the prompt nor the tool call at which it was injected.
+Otherwise the use is unknown, because Claude may follow a rule without repeating its words. The words of the prompt, and the tool call at
+which a memory was injected, do not count as its use, because they triggered it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["InjectedMemory", "find_uses", "injected_in_session"]
 
 _TAIL_BYTES = 64 * 1024
-_MOST_MEMORIES = 30
-# Rules of the catalog are injected in every session, so repeating one says little. A sub-agent's memories are not in Claude's context.
-_ELSEWHERE = ("catalog", "subagent")
+_MAX_MEMORIES = 30
+# Rules of the catalog are injected in every session, so repeating one means little. A sub-agent's memories are not in Claude's context.
+_IGNORED_PLACES = ("catalog", "subagent")
 _MAX_CHARACTERS = 20_000  # of the reply, of its tool calls and of the prompts, each
 _TRANSCRIPT_BYTES = 256 * 1024
-# A rare word is held by at most this many memories of the store, or this share of them, and by few texts of everyday technical English.
-_FEW_MEMORIES = 2
-_FEW_SHARE = 0.02
+# A word is rare if at most this many memories of the store, or this share of them, and at most this share of everyday technical texts
+# contain it.
+_RARE_MEMORIES = 2
+_RARE_MEMORIES_SHARE = 0.02
 _RARE_SHARE = 0.002
-_SHORTEST_RARE = 4
-_RARE_WORDS_NEEDED = 2
-_SHORTEST_NAME = 5
+_MIN_RARE = 4  # characters
+_MIN_NAME = 5  # characters of a path or full name, one of which is enough
+_MIN_RARE_WORDS = 2
 _TOOL, _FAILURE, _GUARD = "tool", "failure", "guard"
 _REMINDED, _LET_THROUGH = "reminded", "let_through"
 
@@ -63,16 +64,16 @@ def injected_in_session(context: Context) -> dict[str, InjectedMemory]:
             lines = file.read(_TAIL_BYTES).split(b"\n")
     except OSError:
         return {}
-    mark = context.session.encode("utf-8", "replace")
-    told: dict[str, InjectedMemory] = {}
+    session = context.session.encode("utf-8", "replace")
+    injected: dict[str, InjectedMemory] = {}
     for line in lines[1:] if size > _TAIL_BYTES else lines:
-        if mark in line and b'"injected"' in line:
+        if session in line and b'"injected"' in line:
             row = _row(line, context)
-            told.update((key, InjectedMemory(row)) for key in _keys(row, "injected"))
+            injected.update((key, InjectedMemory(row)) for key in _keys(row, "injected"))
             for key in _keys(row, "guards"):
-                if key in told and row.get("outcome") == _LET_THROUGH:
-                    told[key].followed = False
-    return dict(list(told.items())[-_MOST_MEMORIES:])
+                if key in injected and row.get("outcome") == _LET_THROUGH:
+                    injected[key].followed = False
+    return dict(list(injected.items())[-_MAX_MEMORIES:])
 
 
 def _row(line: bytes, context: Context) -> dict[str, Any]:
@@ -83,7 +84,7 @@ def _row(line: bytes, context: Context) -> dict[str, Any]:
         return {}
     if not isinstance(row, dict) or row.get("session") != context.session:
         return {}
-    is_here = row.get("project") == context.paths.project_key and row.get("place") not in _ELSEWHERE
+    is_here = row.get("project") == context.paths.project_key and row.get("place") not in _IGNORED_PLACES
     return row if is_here else {}
 
 
@@ -93,18 +94,20 @@ def _keys(row: dict[str, Any], name: str) -> list[str]:
 
 
 def find_uses(
-    told: dict[str, InjectedMemory], reply: str, transcript: str, context: Context, prompt_id: str = ""
+    injected: dict[str, InjectedMemory], reply: str, transcript: str, context: Context, prompt_id: str = ""
 ) -> list[str]:
-    """Return which of these memories the last reply used, and the guards that it followed on this prompt."""
+    """Return the memories that the last reply used, and those whose guard it followed on this prompt."""
     followed = [
-        key for key, memory in told.items() if memory.followed and prompt_id and memory.prompt_id == prompt_id
+        key
+        for key, memory in injected.items()
+        if memory.followed and prompt_id and memory.prompt_id == prompt_id
     ]
-    others = {key: memory for key, memory in told.items() if key not in followed}
-    return followed + (_found_in_reply(others, reply, transcript, context) if others else [])
+    rest = {key: memory for key, memory in injected.items() if key not in followed}
+    return followed + (_repeated_in_reply(rest, reply, transcript, context) if rest else [])
 
 
-def _found_in_reply(
-    told: dict[str, InjectedMemory], reply: str, transcript: str, context: Context
+def _repeated_in_reply(
+    injected: dict[str, InjectedMemory], reply: str, transcript: str, context: Context
 ) -> list[str]:
     """Return the memories whose rare words or paths occur in the reply or its tool calls; empty if the index cannot be read."""
     from ..kernel.sqlite import SqliteError  # not loaded in a session without injected memories
@@ -112,12 +115,12 @@ def _found_in_reply(
     from .index_file import INDEX_ERRORS, index_path, open_index
 
     turns = turns_since_prompt(transcript, _TRANSCRIPT_BYTES) if transcript else []
-    prompted = _stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
+    prompt_stems = _stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
     texts = {
-        call: reply[-_MAX_CHARACTERS:] + "\n" + _calls(turns, call)
-        for call in {_injecting_call(memory) for memory in told.values()}
+        call: reply[-_MAX_CHARACTERS:] + "\n" + _call_arguments(turns, call)
+        for call in {_injecting_call(memory) for memory in injected.values()}
     }
-    stems = {call: _stems(reply) - prompted for call, reply in texts.items()}
+    stems = {call: _stems(text) - prompt_stems for call, text in texts.items()}
     if not any(stems.values()):
         return []
     try:
@@ -127,7 +130,7 @@ def _found_in_reply(
     try:
         return [
             key
-            for key, memory in told.items()
+            for key, memory in injected.items()
             if _is_used(
                 connection,
                 key,
@@ -141,11 +144,12 @@ def _found_in_reply(
         connection.close()
 
 
-def _injecting_call(told: InjectedMemory) -> str:
-    return told.call if told.place in (_TOOL, _FAILURE) else ""
+def _injecting_call(memory: InjectedMemory) -> str:
+    """Return the id of the tool call at which a memory was injected; empty for other places."""
+    return memory.call if memory.place in (_TOOL, _FAILURE) else ""
 
 
-def _calls(turns: list[Turn], injecting: str) -> str:
+def _call_arguments(turns: list[Turn], injecting: str) -> str:
     """Return the text arguments of the turns' tool calls, the last first, without the call at which a memory was injected."""
     parts: list[str] = []
     room = _MAX_CHARACTERS
@@ -168,7 +172,7 @@ def _stems(text: str) -> set[str]:
 
 
 def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> bool:
-    """Return whether `said` contains a path of a memory, or `stems` its rare words; `said` is empty for a memory injected at its file."""
+    """Return whether `reply` contains a path of a memory, or `stems` its rare words; `reply` is empty if it was injected at its file."""
     row = connection.execute(
         "SELECT vectors.title || vectors.tags || vectors.body, documents.files FROM documents "
         "JOIN vectors ON vectors.rowid = documents.rowid WHERE documents.key = ?",
@@ -180,33 +184,29 @@ def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> b
         return True
     from ..kernel.text.tokens import is_whole
 
-    own = {term.partition("~")[0] for term in row[0].split()}
-    shared = _rare(connection, own & stems)
-    return len(shared) >= _RARE_WORDS_NEEDED or any(
-        is_whole(stem) and len(stem) >= _SHORTEST_NAME for stem in shared
-    )
+    memory_stems = {term.partition("~")[0] for term in row[0].split()}
+    shared = _rare_stems(connection, memory_stems & stems)
+    return len(shared) >= _MIN_RARE_WORDS or any(is_whole(stem) and len(stem) >= _MIN_NAME for stem in shared)
 
 
 def _paths(files: str) -> list[str]:
     try:
-        found = loads(files)
+        paths = loads(files)
     except ValueError:
         return []
-    return (
-        [path for path in found if isinstance(path, str) and len(path) >= _SHORTEST_NAME]
-        if isinstance(found, list)
-        else []
-    )
+    if not isinstance(paths, list):
+        return []
+    return [path for path in paths if isinstance(path, str) and len(path) >= _MIN_NAME]
 
 
-def _rare(connection: Connection, stems: set[str]) -> list[str]:
+def _rare_stems(connection: Connection, stems: set[str]) -> list[str]:
     """Return the stems that few memories of this store and few everyday texts contain."""
     documents = connection.execute("SELECT SUM(documents) FROM totals").fetchone()[0] or 0
-    most = max(_FEW_MEMORIES, _FEW_SHARE * documents)
-    wanted = sorted(stem for stem in stems if len(stem) >= _SHORTEST_RARE)[:500]
+    max_memories = max(_RARE_MEMORIES, _RARE_MEMORIES_SHARE * documents)
+    ordered = sorted(stem for stem in stems if len(stem) >= _MIN_RARE)[:500]
     rows = connection.execute(
         "SELECT term, strong + weak + held_strong + held_weak, share FROM vocabulary WHERE term IN (%s)"
-        % ",".join("?" * len(wanted)),
-        wanted,
+        % ",".join("?" * len(ordered)),
+        ordered,
     )
-    return [term for term, held, share in rows if held <= most and share < _RARE_SHARE]
+    return [term for term, memories, share in rows if memories <= max_memories and share < _RARE_SHARE]

@@ -56,7 +56,7 @@ def judge_of(model: str, *, on: bool = True) -> dict[str, Any]:
         ("2027-03-01", "warn", "was retired on 2026-11-30"),
     ],
 )
-def test_it_warns_sixty_days_before_a_model_is_retired_and_afterwards(
+def test_a_retiring_model_is_a_warning_from_sixty_days_before(
     checked: Callable[..., Check], day: str, status: str, words: str
 ) -> None:
     found = checked(day, judge_of("claude-sonnet-4-5"))
@@ -78,7 +78,7 @@ def test_the_models_of_the_jury_are_checked_too(checked: Callable[..., Check]) -
     assert all("evaluation.judge.judges" in said for said in found.details)
 
 
-def test_it_asks_for_a_price_that_nobody_knows(checked: Callable[..., Check]) -> None:
+def test_an_unknown_price_is_a_note(checked: Callable[..., Check]) -> None:
     found = checked("2026-11-22", judge_of("brand-new"))
     assert found.status == "note"
     assert "judge.prices" in found.fix
@@ -86,5 +86,5 @@ def test_it_asks_for_a_price_that_nobody_knows(checked: Callable[..., Check]) ->
     assert checked("2026-11-22", memory).status == "ok"
 
 
-def test_a_jury_that_cannot_be_read_is_left_to_the_check_of_judges(checked: Callable[..., Check]) -> None:
+def test_an_invalid_jury_is_reported_only_by_the_judge_check(checked: Callable[..., Check]) -> None:
     assert checked("2026-11-22", {"evaluation": {"judge": {"judges": ["nobody:x"]}}}).status == "ok"

@@ -28,7 +28,7 @@ def recalled(project: Project, session: str) -> bool:
     return "Postgres 16" in project.prompt(ASK, session_id=session).context
 
 
-def test_what_is_forgotten_is_gone_at_once_and_can_come_back(project: Project, saved: str) -> None:
+def test_a_forgotten_memory_is_gone_at_once_and_can_be_restored(project: Project, saved: str) -> None:
     run = project.cli("forget", saved, "--reason", "wrong", "--json")
     assert run.returncode == 0
     assert run.json["status"] == "retired"
@@ -41,7 +41,7 @@ def test_what_is_forgotten_is_gone_at_once_and_can_come_back(project: Project, s
     assert recalled(project, "restored")
 
 
-def test_now_deletes_permanently(project: Project, saved: str) -> None:
+def test_forget_now_deletes_permanently(project: Project, saved: str) -> None:
     path = project.cli("show", saved, "--json").json["path"]
     run = project.cli("forget", saved, "--now", "--json")
     assert (run.json["status"], run.json["deleted"], run.json["goes_at"]) == ("deleted", [path], "")
@@ -53,7 +53,7 @@ def test_now_deletes_permanently(project: Project, saved: str) -> None:
                 assert b"Billing runs on Postgres" not in file.read(), name
 
 
-def test_now_leaves_no_text_in_the_index(project: Project) -> None:
+def test_forget_now_leaves_no_text_in_the_index(project: Project) -> None:
     kept = project.save("Deploy on Mondays", "The release train leaves at noon.")
     gone = project.save("Zwiebelfisch", "Quuxotic passphrases belong in the vault.", "--tags", "frobnitz")
     project.cli("forget", gone, "--now")
@@ -65,7 +65,7 @@ def test_now_leaves_no_text_in_the_index(project: Project) -> None:
     assert [row["id"] for row in project.cli("search", "release train", "--json").json["results"]] == [kept]
 
 
-def test_people_read_what_was_removed_and_when_the_file_is_deleted(project: Project, saved: str) -> None:
+def test_forget_prints_the_memory_and_the_deletion_date(project: Project, saved: str) -> None:
     lines = project.cli("forget", saved).stdout.splitlines()
     assert lines[0] == "forgotten: " + saved
     assert "memory restore " + saved in lines[2]
@@ -109,7 +109,7 @@ def test_an_archived_memory_is_kept_and_not_recalled(project: Project, saved: st
     assert project.cli("restore", saved).stderr == "memory: %s is active already\n" % saved
 
 
-def test_what_claude_restores_unasked_is_pending(project: Project, saved: str) -> None:
+def test_a_memory_restored_by_claude_without_a_request_is_pending(project: Project, saved: str) -> None:
     project.cli("forget", saved)
     assert "awaits approval" in project.cli("restore", saved, inside=True).stdout
     assert not recalled(project, "waiting")
@@ -141,18 +141,18 @@ def test_accepting_all_includes_the_user_s_own_store(project: Project) -> None:
     assert project.cli("accept", "--all", "--json").json["accepted"] == ["one", "mine"]
 
 
-def test_one_that_cannot_be_found_accepts_none(project: Project) -> None:
+def test_an_unknown_id_accepts_nothing(project: Project) -> None:
     write_untrusted(project, "one")
     assert project.cli("accept", "one", "missing").returncode == 1
     assert project.cli("list", "--json").json["memories"][0]["trust"] == "pending"
 
 
-def test_what_is_accepted_is_named(project: Project) -> None:
+def test_accepted_memories_are_printed(project: Project) -> None:
     write_untrusted(project, "one")
     assert project.cli("accept", "one").stdout == "accepted: one  Use Postgres for the billing database one\n"
 
 
-def test_a_store_that_leads_elsewhere_cannot_be_accepted(project: Project) -> None:
+def test_a_linked_store_cannot_be_accepted(project: Project) -> None:
     outside = os.path.join(os.path.dirname(project.root), "outside")
     os.makedirs(outside)
     os.makedirs(os.path.join(project.root, ".claude"))

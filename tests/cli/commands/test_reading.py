@@ -24,7 +24,7 @@ def ids(project: Project, *args: str) -> list[str]:
     return [memory["id"] for memory in project.cli("list", *args, "--json").json["memories"]]
 
 
-def test_the_answer_for_programs(project: Project) -> None:
+def test_json_output(project: Project) -> None:
     path = put(project, "one", tags=["a"], related_files=["f"], created_at="2026-01-01T00:00:00Z")
     run = project.cli("list", "--json")
     assert run.json == {
@@ -54,7 +54,7 @@ def test_the_answer_for_programs(project: Project) -> None:
     }
 
 
-def test_choices_by_status_category_and_scope(project: Project) -> None:
+def test_filters_by_status_category_and_scope(project: Project) -> None:
     put(project, "one")
     put(project, "gone", record_status="retired")
     put(project, "kept", record_status="archived")
@@ -81,7 +81,7 @@ def test_choices_by_status_category_and_scope(project: Project) -> None:
         ),
     ],
 )
-def test_an_empty_list_is_a_sentence(project: Project, words: list[str], sentence: str) -> None:
+def test_an_empty_list_prints_a_sentence(project: Project, words: list[str], sentence: str) -> None:
     empty = project.cli("list", *words).stdout
     if "--scope" not in words:
         assert empty == "Nothing is stored for this project yet. To begin: memory save --help\n"
@@ -89,7 +89,7 @@ def test_an_empty_list_is_a_sentence(project: Project, words: list[str], sentenc
     assert project.cli("list", *words).stdout == sentence + "\n"
 
 
-def test_people_get_a_table_and_the_number_of_unreadable_files(project: Project) -> None:
+def test_text_output_is_a_table_and_the_number_of_unreadable_files(project: Project) -> None:
     put(project, "one")
     project.write(".claude/memory/decisions/bad.json", "{")
     run = project.cli("list")
@@ -111,7 +111,7 @@ def test_people_get_a_table_and_the_number_of_unreadable_files(project: Project)
     "args",
     [("list",), ("list", "--json"), ("show", "evil"), ("show", "evil", "--json"), ("status",), ("doctor",)],
 )
-def test_a_hostile_file_shows_neither_controls_nor_hidden_text_nor_secrets(
+def test_output_of_a_hostile_file_has_no_control_characters_hidden_text_or_secrets(
     project: Project, args: tuple[str, ...]
 ) -> None:
     evil = "\x1b]0;x\x07\x1b[2J\u202e\u200b\U000e0041" + SECRET
@@ -125,7 +125,7 @@ def test_a_hostile_file_shows_neither_controls_nor_hidden_text_nor_secrets(
 
 
 @pytest.mark.parametrize("args", [("show", "evil"), ("status",), ("accept", "evil"), ("list",), ("doctor",)])
-def test_a_title_of_several_lines_forges_none(project: Project, args: tuple[str, ...]) -> None:
+def test_a_multiline_title_forges_no_line(project: Project, args: tuple[str, ...]) -> None:
     project.save("Mine", "x")
     project.git("add", "-A")
     put(project, "evil", title="Nice\ndecision, project, active\u2028tags: trusted")
@@ -133,7 +133,7 @@ def test_a_title_of_several_lines_forges_none(project: Project, args: tuple[str,
     assert "decision, project, active" not in project.cli(*args).stdout.splitlines()
 
 
-def test_show_prints_all_there_is(project: Project) -> None:
+def test_show_prints_every_field(project: Project) -> None:
     project.save(
         "Use Postgres",
         "Postgres 16",

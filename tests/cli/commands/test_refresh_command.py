@@ -23,7 +23,7 @@ def mine(project: Project) -> Project:
     return project
 
 
-def test_the_report_counts(mine: Project) -> None:
+def test_refresh_reports_its_counts(mine: Project) -> None:
     os.unlink(index_file(mine))
     put(mine, "broken", "{")
     run = mine.cli("refresh", "--json")
@@ -46,14 +46,14 @@ def test_memories_retired_long_ago_are_deleted(mine: Project) -> None:
     assert (os.path.exists(path), os.path.exists(kept)) == (False, True)
 
 
-def test_in_a_store_of_somebody_elses_nothing_is_deleted(project: Project) -> None:
+def test_nothing_is_deleted_in_a_store_of_another_user(project: Project) -> None:
     path = put(project, "gone", RETIRED)
     assert project.cli("refresh", "--json").json["deleted"] == []
     assert os.path.exists(path)
 
 
 @pytest.mark.parametrize("moment", ["9999-12-31T23:59:59Z", "0000-00-00", "x" * 1000, "\ud800"])
-def test_a_strange_day_of_retirement_deletes_nothing(mine: Project, moment: str) -> None:
+def test_an_invalid_retirement_date_deletes_nothing(mine: Project, moment: str) -> None:
     path = put(mine, "gone", {**RETIRED, "retired_at": moment})
     run = mine.cli("refresh", "--json")
     assert (run.returncode, run.json["deleted"]) == (0, [])
@@ -79,7 +79,7 @@ def test_old_sessions_are_pruned(mine: Project) -> None:
 
 
 @pytest.mark.slow
-def test_a_locked_index_is_named_as_that(mine: Project) -> None:
+def test_a_locked_index_is_reported_as_locked(mine: Project) -> None:
     with closing(sqlite3.connect(index_file(mine), isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         put(mine, "late", memory("Late"))

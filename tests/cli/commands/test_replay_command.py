@@ -78,11 +78,11 @@ def test_a_trial_file_with_a_problem_is_an_error(past: Project, content: object,
     ("arguments", "says"),
     [(["--config", "/no/such/file"], "no such file"), (["--days", "0"], "expected 1 or more")],
 )
-def test_errors_of_use(past: Project, arguments: list[str], says: str) -> None:
+def test_usage_errors(past: Project, arguments: list[str], says: str) -> None:
     run = past.cli("replay", *arguments)
     assert (run.returncode, says in run.stderr) == (2, True)
 
 
-def test_a_project_without_transcripts_says_so(project: Project) -> None:
+def test_a_project_without_transcripts_is_an_error(project: Project) -> None:
     run = project.cli("replay")
     assert (run.returncode, "no transcript" in run.stderr) == (1, True)

@@ -54,7 +54,7 @@ def team(project: Project) -> Project:
 
 
 @terminal
-def test_one_key_decides_a_group_and_guards_are_asked_alone(team: Project) -> None:
+def test_one_key_decides_a_group_and_guards_are_decided_one_by_one(team: Project) -> None:
     review = PseudoTerminal(team, "review")
     assert "group 1 of 4: 2 memories, new, said to be by Bo <bo@example.org>" in review.until(GROUP)
     review.press("a")
@@ -113,7 +113,7 @@ def test_keys_typed_before_a_question_and_unknown_keys_decide_nothing(project: P
 
 
 @terminal
-def test_what_is_edited_is_trusted_as_it_is_then(project: Project) -> None:
+def test_an_edited_memory_is_trusted_with_its_new_text(project: Project) -> None:
     put(project, "one", by="Bo")
     editor = project.write("editor.sh", "#!/bin/sh\nsed -i 's/The body/My body/' \"$1\"\n")
     os.chmod(editor, 0o700)
@@ -155,7 +155,7 @@ def test_a_change_is_shown_against_the_last_trusted_text(project: Project) -> No
     assert "\x1b" not in run.stdout
 
 
-def test_off_a_terminal_it_only_shows(team: Project) -> None:
+def test_without_a_terminal_groups_are_only_listed(team: Project) -> None:
     run = team.cli("review", stdin="a\na\na\n")
     assert run.returncode == 0
     assert set(trust(team).values()) == {"pending"}
@@ -163,7 +163,7 @@ def test_off_a_terminal_it_only_shows(team: Project) -> None:
     assert team.cli("review", "--json", inside=True).json["groups"] == groups(team)
 
 
-def test_a_group_is_decided_by_its_id_and_only_as_it_was_shown(team: Project) -> None:
+def test_a_group_id_decides_only_the_entries_that_were_listed(team: Project) -> None:
     bo, *_ = groups(team)
     assert bo["title"] == "new, said to be by Bo <bo@example.org>"
     put(team, "bo-one", title="Changed in the meantime")
@@ -185,7 +185,7 @@ def test_a_guard_is_never_decided_with_a_group(team: Project) -> None:
     assert trust(team)["cy-guard"] == "pending"
 
 
-def test_accept_all_leaves_guards_out_and_says_of_which_categories(team: Project) -> None:
+def test_accept_all_leaves_guards_out_and_prints_the_categories(team: Project) -> None:
     run = team.cli("accept", "--all")
     assert run.returncode == 0
     assert "accepted 4 memories (3 decision, 1 runbook)" in run.stdout
@@ -207,7 +207,7 @@ def test_accept_all_asks_a_person_first(team: Project, answer: str, expected: st
     assert trust(team)["bo-one"] == expected
 
 
-def test_inside_the_client_nothing_is_decided_without_the_user(team: Project) -> None:
+def test_nothing_is_decided_inside_the_client_without_approval(team: Project) -> None:
     bo, *_ = groups(team)
     for command in (
         ["reject", "bo-one"],
@@ -240,7 +240,7 @@ def test_a_rejected_text_never_comes_back_as_pending(team: Project) -> None:
     assert trust(team)["cy-one"] == "trusted"
 
 
-def test_reject_names_what_it_cannot_reject(team: Project) -> None:
+def test_reject_reports_memories_that_it_cannot_reject(team: Project) -> None:
     team.cli("accept", "bo-one")
     team.cli("reject", "loose")
     assert "memory forget bo-one" in team.cli("reject", "bo-one").stderr
@@ -256,7 +256,7 @@ def test_nothing_pending(project: Project) -> None:
     assert project.cli("review", "--group", "gone").returncode == 2
 
 
-def test_a_commit_that_the_file_no_longer_matches_is_not_named(team: Project) -> None:
+def test_a_commit_that_no_longer_matches_the_file_is_not_shown(team: Project) -> None:
     put(team, "cy-one", title="Changed by hand")
     titles = {
         entry["id"]: group["title"] for group in groups(team, "--by", "commit") for entry in group["entries"]
@@ -265,7 +265,7 @@ def test_a_commit_that_the_file_no_longer_matches_is_not_named(team: Project) ->
     assert "said to be by Cy" in str(titles["cy-guard"])
 
 
-def test_git_runs_no_program_of_the_repository_s_choice(team: Project) -> None:
+def test_git_runs_no_program_chosen_by_the_repository(team: Project) -> None:
     """Neither a pager, a file system monitor, a filter, a signature check nor an alias."""
     trap = team.write("trap.sh", "#!/bin/sh\necho run >> %s/trapped\ncat\n" % os.path.dirname(team.root))
     os.chmod(trap, 0o700)
@@ -283,7 +283,7 @@ def test_git_runs_no_program_of_the_repository_s_choice(team: Project) -> None:
     assert not os.path.exists(os.path.join(os.path.dirname(team.root), "trapped"))
 
 
-def test_a_forged_name_cannot_pass_for_another_line(team: Project) -> None:
+def test_a_forged_author_name_cannot_imitate_a_line(team: Project) -> None:
     put(team, "odd", by="Eve\u2028\x01abc\x1f2026-01-01\x1fAda \x1b[31m")
     ((title,),) = [
         [group["title"]] for group in groups(team) for entry in group["entries"] if entry["id"] == "odd"
@@ -292,7 +292,7 @@ def test_a_forged_name_cannot_pass_for_another_line(team: Project) -> None:
     assert "\x1b" not in str(title)
 
 
-def test_without_git_it_still_works(team: Project) -> None:
+def test_review_works_without_git(team: Project) -> None:
     run = team.cli("review", "--json", PATH="/nowhere")
     assert [group["title"] for group in run.json["groups"]] == ["new, in no commit", "new, in no commit"]
 

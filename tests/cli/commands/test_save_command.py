@@ -22,7 +22,7 @@ def stored(path: str) -> dict[str, object]:
     return data
 
 
-def test_the_answer_for_programs(project: Project) -> None:
+def test_json_output(project: Project) -> None:
     run = project.cli("save", *WORDS, "--body", "Postgres 16", "--asked-as", "which database", "--json")
     assert run.returncode == 0
     assert run.json == {
@@ -67,7 +67,7 @@ def test_every_field_reaches_the_file(project: Project) -> None:
         ("session_summary", {"outcome": "one\ntwo"}),
     ],
 )
-def test_a_body_goes_where_the_category_s_meaning_is(
+def test_the_body_goes_into_the_main_field_of_the_category(
     project: Project, category: str, content: dict[str, object]
 ) -> None:
     run = project.cli(
@@ -76,7 +76,7 @@ def test_a_body_goes_where_the_category_s_meaning_is(
     assert stored(run.json["path"])["content"] == content
 
 
-def test_the_category_s_own_fields_as_json(project: Project) -> None:
+def test_category_fields_from_json(project: Project) -> None:
     content = {"context": "billing", "alternatives": [{"option": "MySQL", "rejected_reason": "locks"}]}
     run = project.cli(
         "save", *WORDS, "--body", "Postgres", "--content-json", "-", "--json", stdin=json.dumps(content)
@@ -85,7 +85,7 @@ def test_the_category_s_own_fields_as_json(project: Project) -> None:
 
 
 @pytest.mark.parametrize("value", ["[]", "{", "7", '{"a": NaN}', "[" * 100_000])
-def test_content_that_is_no_object_is_refused(project: Project, value: str) -> None:
+def test_content_json_that_is_not_an_object_is_refused(project: Project, value: str) -> None:
     run = project.cli("save", *WORDS, "--content-json", "-", stdin=value)
     assert run.returncode == 1
     assert run.stderr.startswith("memory: --content-json: ")
@@ -102,7 +102,7 @@ def test_content_that_is_no_object_is_refused(project: Project, value: str) -> N
         pytest.param(b"<private>all of it</private>", "nothing is left", id="private"),
     ],
 )
-def test_a_body_that_cannot_be_stored_is_refused_and_nothing_written(
+def test_an_invalid_body_is_refused_and_nothing_is_written(
     project: Project, stdin: bytes, reason: str
 ) -> None:
     run = project.memory("save", *WORDS, "--body", "-", "--root", project.root, stdin=stdin)
@@ -125,13 +125,13 @@ def test_a_secret_never_reaches_a_file_or_the_screen(project: Project) -> None:
     assert [found["field"] for found in again["redacted"]] == ["content.decision"]
 
 
-def test_the_user_s_own_store(project: Project) -> None:
+def test_user_scope_uses_the_user_s_store(project: Project) -> None:
     run = project.cli("save", *WORDS, "--body", "b", "--scope", "user", "--json")
     assert run.json["path"] == os.path.join(project.config, "memory", "decisions", "use-postgres.json")
     assert run.json["scope"] == "user"
 
 
-def test_what_claude_saves_unasked_is_pending_and_says_how_to_approve(project: Project) -> None:
+def test_a_save_by_claude_without_a_request_is_pending_and_shows_how_to_approve(project: Project) -> None:
     run = project.cli("save", *WORDS, "--body", "b", inside=True)
     assert run.returncode == 0
     assert "memory accept use-postgres" in run.stdout
@@ -154,7 +154,7 @@ def test_a_pending_successor_leaves_the_old_memory(project: Project) -> None:
     assert project.cli("show", "use-mysql", "--json").json["life"] == "active"
 
 
-def test_a_successor_of_nothing_stores_nothing(project: Project) -> None:
+def test_superseding_an_unknown_memory_stores_nothing(project: Project) -> None:
     run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "nothing")
     assert run.returncode == 1
     assert project.cli("list", "--json").json["memories"] == []
@@ -163,7 +163,7 @@ def test_a_successor_of_nothing_stores_nothing(project: Project) -> None:
 @pytest.mark.parametrize(
     "title", ["../../etc/passwd", "a\nb", "-> x #tags:y", "\u202eevil", "数据库", "x" * 500, "'\"`$(id)"]
 )
-def test_no_title_chooses_a_path(project: Project, title: str) -> None:
+def test_a_title_cannot_choose_the_path(project: Project, title: str) -> None:
     run = project.cli("save", "--category", "decision", "--title", title, "--body", "b", "--json")
     assert os.path.dirname(run.json["path"]) == os.path.join(
         os.path.realpath(project.root), ".claude/memory/decisions"
@@ -196,7 +196,7 @@ def test_every_category_keeps_the_problem(project: Project, category: str) -> No
     assert "context: another" not in project.cli("show", "use-postgres").stdout
 
 
-def test_only_one_text_comes_over_standard_input(project: Project) -> None:
+def test_only_one_option_may_read_standard_input(project: Project) -> None:
     run = project.cli("save", *WORDS, "--body", "-", "--context", "-", stdin="x")
     assert (run.returncode, project.cli("list", "--json").json["memories"]) == (2, [])
     assert "only one of --body, --context and --content-json" in run.stderr
@@ -257,7 +257,7 @@ def test_similar_memories_are_named_with_the_command_that_replaces_them(
         assert old not in [one["id"] for one in again.json["similar"]]
 
 
-def test_similar_memories_are_printed_for_people(project: Project) -> None:
+def test_similar_memories_are_printed_as_text(project: Project) -> None:
     old = project.save(*MYSQL)
     run = project.cli("save", "--category", "decision", "--title", "MySQL for billing", "--body", MYSQL[1])
     assert "  near duplicate: %s  %s\n" % (old, MYSQL[0]) in run.stdout
@@ -265,7 +265,7 @@ def test_similar_memories_are_printed_for_people(project: Project) -> None:
 
 
 @pytest.mark.parametrize("category", ["decision", "runbook"])
-def test_a_taken_title_is_refused_with_the_commands_that_help(project: Project, category: str) -> None:
+def test_a_duplicate_title_is_refused_with_commands_to_run(project: Project, category: str) -> None:
     old = project.save(*MYSQL)
     words = ("save", "--category", category, "--title", "Billing  runs on mysql", "--body", "Postgres 16.")
     refused = project.cli(*words)
@@ -276,7 +276,7 @@ def test_a_taken_title_is_refused_with_the_commands_that_help(project: Project, 
     assert project.cli(*words, "--supersedes", old).returncode == 0
 
 
-def test_a_title_is_free_again_in_another_scope_and_after_it_was_retired(project: Project) -> None:
+def test_a_title_may_be_reused_in_another_scope_or_after_retirement(project: Project) -> None:
     old = project.save(*MYSQL)
     words = ("save", "--category", "decision", "--title", MYSQL[0], "--body", "Again.")
     assert project.cli(*words, "--scope", "user").returncode == 0
@@ -284,7 +284,7 @@ def test_a_title_is_free_again_in_another_scope_and_after_it_was_retired(project
     assert project.cli(*words).returncode == 0
 
 
-def test_the_same_text_again_is_no_second_memory_even_with_a_secret_in_it(project: Project) -> None:
+def test_saving_the_same_text_again_adds_no_memory_even_if_it_contains_a_secret(project: Project) -> None:
     words = ("save", "--category", "decision", "--title", "Mail", "--body", "ask ghp_" + "a1B2" * 9)
     assert project.cli(*words).stdout.startswith("saved mail\n")
     assert project.cli(*words).stdout.startswith("already stored as mail\n")

@@ -44,6 +44,6 @@ def test_fix_redacts_and_keeps_the_rest(project: Project) -> None:
     assert project.cli("scan", "--fix", "--json").json["fixed"] == []
 
 
-def test_what_cannot_be_fixed_is_still_found(project: Project) -> None:
+def test_findings_that_cannot_be_fixed_are_still_reported(project: Project) -> None:
     project.write(".claude/memory/decisions/broken.json", "{ " + SECRET)
     assert project.cli("scan", "--fix").returncode == 1

@@ -29,21 +29,21 @@ def scored(project: Project, *texts: str) -> None:
         assert project.hook("Stop", event).returncode == 0
 
 
-def test_a_person_sees_the_marked_text(project: Project) -> None:
+def test_text_output_marks_filler(project: Project) -> None:
     run = project.cli("score", "-", "--user", "Which port?", stdin=PADDED)
     assert run.returncode == 0
     assert run.stdout.startswith("[[Great question]]{praise-opening}! [[I'd be happy to]]{happy-to} help.")
     assert "clear_drift: no judge needed" in run.stdout
 
 
-def test_a_file_and_json(project: Project) -> None:
+def test_json_output_for_a_file(project: Project) -> None:
     path = project.write("reply.md", PADDED)
     row = project.cli("score", path, "--type", "code", "--json").json
     assert row.keys() == KEYS
     assert (row["query_type"], row["padding_count"]) == ("code", 3)
 
 
-def test_lines_for_programs_with_offsets_into_the_original(project: Project) -> None:
+def test_jsonl_output_has_offsets_into_the_original_text(project: Project) -> None:
     text = "\u200bGreat\u200b question\u2014e\u0301! " + PLAIN
     lines = [
         {"id": 7, "user": "Why?", "response": text},
@@ -60,7 +60,7 @@ def test_lines_for_programs_with_offsets_into_the_original(project: Project) -> 
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"id": 1}', '{"response": 3}', "[" * 5000])
-def test_a_bad_line_is_named_and_the_others_are_scored(project: Project, line: str) -> None:
+def test_an_invalid_line_is_reported_and_the_others_are_scored(project: Project, line: str) -> None:
     run = project.cli("score", "--jsonl", stdin=line + "\n" + json.dumps({"id": 2, "response": PLAIN}))
     assert run.returncode == 1
     assert run.stderr == 'memory: line 1: expected an object with a text under "response"\n'
@@ -68,7 +68,7 @@ def test_a_bad_line_is_named_and_the_others_are_scored(project: Project, line: s
 
 
 @pytest.mark.parametrize("words", [[], ["-", "--last"]])
-def test_one_thing_is_scored(project: Project, words: list[str]) -> None:
+def test_exactly_one_source_is_required(project: Project, words: list[str]) -> None:
     run = project.cli("score", *words)
     assert (run.returncode, run.stdout) == (2, "")
 
@@ -79,7 +79,7 @@ def test_the_last_reply(project: Project) -> None:
     assert "[[Great question]]" in project.cli("score", "--last").stdout
 
 
-def test_deep_without_a_judge_says_what_rules_can_tell(project: Project) -> None:
+def test_deep_without_a_judge_grades_by_rules(project: Project) -> None:
     run = project.cli("score", "-", "--deep", "--json", stdin=PADDED)
     assert run.returncode == 1
     assert (run.json["levels"], run.json["told_by"], run.json["failure"]) == (
@@ -89,7 +89,7 @@ def test_deep_without_a_judge_says_what_rules_can_tell(project: Project) -> None
     )
 
 
-def test_deep_asks_for_all_eight(project: Project) -> None:
+def test_deep_asks_for_all_eight_dimensions(project: Project) -> None:
     project.write_settings(scoring={"judge": {}}, judge={"backend": "scripted"})
     levels = {"SyA": 1, "SyPr": 2, "VDet": 0, "VFmt": 0, "EPad": 3, "EpAd": 0, "Pre": 1, "Tool": 0}
     project.script_judge({"rubric": "replies/deep", "text": json.dumps(levels)})
@@ -99,7 +99,7 @@ def test_deep_asks_for_all_eight(project: Project) -> None:
     assert run.stdout.count("\n") == 9
 
 
-def test_scores_of_nothing_and_of_something(project: Project) -> None:
+def test_scores_without_and_with_replies(project: Project) -> None:
     assert "No reply was scored" in project.cli("scores").stdout
     scored(project, PLAIN, PADDED)
     shown = project.cli("scores").stdout
@@ -111,7 +111,7 @@ def test_scores_of_nothing_and_of_something(project: Project) -> None:
     assert project.cli("scores", "--days", "0").returncode == 2
 
 
-def test_the_effect(project: Project) -> None:
+def test_scores_effect(project: Project) -> None:
     assert "Too few drifting replies" in project.cli("scores", "--effect").stdout
     found = project.cli("scores", "--effect", "--json").json
     assert (found["effect"], found["enough"]) == (None, False)
@@ -134,7 +134,7 @@ def judged(project: Project, count: int) -> None:
             file.write(json.dumps(row) + "\n" + json.dumps(verdict) + "\n")
 
 
-def test_tune_proposes_and_changes_nothing_by_itself(project: Project) -> None:
+def test_tune_without_apply_changes_nothing(project: Project) -> None:
     scored(project, PADDED)
     judged(project, 6)
     run = project.cli("tune")

@@ -18,7 +18,7 @@ def stored(project: Project) -> Project:
     return project
 
 
-def test_a_result_says_all_that_is_promised(stored: Project) -> None:
+def test_a_result_has_every_documented_field(stored: Project) -> None:
     (row,) = stored.cli("search", "billing database", "--json").json["results"]
     assert {"id", "title", "score", "category", "path", "trust"} <= set(row)
     assert (row["title"], row["category"], row["trust"], row["tags"]) == (
@@ -30,7 +30,7 @@ def test_a_result_says_all_that_is_promised(stored: Project) -> None:
     assert os.path.isfile(row["path"])
 
 
-def test_the_other_spelling_finds_the_same(stored: Project) -> None:
+def test_the_older_flag_syntax_finds_the_same(stored: Project) -> None:
     place = os.path.join(stored.root, ".claude", "memory")
     run = stored.memory("--mode", "search", "--query", "billing database", "--root", place)
     assert TITLE in run.stdout
@@ -51,13 +51,13 @@ def test_pending_and_expired_memories_are_found_and_marked(stored: Project) -> N
     "query",
     ["$(touch x)", "`id`", "'; DROP TABLE documents; --", '" OR 1 NEAR(', "\\", "%s %d", "-- -x", "\u202e"],
 )
-def test_any_words_are_only_words(stored: Project, query: str) -> None:
+def test_query_syntax_is_treated_as_words(stored: Project, query: str) -> None:
     for run in (stored.cli("search", "--", query), stored.cli("search", "-", stdin=query)):
         assert (run.returncode, run.stderr) == (0, "")
     assert not os.path.exists(os.path.join(stored.root, "x"))
 
 
-def test_a_query_from_standard_input_may_be_anything(stored: Project) -> None:
+def test_standard_input_may_hold_any_query(stored: Project) -> None:
     run = stored.memory("search", "-", "--root", stored.root, stdin=b"\xff\0 billing database " * 50_000)
     assert (run.returncode, run.stderr) == (0, "")
     assert TITLE in run.stdout
@@ -69,13 +69,13 @@ def test_a_wrong_limit_is_a_usage_error(stored: Project, limit: str) -> None:
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (2, "", 1)
 
 
-def test_at_most_so_many_are_shown(stored: Project) -> None:
+def test_limit_bounds_the_results(stored: Project) -> None:
     for number in range(5):
         put(stored, "m%d" % number, memory("Billing database %d" % number, BODY))
     assert len(stored.cli("search", "billing database", "--limit", "2", "--json").json["results"]) == 2
 
 
-def test_nothing_found_is_an_answer(stored: Project) -> None:
+def test_no_result_is_not_an_error(stored: Project) -> None:
     run = stored.cli("search", "zebra")
     assert (run.returncode, run.stdout) == (0, "No memory found.\n")
     assert stored.cli("search", "zebra", "--json").json["results"] == []
@@ -106,7 +106,7 @@ def test_without_a_writable_index_every_file_is_read(stored: Project, state: str
     assert "Errno" not in run.stderr
 
 
-def test_without_a_home_it_says_so_in_one_line(stored: Project) -> None:
+def test_a_missing_home_is_reported_in_one_line(stored: Project) -> None:
     run = stored.cli("search", "billing", HOME=None, CLAUDE_CONFIG_DIR=None)
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 1)
     assert "no home folder" in run.stderr

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.kernel.transcript.rows import answer, call, lines, result, said, user
+from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 from tests.project import SESSION, Project
 from tests.sessions.bench import IDS, work
 from tests.sessions.grades import reply
@@ -44,7 +44,7 @@ def judged(project: Project, **sessions: object) -> None:
     project.write_settings(judge={"backend": "scripted"}, sessions={"judge": {}, **sessions})
 
 
-def test_signals_for_people_and_programs(project: Project) -> None:
+def test_signals_as_text_and_json(project: Project) -> None:
     path = transcript(
         project,
         IDS[1],
@@ -78,7 +78,7 @@ def test_the_current_session(project: Project) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("x", "--current"), ("--project", "--current")])
-def test_one_target_must_be_named(project: Project, arguments: tuple[str, ...]) -> None:
+def test_exactly_one_target_is_required(project: Project, arguments: tuple[str, ...]) -> None:
     run = project.cli("session", "score", *arguments)
     assert (run.returncode, run.stdout) == (2, "")
 
@@ -87,7 +87,7 @@ def test_one_target_must_be_named(project: Project, arguments: tuple[str, ...]) 
     ("name", "code"),
     [("nothing-there", 1), ("../../etc/passwd", 2), ("/no/such.jsonl", 2), ("a b", 2)],
 )
-def test_a_missing_file_is_one_line(project: Project, name: str, code: int) -> None:
+def test_a_missing_file_is_reported_in_one_line(project: Project, name: str, code: int) -> None:
     run = project.cli("session", "signals", name)
     assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (code, "", 1)
 
@@ -111,7 +111,7 @@ def test_without_a_judge_signals_are_shown_and_how_to_grade(project: Project) ->
     assert project.ledger("sessions") == []
 
 
-def test_a_whole_project_and_again(project: Project) -> None:
+def test_grading_a_project_skips_graded_sessions_unless_again_is_given(project: Project) -> None:
     judged(project)
     for identity in IDS[:3]:
         transcript(project, identity)
@@ -121,7 +121,7 @@ def test_a_whole_project_and_again(project: Project) -> None:
     assert project.cli("session", "score", "--project", "--again", "--json").json["already"] == 0
 
 
-def test_a_batch_needs_its_backend(project: Project) -> None:
+def test_batch_requires_the_anthropic_backend(project: Project) -> None:
     judged(project)
     transcript(project, IDS[0])
     run = project.cli("session", "score", "--project", "--batch")
@@ -201,18 +201,18 @@ def test_label_asks_for_each_score_until_it_is_valid(project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"), [(("--set", "charm=1"), 2), (("--set", "tool_efficiency=7"), 2), ((), 1)]
 )
-def test_files_that_are_not_labels(project: Project, arguments: tuple[str, ...], code: int) -> None:
+def test_invalid_label_files_are_refused(project: Project, arguments: tuple[str, ...], code: int) -> None:
     assert project.cli("label", transcript(project, IDS[0]), *arguments).returncode == code
     assert project.ledger("sessions") == []
 
 
-def test_claude_labels_nothing_by_itself(project: Project) -> None:
+def test_labeling_inside_the_client_needs_approval(project: Project) -> None:
     run = project.cli("label", transcript(project, IDS[0]), "--set", "goal_achievement=3", inside=True)
     assert run.returncode == 1
     assert project.ledger("sessions") == []
 
 
-def test_a_file_by_another_name_is_the_same_session_for_scores_and_labels(project: Project) -> None:
+def test_a_renamed_transcript_is_the_same_session_for_scores_and_labels(project: Project) -> None:
     judged(project)
     path = transcript(project, IDS[0])
     copy = os.path.join(project.root, "kept.jsonl")
@@ -230,7 +230,7 @@ def test_an_unreachable_langfuse_names_its_own_settings(project: Project) -> Non
     assert "judge" not in run.stderr
 
 
-def test_calibrate_without_a_pair(project: Project) -> None:
+def test_calibrate_without_pairs_is_an_error(project: Project) -> None:
     run = project.cli("calibrate")
     assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
 
@@ -270,7 +270,7 @@ def doctor(project: Project, **env: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("action", [["status"], ["check"], ["push"], ["pull", "x"]], ids=" ".join)
-def test_langfuse_without_keys_answers_a_program_in_json(project: Project, action: list[str]) -> None:
+def test_langfuse_without_keys_prints_json(project: Project, action: list[str]) -> None:
     run = project.cli("langfuse", *action, "--json")
     assert (run.returncode, run.stderr) == (1, "")
     assert (run.json["ok"], run.json["failure"]) == (False, "no_key")
@@ -313,7 +313,7 @@ def test_langfuse_without_keys_or_with_a_tainted_project(project: Project, langf
     assert langfuse.seen == []
 
 
-def test_scores_are_sent_at_once_when_the_user_set_that(project: Project, langfuse: Langfuse) -> None:
+def test_scores_are_sent_at_once_with_the_automatic_setting(project: Project, langfuse: Langfuse) -> None:
     judged(project, langfuse={"host": langfuse.url, "automatic": True})
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
     assert project.cli("session", "score", transcript(project, IDS[0]), **env).returncode == 0
@@ -329,7 +329,7 @@ def test_scores_are_sent_at_once_when_the_user_set_that(project: Project, langfu
     assert "http_401" in run.stderr
 
 
-LONG = [user("Go"), *(answer("m%d" % n, said("Step %d: %s" % (n, "word " * 120))) for n in range(1500))]
+LONG = [user("Go"), *(answer("m%d" % n, text_block("Step %d: %s" % (n, "word " * 120))) for n in range(1500))]
 
 
 KEYED: dict[str, Any] = {"ANTHROPIC_API_KEY": "sk-made-up-0123456789abcdef"}
@@ -343,7 +343,7 @@ def priced(project: Project, **caps: float) -> str:
 
 
 @pytest.mark.slow
-def test_a_long_session_is_graded_once_its_price_is_agreed_to(project: Project) -> None:
+def test_a_long_session_is_graded_after_the_price_is_accepted(project: Project) -> None:
     path = priced(project)
     refused = project.cli("session", "score", path, **KEYED)
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -357,7 +357,7 @@ def test_a_long_session_is_graded_once_its_price_is_agreed_to(project: Project) 
 
 
 @pytest.mark.slow
-def test_the_cap_of_a_request_holds(project: Project) -> None:
+def test_the_request_cap_is_enforced(project: Project) -> None:
     run = project.cli("session", "score", priced(project, request_usd=0.3), "--yes", **KEYED)
     assert (run.returncode, "judge.caps.request_usd is $0.30" in run.stderr) == (1, True)
     assert project.ledger("judge-calls") == []

@@ -12,7 +12,7 @@ from tests.project import Project
 ASK = "Should billing use the Postgres database?"
 
 
-def test_an_empty_store_gives_a_friendly_hint_and_prompts_stay_silent(project: Project) -> None:
+def test_an_empty_store_prints_a_hint_and_prompts_stay_silent(project: Project) -> None:
     run = project.cli("status")
     assert run.returncode == 0
     assert "Nothing is stored for this project yet" in run.stdout
@@ -78,6 +78,6 @@ def test_a_malformed_record_is_listed_as_far_as_possible(project: Project, field
     assert "\x1b" not in run.stdout
 
 
-def test_problems_of_the_doctor_are_listed(project: Project) -> None:
+def test_doctor_problems_are_listed(project: Project) -> None:
     project.write(".claude/memory/decisions/bad.json", "{")
     assert "doctor: files; for details: memory doctor" in project.cli("status").stdout

@@ -41,12 +41,12 @@ def test_the_line_counts_memories_and_what_claude_was_told(project: Project) -> 
     assert shown(project).stdout == "1 memory \u00b7 1 told \u00b7 1 pending\n"
 
 
-def test_it_counts_where_it_is_not_installed(project: Project) -> None:
+def test_counts_are_shown_before_installation(project: Project) -> None:
     project.save("Use Postgres for the billing database", BODY)
     assert project.cli("statusline").stdout == "1 memory\n"
 
 
-def test_what_the_user_had_comes_first_and_comes_back(project: Project) -> None:
+def test_an_existing_status_line_is_shown_first_and_restored(project: Project) -> None:
     before = {
         "statusLine": {"type": "command", "command": 'echo "it\'s mine"; cat >/dev/null', "padding": 0},
         "model": "opus",
@@ -62,14 +62,14 @@ def test_what_the_user_had_comes_first_and_comes_back(project: Project) -> None:
     assert not os.path.exists(os.path.join(project.state, "statusline"))
 
 
-def test_without_a_line_before_nothing_is_left(project: Project) -> None:
+def test_removal_leaves_nothing_if_there_was_no_line_before(project: Project) -> None:
     project.cli("statusline", "install")
     project.cli("statusline", "remove")
     assert "statusLine" not in settings(project)
     assert "nothing was changed" in project.cli("statusline", "remove").stdout
 
 
-def test_a_line_of_somebody_else_is_not_removed(project: Project) -> None:
+def test_another_program_s_status_line_is_not_removed(project: Project) -> None:
     with open(project.settings_path, "w", encoding="utf-8") as file:
         json.dump({"statusLine": {"type": "command", "command": "echo x"}}, file)
     project.cli("statusline", "remove")
@@ -86,13 +86,13 @@ def test_damaged_settings_are_not_touched(project: Project) -> None:
         assert file.read() == "{"
 
 
-def test_claude_cannot_install_it_unasked(project: Project) -> None:
+def test_installing_inside_the_client_needs_approval(project: Project) -> None:
     run = project.cli("statusline", "install", inside=True)
     assert run.returncode == 1
     assert not os.path.exists(project.settings_path)
 
 
-def test_the_script_follows_the_plugin(project: Project) -> None:
+def test_session_start_updates_the_script(project: Project) -> None:
     project.cli("statusline", "install")
     path = os.path.join(project.state, "statusline", "line.sh")
     with open(path, encoding="utf-8") as file:

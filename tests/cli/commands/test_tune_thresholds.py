@@ -36,7 +36,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
-def test_the_proposal_is_shown_written_and_taken_back(scored: Project) -> None:
+def test_the_proposal_is_shown_applied_and_undone(scored: Project) -> None:
     assert (
         "outside 20 to 30%; to adjust the thresholds: memory tune --thresholds" in scored.cli("scores").stdout
     )
@@ -59,7 +59,7 @@ def test_the_proposal_is_shown_written_and_taken_back(scored: Project) -> None:
     assert (nothing.returncode, "nothing to undo" in nothing.stderr) == (1, True)
 
 
-def test_inside_the_client_it_needs_the_users_word(scored: Project) -> None:
+def test_apply_inside_the_client_needs_approval(scored: Project) -> None:
     run = scored.cli("tune", "--thresholds", "--apply", inside=True)
     assert (run.returncode, "the user must ask for it" in run.stderr) == (1, True)
     assert scored.cli("tune", "--thresholds", inside=True).returncode == 0
@@ -72,12 +72,12 @@ def test_too_few_replies_are_an_error(project: Project) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--undo"], ["--thresholds", "--undo", "--apply"]])
-def test_undo_goes_with_thresholds_alone(project: Project, arguments: list[str]) -> None:
+def test_undo_requires_thresholds(project: Project, arguments: list[str]) -> None:
     run = project.cli("tune", *arguments)
     assert (run.returncode, "--undo requires --thresholds" in run.stderr) == (2, True)
 
 
-def test_a_project_cannot_set_them(project: Project) -> None:
+def test_a_project_cannot_set_thresholds(project: Project) -> None:
     project.write(
         ".claude/settings.json",
         json.dumps({"memory": {"scoring": {"escalation": {"thresholds": {"code": 0.9}}}}}),

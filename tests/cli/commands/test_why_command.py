@@ -80,7 +80,7 @@ def test_verbose_prints_the_scores(asked: Project) -> None:
     assert "concerns=" in text
 
 
-def test_what_would_have_helped_is_a_command_that_works(asked: Project) -> None:
+def test_the_suggested_command_works(asked: Project) -> None:
     asked.save("The release train leaves on Tuesdays", "Merge on Monday.")
     asked.prompt("does the nightly release of the mobile app need a signed certificate?", "weak")
     text = asked.cli("why", "weak").stdout
@@ -102,7 +102,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_lines_keep_to_the_width_of_a_terminal(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_fit_the_terminal(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "70")
     monkeypatch.setenv("NO_COLOR", "1")
     screen = Terminal()
@@ -117,7 +117,7 @@ def test_lines_keep_to_the_width_of_a_terminal(asked: Project, monkeypatch: pyte
     assert max(map(len, lines)) <= 70
 
 
-def test_the_last_decision_is_the_one_on_a_prompt(asked: Project) -> None:
+def test_the_last_decision_is_that_of_a_prompt(asked: Project) -> None:
     """With what other places decided in that turn, and without the start of a session."""
     asked.save("Never push", "Ask first.", "--guard-command", "git push")
     push = {"tool_name": "Bash", "tool_input": {"command": "git push"}, "tool_use_id": "t1"}
@@ -129,7 +129,7 @@ def test_the_last_decision_is_the_one_on_a_prompt(asked: Project) -> None:
     assert asked.cli("why", "--json").json["place"] == "prompt"
 
 
-def test_each_place_can_be_asked_for(asked: Project) -> None:
+def test_place_selects_the_decision(asked: Project) -> None:
     asked.save("Short answers", "One paragraph.", category="preference")
     asked.start()
     text = asked.cli("why", "--place", "catalog").stdout

@@ -36,21 +36,21 @@ def user(text: object, **more: object) -> dict[str, Any]:
 def answer(
     identity: str, *blocks: dict[str, Any], usage: dict[str, int] | None = None, **more: object
 ) -> dict[str, Any]:
-    """One row of an answer."""
-    told = usage or {"input_tokens": 10, "output_tokens": 5}
+    """Return one row of an answer."""
+    tokens = usage or {"input_tokens": 10, "output_tokens": 5}
     return row(
-        "assistant", list(blocks), message={"id": identity, "model": "claude-x", "usage": told}, **more
+        "assistant", list(blocks), message={"id": identity, "model": "claude-x", "usage": tokens}, **more
     )
 
 
-def said(text: str) -> dict[str, Any]:
+def text_block(text: str) -> dict[str, Any]:
     """Return a block of text."""
     return {"type": "text", "text": text}
 
 
-def call(identity: str, name: str = "Bash", /, **given: object) -> dict[str, Any]:
+def call(identity: str, name: str = "Bash", /, **arguments: object) -> dict[str, Any]:
     """Return a block with a tool call."""
-    return {"type": "tool_use", "id": identity, "name": name, "input": given}
+    return {"type": "tool_use", "id": identity, "name": name, "input": arguments}
 
 
 def result(

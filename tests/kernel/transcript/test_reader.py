@@ -21,7 +21,7 @@ from memory_plugin.kernel.transcript.content import tokens_of
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
 from memory_plugin.kernel.transcript.rows import kind_of, user_text
 from memory_plugin.kernel.transcript.turn import RecentSet, Totals, Turn
-from tests.kernel.transcript.rows import answer, call, lines, result, row, said, user
+from tests.kernel.transcript.rows import answer, call, lines, result, row, text_block, user
 from tests.project import PLUGIN_ROOT
 
 with open(os.path.join(PLUGIN_ROOT, "config", "transcript", "beginnings.json"), encoding="utf-8") as _file:
@@ -37,10 +37,10 @@ def test_a_turn_is_one_answer_with_what_was_said_before_it_and_the_results_of_it
     turns, totals = read(
         lines(
             user("Fix the test"),
-            answer("m1", said("I look.")),
+            answer("m1", text_block("I look.")),
             answer("m1", call("c1", command="pytest")),
             result("c1", "1 failed", failed=True),
-            answer("m2", said("Fixed.")),
+            answer("m2", text_block("Fixed.")),
             user("Thanks"),
         )
     )
@@ -59,7 +59,7 @@ def test_usage_counts_once_a_message_and_takes_the_last_figure_of_its_output() -
         {"input_tokens": 100, "cache_read_input_tokens": 900, "output_tokens": n} for n in (1, 40)
     )
     rows = [
-        answer("m1", said("a"), usage=small),
+        answer("m1", text_block("a"), usage=small),
         answer("m1", call("c1"), usage=large),
         result("c1"),
         answer("m2", usage=small),
@@ -83,7 +83,7 @@ def test_a_result_that_comes_after_the_next_answer_is_late_and_keeps_its_turn() 
         lines(
             user("x"),
             answer("m1", call("c1")),
-            answer("m2", said("y")),
+            answer("m2", text_block("y")),
             result("c1", "late"),
             answer("m3", call("c9")),
         )
@@ -101,7 +101,12 @@ def test_a_result_that_comes_after_the_next_answer_is_late_and_keeps_its_turn() 
     ],
 )
 def test_copied_rows_count_once(change: dict[str, object]) -> None:
-    rows = [user("Do it"), answer("m1", said("a"), call("c1")), result("c1"), answer("m2", said("done"))]
+    rows = [
+        user("Do it"),
+        answer("m1", text_block("a"), call("c1")),
+        result("c1"),
+        answer("m2", text_block("done")),
+    ]
     copies = [{key: value for key, value in {**one, **change}.items() if value is not None} for one in rows]
     once, _ = read(lines(*rows))
     turns, totals = read(lines(*rows, *copies))
@@ -122,17 +127,19 @@ def test_rows_that_are_no_prompt(entry: dict[str, Any]) -> None:
     ("one", "kind"),
     [
         pytest.param(user("Fix it"), "prompt", id="typed"),
-        pytest.param(user([said("Fix it"), {"type": "image"}]), "prompt", id="typed with an image"),
+        pytest.param(user([text_block("Fix it"), {"type": "image"}]), "prompt", id="typed with an image"),
         pytest.param(user("Do as the skill says", isMeta=True), "notice", id="put there by the client"),
         pytest.param(user("Long story", isCompactSummary=True), "summary", id="summary of a compaction"),
         pytest.param(user("<command-name>/init</command-name>"), "command", id="slash command"),
-        pytest.param(user([said("[Request interrupted by user for tool use]")]), "interrupt", id="interrupt"),
+        pytest.param(
+            user([text_block("[Request interrupted by user for tool use]")]), "interrupt", id="interrupt"
+        ),
         pytest.param({**user(""), "message": "Fix it"}, "prompt", id="a message that is a text"),
     ],
 )
 def test_kinds_of_rows_in_the_users_place(one: dict[str, Any], kind: str) -> None:
-    turns, _ = read(lines(one, answer("m1", said("ok"))))
-    assert [said.kind for said in turns[0].user_texts] == [kind]
+    turns, _ = read(lines(one, answer("m1", text_block("ok"))))
+    assert [entry.kind for entry in turns[0].user_texts] == [kind]
 
 
 def test_a_command_says_its_name_and_arguments() -> None:
@@ -142,7 +149,7 @@ def test_a_command_says_its_name_and_arguments() -> None:
 
 def test_sub_agents_are_counted_aside_and_read_in_a_file_of_their_own() -> None:
     main = [user("x"), answer("m1", call("c1", "Task"))]
-    side = [user("Look around", isSidechain=True), answer("m7", said("found"), isSidechain=True)]
+    side = [user("Look around", isSidechain=True), answer("m7", text_block("found"), isSidechain=True)]
     turns, totals = read(lines(*main, *side, result("c1")))
     assert (len(turns), totals.side, totals.usage["input_tokens"]) == (1, 2, 10)
     turns, totals = read(lines(*side))
@@ -152,10 +159,10 @@ def test_sub_agents_are_counted_aside_and_read_in_a_file_of_their_own() -> None:
 def test_compactions_and_api_errors() -> None:
     boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b"}
     failed = row(
-        "assistant", [said("API Error: 529")], isApiErrorMessage=True, message={"model": "<synthetic>"}
+        "assistant", [text_block("API Error: 529")], isApiErrorMessage=True, message={"model": "<synthetic>"}
     )
     rows = [
-        answer("m1", said("a")),
+        answer("m1", text_block("a")),
         boundary,
         user("This session is being continued from a previous conversation"),
         failed,
@@ -194,7 +201,7 @@ def test_odd_files(data: bytes, prompts: int, bad: int) -> None:
 def test_a_line_above_the_bound_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines_module, "MAX_LINE", 2000)
     turns, totals = read(lines(user("a"), user("x" * 9000), user("b")))
-    assert ([said.text for said in turns[0].user_texts], totals.dropped) == (["a", "b"], 1)
+    assert ([entry.text for entry in turns[0].user_texts], totals.dropped) == (["a", "b"], 1)
 
 
 NAMES = ["type", "id", "text", "content", "input", "name", "usage", "tool_use_id"]
@@ -276,7 +283,7 @@ def test_an_answer_without_end_is_closed_in_pieces(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_was_seen_is_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RecentSet, "_MOST", 10)
+    monkeypatch.setattr(RecentSet, "_MAX_RECENT", 10)
     memory = RecentSet()
     assert [memory.seen(n) for n in range(15)] == [False] * 15
     assert (memory.seen(12), memory.seen(3)) == (True, True)
@@ -295,9 +302,9 @@ def test_estimated_tokens(text: str, least: float, most: float) -> None:
 
 def test_the_turns_since_the_last_prompt_come_from_the_tail(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    old = [one for n in range(200) for one in (user("old %d" % n), answer("o%d" % n, said("x" * 500)))]
+    old = [one for n in range(200) for one in (user("old %d" % n), answer("o%d" % n, text_block("x" * 500)))]
     path.write_bytes(
-        lines(*old, user("Now"), answer("m1", call("c1")), result("c1"), answer("m2", said("Done")))
+        lines(*old, user("Now"), answer("m1", call("c1")), result("c1"), answer("m2", text_block("Done")))
     )
     turns = turns_since_prompt(str(path), 20_000)
     assert [(turn.prompt, len(turn.calls), turn.texts) for turn in turns] == [

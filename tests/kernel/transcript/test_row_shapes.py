@@ -9,10 +9,10 @@ import pytest
 
 from memory_plugin.kernel.transcript.reader import Reader
 from memory_plugin.kernel.transcript.turn import Totals, Turn
-from tests.kernel.transcript.rows import answer, call, lines, result, said, user
+from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 
 TASK = {**user("Look around", isSidechain=True)}
-FOUND = answer("m7", said("found"), isSidechain=True)
+FOUND = answer("m7", text_block("found"), isSidechain=True)
 
 
 def read(*rows: dict[str, Any]) -> tuple[list[Turn], Totals]:
@@ -40,7 +40,7 @@ def waits(operation: str, text: str | None = None) -> dict[str, Any]:
     ("rows", "prompts"),
     [
         pytest.param([queued()], ["Use tabs"], id="put into the turn"),
-        pytest.param([queued([said("Use tabs")], origin={"kind": "human"})], ["Use tabs"], id="in blocks"),
+        pytest.param([queued([text_block("Use tabs")], origin={"kind": "human"})], ["Use tabs"], id="in blocks"),
         pytest.param([queued(commandMode="task-notification")], [], id="the end of a task"),
         pytest.param([queued(origin={"kind": "peer"})], [], id="of another session"),
         pytest.param([queued(isMeta=True)], [], id="of the client"),
@@ -59,8 +59,8 @@ def waits(operation: str, text: str | None = None) -> dict[str, Any]:
 def test_prompts_that_were_typed_while_the_model_worked(
     rows: list[dict[str, Any]], prompts: list[str]
 ) -> None:
-    turns, _ = read(answer("m1", call("c1")), *rows, result("c1"), answer("m2", said("ok")))
-    assert [said.text for turn in turns for said in turn.user_texts if said.kind == "prompt"] == prompts
+    turns, _ = read(answer("m1", call("c1")), *rows, result("c1"), answer("m2", text_block("ok")))
+    assert [entry.text for turn in turns for entry in turn.user_texts if entry.kind == "prompt"] == prompts
 
 
 NOTE = "<ide_selection>The user selected line 3</ide_selection>"
@@ -69,9 +69,9 @@ NOTE = "<ide_selection>The user selected line 3</ide_selection>"
 @pytest.mark.parametrize(
     ("one", "kind", "text"),
     [
-        pytest.param(user([said(NOTE), said("No, line 4")]), "prompt", "No, line 4", id="a block of the editor before it"),
+        pytest.param(user([text_block(NOTE), text_block("No, line 4")]), "prompt", "No, line 4", id="a block of the editor before it"),
         pytest.param(user("<system-reminder>\nx\n</system-reminder>\n%s Fix it" % NOTE), "prompt", "Fix it", id="two notes"),
-        pytest.param(user([said(NOTE), said("<command-name>/x</command-name>")]), "command", "/x", id="before a command"),
+        pytest.param(user([text_block(NOTE), text_block("<command-name>/x</command-name>")]), "command", "/x", id="before a command"),
         pytest.param(user(NOTE), "notice", NOTE, id="nothing but a note"),
         pytest.param(user("<ide_selection>never closed"), "notice", "<ide_selection>never closed", id="a note without end"),
         pytest.param(user("<details>x</details> Fix it"), "prompt", "<details>x</details> Fix it", id="the user's own tag"),
@@ -80,12 +80,12 @@ NOTE = "<ide_selection>The user selected line 3</ide_selection>"
     ],
 )  # fmt: skip
 def test_notes_in_front_of_a_prompt(one: dict[str, Any], kind: str, text: str) -> None:
-    turns, _ = read(one, answer("m1", said("ok")))
-    assert [(said.kind, said.text) for said in turns[0].user_texts] == [(kind, text)]
+    turns, _ = read(one, answer("m1", text_block("ok")))
+    assert [(entry.kind, entry.text) for entry in turns[0].user_texts] == [(kind, text)]
 
 
 def test_a_session_that_begins_with_an_inline_sub_agent_is_read() -> None:
-    turns, totals = read(TASK, FOUND, user("Fix it"), answer("m1", said("Fixed.")))
+    turns, totals = read(TASK, FOUND, user("Fix it"), answer("m1", text_block("Fixed.")))
     assert [(turn.prompt, turn.texts) for turn in turns] == [("Fix it", ["Fixed."])]
     assert totals.side == 2
 
@@ -96,7 +96,7 @@ def test_a_sub_agents_own_file_is_read_though_a_row_of_the_session_follows() -> 
 
 
 def test_a_stream_names_the_call_that_a_sub_agents_row_belongs_to() -> None:
-    side = {**answer("m7", said("found")), "parent_tool_use_id": "c1"}
+    side = {**answer("m7", text_block("found")), "parent_tool_use_id": "c1"}
     turns, totals = read(
         {**user("x"), "parent_tool_use_id": None}, answer("m1", call("c1", "Task")), side, result("c1")
     )
@@ -106,9 +106,9 @@ def test_a_stream_names_the_call_that_a_sub_agents_row_belongs_to() -> None:
 def test_rows_that_were_written_while_the_answer_streamed_count_once() -> None:
     turns, totals = read(
         user("x"),
-        answer("m1", said("I lo")),
-        answer("m1", said("I look."), call("c1")),
-        answer("m1", said("I look."), call("c1", command="ls")),
+        answer("m1", text_block("I lo")),
+        answer("m1", text_block("I look."), call("c1")),
+        answer("m1", text_block("I look."), call("c1", command="ls")),
         result("c1", "a.py"),
         answer("m1", call("c1", command="ls", description="again")),
     )
@@ -125,7 +125,7 @@ def test_a_tool_that_the_provider_runs_has_its_result_in_the_answer() -> None:
         "tool_use_id": "s1",
         "content": [{"type": "web_search_result", "title": "X"}],
     }
-    turns, totals = read(user("x"), answer("m1", search), answer("m1", found), answer("m2", said("ok")))
+    turns, totals = read(user("x"), answer("m1", search), answer("m1", found), answer("m2", text_block("ok")))
     assert (turns[0].calls[0].name, turns[0].calls[0].result, totals.unresolved) == ("web_search", "", 0)
 
 

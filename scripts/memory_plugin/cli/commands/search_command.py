@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import argparse
 
     from ...recall.judging import Judged
-    from ...recall.memory_search import Found
+    from ...recall.memory_search import SearchResult
     from ...recall.ranking import Hit
     from ..command_context import CommandContext
 
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         _show(context, hits, result, judged)
 
 
-def _judged(query: str, result: Found, context: CommandContext) -> Judged:
+def _judged(query: str, result: SearchResult, context: CommandContext) -> Judged:
     """Return the judges' lenient verdict on the FTS5 hits; plain keyword matches are too rough to judge."""
     hits = result.hits if result.answered_by == "fts5" else []
     candidates = JudgeCandidates(query, hits)
@@ -87,7 +87,7 @@ def _judged(query: str, result: Found, context: CommandContext) -> Judged:
     return judged
 
 
-def _document(hits: list[Hit], result: Found, judged: Judged | None) -> dict[str, Any]:
+def _document(hits: list[Hit], result: SearchResult, judged: Judged | None) -> dict[str, Any]:
     rows = [_row(hit, result.superseded.get(hit.key, "")) for hit in hits]
     document: dict[str, Any] = {"results": rows, "answered_by": result.answered_by}
     if judged is not None:
@@ -125,7 +125,7 @@ def _row(hit: Hit, superseded_by: str) -> dict[str, Any]:
     }
 
 
-def _show(context: CommandContext, hits: list[Hit], result: Found, judged: Judged | None) -> None:
+def _show(context: CommandContext, hits: list[Hit], result: SearchResult, judged: Judged | None) -> None:
     console = context.console
     if not hits:
         console.line("No memory found.")
@@ -144,7 +144,7 @@ def _show(context: CommandContext, hits: list[Hit], result: Found, judged: Judge
         console.line("    %s  %s" % (console.style(hit.id, "cyan"), console.style(hit.path, "dim")))
 
 
-def _marks(hit: Hit, result: Found, judged: Judged | None) -> list[str]:
+def _marks(hit: Hit, result: SearchResult, judged: Judged | None) -> list[str]:
     """Return what to know about a hit before relying on it: category, scope, trust, expiry, successor, judges."""
     marks = [hit.category.lower().replace("_", " "), hit.scope]
     if hit.trust != TRUSTED:

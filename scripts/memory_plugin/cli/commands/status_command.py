@@ -119,7 +119,7 @@ def _decision(row: dict[str, Any]) -> dict[str, Any]:
     injected, pointed = (
         [plain(str(key), _MAX_WORD) for key in _list(row.get(name))] for name in ("injected", "pointed")
     )
-    reasons = {outcome.key: plain(outcome.words, _MAX_WHY) for outcome in outcomes(row)}
+    reasons = {outcome.key: plain(outcome.reason, _MAX_WHY) for outcome in outcomes(row)}
     near = [
         {
             "key": plain(str(candidate.get("key")), _MAX_WORD),

@@ -9,7 +9,7 @@ from ...memories.hygiene import shown_line
 from ...memories.survey import shortest_names
 from ...recall.explain import (
     PLACES,
-    SAID,
+    RESULTS,
     find_decision,
     outcomes,
     problem,
@@ -36,7 +36,7 @@ EXAMPLES = """\
 """
 _MAX_LINE = 1000
 _INDENT = "  "
-_MARK = max(map(len, SAID)) + 2  # columns of the longest word before a memory, and two spaces
+_MARK = max(map(len, RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +103,7 @@ def shown_time(time: str) -> str:
 
 def _show_injected(row: dict[str, Any], context: CommandContext) -> None:
     """List the memories that Claude saw at a place that does not compare candidates."""
-    for name, label in zip(("injected", "pointed"), SAID):
+    for name, label in zip(("injected", "pointed"), RESULTS):
         lead = _INDENT + label.ljust(_MARK)
         keys = row.get(name)
         for key in keys if isinstance(keys, list) else []:
@@ -120,8 +120,8 @@ def _explain_candidates(compared: list[Outcome], context: CommandContext) -> Non
         label = outcome.key
         if label in titles:
             label = "%s (%s)" % (titles[label], names[label])
-        lead = _INDENT + outcome.said.ljust(_MARK)
-        console.paragraph(plain("%s: %s" % (label, outcome.words), _MAX_LINE), lead, len(lead))
+        lead = _INDENT + outcome.result.ljust(_MARK)
+        console.paragraph(plain("%s: %s" % (label, outcome.reason), _MAX_LINE), lead, len(lead))
     without_words = [outcome.key for outcome in compared if outcome.lacks_words and outcome.key in names]
     if without_words:
         console.line()

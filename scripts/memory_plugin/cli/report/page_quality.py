@@ -45,7 +45,7 @@ def replies_section(report: Report) -> str:
     """Return the trend of filler, the most common filler, and the effect of corrections."""
     replies = report.ledgers.replies
     total = replies.total()
-    text = "How much filler Claude's replies contain, counted by rules. Little filler alone does not make a good answer."
+    text = "How much filler Claude's replies contain, counted by rules. A reply without filler is not necessarily a good one."
     if not total.replies:
         return section("replies", "Replies", text, empty("No replies were scored in this period."))
     counts = {date: (day.replies, day.padded) for date, day in replies.days.items()}

@@ -125,7 +125,8 @@ def _title(row: MemoryRow) -> str:
 def _helping(report: Report) -> str:
     rows = report.memories.helping
     if not rows:
-        return empty("No memory was recalled in this period. To see why:", "memory why")
+        text = "No memory was recalled in this period."
+        return empty(text + " To see why:", "memory why") if report.ledgers.recalls.prompts else empty(text)
     largest = max(row.use.told + row.use.pointed for row in rows) or 1
     has_feedback = any(row.use.useful or row.use.wrong for row in rows)
     cells = [

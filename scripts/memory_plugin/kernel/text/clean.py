@@ -14,8 +14,8 @@ __all__ = ["block", "escape", "escape_content", "plain"]
 _ELLIPSIS = "\u2026"
 _ZWJ = "\u200d"
 _LINE_ENDS = re.compile("\r\n?|[\n\x0b\x0c\x85\u2028\u2029]")
-_MARKS_KEPT = 4  # on one letter; Hebrew with vowels and cantillation needs that many
-_NO_WORDS = re.compile(r"[^\w\s\x00-\x7f]{%d,}" % (_MARKS_KEPT + 1))  # contains every long run of marks
+_MAX_MARKS = 4  # on one letter; Hebrew with vowels and cantillation needs that many
+_NO_WORDS = re.compile(r"[^\w\s\x00-\x7f]{%d,}" % (_MAX_MARKS + 1))  # matches every long run of marks
 _INDEX_ARROW = re.compile(r"(?<!\S)->(?!\S)")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
@@ -24,8 +24,8 @@ _INVISIBLE = character_class(CONTROLS + FORMAT + FILLERS + OTHERS)
 
 @cache
 def _invisible() -> re.Pattern[str]:
-    # A joiner is kept between two letters of scripts that need it (RFC 5892, appendix A) and between emoji;
-    # one variation selector is kept after a symbol.
+    # Not matched: a joiner between two letters of scripts that need it (RFC 5892, appendix A) or between emoji, and one variation selector
+    # after a symbol.
     symbol = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
     joining = "\u0600-\u08ff\u0900-\u0dff" + symbol
     return re.compile(
@@ -37,9 +37,8 @@ def _invisible() -> re.Pattern[str]:
 def plain(text: str, limit: int) -> str:
     """Return the text as one line of at most `limit` characters (>= 1).
 
-    NFC; line breaks and runs of space become one space; controls, zero-width, direction, tag and stray
-    joining characters are removed; lone surrogates become U+FFFD.  A cut text ends with an ellipsis, and the cut never separates
-    a base letter from its marks.
+    The text is in NFC. Line breaks and runs of space become one space; controls, zero-width, direction, tag and stray joining characters
+    are removed; lone surrogates become U+FFFD. A cut text ends with an ellipsis, and the cut never separates a letter from its marks.
     """
     return _cut(" ".join(_visible(_LINE_ENDS.sub(" ", text).replace("\t", " ")).split()), limit)
 
@@ -47,12 +46,12 @@ def plain(text: str, limit: int) -> str:
 def block(text: str, limit: int) -> str:
     """Return the text as lines of at most `limit` characters (>= 1) in all, otherwise as `plain`.
 
-    Line feeds, tabs and indentation are kept; space at line ends and blank lines at both ends are removed, and of several blank lines one
-    is kept.
+    Line feeds, tabs and indentation are kept; space at line ends and blank lines at both ends are removed, and several blank lines become
+    one.
     """
     lines = [line.rstrip() for line in _visible(_LINE_ENDS.sub("\n", text)).split("\n")]
-    kept = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
-    return _cut("\n".join(kept).strip("\n"), limit)
+    lines = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
+    return _cut("\n".join(lines).strip("\n"), limit)
 
 
 def escape(text: str) -> str:
@@ -65,20 +64,20 @@ def escape(text: str) -> str:
 
 def _visible(text: str) -> str:
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    # Long runs of marks are cut before NFC, whose ordering step takes quadratic time on them, and after it,
-    # since it decomposes some characters.
-    text = normalize("NFC", _NO_WORDS.sub(_few_marks, _invisible().sub("", text)))
-    return _NO_WORDS.sub(_few_marks, text)
+    # Long runs of marks are cut before NFC, whose ordering step takes quadratic time on them, and again after it, because it decomposes
+    # some characters.
+    text = normalize("NFC", _NO_WORDS.sub(_limit_marks, _invisible().sub("", text)))
+    return _NO_WORDS.sub(_limit_marks, text)
 
 
-def _few_marks(run: re.Match[str]) -> str:
-    kept: list[str] = []
+def _limit_marks(run: re.Match[str]) -> str:
+    result: list[str] = []
     marks = 0
     for character in run[0]:
         marks = marks + 1 if combining(character) else 0
-        if marks <= _MARKS_KEPT:
-            kept.append(character)
-    return "".join(kept)
+        if marks <= _MAX_MARKS:
+            result.append(character)
+    return "".join(result)
 
 
 def _cut(text: str, limit: int) -> str:

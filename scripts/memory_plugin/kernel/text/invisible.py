@@ -1,4 +1,4 @@
-"""The characters that no reader sees: they hide text or change how it appears (Unicode TR 36 and TR 39).
+"""Invisible characters, which can hide text or change how it appears (Unicode TR 36 and TR 39).
 
 Each group is a tuple of (first, last) code points. Nothing here imports `re`, because scoring a reply does without it.
 """
@@ -34,7 +34,7 @@ FILLERS = ((0x115F, 0x1160), (0x17B4, 0x17B5), (0x3164, 0x3164), (0xFFA0, 0xFFA0
 OTHERS = (
     (0xFDD0, 0xFDEF), (0xFFF0, 0xFFFB), (0xFFFE, 0xFFFF), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
 )  # fmt: skip
-IN_WORDS = FORMAT + JOINERS + SELECTORS  # inside a word they would make another word of it
+IN_WORDS = FORMAT + JOINERS + SELECTORS  # invisible in the middle of a word
 
 
 def code_points(ranges: Ranges) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""Tags in text: `<private>` parts are removed, and characters that could forge tags are escaped.
+"""Tags in text: remove `<private>` parts, and escape characters that could forge tags.
 
 Both run while a prompt waits, so neither uses `re`.
 """
@@ -15,21 +15,21 @@ _CONTENT_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 def without_private(text: str) -> str:
     """Return the text without its `<private>…</private>` parts.
 
-    Case is ignored, tags may hold spaces and attributes, and parts may be nested.  An unclosed part extends to the end of the text;
-    `<private/>` opens one too, since removing too much is the safe error.  A closing tag without an open part is removed.
+    Case is ignored, tags may contain spaces and attributes, and parts may be nested. An unclosed part extends to the end of the text.
+    `<private/>` opens a part, too, because removing too much is the safe error. A closing tag without an open part is removed.
     """
     if "<" not in text:
         return text
-    lower = text.replace(
-        "\u0130", "i"
-    ).lower()  # the one character whose lower case is longer would shift all offsets
+    # U+0130 is the only character whose lower case is longer, which would shift all offsets.
+    lower = text.replace("\u0130", "i").lower()
     if _NAME not in lower:
         return text
     return _outside(text, lower)
 
 
 def _outside(text: str, lower: str) -> str:
-    kept: list[str] = []
+    """Return the parts of a text outside private tags; `lower` is the text in lower case, with the same offsets."""
+    outside: list[str] = []
     depth = position = 0
     at = lower.find("<")
     while at >= 0:
@@ -38,17 +38,17 @@ def _outside(text: str, lower: str) -> str:
             at = lower.find("<", at + 1)
             continue
         if depth == 0:
-            kept.append(text[position:at])
+            outside.append(text[position:at])
         depth = max(0, depth - 1) if closes else depth + 1
         if closes:
             end = lower.find(">", after)
             if end < 0:
-                return "".join(kept)
+                return "".join(outside)
             position = after = end + 1
         at = lower.find("<", after)
     if depth == 0:
-        kept.append(text[position:])
-    return "".join(kept)
+        outside.append(text[position:])
+    return "".join(outside)
 
 
 def _tag(lower: str, at: int) -> tuple[int, bool]:

@@ -1,13 +1,13 @@
-"""Words of a text, after Unicode folding: identifiers are split and also kept complete, scripts without spaces give bigrams."""
+"""Split a text into words after Unicode folding: identifiers give their parts and themselves, scripts without spaces give bigrams."""
 
 from __future__ import annotations
 
 __all__ = []
 
 JOINERS = "._-/"
-_KEPT = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + JOINERS
+_WORD_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + JOINERS
 # Every other ASCII character separates words, except the apostrophe, which is removed: "user's" and "users" are one word.
-_BORDERS = {code: chr(code) if chr(code) in _KEPT else " " for code in range(128)}
+_BORDERS = {code: chr(code) if chr(code) in _WORD_CHARACTERS else " " for code in range(128)}
 _BORDERS[ord("'")] = ""
 # Scripts without spaces between words, or with endings that fuse with the word: first and last code point.
 _UNSPACED = (
@@ -23,21 +23,21 @@ def words(text: str) -> list[str]:
     """Return the words of a text in order, lower case, unstemmed.
 
     An identifier, a path or a dotted name gives its parts and then itself (`userName.py` gives user, name, py, username.py); a run of
-    a script without spaces gives its bigrams.  Lone surrogates, control characters and punctuation give nothing.
+    a script without spaces gives its bigrams. Lone surrogates, control characters and punctuation give nothing.
     """
-    found: list[str] = []
+    result: list[str] = []
     for chunk in fold(text).translate(_BORDERS).split():
         if (
             chunk.isalpha()
             and chunk.isascii()
             and (chunk.islower() or chunk[1:].islower() or len(chunk) == 1)
         ):
-            found.append(chunk.lower())
+            result.append(chunk.lower())
         elif chunk.isascii():
-            found.extend(_identifier(chunk.strip(JOINERS)))
+            result.extend(_identifier(chunk.strip(JOINERS)))
         else:
-            found.extend(_non_ascii(chunk))
-    return found
+            result.extend(_non_ascii(chunk))
+    return result
 
 
 def is_whole(word: str) -> bool:
@@ -80,16 +80,16 @@ def _camel_case_parts(piece: str) -> list[str]:
 
 def _non_ascii(chunk: str) -> list[str]:
     """Return the words of a chunk that is not ASCII: runs of one kind of script, those without spaces as bigrams."""
-    found: list[str] = []
+    result: list[str] = []
     run = ""
-    kind = ""
+    run_kind = ""
     for char in chunk + " ":
-        now = _kind(char)
-        if now != kind:
-            found.extend(_run(run, kind))
-            run, kind = "", now
+        kind = _kind(char)
+        if kind != run_kind:
+            result.extend(_run_words(run, run_kind))
+            run, run_kind = "", kind
         run += char
-    return found
+    return result
 
 
 def _kind(char: str) -> str:
@@ -109,7 +109,7 @@ def _is_mark(char: str) -> bool:
     return category(char)[0] == "M"
 
 
-def _run(run: str, kind: str) -> list[str]:
+def _run_words(run: str, kind: str) -> list[str]:
     if kind == "unspaced":
         return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
     if kind == "word":
@@ -124,8 +124,8 @@ def _run(run: str, kind: str) -> list[str]:
 def fold(text: str) -> str:
     """Return the text in compatibility form (NFKC), case kept, without the diacritics of Latin, Greek and Cyrillic letters.
 
-    Marks of other scripts stay: dropping a Devanagari vowel sign or a Japanese voicing mark makes another word.  Case stays because
-    the border between two words of an identifier may be nothing but a capital.
+    Marks of other scripts stay, because without a Devanagari vowel sign or a Japanese voicing mark a word is another word. Case stays
+    because a capital may be the only border between two words of an identifier.
     """
     if text.isascii():
         return text
@@ -137,11 +137,11 @@ def fold(text: str) -> str:
         if char in _APOSTROPHES:
             table[code] = "'"
         elif 0xC0 <= code < 0x530 or 0x1E00 <= code < 0x2000:
-            table[code] = _bare(char, normalize("NFD", char)[0])
+            table[code] = _base_letter(char, normalize("NFD", char)[0])
     return text.translate(table)
 
 
-def _bare(char: str, base: str) -> str:
+def _base_letter(char: str, base: str) -> str:
     if 0x300 <= ord(base) < 0x370:
         return ""
     if base in _LETTERS or char.lower() in _LETTERS:
@@ -149,14 +149,14 @@ def _bare(char: str, base: str) -> str:
     return base
 
 
-def language(words: list[str], stop: dict[str, frozenset[str]]) -> str:
-    """Return the language with the most stop words in the text; English for a draw or without any.
+def language(words: list[str], stopwords: dict[str, frozenset[str]]) -> str:
+    """Return the language with the most stop words in the text; English for a draw or if there are none.
 
-    `stop` holds the stop words by language, English included.
+    `stopwords` has the stop words by language, including English.
     """
-    best, most = DEFAULT, sum(word in stop[DEFAULT] for word in words)
-    for name, idle in stop.items():
-        hits = sum(word in idle for word in words)
-        if hits > most:
-            best, most = name, hits
+    best, best_count = DEFAULT, sum(word in stopwords[DEFAULT] for word in words)
+    for name, stop in stopwords.items():
+        count = sum(word in stop for word in words)
+        if count > best_count:
+            best, best_count = name, count
     return best

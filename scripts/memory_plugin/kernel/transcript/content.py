@@ -1,7 +1,4 @@
-"""The content of a message: its blocks and texts, and an estimate of its tokens.
-
-Tokens are estimated because the provider's tokenizer is not public.
-"""
+"""The content of a message: its blocks and texts, and an estimate of its tokens, because the provider's tokenizer is not public."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ if TYPE_CHECKING:
 
 __all__ = ["CHARACTERS", "blocks_of", "bounded", "joined", "media", "size_of", "tokens_of", "words"]
 
-_MAX_TEXT = 200_000  # characters kept of one text or result, from both ends
+_MAX_TEXT = 200_000  # characters of one text or result, from both ends
 _MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
-# Measured by benchmarks/token_estimate.py against the growth of the context that transcripts record.
-CHARACTERS = 2.75  # characters a token of ASCII prose, code and tool output
-_BYTES = 2.1  # bytes a token of everything else, in UTF-8
+# Measured by benchmarks/token_estimate.py against the growth of the context in transcripts.
+CHARACTERS = 2.75  # characters per token of ASCII prose, code and tool output
+_BYTES = 2.1  # UTF-8 bytes per token of everything else
 
 
 def blocks_of(content: object) -> list[Any]:
@@ -58,12 +55,12 @@ def joined(content: object) -> str:
 
 def media(content: object) -> int:
     """Return the estimated tokens of the images and documents in a result."""
-    found = content if isinstance(content, list) else ()
-    return sum(_MEDIA.get(str(block.get("type")), 0) for block in found if isinstance(block, dict))
+    blocks = content if isinstance(content, list) else ()
+    return sum(_MEDIA.get(str(block.get("type")), 0) for block in blocks if isinstance(block, dict))
 
 
 def bounded(text: object) -> str:
-    """Return a text with its middle left out above 200,000 characters; empty for anything else."""
+    """Return a text, without its middle if it is longer than 200,000 characters; empty for anything else."""
     if not isinstance(text, str):
         return ""
     half = _MAX_TEXT // 2

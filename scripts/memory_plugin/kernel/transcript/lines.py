@@ -1,7 +1,7 @@
-"""Read the JSON objects of a transcript, whatever its lines hold.
+"""Read the JSON objects of a transcript, whatever its lines contain.
 
-Lines end at a line feed only, since U+2028 and similar characters occur inside texts.  Cut lines, invalid UTF-8, a byte order mark and
-NUL bytes after a crash are tolerated; objects that were printed over several lines are joined.
+Only a line feed ends a line, because U+2028 and similar characters occur inside texts. Cut lines, invalid UTF-8, a byte order mark and NUL
+bytes after a crash are tolerated; objects that were printed over several lines are joined.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_LINE", "Lines"]
 
-MAX_LINE = 16 << 20  # bytes; an image of the largest size that the client takes, twice, has 14 MB
+MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
 _BOM = b"\xef\xbb\xbf"
 _MAX_SPREAD = 1 << 20  # bytes of one object over several lines
 _STRAY = b" \t\r\n\0"
@@ -24,8 +24,8 @@ _STRAY = b" \t\r\n\0"
 class Lines:
     """An iterator over the objects in an open file, which is read once.
 
-    `seen` counts lines that are not blank, `bad` those that hold no object, `long` those above MAX_LINE bytes, which are skipped
-    without being held in memory.
+    `seen` is the number of lines that are not blank, `bad` of those without an object, and `long` of those above MAX_LINE bytes, which are
+    skipped without being held in memory.
     """
 
     __slots__ = ("_file", "bad", "long", "seen")

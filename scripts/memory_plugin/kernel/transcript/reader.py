@@ -5,8 +5,8 @@
         for turn in reader: ...
     reader.totals
 
-The rows of all client versions are supported: one answer spans several rows with one `message.id`, each repeating the usage; content is a
-text, a list or missing; sub-agents write inline or into their own files; a resumed session repeats the rows of the one before.
+The rows of all client versions are supported. One answer spans several rows with the same `message.id`, each repeating the usage. Content
+is a text, a list or missing. Sub-agents write into the same file or into their own. A resumed session repeats the rows of earlier ones.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "open_transcript", "turns_since_prompt"]
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-_MAX_TURN = 4_000_000  # characters after which a turn is closed although its answer continues
-_MOST_PENDING = 64  # calls whose results may still come after their turn
+_MAX_TURN = 4_000_000  # characters; then a turn is closed even if its answer continues
+_MAX_PENDING = 64  # calls whose results may still come after their turn
 
 
 def open_transcript(path: str) -> IO[bytes]:
-    """Open a transcript for a Reader. Raises FileNotFoundError, and Unreadable for a file that is not regular or not permitted."""
+    """Open a transcript for a Reader. Raises FileNotFoundError, and Unreadable if it is not a regular file or may not be read."""
     try:
         handle = os.open(path, _OPEN)
     except FileNotFoundError:
@@ -72,17 +72,17 @@ def turns_since_prompt(path: str, max_bytes: int = 1 << 20) -> list[Turn]:
 class Reader:
     """An iterator over the turns in an open transcript, which is read once; `totals` is complete at its end.
 
-    Never raises for what the file holds.
+    It never raises because of the file's content.
     """
 
-    __slots__ = ("_file", "_lines", "_messages", "_pending", "_queue", "_rows", "_said", "_turn", "_weight", "totals")  # fmt: skip
+    __slots__ = ("_file", "_lines", "_messages", "_pending", "_queue", "_rows", "_turn", "_user_texts", "_weight", "totals")  # fmt: skip
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._lines = Lines(file)
         self._queue = Queue()
         self._turn = Turn(1)
-        self._said: list[UserText] = []
+        self._user_texts: list[UserText] = []
         self._pending: dict[str, Call] = {}
         self._rows = RecentSet()
         self._messages = RecentSet()
@@ -104,13 +104,13 @@ class Reader:
             elif kind == "attachment":
                 prompt = inserted_prompt(record.get("attachment"))
                 if prompt is not None and self._is_main(record):
-                    self._say(words(prompt), record)
+                    self._add_user_text(words(prompt), record)
             elif kind == "queue-operation":
-                self._say(self._queue.follow(record) or "", record)
+                self._add_user_text(self._queue.follow(record) or "", record)
         yield from self._end()
 
     def _is_main(self, record: dict[str, Any]) -> bool:
-        """Return whether a row belongs to the conversation and is not a copy; in a sub-agent's own file all rows are side chain."""
+        """Return whether a row belongs to the conversation and is not a copy; in a sub-agent's own file, all rows are side chain rows."""
         side = _is_side(record)
         totals = self.totals
         if totals.chain is None:
@@ -126,14 +126,14 @@ class Reader:
         return True
 
     def _has_main(self) -> bool:
-        """Return whether rows of the conversation follow: old clients wrote the rows of sub-agents into the same file."""
-        at = self._file.tell()
-        found = any(
+        """Return whether rows of the conversation follow; old clients wrote the rows of sub-agents into the same file."""
+        position = self._file.tell()
+        has_main = any(
             record.get("type") in ("user", "assistant") and not _is_side(record)
             for record in Lines(self._file)
         )
-        self._file.seek(at)
-        return found
+        self._file.seek(position)
+        return has_main
 
     def _answer(self, record: dict[str, Any]) -> Iterator[Turn]:
         message = record.get("message")
@@ -146,20 +146,20 @@ class Reader:
         identity = str(message.get("id") or record.get("requestId") or record.get("uuid") or "")
         turn = self._turn
         if not (turn.answered and identity == turn.message and self._weight < _MAX_TURN):
-            known = bool(identity) and self._messages.seen(identity)
-            if known and not self._brings_news(blocks):
+            is_repeated = bool(identity) and self._messages.seen(identity)
+            if is_repeated and not self._has_new_calls(blocks):
                 self.totals.repeated += 1
                 return
             yield from self._close()
             turn = self._begin(record, message, identity)
-            turn.usage = None if known else dict.fromkeys(USAGE, 0)
+            turn.usage = None if is_repeated else dict.fromkeys(USAGE, 0)
         if turn.usage is not None:
             _add_usage(turn.usage, message.get("usage"))
         for block in blocks:
             self._block(turn, block)
 
-    def _brings_news(self, blocks: list[Any]) -> bool:
-        """Return whether a known message continues after another one, rather than being a copy of its rows."""
+    def _has_new_calls(self, blocks: list[Any]) -> bool:
+        """Return whether the rows of an earlier message continue it, rather than being copies."""
         return any(
             isinstance(block, dict)
             and block.get("type") == "tool_use"
@@ -174,7 +174,7 @@ class Reader:
         turn.model = str(message.get("model") or "")[:200]
         turn.version = str(record.get("version") or "")[:50]
         turn.time = str(record.get("timestamp") or "")[:50]
-        turn.user_texts, self._said = self._said, []
+        turn.user_texts, self._user_texts = self._user_texts, []
         turn.tokens += sum(tokens_of(entry.text) for entry in turn.user_texts)
         return turn
 
@@ -200,33 +200,33 @@ class Reader:
             self._result(block, None)
 
     def _call(self, turn: Turn, block: dict[str, Any]) -> None:
-        given = block.get("input")
+        arguments = block.get("input")
         call = Call(
             str(block.get("id") or "")[:200],
             str(block.get("name") or "")[:200],
-            given if isinstance(given, dict) else {},
+            arguments if isinstance(arguments, dict) else {},
             turn.number,
         )
-        if self._rows.seen(("call", call.id)) and _written_again(call, turn):
+        if self._rows.seen(("call", call.id)) and _is_rewritten(call, turn):
             return
         turn.calls.append(call)
-        size = size_of(given)
+        size = size_of(arguments)
         turn.tokens += size / CHARACTERS
         self._weight += size
 
     def _user(self, record: dict[str, Any]) -> None:
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else message
-        more = False
+        has_text = False
         for block in blocks_of(content):
             if isinstance(block, dict) and block.get("type") == "tool_result":
                 self._result(block, record.get("toolUseResult"))
             else:
-                more = True
-        if more:
-            self._say(words(content), record)
+                has_text = True
+        if has_text:
+            self._add_user_text(words(content), record)
 
-    def _say(self, text: str, record: dict[str, Any]) -> None:
+    def _add_user_text(self, text: str, record: dict[str, Any]) -> None:
         if not text or text.isspace():
             return
         text = without_notes(text)
@@ -240,7 +240,7 @@ class Reader:
         if isinstance(time, str) and self._rows.seen((time, text)):  # copied under a new id
             self.totals.repeated += 1
             return
-        self._said.append(UserText(kind, text))
+        self._user_texts.append(UserText(kind, text))
 
     def _result(self, block: dict[str, Any], details: object) -> None:
         identity = str(block.get("tool_use_id") or "")[:200]
@@ -268,12 +268,12 @@ class Reader:
     def _close(self) -> Iterator[Turn]:
         """Yield the current turn if it holds anything, and start an empty one."""
         turn = self._turn
-        if turn.empty:
+        if turn.is_empty:
             return
         for call in turn.calls:
             if call.result is None:
                 self._pending[call.id] = call
-        while len(self._pending) > _MOST_PENDING:
+        while len(self._pending) > _MAX_PENDING:
             del self._pending[next(iter(self._pending))]
             self.totals.unresolved += 1
         self.totals.close(turn)
@@ -283,8 +283,8 @@ class Reader:
 
     def _end(self) -> Iterator[Turn]:
         yield from self._close()
-        if self._said:
-            self._turn.user_texts, self._said = self._said, []
+        if self._user_texts:
+            self._turn.user_texts, self._user_texts = self._user_texts, []
             self._turn.tokens = sum(tokens_of(entry.text) for entry in self._turn.user_texts)
             yield from self._close()
         self.totals.unresolved += len(self._pending)
@@ -292,12 +292,12 @@ class Reader:
 
 
 def _is_side(record: dict[str, Any]) -> bool:
-    """Return whether a row is a sub-agent's; in streams of the client, the call that started it is named."""
+    """Return whether a row is a sub-agent's; in the client's output stream such a row names the call that started the sub-agent."""
     return record.get("isSidechain") is True or isinstance(record.get("parent_tool_use_id"), str)
 
 
-def _written_again(call: Call, turn: Turn) -> bool:
-    """Return whether a turn already holds the call, whose row may be repeated while it streams; the more complete one is kept."""
+def _is_rewritten(call: Call, turn: Turn) -> bool:
+    """Return whether a turn has the call already, because its row is repeated while it streams; keep the more complete input."""
     for at, earlier in enumerate(turn.calls):
         if earlier.id == call.id and call.id:
             if earlier.result is None and len(call.input) > len(earlier.input):
@@ -306,11 +306,11 @@ def _written_again(call: Call, turn: Turn) -> bool:
     return False
 
 
-def _add_usage(usage: dict[str, int], told: object) -> None:
-    """Add a message's usage: its rows repeat it while the output grows, so the largest figures are final."""
-    if not isinstance(told, dict):
+def _add_usage(usage: dict[str, int], row_usage: object) -> None:
+    """Add the usage in a row. The rows of a message repeat it while the output grows, so the largest numbers are final."""
+    if not isinstance(row_usage, dict):
         return
     for name in USAGE:
-        tokens = told.get(name)
+        tokens = row_usage.get(name)
         if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens < 1 << 40:
             usage[name] = max(usage[name], tokens)

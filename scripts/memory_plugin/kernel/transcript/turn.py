@@ -1,4 +1,4 @@
-"""Turns of a transcript, with what was said, called and answered in each, and totals over all of them."""
+"""The turns of a transcript with their texts and tool calls, and totals over all turns."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class Call:
 
     __slots__ = ("details", "failed", "id", "input", "name", "result", "turn")
 
-    def __init__(self, call_id: str, name: str, given: dict[str, Any], turn: int) -> None:
+    def __init__(self, call_id: str, name: str, arguments: dict[str, Any], turn: int) -> None:
         self.id = call_id
         self.name = name
-        self.input = given
+        self.input = arguments
         self.turn = turn
         self.result: str | None = None
         self.failed = False
         self.details: Any = None
 
     def text(self, key: str) -> str:
-        """Return the text under a key of its input; empty for anything else."""
+        """Return the text under a key of the input; empty if it is no text."""
         value = self.input.get(key, "")
         return value if value.__class__ is str else ""
 
@@ -48,11 +48,11 @@ class UserText:
 
 
 class Turn:
-    """One answer of the model, as `--max-turns` of the client counts them.
+    """One answer of the model, counted as by the client's `--max-turns`.
 
-    `user_texts` are what came before the answer.  `usage` maps the names of USAGE to tokens; it is None if the transcript does not record
-    usage, or recorded it at an earlier turn with the same message.  `late` holds calls of earlier turns whose results came only now.
-    `answered` is False for a prompt without an answer.  `thought` counts characters of thinking, whose text only old clients keep.
+    `user_texts` are the texts before the answer. `usage` maps the names of USAGE to tokens; it is None if the transcript does not record
+    usage, or recorded it at an earlier turn with the same message. `late` are calls of earlier turns whose results came only now.
+    `answered` is False for a prompt without an answer. `thought` is the number of characters of thinking, whose text only old clients keep.
     """
 
     __slots__ = (
@@ -81,16 +81,16 @@ class Turn:
         return "\n".join(entry.text for entry in self.user_texts if entry.kind == "prompt")
 
     @property
-    def empty(self) -> bool:
-        """Return whether the turn holds nothing."""
+    def is_empty(self) -> bool:
+        """Return whether the turn has no content."""
         return not (self.answered or self.user_texts or self.late)
 
 
 class Totals:
     """Totals of a transcript, complete after all its turns have been read.
 
-    `usage` counts each message once; `context` is the largest input of one call, in tokens; `estimated` are the tokens of everything
-    said, called and answered, by `tokens_of`.  `session` is the last id in the file, since a resumed session begins with rows of others.
+    `usage` counts each message once; `context` is the largest input of one call, in tokens; `estimated` is the sum of all texts, calls and
+    results in tokens, by `tokens_of`. `session` is the last id in the file, because a resumed session begins with rows of other sessions.
     """
 
     __slots__ = (
@@ -147,20 +147,20 @@ class RecentSet:
 
     __slots__ = ("_new", "_old")
 
-    _MOST = 100_000
+    _MAX_RECENT = 100_000
 
     def __init__(self) -> None:
         self._old: set[int] = set()
         self._new: set[int] = set()
 
-    def seen(self, thing: object) -> bool:
+    def seen(self, item: object) -> bool:
         """Return whether an item was added before, and add it."""
-        key = hash(thing)
-        known = key in self._new or key in self._old
+        key = hash(item)
+        was_added = key in self._new or key in self._old
         self._new.add(key)
-        if len(self._new) >= self._MOST:
+        if len(self._new) >= self._MAX_RECENT:
             self._old, self._new = self._new, set()
-        return known
+        return was_added
 
 
 def _text(record: dict[str, Any], key: str) -> str:

@@ -1,4 +1,4 @@
-"""What recall says and keeps to itself with the models as shipped: rows that a person would expect, over made stores."""
+"""What recall injects with the shipped models: the results that a person would expect, over invented stores."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CROWD = [
 ]
 
 
-def asked(memories: list[Document], text: str, extra: str = "") -> list[Hit]:
+def ranked(memories: list[Document], text: str, extra: str = "") -> list[Hit]:
     """Return the hits of a prompt over some memories."""
     with closing(create_index_in_memory()) as connection:
         with transaction(connection):
@@ -64,12 +64,12 @@ def asked(memories: list[Document], text: str, extra: str = "") -> list[Hit]:
 
 
 def injected(hits: list[Hit]) -> set[str]:
-    """Return the titles injected in full, of at most three."""
+    """Return the titles injected in full, at most three."""
     return {hit.title for hit in [hit for hit in hits if hit.confidence >= INJECT][:3]}
 
 
-def named(hits: list[Hit]) -> set[str]:
-    """Return the titles injected or pointed at, of at most three each."""
+def chosen(hits: list[Hit]) -> set[str]:
+    """Return the titles injected in full or as a pointer, at most three each."""
     full = [hit for hit in hits if hit.confidence >= INJECT][:3]
     return {
         hit.title
@@ -86,33 +86,33 @@ def named(hits: list[Hit]) -> set[str]:
         pytest.param("how to fix the authentication bug", 1, id="a symptom"),
     ],
 )
-def test_several_that_match_alike_are_all_right(text: str, at_least: int, others: int) -> None:
+def test_several_equally_good_matches_are_all_chosen(text: str, at_least: int, others: int) -> None:
     rest = [one for one in INVOICING if one not in AUTHENTICATION][:others]
-    found = named(asked(AUTHENTICATION + rest, text))
+    found = chosen(ranked(AUTHENTICATION + rest, text))
     assert len(found & {one.title for one in AUTHENTICATION}) >= at_least
 
 
 @pytest.mark.parametrize("size", [3, 29, 300])
-def test_one_phrase_decides_in_a_store_of_any_size(size: int) -> None:
+def test_one_phrase_is_enough_in_a_store_of_any_size(size: int) -> None:
     node = next(one for one in INVOICING if one.id == "node-version")
     store = [node, *[one for one in INVOICING + CROWD if one is not node][: size - 1]]
     assert len(store) in {size, 299}
-    assert node.title in injected(asked(store, "which node version do we use?"))
+    assert node.title in injected(ranked(store, "which node version do we use?"))
 
 
 @pytest.mark.parametrize("size", [29, 200])
-def test_a_phrase_as_it_stands_is_nearly_always_enough(size: int) -> None:
+def test_the_exact_phrase_is_nearly_always_enough(size: int) -> None:
     store = INVOICING + CROWD[: size - len(INVOICING)]
-    tried = [(one, phrase) for one in INVOICING for phrase in one.asked_as]
+    phrases = [(one, phrase) for one in INVOICING for phrase in one.asked_as]
     with closing(create_index_in_memory()) as connection:
         with transaction(connection):
             put(connection, store)
-        told = [
+        results = [
             one.title
             in injected(rank(connection, analyze(phrase + "?"), 15, only_injectable=True, now_iso=""))
-            for one, phrase in tried
+            for one, phrase in phrases
         ]
-    assert sum(told) / len(told) >= 0.9
+    assert sum(results) / len(results) >= 0.9
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_a_phrase_as_it_stands_is_nearly_always_enough(size: int) -> None:
         pytest.param("commit this", "commit-messages", id="two words"),
     ],
 )
-def test_what_a_newcomer_missed_is_said(text: str, identity: str) -> None:
+def test_what_a_newcomer_missed_is_chosen(text: str, identity: str) -> None:
     title = next(one.title for one in INVOICING if one.id == identity)
-    assert title in named(asked(INVOICING, text))
+    assert title in chosen(ranked(INVOICING, text))
 
 
 TAILWIND = memory("Login page CSS uses tailwind", "Utility classes only.", tags="css")
@@ -155,7 +155,7 @@ TAILWIND = memory("Login page CSS uses tailwind", "Utility classes only.", tags=
     ],
 )
 def test_misleading_evidence_injects_nothing(text: str, store: list[Document]) -> None:
-    assert injected(asked(store, text)) == set()
+    assert injected(ranked(store, text)) == set()
 
 
 STAGING = {
@@ -194,13 +194,13 @@ STAGING = {
 
 
 @pytest.mark.parametrize(("language", "at"), [(language, at) for language in STAGING for at in (1, 2)])
-def test_questions_about_what_holds_get_an_answer_in_seven_languages(language: str, at: int) -> None:
+def test_questions_about_decisions_get_an_answer_in_seven_languages(language: str, at: int) -> None:
     title = STAGING[language][0]
     others = [memory(texts[0]) for name, texts in STAGING.items() if name != language]
-    assert title in named(asked([memory(title), *others], STAGING[language][at]))
+    assert title in chosen(ranked([memory(title), *others], STAGING[language][at]))
 
 
-def test_the_made_stores_are_answered() -> None:
+def test_the_invented_stores_are_answered() -> None:
     found = figures([one for source in MADE for one in whole_store(source)], LIMITS)
     assert found["injected"] >= 0.5
     assert found["reached"] >= 0.75
@@ -227,8 +227,8 @@ def test_growth_changes_little() -> None:
     )
 )
 @settings(max_examples=30, deadline=None)
-def test_confidences_are_shares_and_pointers_are_easier(words: list[str]) -> None:
-    for hit in asked(INVOICING[:8], " ".join(words)):
+def test_confidences_are_probabilities_and_pointers_need_less(words: list[str]) -> None:
+    for hit in ranked(INVOICING[:8], " ".join(words)):
         assert 0.0 <= hit.confidence <= hit.pointer_confidence <= 1.0
 
 
@@ -236,7 +236,7 @@ def test_confidences_are_shares_and_pointers_are_easier(words: list[str]) -> Non
 @settings(max_examples=15, deadline=None)
 @pytest.mark.slow
 def test_unrelated_memories_move_a_clear_match_little(places: set[int]) -> None:
-    alone = asked(INVOICING, "which node version do we use?")[0]
-    among = asked(INVOICING + [CROWD[at] for at in sorted(places)], "which node version do we use?")[0]
+    alone = ranked(INVOICING, "which node version do we use?")[0]
+    among = ranked(INVOICING + [CROWD[at] for at in sorted(places)], "which node version do we use?")[0]
     assert among.title == alone.title
     assert abs(among.confidence - alone.confidence) < 0.2

@@ -1,4 +1,4 @@
-"""Each way that text takes out of the plugin, as docs/privacy.md lists them: a key and an escape planted before it never come out."""
+"""No output that docs/privacy.md lists carries a key or a terminal escape that was planted in its input."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.sessions.pipeline import grade_session
+from tests.docs.pages import page, section
 from tests.kernel.judge.bench import KEY, payload
 from tests.kernel.judge.server import Server, answer
-from tests.project import PLUGIN_ROOT, Project
+from tests.project import Project
 from tests.recall.store_files import memory, no_threshold, put, put_accepted
 from tests.replies.builders import assistant_record, user_record, write_transcript
 from tests.sessions.bench import IDS, Bench, push_scores, work
@@ -28,7 +29,7 @@ ASK = "Which database do we use for the billing service?"
 
 @pytest.fixture
 def planted(project: Project) -> Project:
-    """Return a project with a trusted memory whose fields hold the key and the escape, written past the commands."""
+    """Return a project with a trusted memory whose fields hold a key and an escape, written without the commands."""
     no_threshold(project)
     fields = {"tags": ["billing" + HOSTILE], "related_files": ["db/a.sql"]}
     body = "The billing service stores its invoices in Postgres 15." + HOSTILE
@@ -37,26 +38,26 @@ def planted(project: Project) -> Project:
 
 
 def at_memory_file(project: Project) -> str:
-    """Save what Claude was told."""
+    """Save a memory."""
     project.save("Never" + HOSTILE + "again", "Because" + HOSTILE, "--tag", "t" + HOSTILE)
     return _files(os.path.join(project.root, ".claude", "memory"), without="use-postgres.json")
 
 
 def at_index(project: Project) -> str:
-    """Index the memory; what SQLite holds is read as bytes."""
+    """Index the memory and read the index file."""
     project.prompt(ASK)
     return _files(os.path.join(project.state, "index"))
 
 
 def at_prompt(project: Project) -> str:
-    """Answer a prompt that holds both itself."""
+    """Answer a hostile prompt."""
     run = project.prompt(ASK + HOSTILE)
     assert "Postgres 15" in run.context
     return run.stdout + run.stderr + json.dumps(run.json, ensure_ascii=False)
 
 
 def at_session_start(project: Project) -> str:
-    """Begin a session, which lists titles."""
+    """Start a session, which lists titles."""
     project.prompt(ASK)
     run = project.start()
     assert "Postgres" in run.context
@@ -78,16 +79,16 @@ def at_commands(project: Project) -> str:
     """Show, list, search and explain."""
     project.prompt(ASK)
     words = (["show", "use-postgres"], ["list"], ["search", "postgres"], ["why"], ["status"], ["doctor"])
-    runs = [project.cli(*one) for one in words]
+    runs = [project.cli(*command) for command in words]
     assert "Postgres 15" in runs[0].stdout
     return "".join(run.stdout + run.stderr for run in runs)
 
 
 def at_json(project: Project) -> str:
-    """Print the same as JSON, where an escape is a text of six characters."""
+    """Show, list and search with JSON output."""
     words = (["show", "use-postgres"], ["list"], ["search", "postgres"])
-    found = [project.cli(*one, "--json") for one in words]
-    return "".join(json.dumps(run.json, ensure_ascii=False) for run in found)
+    runs = [project.cli(*command, "--json") for command in words]
+    return "".join(json.dumps(run.json, ensure_ascii=False) for run in runs)
 
 
 def at_errors(project: Project) -> str:
@@ -113,13 +114,17 @@ def at_report(project: Project) -> str:
 
 def at_status_line(project: Project) -> str:
     """Print the status line, for a model and a folder with hostile names."""
-    told = {"session_id": "s", "model": {"display_name": HOSTILE}, "workspace": {"project_dir": project.root}}
-    run = project.cli("statusline", stdin=json.dumps(told))
+    status = {
+        "session_id": "s",
+        "model": {"display_name": HOSTILE},
+        "workspace": {"project_dir": project.root},
+    }
+    run = project.cli("statusline", stdin=json.dumps(status))
     return run.stdout + run.stderr
 
 
 def at_ledgers(project: Project) -> str:
-    """Write down what prompts did, with the prompts themselves."""
+    """Record prompts with their text, and a reply."""
     no_threshold(project)
     with open(project.settings_path, encoding="utf-8") as file:
         settings = json.load(file)
@@ -133,7 +138,7 @@ def at_ledgers(project: Project) -> str:
 
 
 def at_judge(project: Project) -> str:
-    """Ask a judge about a prompt and titles that hold both."""
+    """Ask a judge about a hostile prompt and hostile titles."""
     server = Server(answer(payload("anthropic", '{"relevant": [], "useful": []}')))
     try:
         unsure = {"inject_threshold": 1.0, "pointer_threshold": 1.0, "judge": {"min_confidence": 0.0}}
@@ -142,13 +147,13 @@ def at_judge(project: Project) -> str:
         )
         project.prompt(ASK + HOSTILE)
         assert server.seen
-        return json.dumps([one.body for one in server.seen], ensure_ascii=False)
+        return json.dumps([request.body for request in server.seen], ensure_ascii=False)
     finally:
         server.close()
 
 
 def at_langfuse(project: Project) -> str:
-    """Send the scores of a session whose texts hold both."""
+    """Send the scores of a session with hostile texts."""
     server = Langfuse("v4")
     environment = dict(os.environ)
     folder = Path(project.home) / "langfuse"
@@ -157,8 +162,8 @@ def at_langfuse(project: Project) -> str:
         os.environ.update(LANGFUSE_PUBLIC_KEY=KEYS[0], LANGFUSE_SECRET_KEY=KEYS[1])
         bench = Bench(folder, langfuse={"host": server.url})
         bench.script()
-        said = {"type": "user", "message": {"role": "user", "content": "Use" + HOSTILE}}
-        grade_session(bench.transcript(IDS[0], [said, *work(IDS[0][-3:])]), bench.scorer)
+        prompt = {"type": "user", "message": {"role": "user", "content": "Use" + HOSTILE}}
+        grade_session(bench.transcript(IDS[0], [prompt, *work(IDS[0][-3:])]), bench.scorer)
         push_scores(bench, 5)
         assert server.scores
         return json.dumps(server.seen, ensure_ascii=False, default=str)
@@ -169,22 +174,22 @@ def at_langfuse(project: Project) -> str:
 
 
 def at_interviews(project: Project) -> str:
-    """Lead an interview whose topic, question, answer and concepts hold both, to its end in memories."""
+    """Run an interview with a hostile topic, question, answer and concept until its memories are saved."""
     concept = {"text": "Within a minute" + HOSTILE, "type": "constraint", "stance": 1, "quote": "a minute"}
-    said = {
+    turn = {
         "question": "How long may it take?" + HOSTILE,
         "answer": "a minute" + HOSTILE + "at most",
         "concepts": [concept],
     }
     words: list[tuple[list[str], str]] = [
         (["start", "billing export" + HOSTILE], ""),
-        (["answer"], json.dumps(said)),
+        (["answer"], json.dumps(turn)),
         (["answer"], "Nothing else, thanks." + HOSTILE),
-        *((one, "") for one in (["status"], ["explain"], ["export"], ["replay"], ["finish"])),
+        *(([command], "") for command in ("status", "explain", "export", "replay", "finish")),
         (["export", "--format", "markdown"], ""),
         (["export", "--format", "json"], ""),
     ]
-    runs = [project.cli("interview", *one, stdin=stdin) for one, stdin in words]
+    runs = [project.cli("interview", *command, stdin=stdin) for command, stdin in words]
     assert "a minute" in runs[-2].stdout.lower()
     assert [run.returncode for run in runs] == [0] * len(runs), runs
     chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute" + HOSTILE}]}
@@ -194,7 +199,7 @@ def at_interviews(project: Project) -> str:
 
 
 def at_capture_candidates(project: Project) -> str:
-    """End a turn with a correction and a session with a solved error, list what is proposed, and accept it."""
+    """End a turn with a hostile correction, list the candidate and accept it."""
     path = os.path.join(project.config, "projects", "p", "one.jsonl")
     prompt = "no, we never mock the database" + HOSTILE + "here"
     write_transcript(path, user_record(prompt), assistant_record("Yes." + HOSTILE))
@@ -202,15 +207,15 @@ def at_capture_candidates(project: Project) -> str:
     run = project.hook("Stop", {**event, "transcript_path": path})
     project.wait_for_background()
     runs = [run, project.cli("review"), project.cli("capture", "list"), project.start()]
-    kept = _files(os.path.join(project.state, "capture"))
-    (candidate,) = [one["id"] for one in project.cli("capture", "list", "--json").json["candidates"]]
-    runs += [project.cli("review", "--json"), project.cli("accept", candidate)]
+    state = _files(os.path.join(project.state, "capture"))
+    (candidate,) = project.cli("capture", "list", "--json").json["candidates"]
+    runs += [project.cli("review", "--json"), project.cli("accept", candidate["id"])]
     assert runs[-1].returncode == 0, runs[-1].stderr
-    assert "never mock" in kept
-    return "".join(run.stdout + run.stderr for run in runs) + kept + _stored(project)
+    assert "never mock" in state
+    return "".join(run.stdout + run.stderr for run in runs) + state + _stored(project)
 
 
-OUTLETS: dict[str, Callable[[Project], str]] = {
+OUTPUTS: dict[str, Callable[[Project], str]] = {
     "memory files": at_memory_file,
     "index": at_index,
     "prompt": at_prompt,
@@ -230,34 +235,32 @@ OUTLETS: dict[str, Callable[[Project], str]] = {
 
 
 def _stored(project: Project) -> str:
-    """Return the files of the project's store, but for the memory that was planted past the commands."""
+    """Return the content of the project's store without the planted memory."""
     return _files(os.path.join(project.root, ".claude", "memory"), without="use-postgres.json")
 
 
 def _files(folder: str, without: str = "") -> str:
-    """Return the content of all files below a folder."""
+    """Return names and content of all files below a folder."""
     texts = []
     for at, _, names in os.walk(folder):
         for name in names:
             if name != without:
                 with open(os.path.join(at, name), encoding="utf-8", errors="replace") as file:
                     texts.append(name + "\n" + file.read())
-    found = "\n".join(texts)
-    # SQLite's own numbers may be any byte, so of an escape its whole code is looked for.
-    return found.replace("\x1b[31m", "\\u001b").replace("\x1b", "")
+    # SQLite's own data may hold the byte 0x1b, so only the whole escape counts.
+    return "\n".join(texts).replace("\x1b[31m", "\\u001b").replace("\x1b", "")
 
 
-def test_the_table_lists_each_outlet() -> None:
-    with open(os.path.join(PLUGIN_ROOT, "docs", "privacy.md"), encoding="utf-8") as file:
-        section = file.read().partition("## Every output")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| ([^|]+?) \|", section, re.MULTILINE)
-    assert rows[2:] == list(OUTLETS)
+def test_the_privacy_page_lists_each_output() -> None:
+    table = section(page("docs/privacy.md"), "How outputs are cleaned")
+    rows = re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE)
+    assert rows[2:] == list(OUTPUTS)
 
 
-@pytest.mark.parametrize("name", OUTLETS)
-def test_neither_a_key_nor_an_escape_comes_out(planted: Project, name: str) -> None:
-    found = OUTLETS[name](planted)
-    assert found
-    written = () if name == "errors" else ("\\u001b", "\\u202e")  # an error may name an escape by its code
-    for secret in (SECRET, SECRET[:20], "\x1b", "\u202e", *written):
-        assert secret not in found, found[max(0, found.index(secret) - 200) : found.index(secret) + 80]
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_no_output_holds_the_key_or_the_escape(planted: Project, name: str) -> None:
+    text = OUTPUTS[name](planted)
+    assert text
+    codes = () if name == "errors" else ("\\u001b", "\\u202e")  # an error may name an escape by its code
+    for secret in (SECRET, SECRET[:20], "\x1b", "\u202e", *codes):
+        assert secret not in text, text[max(0, text.index(secret) - 200) : text.index(secret) + 80]
