@@ -120,7 +120,7 @@ class InterviewStore:
             )
         if len(candidates) > 1:
             ids = ", ".join(str(row["id"]) for row in candidates[:5])
-            raise InterviewError("several interviews are open, name one with --session: " + ids)
+            raise InterviewError("several interviews are not finished; name one with --session: " + ids)
         return self.find(str(candidates[0]["id"]))
 
     def overview(self, project: str = "") -> list[dict[str, Any]]:
