@@ -1,6 +1,6 @@
 """Simulated respondents: thirteen kinds of people who always answer in the same way."""
 
-# ruff: noqa: ARG002 (each kind is given the decision, whether it listens or not)
+# ruff: noqa: ARG002 (every kind has the same signature)
 from __future__ import annotations
 
 from typing import Any
@@ -17,8 +17,8 @@ KINDS = (
     "leaving", "weaving", "harping",
 )  # fmt: skip
 LADDER = ["risk", "constraint", "decision", "behaviour", "goal"]
-# What a respondent can say about each element of the pack `requirements`, in words that name no other element.
-KNOWN = {
+# Two facts on each element of the pack `requirements`, in words that mention no other element.
+FACTS = {
     "goal": ["less typing for clerks", "fewer phone calls"],
     "users": ["clerks in accounting", "auditors"],
     "main_flow": ["pick a month then press go", "preview before sending"],
@@ -32,7 +32,7 @@ KNOWN = {
     "constraints": ["ready before april", "no cloud allowed"],
     "success": ["zero corrections in may", "clerks recommend it"],
 }
-WHY = [
+REASONS = [
     "keeps trust",
     "saves evenings",
     "avoids fines",
@@ -50,98 +50,101 @@ ANY_JSON = st.recursive(
 
 
 class Respondent:
-    """One person. `answer` returns what Claude would pass on after the question of a decision."""
+    """A person. `answer` returns what Claude would pass on after a decision's question."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.told: dict[str, int] = {}
-        self.whys = 0
+        self.facts_given: dict[str, int] = {}
+        self.reasons_given = 0
         self.turn = 0
-        self.last: dict[str, str] = {}
+        self.types: dict[str, str] = {}  # label of a concept -> type
 
     def answer(self, decision: dict[str, Any]) -> dict[str, Any]:
         """Return the answer with its concepts."""
         self.turn += 1
         special = getattr(self, "_" + self.kind, None)
-        found: dict[str, Any] | None = special(decision) if special else None
-        return found or self._plain(decision)
+        answer: dict[str, Any] | None = special(decision) if special else None
+        return answer or self._plain(decision)
 
     def _plain(self, decision: dict[str, Any]) -> dict[str, Any]:
         strategy, focus = decision["strategy"], decision["focus"]
         if strategy == "deepen":
-            return self._why(focus["label"].strip('"'))
+            return self._give_reason(focus["label"].strip('"'))
         if strategy in ("cover_element", "broaden", "ease", "closing", "reflection"):
-            name = focus["key"] if focus["kind"] == "uncovered" else self._untold()
+            element = focus["key"] if focus["kind"] == "uncovered" else self._next_element()
             return (
-                self._about(name) if name else self._said("nothing comes to my mind about that right now", [])
+                self._give_fact(element)
+                if element
+                else reply("nothing comes to my mind about that right now")
             )
         if strategy == "bridge":
             return self._link(focus["label"].strip('"'))
         if strategy == "clarify":
-            return self._said("I am sure of it, it is just as I told you before", [])
-        return self._said("yes that is right, it is just as you put it", [])
+            return reply("I am sure of it, it is just as I told you before")
+        return reply("yes that is right, it is just as you put it")
 
-    def _untold(self) -> str:
-        return next((name for name in KNOWN if self.told.get(name, 0) < 2), "")
+    def _next_element(self) -> str:
+        return next((element for element in FACTS if self.facts_given.get(element, 0) < 2), "")
 
-    def _about(self, name: str, prefix: str = "for us it is") -> dict[str, Any]:
-        at = self.told.get(name, 0)
-        self.told[name] = at + 1
-        label = KNOWN[name][at % 2]
-        kind = LADDER[(list(KNOWN).index(name) + at) % 3]
-        self.last[label] = kind
-        concept = {"text": label, "type": kind, "stance": 1 if at else 0, "quote": label}
-        return self._said("%s %s and nothing less" % (prefix, label), [concept])
+    def _give_fact(self, element: str, prefix: str = "for us it is") -> dict[str, Any]:
+        count = self.facts_given.get(element, 0)
+        self.facts_given[element] = count + 1
+        label = FACTS[element][count % 2]
+        kind = LADDER[(list(FACTS).index(element) + count) % 3]
+        self.types[label] = kind
+        concept = {"text": label, "type": kind, "stance": 1 if count else 0, "quote": label}
+        return reply("%s %s and nothing less" % (prefix, label), concept)
 
-    def _why(self, label: str) -> dict[str, Any]:
-        reason = "%s %s" % (WHY[self.whys % 7], ("daily", "weekly", "monthly", "yearly")[self.whys // 7 % 4])
-        self.whys += 1
-        kind = LADDER[min(4, LADDER.index(self.last.get(label, "decision")) + 1)]
-        self.last[reason] = kind
+    def _give_reason(self, label: str) -> dict[str, Any]:
+        rate = ("daily", "weekly", "monthly", "yearly")[self.reasons_given // 7 % 4]
+        reason = "%s %s" % (REASONS[self.reasons_given % 7], rate)
+        self.reasons_given += 1
+        kind = LADDER[min(4, LADDER.index(self.types.get(label, "decision")) + 1)]
+        self.types[reason] = kind
         concept = {"text": reason, "type": kind, "stance": 1, "quote": reason}
-        return self._said("because it %s in the end for all of us" % reason, [concept])
+        return reply("because it %s in the end for all of us" % reason, concept)
 
     def _link(self, label: str) -> dict[str, Any]:
-        others = [name for name, kind in self.last.items() if name != label and kind == self.last.get(label)]
-        relations = [{"source": label, "target": others[0]}] if others else []
-        return dict(self._said("that hangs together with the other one I named", []), relations=relations)
-
-    @staticmethod
-    def _said(text: str, concepts: list[dict[str, Any]]) -> dict[str, Any]:
-        return {"answer": text, "concepts": concepts}
+        same_type = [
+            other for other, kind in self.types.items() if other != label and kind == self.types.get(label)
+        ]
+        relations = [{"source": label, "target": same_type[0]}] if same_type else []
+        return dict(reply("that hangs together with the other one I named"), relations=relations)
 
     def _brief(self, decision: dict[str, Any]) -> dict[str, Any]:
-        found = self._plain(decision)
-        found["answer"] = found["concepts"][0]["text"] if found["concepts"] else "Hm, as before I would say."
-        return found
+        answer = self._plain(decision)
+        answer["answer"] = (
+            answer["concepts"][0]["text"] if answer["concepts"] else "Hm, as before I would say."
+        )
+        return answer
 
     def _chatty(self, decision: dict[str, Any]) -> dict[str, Any]:
-        found, name = self._plain(decision), self._untold()
-        if name:
-            more = self._about(name, "I really love to add, for example, that it is")
-            found["answer"] += ". " + more["answer"]
-            found["concepts"] = found["concepts"] + more["concepts"]
-        return found
+        answer, element = self._plain(decision), self._next_element()
+        if element:
+            more = self._give_fact(element, "I really love to add, for example, that it is")
+            answer["answer"] += ". " + more["answer"]
+            answer["concepts"] = answer["concepts"] + more["concepts"]
+        return answer
 
     def _fatiguing(self, decision: dict[str, Any]) -> dict[str, Any] | None:
         if self.turn < 8:
             return None
-        return self._said(["Fine.", "Sure.", "Yes."][self.turn % 3], [])
+        return reply(["Fine.", "Sure.", "Yes."][self.turn % 3])
 
     def _hedging(self, decision: dict[str, Any]) -> dict[str, Any]:
-        found = self._plain(decision)
+        answer = self._plain(decision)
         if self.turn % 3 == 0 and decision["strategy"] != "clarify":
-            found["answer"] = "maybe, I guess it might be " + found["answer"]
-            for concept in found["concepts"]:
+            answer["answer"] = "maybe, I guess it might be " + answer["answer"]
+            for concept in answer["concepts"]:
                 concept["confidence"] = 0.4
-        return found
+        return answer
 
     def _contradicting(self, decision: dict[str, Any]) -> dict[str, Any]:
-        found = self._plain(decision)
-        if self.turn % 3 == 0 and found["concepts"]:
-            for concept in found["concepts"]:
+        answer = self._plain(decision)
+        if self.turn % 3 == 0:
+            for concept in answer["concepts"]:
                 concept["stance"] = -1
-        return found
+        return answer
 
     def _fixated(self, decision: dict[str, Any]) -> dict[str, Any]:
         concept = {
@@ -150,63 +153,75 @@ class Respondent:
             "stance": 1,
             "quote": "the blue button",
         }
-        return self._said("what counts is the blue button on top, whatever you ask me", [concept])
+        return reply("what counts is the blue button on top, whatever you ask me", concept)
 
     def _ignorant(self, decision: dict[str, Any]) -> dict[str, Any] | None:
-        return None if self.turn == 1 else self._said("Sorry, I don't know.", [])
+        return None if self.turn == 1 else reply("Sorry, I don't know.")
 
     def _confused(self, decision: dict[str, Any]) -> dict[str, Any] | None:
-        puzzled = self.turn in (3, 6) and decision["strategy"] != "clarify"
-        return self._said("What do you mean by that, please?", []) if puzzled else None
+        is_confused = self.turn in (3, 6) and decision["strategy"] != "clarify"
+        return reply("What do you mean by that, please?") if is_confused else None
 
     def _souring(self, decision: dict[str, Any]) -> dict[str, Any] | None:
-        found = self._plain(decision)
+        answer = self._plain(decision)
         moods = {
             5: "very good, it helps and I love it",
             6: "so far neither here nor there for me",
             7: "that is annoying",
         }
-        found["answer"] += ", " + moods[self.turn] if self.turn in moods else ""
-        return found
+        if self.turn in moods:
+            answer["answer"] += ", " + moods[self.turn]
+        return answer
 
     def _weaving(self, decision: dict[str, Any]) -> dict[str, Any]:
-        """Link everything to the same concept, so that the rest has few links."""
-        found = self._plain(decision) if decision["strategy"] == "cover_element" else self._said("", [])
-        outcome = "%s %s" % (WHY[self.turn % 7], ("always", "mostly", "soon", "later")[self.turn // 7 % 4])
+        """Link everything to one concept, which leaves the others with few links."""
+        answer = self._plain(decision) if decision["strategy"] == "cover_element" else reply("")
+        rate = ("always", "mostly", "soon", "later")[self.turn // 7 % 4]
+        outcome = "%s %s" % (REASONS[self.turn % 7], rate)
         hub = {"text": "one shared calendar", "type": "behaviour", "quote": "the calendar"}
         new = {"text": outcome, "type": "goal", "stance": 1, "quote": outcome}
-        found["answer"] += " and with one shared calendar it %s for the whole department" % outcome
-        found["concepts"] = [hub, new]
-        found["relations"] = [{"source": hub["text"], "target": outcome}]
-        return found
+        answer["answer"] += " and with one shared calendar it %s for the whole department" % outcome
+        answer["concepts"] = [hub, new]
+        answer["relations"] = [{"source": hub["text"], "target": outcome}]
+        return answer
 
     def _harping(self, decision: dict[str, Any]) -> dict[str, Any]:
-        """Come back to one subject with each answer, always from another side."""
-        outcome = "tidy paperwork that %s" % WHY[self.turn % 7]
+        """Come back to one subject in each answer, always from another side."""
+        outcome = "tidy paperwork that %s" % REASONS[self.turn % 7]
         old = {"text": "tidy paperwork", "type": "constraint", "stance": 1, "quote": "tidy paperwork"}
         new = {"text": outcome, "type": "goal", "stance": 1, "quote": outcome}
-        return self._said("it comes down to %s" % outcome, [old, new] if self.turn <= 7 else [old])
+        return reply("it comes down to %s" % outcome, *([old, new] if self.turn <= 7 else [old]))
 
     def _leaving(self, decision: dict[str, Any]) -> dict[str, Any] | None:
-        return self._said("No, that's all, thanks.", []) if self.turn == 5 else None
+        return reply("No, that's all, thanks.") if self.turn == 5 else None
 
 
-def setup_for(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 (any term)
+def reply(text: str, *concepts: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer with its concepts, as Claude passes it on."""
+    return {"answer": text, "concepts": list(concepts)}
+
+
+def clean(text: str, limit: int) -> str:
+    """Return a text cut to the limit, in place of the cleaning for storage."""
+    return text[:limit]
+
+
+def setup_for(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 (any limit)
     """Return the setup of an interview with the pack `requirements`."""
     path = find_pack("requirements", "")
-    terms = {"max_turns": 24, "target_coverage": 0.8, "close_when_falling": True, **changes}
-    return new_setup("the billing export", read_pack(path), path, InterviewLimits(**terms))
+    limits = {"max_turns": 24, "target_coverage": 0.8, "close_when_falling": True, **changes}
+    return new_setup("the billing export", read_pack(path), path, InterviewLimits(**limits))
 
 
-def talk(
+def hold_interview(
     kind: str, setup: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], dict[str, Any], list[dict[str, Any]]]:
-    """Return all decisions of an interview, its last state, and its answers."""
+    """Return the decisions of an interview, its last state, and the answers."""
     person = Respondent(kind)
     state, decision = begin(setup, {})
     decisions, answers = [decision], []
     while not decision["stop"]:
-        given, _ = parse_answer(person.answer(decision), setup, lambda text, limit: text[:limit])
+        given, _ = parse_answer(person.answer(decision), setup, clean)
         answers.append(given)
         decision = apply_event(state, setup, {"kind": ANSWER, "given": given})
         decisions.append(decision)

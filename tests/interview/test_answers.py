@@ -1,4 +1,4 @@
-"""What an answer settles, what it leaves open, and how the next question is worded after it."""
+"""An answer's effects: covered elements, proposed memories, and the wording of the next question."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pytest
 from memory_plugin.interview.answer_input import parse_answer
 from memory_plugin.interview.decisions import ANSWER, apply_event, begin
 from memory_plugin.interview.proposals import propose_memories, summary
-from tests.interview.respondents import setup_for
+from tests.interview.respondents import clean, setup_for
 
 SETUP = setup_for()
 
 
-def talk(*answers: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the state and the last decision after answers, each as Claude passes it on."""
+def after(*answers: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the state and the last decision after some answers, each as Claude passes it on."""
     state, decision = begin(SETUP, {})
     for data in answers:
-        given, dropped = parse_answer(data, SETUP, lambda text, limit: text[:limit])
+        given, dropped = parse_answer(data, SETUP, clean)
         assert dropped == []
         decision = apply_event(state, SETUP, {"kind": ANSWER, "given": given})
     return state, decision
@@ -29,28 +29,28 @@ def say(
     answer: str, *concepts: str, question: str = "", kind: str = "behaviour", stance: int = 0
 ) -> dict[str, Any]:
     """Return an answer with concepts."""
-    made = [{"type": kind, "text": text, "stance": stance, "quote": text} for text in concepts]
-    return {"answer": answer, "question": question, "concepts": made}
+    entries = [{"type": kind, "text": text, "stance": stance, "quote": text} for text in concepts]
+    return {"answer": answer, "question": question, "concepts": entries}
 
 
 OPENING = say("It saves the clerks some typing", "clerks type less")
 
 
-def test_the_first_question_is_wide_and_no_open_one_follows_an_open_one() -> None:
+def test_the_first_question_is_open_and_the_second_is_not() -> None:
     _, first = begin(SETUP, {})
     assert (first["strategy"], first["focus"]["key"]) == ("broaden", "open")
     assert first["intent"].startswith("Open with one wide and easy question")
-    _, second = talk(OPENING)
+    _, second = after(OPENING)
     assert second["strategy"] == "cover_element"
 
 
-def test_no_open_question_follows_one_that_led_to_nothing_new() -> None:
+def test_no_open_question_follows_one_that_brought_nothing_new() -> None:
     answers = [
         OPENING,
         say("Fewer calls", "fewer calls"),
         say("Only the typing, as I said", "clerks type less"),
     ]
-    state, _ = talk(
+    state, _ = after(
         *answers, *(say("and number %s" % name, "thing %s" % name) for name in ("one", "two", "three"))
     )
     assert [turn["strategy"] for turn in state["turns"]].count("broaden") == 2
@@ -58,7 +58,7 @@ def test_no_open_question_follows_one_that_led_to_nothing_new() -> None:
 
 
 def test_an_element_is_asked_for_as_the_pack_says() -> None:
-    _, second = talk(OPENING)
+    _, second = after(OPENING)
     asks = {element["id"]: element["ask"] for element in SETUP["elements"]}
     assert second["intent"] == asks[second["focus"]["key"]].replace("{topic}", "the billing export")
 
@@ -67,17 +67,17 @@ def test_an_element_is_asked_for_as_the_pack_says() -> None:
     ("answer", "settled"),
     [
         pytest.param(say("Only what clerks need", "no printing"), True, id="an answer"),
-        pytest.param(say("By the way, the coffee is cold again today"), False, id="something else altogether"),
+        pytest.param(say("By the way, the coffee is cold again today"), False, id="a different subject"),
         pytest.param(say("Can you book me a table for tonight?"), False, id="a question in return"),
         pytest.param(say("Why do you ask that?"), False, id="asking why"),
         pytest.param(say("I do not know"), False, id="not known"),
-        pytest.param({"answer": "Nothing at all, really nothing", "covered": ["goal"]}, True, id="settled by Claude's word"),
+        pytest.param({"answer": "Nothing at all, really nothing", "covered": ["goal"]}, True, id="settled by Claude"),
     ],
 )  # fmt: skip
-def test_what_covers_the_element_that_was_asked_for(answer: dict[str, Any], *, settled: bool) -> None:
-    _, second = talk(OPENING)
+def test_an_element_is_covered_by_an_answer_to_its_question(answer: dict[str, Any], *, settled: bool) -> None:
+    _, second = after(OPENING)
     assert second["focus"]["key"] == "goal"
-    state, _ = talk(OPENING, answer)
+    state, _ = after(OPENING, answer)
     assert ("goal" in state["covered"]) is settled
 
 
@@ -90,25 +90,25 @@ def test_what_covers_the_element_that_was_asked_for(answer: dict[str, Any], *, s
         ("", set()),
     ],
 )
-def test_elements_in_the_question_of_claude_are_covered_too(question: str, covered: set[str]) -> None:
-    state, _ = talk(say("About forty of them, mostly in the north", "forty of them", question=question))
+def test_elements_in_claudes_own_question_are_covered_too(question: str, covered: set[str]) -> None:
+    state, _ = after(say("About forty of them, mostly in the north", "forty of them", question=question))
     assert set(state["covered"]) == covered
 
 
 def test_a_question_in_return_is_answered_and_the_question_asked_again_once() -> None:
-    state, after = talk(OPENING, say("Why do you ask that?"))
-    assert (after["strategy"], after["focus"]["key"]) == ("clarify", "goal")
-    assert after["intent"].startswith("They did not understand the last question, or asked back")
+    state, decision = after(OPENING, say("Why do you ask that?"))
+    assert (decision["strategy"], decision["focus"]["key"]) == ("clarify", "goal")
+    assert decision["intent"].startswith("They did not understand the last question, or asked back")
     assert not state["turns"][-1]["low"]
     answers = [OPENING, say("Why do you ask that?"), say("Ah, I see, but that is not for me to say today")]
     answers += [say("one more thing, number %d" % n, "thing %s" % ("abcdefgh"[n])) for n in range(8)]
-    state, _ = talk(*answers)
+    state, _ = after(*answers)
     asked = [turn["focus"]["key"] for turn in state["turns"] if turn["strategy"] == "cover_element"]
     assert asked.count("goal") == 2
 
 
-def test_after_a_rephrased_question_the_answer_counts() -> None:
-    state, _ = talk(OPENING, say("What do you mean?"), say("Ah. Fewer calls", "fewer calls"))
+def test_the_answer_to_a_rephrased_question_covers_its_element() -> None:
+    state, _ = after(OPENING, say("What do you mean?"), say("Ah. Fewer calls", "fewer calls"))
     assert "goal" in state["covered"]
 
 
@@ -116,10 +116,10 @@ def test_memories_say_what_the_user_is_against_and_both_sides_of_a_contradiction
     loved = say("I love weekly releases", "weekly releases", kind="decision", stance=1)
     hated = say("Weekly releases are awful", "weekly releases", kind="decision", stance=-1)
     slow = say("and slow reviews", "slow reviews", kind="decision", stance=-1)
-    state, _ = talk(loved, hated, slow)
+    state, _ = after(loved, hated, slow)
     interview: Any = SimpleNamespace(state=state, setup=SETUP, topic="releases", id="i")
-    found = {one["title"]: one["body"] for one in propose_memories(interview)}
-    assert found == {
+    proposed = {memory["title"]: memory["body"] for memory in propose_memories(interview)}
+    assert proposed == {
         "weekly releases": 'Decision of releases: weekly releases. The user said: "weekly releases".'
         ' In answer 2 the user spoke against it: "weekly releases".',
         "Against: weekly releases": "Decision of releases: weekly releases. The user is against it."
@@ -127,15 +127,13 @@ def test_memories_say_what_the_user_is_against_and_both_sides_of_a_contradiction
         "Against: slow reviews": "Decision of releases: slow reviews. The user is against it."
         ' The user said: "slow reviews".',
     }
-    assert summary(interview)["learnt"] == {"Decision": list(found)}
+    assert summary(interview)["learnt"] == {"Decision": list(proposed)}
 
 
-def test_memories_keep_what_was_asked_and_answered() -> None:
-    said = say(
-        "We had an outage, so never more than a minute please", "export within a minute", kind="constraint"
-    )
-    said["question"] = "How fast  must\nthe export be?"
-    state, _ = talk(said)
+def test_memories_contain_the_question_and_the_answer() -> None:
+    answer = "We had an outage, so never more than a minute please"
+    question = "How fast  must\nthe export be?"
+    state, _ = after(say(answer, "export within a minute", question=question, kind="constraint"))
     interview: Any = SimpleNamespace(state=state, setup=SETUP, topic="export", id="i")
     (memory,) = propose_memories(interview)
     assert memory["asked_as"] == ["How fast must the export be?"]
@@ -148,16 +146,12 @@ def test_contradictions_are_asked_about_first() -> None:
     hated = say("Weekly releases are awful", "weekly releases", kind="decision", stance=-1)
     slow = say("and slow reviews", "slow reviews", kind="decision", stance=-1)
     rest = [say("and a thing more for you", "thing %s" % name) for name in ("one", "two", "three", "four")]
-    state, decision = talk(loved, slow, hated, *rest)
+    state, decision = after(loved, slow, hated, *rest)
     for _ in range(6):
         if decision["strategy"] == "contrast":
             break
-        given, _ = parse_answer(
-            say("as I said, more or less the same", "thing one"), SETUP, lambda text, limit: text[:limit]
-        )
+        given, _ = parse_answer(say("as I said, more or less the same", "thing one"), SETUP, clean)
         decision = apply_event(state, SETUP, {"kind": ANSWER, "given": given})
-    assert (
-        decision["focus"]["label"]
-        == '"weekly releases" (for, question 1) and "weekly releases" (against, question 3)'
-    )
+    label = '"weekly releases" (for, question 1) and "weekly releases" (against, question 3)'
+    assert decision["focus"]["label"] == label
     assert decision["intent"].startswith("They said both")

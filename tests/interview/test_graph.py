@@ -1,4 +1,4 @@
-"""The graph: canonical concepts, its measures, chains with and without cycles, Chao1 against its formula."""
+"""The concept graph: canonical concepts, edges, chains with and without cycles, and its measures."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PACK = {"ladder": ["a", "b", "c", "d"], "terminal": ["d"]}
 
 def graph(types: str, *edges: tuple[int, int]) -> Graph:
     """Return a graph with one node per type, and edges by index."""
-    made = Graph({"nodes": [], "edges": []}, PACK)
-    for at, kind in enumerate(types):
-        made.mention(made.add("node %d" % at, kind, ["node", str(at)], 0, 0.8), 1, "", 0.8)
+    built = Graph({"nodes": [], "edges": []}, PACK)
+    for number, kind in enumerate(types):
+        built.mention(built.add("node %d" % number, kind, ["node", str(number)], 0, 0.8), 1, "", 0.8)
     for source, target in edges:
-        made.link(source, target, LEADS_TO, 1)
-    return made
+        built.link(source, target, LEADS_TO, 1)
+    return built
 
 
 @pytest.mark.parametrize(
@@ -39,19 +39,19 @@ def graph(types: str, *edges: tuple[int, int]) -> Graph:
     ids=["empty", "isolated roots", "one chain", "fork", "short and long", "a cycle alone", "two chains"],
 )
 def test_chains(types: str, edges: list[tuple[int, int]], figures: tuple[int, int, float, int]) -> None:
-    found = measure_chains(graph(types, *edges))
-    assert (found.count, found.longest, found.average, found.complete) == figures
+    chains = measure_chains(graph(types, *edges))
+    assert (chains.count, chains.longest, chains.average, chains.complete) == figures
 
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30))
 def test_any_graph_is_measured(edges: list[tuple[int, int]]) -> None:
-    made = graph("abcdabcd", *edges)
-    found = measure_chains(made)
-    assert 0 <= found.complete <= found.count
-    assert found.longest <= 7
-    assert 0 <= longest_path(made, range(8)) <= 8
-    assert all(0 <= made.density(at) <= 1 for at in range(8))
-    assert all(made.neighbors()[at] for at in made.peripheral())
+    built = graph("abcdabcd", *edges)
+    chains = measure_chains(built)
+    assert 0 <= chains.complete <= chains.count
+    assert chains.longest <= 7
+    assert 0 <= longest_path(built, range(8)) <= 8
+    assert all(0 <= built.density(index) <= 1 for index in range(8))
+    assert all(built.neighbors()[index] for index in built.peripheral())
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_chao1(mentions: list[int], share: float) -> None:
 
 
 def test_density_and_peripheral_nodes() -> None:
-    made = graph("abbb", (0, 1), (0, 2), (1, 2), (0, 3))
-    assert made.density(1) == 1.0
-    assert made.density(0) == pytest.approx(4 / 6)
-    assert made.density(3) == 1.0
-    assert made.peripheral() == [3]
+    built = graph("abbb", (0, 1), (0, 2), (1, 2), (0, 3))
+    assert built.density(1) == 1.0
+    assert built.density(0) == pytest.approx(4 / 6)
+    assert built.density(3) == 1.0
+    assert built.peripheral() == [3]
 
 
 def state_after(*answers: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def test_concepts_are_canonical_and_counted() -> None:
     [(None, ""), ({"contradiction": {"present": True, "kind": "stance_reversal"}}, "n2")],
     ids=["a contrast stays", "a reversal takes back"],
 )
-def test_an_opposite_stance_is_another_node(signals: Any, superseded: str) -> None:  # noqa: ANN401
+def test_a_concept_of_the_opposite_stance_is_a_node_of_its_own(signals: Any, superseded: str) -> None:  # noqa: ANN401
     state = state_after(
         {"answer": "x", "concepts": [concept("weekly releases", stance=1)]},
         {"answer": "x", "concepts": [concept("weekly releases", stance=-1)], "signals": signals},
@@ -126,7 +126,7 @@ def test_an_opposite_stance_is_another_node(signals: Any, superseded: str) -> No
     assert state["nodes"][0]["superseded_by"] == superseded
 
 
-def test_what_revises_names_is_taken_back() -> None:
+def test_a_revised_concept_is_superseded() -> None:
     state = state_after(
         {"answer": "x", "concepts": [concept("weekly releases")]},
         {"answer": "x", "concepts": [concept("a release a day", revises="weekly releases")]},
@@ -134,7 +134,7 @@ def test_what_revises_names_is_taken_back() -> None:
     assert state["nodes"][0]["superseded_by"] == "n2"
 
 
-def test_why_draws_the_edge_and_relations_climb_one_step() -> None:
+def test_a_why_question_links_its_concept_and_relations_climb_one_step() -> None:
     why = {"strategy": "deepen", "focus": {"kind": "recent_node", "key": "n1", "label": "x"}, "probe": "Why?"}
     state = state_after(
         {"answer": "x", "concepts": [concept("offline mode", "constraint")]},

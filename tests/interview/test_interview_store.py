@@ -1,4 +1,4 @@
-"""Interviews on the disk: what a deleted one leaves behind, and two answers at the same time."""
+"""Interviews on the disk: nothing of a deleted one is left, and of two answers at the same time one is refused."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from memory_plugin.interview.exceptions import InterviewError
 from memory_plugin.interview.interview_store import OPEN, Interview, InterviewStore
 from memory_plugin.interview.pipeline import NewInterview
 from memory_plugin.kernel.sqlite import Connection, connect
-from tests.interview.respondents import setup_for
+from tests.interview.respondents import clean, setup_for
 
 TOPIC = "the merger that nobody knows of"
 
 
-def as_sqlite_comes(*args: Any, **named: Any) -> Connection:  # noqa: ANN401 (handed on)
-    """Return a connection without secure_delete: some systems build SQLite with it, most do not."""
+def connect_without_secure_delete(*args: Any, **named: Any) -> Connection:  # noqa: ANN401 (passed on)
+    """Return a connection as most systems build SQLite, because a few build it with secure_delete on."""
     connection: Connection = connect(*args, **named)
     connection.execute("PRAGMA secure_delete = OFF")
     return connection
 
 
-def an_interview(identity: str) -> Interview:
-    """Return an interview with text in each column."""
+def interview_about_topic(identity: str) -> Interview:
+    """Return an interview with TOPIC in each column of text."""
     text = '{"text": "%s"}' % TOPIC
     return Interview((identity, "p", "s", OPEN, TOPIC, 1, "t", "t", text, text, TOPIC, 0))
 
@@ -37,56 +37,51 @@ def an_interview(identity: str) -> Interview:
 def test_a_discarded_interview_leaves_no_text_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: int
 ) -> None:
-    monkeypatch.setattr(module, "connect", as_sqlite_comes)
+    monkeypatch.setattr(module, "connect", connect_without_secure_delete)
     with closing(InterviewStore(str(tmp_path))) as store:
         for number in range(others):
             other = Interview(("other%d" % number, "p", "s", OPEN, "x", 1, "t", "t", "{}", "{}", "x", 0))
             store.add(other, {}, {})
-        interview = an_interview("i1")
+        interview = interview_about_topic("i1")
         store.add(interview, {"text": TOPIC}, {"text": TOPIC})
         store.add_event(interview, {"text": TOPIC * 200}, {"text": TOPIC})
-        assert TOPIC in held(tmp_path)
+        assert TOPIC in content_of_files(tmp_path)
         store.delete("i1")
-        assert TOPIC not in held(tmp_path)
+        assert TOPIC not in content_of_files(tmp_path)
         assert len(store.overview()) == others
 
 
-def held(folder: Path) -> str:
+def content_of_files(folder: Path) -> str:
     """Return the content of all files in a folder."""
     return "".join(path.read_bytes().decode("latin-1") for path in sorted(folder.iterdir()))
-
-
-def plain(text: str, limit: int) -> str:
-    """Return the text, cut to the limit."""
-    return text[:limit]
 
 
 def test_of_two_answers_at_once_one_is_refused(store: InterviewStore) -> None:
     interview, _ = pipeline.start(store, setup_for(), NewInterview("p", "", {}, approved=True))
     first, second = store.find(interview.id), store.find(interview.id)
-    pipeline.answer(store, first, {"answer": "it is for clerks"}, plain)
+    pipeline.answer(store, first, {"answer": "it is for clerks"}, clean)
     with pytest.raises(InterviewError, match="another answer arrived in the meantime"):
-        pipeline.answer(store, second, {"answer": "it is for auditors"}, plain)
+        pipeline.answer(store, second, {"answer": "it is for auditors"}, clean)
     assert [turn["answer"] for turn in store.find(interview.id).state["turns"]] == ["it is for clerks"]
 
 
-def test_five_thousand_concepts_are_answered_within_a_second(store: InterviewStore) -> None:
+def test_an_answer_with_five_thousand_concepts_takes_less_than_three_seconds(store: InterviewStore) -> None:
     interview, _ = pipeline.start(store, setup_for(), NewInterview("p", "", {}, approved=True))
     state: dict[str, Any] = interview.state
-    for at in range(5000):
+    for index in range(5000):
         state["nodes"].append(
             {
-                "id": "n%d" % (at + 1), "label": "concept %d" % at, "type": "goal" if at % 2 else "behaviour",
-                "names": [["concept", str(at)]], "stance": at % 3 - 1, "confidence": 0.8, "mentions": 1 + at % 2,
+                "id": "n%d" % (index + 1), "label": "concept %d" % index, "type": "goal" if index % 2 else "behaviour",
+                "names": [["concept", str(index)]], "stance": index % 3 - 1, "confidence": 0.8, "mentions": 1 + index % 2,
                 "turns": [1], "quotes": [], "superseded_by": "", "elements": ["goal"],
             }
         )  # fmt: skip
-        if at % 7:
-            state["edges"].append([at - 1, at, "leads_to", 1])
+        if index % 7:
+            state["edges"].append([index - 1, index, "leads_to", 1])
     store.update(interview)
-    begun = time.process_time()
+    started = time.process_time()
     decision = pipeline.answer(
-        store, store.find(interview.id), {"answer": "the concept number 17 matters most"}, plain
+        store, store.find(interview.id), {"answer": "the concept number 17 matters most"}, clean
     )
-    assert time.process_time() - begun < 3
+    assert time.process_time() - started < 3
     assert decision["stop"] is False

@@ -18,8 +18,8 @@ from tests.interview.respondents import ANY_JSON
 def pack(name: str = SHIPPED[0]) -> dict[str, Any]:
     """Return a shipped pack."""
     with open(data_path("interview", "packs", name + ".json"), encoding="utf-8") as file:
-        found: dict[str, Any] = json.load(file)
-    return found
+        data: dict[str, Any] = json.load(file)
+    return data
 
 
 def schema() -> Draft202012Validator:
@@ -52,7 +52,7 @@ def test_shipped_packs_fit_the_schema(name: str) -> None:
         ({"elements": 3}, "elements: expected a list of at most 200"),
     ],
 )
-def test_a_wrong_pack_is_named(change: dict[str, Any], words: str) -> None:
+def test_an_invalid_pack_is_an_error_with_file_and_key(change: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError) as error:
         check_pack({**pack(), **change}, "my.json")
     assert str(error.value).startswith("my.json: ")
@@ -60,7 +60,7 @@ def test_a_wrong_pack_is_named(change: dict[str, Any], words: str) -> None:
 
 
 @given(ANY_JSON)
-def test_any_value_is_a_pack_or_refused(value: Any) -> None:  # noqa: ANN401
+def test_any_value_is_accepted_or_refused(value: Any) -> None:  # noqa: ANN401
     for candidate in (
         value,
         {**pack(), "elements": value},

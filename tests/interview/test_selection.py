@@ -1,4 +1,4 @@
-"""The two tiers: the worked example of the source, and that every scorer, weight, veto and multiplier changes a decision."""
+"""The choice of a question: the worked example of the source, and that every scorer, weight, veto and multiplier matters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory_plugin.interview.selection import combine_scores, select_question
 from memory_plugin.interview.situation import Situation
 from memory_plugin.interview.wording import QuestionSimilarity
 from memory_plugin.kernel.data import load_data
-from tests.interview.respondents import KINDS, setup_for, talk
+from tests.interview.respondents import KINDS, hold_interview, setup_for
 
 SCORING = load_data("interview", "scoring")
 STRATEGIES = [entry["id"] for entry in SCORING["strategies"]]
@@ -53,18 +53,18 @@ def test_raw_scores_are_limited_to_zero_to_two() -> None:
 
 @lru_cache(maxsize=1)
 def states() -> list[str]:
-    """Return every state that the respondents led to, as JSON."""
-    found = []
+    """Return every state of the interviews with all respondents, as JSON."""
+    texts = []
     for kind in KINDS:
         setup = setup_for()
-        _, _, answers = talk(kind, setup)
+        _, _, answers = hold_interview(kind, setup)
         state, _ = begin(setup, {})
-        found.append(json.dumps(state))
+        texts.append(json.dumps(state))
         for given in answers:
             decision = apply_event(state, setup, {"kind": ANSWER, "given": given})
             if not decision["stop"]:
-                found.append(json.dumps(state))
-    return found
+                texts.append(json.dumps(state))
+    return texts
 
 
 def plain_setup() -> dict[str, Any]:
@@ -88,16 +88,15 @@ def chosen(setup: dict[str, Any], text: str) -> tuple[str, str]:
 def baseline() -> list[tuple[str, str, tuple[str, str]]]:
     """Return state, phase and choice with the shipped table, for each state in each phase."""
     setup = plain_setup()
-    found = []
+    choices = []
     for text in states():
         turns = len(json.loads(text)["turns"])
-        for phase in PHASES if turns > 2 else PHASES[:1]:
-            forced = in_phase(setup, turns, phase)
-            found.append((text, phase, chosen(forced, text)))
-    return found
+        phases = PHASES if turns > 2 else PHASES[:1]
+        choices += [(text, phase, chosen(in_phase(setup, turns, phase), text)) for phase in phases]
+    return choices
 
 
-def decides(change: Any) -> bool:  # noqa: ANN401 (a function that changes a set-up)
+def changes_a_choice(change: Any) -> bool:  # noqa: ANN401 (a function that changes a setup)
     """Return whether a change of the scoring table changes at least one choice."""
     setup = plain_setup()
     change(setup["scoring"])
@@ -109,36 +108,36 @@ def decides(change: Any) -> bool:  # noqa: ANN401 (a function that changes a set
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [entry["id"] for entry in SCORING["vetoes"]])
-def test_every_veto_decides_something(name: str) -> None:
+def test_every_veto_changes_a_choice(name: str) -> None:
     def off(scoring: dict[str, Any]) -> None:
         next(entry for entry in scoring["vetoes"] if entry["id"] == name)["enabled"] = False
 
-    assert decides(off)
+    assert changes_a_choice(off)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [entry["id"] for entry in SCORING["scorers"]])
-def test_every_scorer_and_its_weight_decide_something(name: str) -> None:
+def test_every_scorer_and_its_weight_change_a_choice(name: str) -> None:
     """A scorer that is inactive, or the same for all candidates, changes nothing at any weight."""
 
     def changed(scoring: dict[str, Any]) -> None:
         entry = next(entry for entry in scoring["scorers"] if entry["id"] == name)
         entry["weight"] = 4.0
 
-    assert decides(changed)
+    assert changes_a_choice(changed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("phase", PHASES)
-def test_every_multiplier_decides_something(phase: str, strategy: str) -> None:
-    def set_to(value: float) -> Any:  # noqa: ANN401 (a function that changes a set-up)
+def test_every_multiplier_changes_a_choice(phase: str, strategy: str) -> None:
+    def set_to(value: float) -> Any:  # noqa: ANN401 (a function that changes a setup)
         def changed(scoring: dict[str, Any]) -> None:
             scoring["multipliers"][phase][strategy] = value
 
         return changed
 
-    assert decides(set_to(5.0)) or decides(set_to(0.0))
+    assert changes_a_choice(set_to(5.0)) or changes_a_choice(set_to(0.0))
 
 
 def test_priority_breaks_ties() -> None:
@@ -147,8 +146,7 @@ def test_priority_breaks_ties() -> None:
     scoring["scorers"] = []
     state, _ = begin(setup, {})
     now = Situation(state, setup, QuestionSimilarity(setup["redundancy"]))
-    found = select_question(now)
-    assert found.fallback_reason  # nothing scores anything, so only the closing question is left
+    assert select_question(now).fallback_reason  # without scorers no candidate has a score
     for entry in scoring["strategies"]:
         entry["priority_base"] = 2.0 if entry["id"] == "cover_element" else 1.0
     scoring["scorers"] = [dict(SCORING["scorers"][1])]

@@ -1,4 +1,4 @@
-"""The processes above this one, as `/proc` and `ps` tell them."""
+"""The parent processes of this one, as read from `/proc` and `ps`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROGRAM = "print(flush=True); input()"
 proc = pytest.mark.skipif(not has_proc(), reason="needs /proc")
 
 
-def one(name: str, *words: str) -> Ancestor:
+def ancestor_named(name: str, *words: str) -> Ancestor:
     """Return a process of that name."""
     return Ancestor(7, 1, "1", name, terminal=False, words=words)
 
@@ -36,7 +36,7 @@ def one(name: str, *words: str) -> Ancestor:
     ],
 )
 def test_what_looks_like_the_client(name: str, words: tuple[str, ...], *, client: bool) -> None:
-    assert one(name, *words).is_client == client
+    assert ancestor_named(name, *words).is_client == client
 
 
 @proc

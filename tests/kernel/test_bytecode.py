@@ -1,4 +1,4 @@
-"""Half a bytecode file, as a full disk leaves it: the answer is whole all the same, and the file goes."""
+"""Damaged bytecode files, as a full disk leaves them: commands work all the same, and the files are deleted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def installed(make_project: Callable[..., Project], plugin: str) -> Project:
-    """Return a project with a plugin folder of its own, whose modules Python has cached, and one memory that answers ASK."""
+    """Return a project with its own plugin folder, whose modules Python has cached, and one memory that answers ASK."""
     project = make_project()
     no_threshold(project)
     project.save(TITLE, BODY)
@@ -56,7 +56,7 @@ def damage(project: Project, module: str, share: float = 0.5) -> str:
 
 
 def cut(path: str, size: int) -> None:
-    """Replace a file, which other folders have as well, with its first bytes."""
+    """Replace a file, which may be hard-linked from other folders, with its first bytes."""
     with open(path, "rb") as file:
         content = file.read(size)
     os.unlink(path)

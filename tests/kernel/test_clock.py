@@ -1,4 +1,4 @@
-"""The time: one written form, and deadlines that only shrink."""
+"""The one format of times, and deadlines, which never grow."""
 
 from __future__ import annotations
 

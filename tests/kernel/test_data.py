@@ -1,4 +1,4 @@
-"""Data of the plugin is read by name and must be an object."""
+"""The plugin's data files are read by name and must contain an object."""
 
 from __future__ import annotations
 

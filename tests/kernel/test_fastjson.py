@@ -1,4 +1,4 @@
-"""JSON and BLAKE2 from the C modules say what the public modules say, with and without the C modules."""
+"""JSON and BLAKE2 from the C modules agree with the public modules, and work without the C modules."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_it_reads_what_the_public_module_writes(value: object, indent: int | str
 
 
 def refuse(name: str) -> float:
-    """Return what the public module has to be told: NaN and infinity are no JSON."""
+    """Reject NaN and infinity, which the public module accepts by default."""
     raise ValueError(name)
 
 
@@ -72,7 +72,7 @@ def test_any_text_is_read_as_the_public_module_reads_it_or_refused(text: str) ->
 
 
 @pytest.mark.parametrize("text", NOT_JSON)
-def test_what_is_not_json_is_a_value_error(text: str) -> None:
+def test_invalid_json_raises_value_error(text: str) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         fastjson.loads(text)
 
@@ -97,7 +97,7 @@ def test_circles_and_depth_are_value_errors() -> None:
 
 
 @pytest.mark.parametrize("value", [b"x", {1, 2}, object], ids=["bytes", "set", "class"])
-def test_what_json_cannot_hold_is_a_type_error(value: object) -> None:
+def test_dumps_raises_type_error_for_unsupported_values(value: object) -> None:
     with pytest.raises(TypeError):
         fastjson.dumps(value)
 

@@ -1,4 +1,4 @@
-"""Careful files: what is not a plain file is never read, and a file is replaced as a whole or not at all."""
+"""Safe file access: only regular files are read, and a file is replaced completely or not at all."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def bound(_folder: str) -> str:
 @pytest.mark.parametrize(
     "make", [linked, looped, piped, bound, lambda folder: folder, lambda _: "/dev/zero", lambda _: "a\0b"]
 )
-def test_what_is_no_plain_file_is_refused_at_once(folder: str, make: object) -> None:
+def test_a_pipe_or_folder_is_refused_at_once(folder: str, make: object) -> None:
     assert callable(make)
     with pytest.raises(Unreadable):
         read_regular(make(folder), 1000)
@@ -85,7 +85,7 @@ def test_a_link_is_followed_where_that_is_asked_for(folder: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing", "missing/below", "plain/below"])
-def test_nothing_there_is_an_error_of_its_own(folder: str, name: str) -> None:
+def test_a_missing_file_is_a_file_not_found_error(folder: str, name: str) -> None:
     put(folder, "plain")
     with pytest.raises(FileNotFoundError):
         read_regular(os.path.join(folder, name), 10)

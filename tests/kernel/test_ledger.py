@@ -1,4 +1,4 @@
-"""Ledgers: whole lines with many writers, after kills, on disks that are full, and within a bound."""
+"""Ledgers: complete lines with many writers, after kills, on full disks, and within a size limit."""
 
 from __future__ import annotations
 
@@ -154,10 +154,10 @@ def test_a_disk_that_names_a_file_differently_each_time_is_written_to(
     assert os.path.exists(book.path(1))
 
 
-def test_where_an_open_file_cannot_be_renamed_it_is_set_aside_closed(
+def test_on_windows_a_full_file_is_rotated_after_it_is_closed(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Windows, simulated: renaming a file that this process has open is refused."""
+    """Simulate Windows, where a file that this process has open cannot be renamed."""
     replace = os.replace
 
     def refused(source: str, target: str) -> None:
@@ -216,24 +216,24 @@ def test_a_full_disk_loses_the_record_and_nothing_else(project: Project, folder:
 
 
 @pytest.mark.parametrize("odd", ["full", "pipe", "folder", "link"])
-def test_a_file_that_cannot_be_written_is_a_reason_in_words(folder: str, odd: str) -> None:
+def test_append_returns_why_a_file_cannot_be_written(folder: str, odd: str) -> None:
     os.makedirs(folder)
     book = Ledger(folder, "book")
     path = book.path()
-    made = {
+    obstacles = {
         "full": lambda: os.symlink("/dev/full", path),
         "pipe": lambda: os.mkfifo(path),
         "folder": lambda: os.mkdir(path),
     }
-    made["link"] = lambda: os.symlink(os.path.join(folder, "elsewhere"), path)
-    made[odd]()
+    obstacles["link"] = lambda: os.symlink(os.path.join(folder, "elsewhere"), path)
+    obstacles[odd]()
     start = time.monotonic()
     assert (book.append("s", "p", {}) or "").startswith("book: ")
     assert time.monotonic() - start < 10
     assert not os.path.exists(os.path.join(folder, "elsewhere"))
 
 
-def test_a_folder_that_cannot_be_made_is_a_reason_in_words(folder: str) -> None:
+def test_append_returns_why_a_folder_cannot_be_created(folder: str) -> None:
     with open(folder, "w", encoding="utf-8"):
         pass
     assert (Ledger(folder, "book").append("s", "p", {}) or "").startswith("book: ")
@@ -245,7 +245,7 @@ def test_a_folder_that_cannot_be_made_is_a_reason_in_words(folder: str) -> None:
     [float("nan"), float("inf"), object(), {1, 2}, b"x"],
     ids=["nan", "infinity", "an object", "a set", "bytes"],
 )
-def test_what_json_cannot_hold_is_a_reason_in_words(folder: str, value: object) -> None:
+def test_append_returns_why_a_record_is_not_json(folder: str, value: object) -> None:
     assert "could not be written as JSON" in (Ledger(folder, "book").append("s", "p", {"a": value}) or "")
     assert not os.path.exists(folder)
 
@@ -276,7 +276,7 @@ def test_bad_lines_are_skipped_and_counted(folder: str) -> None:
 def test_a_writer_that_got_an_older_part_does_not_rotate_the_current_one(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its lock keeps no other writer from rotating at the same time, and two at once overwrite parts."""
+    """The lock of an older part does not keep other writers from rotating, and two rotations at once overwrite parts."""
     ledger = Ledger(folder, "book", max_bytes=400, keep=5)
     assert ledger.append("s", "p", {"text": "older"}) is None
 

@@ -1,4 +1,4 @@
-"""Locks: held by one process, freed by its end, and waited for only so long."""
+"""Locks: held by one process, released when it ends, and awaited for a limited time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's own numbers and texts replace the shipped ones, and an invalid file is refused whole."""
+"""The user's overrides replace shipped numbers and texts, and a file with an invalid entry is not used at all."""
 
 from __future__ import annotations
 
@@ -118,9 +118,9 @@ def test_every_place_that_may_change_is_there_and_within_its_bounds(write: Write
         for part, entry in parts.items():
             table = load_data(*entry["file"])
             for place in entry["paths"]:
-                given = _excerpt(table, place.split("."))
-                assert given not in ({}, None), (feature, part, place)
-                write(feature, {part: given})
+                override = _excerpt(table, place.split("."))
+                assert override not in ({}, None), (feature, part, place)
+                write(feature, {part: override})
                 assert load_overridden(feature, part) == table, (feature, part, place)
 
 

@@ -1,4 +1,4 @@
-"""Places: the project at hand, its main worktree, the config folder, and when there is no state."""
+"""Paths: the current project, its main worktree, the config folder, and when there is no state folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AS_ROOT = pytest.mark.skipif(
 )
 
 
-def made(*parts: str) -> str:
+def make_folder(*parts: str) -> str:
     path = os.path.join(*parts)
     os.makedirs(path, exist_ok=True)
     return path
@@ -55,13 +55,13 @@ def test_the_config_folder(
 
 
 def test_the_project_is_the_git_root_from_any_folder_below(project: Project) -> None:
-    below = made(project.root, "a", "b")
+    below = make_folder(project.root, "a", "b")
     assert project_root(below) == project_root(project.root) == os.path.realpath(project.root)
 
 
 def test_a_link_into_the_project_leads_to_it(project: Project) -> None:
     link = os.path.join(os.path.dirname(project.root), "link")
-    os.symlink(made(project.root, "a"), link)
+    os.symlink(make_folder(project.root, "a"), link)
     assert project_root(link) == os.path.realpath(project.root)
 
 
@@ -69,18 +69,18 @@ def test_without_git_a_store_marks_the_project_and_nothing_else_does(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     top = os.path.realpath(tmp_path_factory.mktemp("top"))
-    below = made(top, "a", "b")
+    below = make_folder(top, "a", "b")
     assert project_root(below) == below
-    made(top, ".claude", "memory")
+    make_folder(top, ".claude", "memory")
     assert project_root(below) == top
-    made(top, "a", ".claude", "memory")
+    make_folder(top, "a", ".claude", "memory")
     assert project_root(below) == os.path.join(top, "a")
 
 
-def test_the_user_s_own_store_marks_no_project(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_own_store_is_not_a_project_root(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", project.config)
-    made(project.config, "memory")
-    below = os.path.realpath(made(project.home, "work"))
+    make_folder(project.config, "memory")
+    below = os.path.realpath(make_folder(project.home, "work"))
     assert project_root(below) == below
 
 
@@ -104,7 +104,7 @@ def test_a_worktree_knows_its_main_one(project: Project) -> None:
 def test_a_git_file_that_leads_nowhere_is_not_believed(
     make_project: Callable[..., Project], content: str
 ) -> None:
-    thief = made(os.path.dirname(make_project().root), "thief")
+    thief = make_folder(os.path.dirname(make_project().root), "thief")
     with open(os.path.join(thief, ".git"), "w", encoding="utf-8") as file:
         file.write(content)
     assert main_worktree(thief) is None
@@ -112,7 +112,7 @@ def test_a_git_file_that_leads_nowhere_is_not_believed(
 
 def test_a_git_file_whose_main_repository_does_not_point_back_is_not_believed(project: Project) -> None:
     linked = worktree(project)
-    thief = made(os.path.dirname(project.root), "thief")
+    thief = make_folder(os.path.dirname(project.root), "thief")
     with open(os.path.join(linked, ".git"), encoding="utf-8") as file:
         pointer = file.read()
     with open(os.path.join(thief, ".git"), "w", encoding="utf-8") as file:
@@ -140,7 +140,11 @@ def test_no_home_is_no_state() -> None:
 
 def test_a_config_folder_inside_the_project_is_no_state(project: Project) -> None:
     root = os.path.realpath(project.root)
-    for inside in (made(root, "evil"), made(root, "deep", ".claude"), made(root, ".claude")):
+    for inside in (
+        make_folder(root, "evil"),
+        make_folder(root, "deep", ".claude"),
+        make_folder(root, ".claude"),
+    ):
         folder, why = state_folder(inside, root)
         assert folder is None
         assert "inside the project" in why
@@ -149,13 +153,13 @@ def test_a_config_folder_inside_the_project_is_no_state(project: Project) -> Non
 def test_a_linked_config_folder_is_followed_before_it_is_judged(project: Project) -> None:
     root = os.path.realpath(project.root)
     link = os.path.join(project.home, "config")
-    os.symlink(made(root, "evil"), link)
+    os.symlink(make_folder(root, "evil"), link)
     assert state_folder(link, root)[0] is None
 
 
 def test_a_state_folder_inside_the_project_is_refused(project: Project) -> None:
     root = os.path.realpath(project.root)
-    os.symlink(made(root, "evil"), os.path.join(project.config, "lcars"))
+    os.symlink(make_folder(root, "evil"), os.path.join(project.config, "lcars"))
     folder, why = state_folder(project.config, root)
     assert folder is None
     assert "leads into the project" in why
@@ -172,7 +176,7 @@ def test_the_home_folder_may_be_the_project(project: Project, monkeypatch: pytes
 @AS_ROOT
 @pytest.mark.parametrize("part", ["", "lcars/memory"])
 def test_a_state_folder_of_another_user_is_refused(project: Project, part: str) -> None:
-    os.chown(made(project.config, part), 12345, 12345)
+    os.chown(make_folder(project.config, part), 12345, 12345)
     folder, why = state_folder(project.config, project.root)
     assert folder is None
     assert "belongs to another user" in why

@@ -1,4 +1,4 @@
-"""The replacement for `os`: its names are those of the real module, and a missing one comes from there."""
+"""The replacement for `os`: its names are those of the real module, which also provides missing ones."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ except TypeError:
     assert ran(code, A="a") is True
 
 
-def test_the_real_module_stays_where_it_is_imported_already() -> None:
+def test_an_already_imported_real_module_stays() -> None:
     install_again = (
         "install(); import os as again; print('true' if again is os and 'walk' in vars(os) else 'false')"
     )

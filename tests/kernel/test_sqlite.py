@@ -1,4 +1,4 @@
-"""SQLite's C module, imported without what it hardly uses."""
+"""SQLite's C module is imported without `functools`."""
 
 from __future__ import annotations
 

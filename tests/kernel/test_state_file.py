@@ -1,4 +1,4 @@
-"""State files: what is written is read back, and anything else counts as empty."""
+"""State files are read as they were written, and any other content counts as empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics against published values, and what must hold for any data."""
+"""Statistics compared with published values, and properties of any data."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_weighted_kappa() -> None:
     assert weighted_kappa([(0, 3), (3, 0)]) == -1.0
     assert weighted_kappa([(1, 1)]) is None
     assert weighted_kappa([]) is None
-    # By hand: squared differences sum to 1 over 4 pairs, and to 20 over the 16 pairs that chance makes.
+    # By hand: the squared differences sum to 1 over the 4 pairs, and to 20 over the 16 pairs expected by chance.
     assert weighted_kappa([(0, 0), (0, 1), (1, 1), (2, 2)]) == pytest.approx(1 - (1 / 4) / (20 / 16))
 
 

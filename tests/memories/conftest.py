@@ -1,4 +1,4 @@
-"""A project's paths in this process, and files put into its stores as they are."""
+"""The paths of a project in this process, and files that are put into its stores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Put = Callable[..., str]
 
 
 def find(store: Store, identity: str) -> StoredMemory:
-    """Return the one memory of a store that has this id."""
+    """Return the memory with this id in a store."""
     (found,) = [stored for stored in all_memories(store) if stored.memory.id == identity]
     return found
 
@@ -39,7 +39,7 @@ def store(paths: Paths) -> Store:
 
 @pytest.fixture
 def put(store: Store) -> Put:
-    """Write a file into a store behind the plugin's back: `put("use-x", title="…")`, or `put("use-x", raw=b"…")`."""
+    """Write a file into a store without the plugin: `put("use-x", title="…")`, or `put("use-x", raw=b"…")`."""
 
     def written(
         identity: str,

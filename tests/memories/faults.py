@@ -1,4 +1,4 @@
-"""Runs every writing command once per system call, and lets the n-th call fail or kill the process; a program of its own, as it forks.
+"""Run every writing command once per system call, and let the n-th call fail or kill the process. A separate program, because it forks.
 
 `python faults.py FOLDER COMMAND FAULT WORD` prints one JSON object: how many runs there were, and what went wrong in which of them.
 """
@@ -53,8 +53,8 @@ _true: dict[str, Callable[..., Any]] = {name: getattr(os, name) for name in ("op
 def install(wanted: int, fault: str, folder: str) -> list[int]:
     """Let the n-th counted call fail; return a list that holds the number of calls so far.
 
-    Counted are calls that change something, since a kill before a read is one after the change before it; for the fault `broken` those
-    that open a file or list a folder of the project or of our state.
+    Calls that change something are counted, because a kill before a read is the same as one after the previous change. For the fault
+    `broken`, calls that open a file or list a folder of the project or of the state folder are counted.
     """
     calls = [0]
 
@@ -90,9 +90,9 @@ def memories(paths: Paths) -> dict[str, StoredMemory]:
 
 def trusted(paths: Paths) -> set[str]:
     """Return the digests of all texts in the store that are trusted."""
-    known = load_trust(paths)
+    trust = load_trust(paths)
     return {
-        text_digests(one.memory).full for one in memories(paths).values() if known.state_of(one) == TRUSTED
+        text_digests(one.memory).full for one in memories(paths).values() if trust.state_of(one) == TRUSTED
     }
 
 
@@ -150,7 +150,7 @@ def with_input(text: str, argv: list[str], root: str) -> int:
 
 
 def act(command: str, root: str) -> int:
-    """Run the command that is tried."""
+    """Run the command under test."""
     if command in TAKEN_APART:
         chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute"}]}
         return with_input(json.dumps(chosen), COMMANDS[command], root)
@@ -158,7 +158,7 @@ def act(command: str, root: str) -> int:
 
 
 def in_child(command: str, root: str, wanted: int, fault: str) -> tuple[int, bool]:
-    """Return the exit code of one run, -9 if it was killed, and whether it came to the call that fails."""
+    """Return the exit code of one run, -9 if it was killed, and whether it reached the call that fails."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -174,7 +174,7 @@ def in_child(command: str, root: str, wanted: int, fault: str) -> tuple[int, boo
 
 
 class Campaign:
-    """All runs of one command with one fault."""
+    """The runs of one command with one fault."""
 
     def __init__(self, folder: str, command: str, fault: str, word: bool) -> None:
         self.command, self.fault, self.word = command, fault, word
@@ -193,7 +193,7 @@ class Campaign:
         self.after = trusted(self.paths)
 
     def again(self) -> None:
-        """Set everything back to how it was before the command."""
+        """Restore the state before the command."""
         for name in ("project", "home"):
             shutil.rmtree(os.path.join(self.folder, name))
             shutil.copytree(os.path.join(self.start, name), os.path.join(self.folder, name))
@@ -216,14 +216,14 @@ class Campaign:
         }
 
     def problems(self, code: int) -> list[str]:
-        """Return which promises one run broke."""
+        """Return the guarantees that one run violated."""
         found = []
         now = trusted(self.paths)
         if now - self.before - self.after:
             found.append("trusts what the whole command does not")
         if not self.word and now - self.before:
             found.append("trusts without the user's word")
-        # Where the grant cannot be read, nothing is approved, and the command says so.
+        # If the grant cannot be read, nothing is approved, and the command reports it.
         grant_unread = self.fault == "broken" and (now < self.after or now == self.before)
         if code == 0 and now != self.after and not grant_unread:
             found.append("done, but another trust than that of the whole command")

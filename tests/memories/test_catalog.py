@@ -1,4 +1,4 @@
-"""index.md: a table of contents for people, kept in step, that no title can forge."""
+"""`index.md`, the table of contents for people: it follows every change, and no title can forge a line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_title_can_choose_neither_path_nor_tags_nor_lines(paths: Paths, store:
     assert "#tags:" not in lines[0]
 
 
-def test_what_is_forgotten_goes_and_what_is_restored_comes_back(paths: Paths, store: Store) -> None:
+def test_a_forgotten_memory_is_not_recalled_and_a_restored_one_is(paths: Paths, store: Store) -> None:
     save(paths, store, "Use Postgres")
     stored = find(store, "use-postgres")
     lifecycle.forget(paths, stored, "", at_once=False, grace_days=30)

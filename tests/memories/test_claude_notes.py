@@ -1,4 +1,4 @@
-"""Claude Code's own memory: read only where a transcript proves whose it is."""
+"""Claude Code's own memory is read only if a transcript proves that it belongs to this project."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_file_without_headings_is_one_note(paths: Paths) -> None:
     assert [(one.title, one.body) for one in notes(path)] == [("What it is", "text\ufffd")]
 
 
-def test_links_pipes_and_huge_files_are_passed_over(paths: Paths) -> None:
+def test_links_pipes_and_huge_files_are_skipped(paths: Paths) -> None:
     path = note(paths, "huge.md", b"x" * (600 * 1024))
     os.symlink("/etc/passwd", os.path.join(path, "link.md"))
     os.mkfifo(os.path.join(path, "pipe.md"))

@@ -1,4 +1,4 @@
-"""A clock that jumps ends no waiting time."""
+"""A clock that jumps ends no grace period."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOON = 1_800_000_000.0
 
 @pytest.fixture
 def seen(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> object:
-    """Return a function that asks at a time, in days after noon."""
+    """Return a function that checks the clock at a time, in days after noon."""
 
     def at(days: float) -> bool:
         monkeypatch.setattr(clock_jump, "now", lambda: NOON + days * DAY)
@@ -37,7 +37,7 @@ def seen(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> object:
         [(0, True), (-30, False), (-29.5, False), (-28.9, True)],  # back
     ],
 )
-def test_what_is_due_waits_a_day_after_a_jump(
+def test_deletions_wait_a_day_after_a_clock_jump(
     seen: object, days_and_answers: list[tuple[float, bool]]
 ) -> None:
     assert callable(seen)

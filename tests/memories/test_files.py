@@ -1,4 +1,4 @@
-"""Reading stores that may be hostile: links, pipes, huge files, other owners, odd bytes."""
+"""Reading stores that may be hostile: links, pipes, huge files, other owners, invalid bytes."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ AS_ROOT = pytest.mark.skipif(
 )
 
 
-def found(store: Store) -> tuple[list[str], list[FileProblem]]:
+def read_store(store: Store) -> tuple[list[str], list[FileProblem]]:
     problems: list[FileProblem] = []
     return [stored.memory.id for stored in all_memories(store, problems)], problems
 
 
 def test_a_store_that_does_not_exist_is_empty(store: Store) -> None:
     assert why_not_read(store) == ""
-    assert found(store) == ([], [])
+    assert read_store(store) == ([], [])
 
 
 def test_memories_of_all_categories_are_found(store: Store, put: Put) -> None:
     for name in categories():
         put("in-" + name.replace("_", "-"), category=name)
-    assert sorted(found(store)[0]) == sorted("in-" + name.replace("_", "-") for name in categories())
+    assert sorted(read_store(store)[0]) == sorted("in-" + name.replace("_", "-") for name in categories())
 
 
 DEEP = b'{"title":"t","content":{"decision":' + b"[" * 100_000 + b"]" * 100_000 + b"}}"
@@ -72,7 +72,7 @@ def test_a_file_that_is_no_memory_is_a_problem_and_hides_no_other(
 ) -> None:
     put("good")
     bad = put("bad", raw=raw)
-    names, problems = found(store)
+    names, problems = read_store(store)
     assert names == ["good"]
     assert [problem.path for problem in problems] == [bad]
     assert reason in problems[0].reason
@@ -81,18 +81,18 @@ def test_a_file_that_is_no_memory_is_a_problem_and_hides_no_other(
 def test_a_byte_order_mark_and_lone_surrogates_are_read(store: Store, put: Put) -> None:
     content = json.dumps({"title": "a\ud800b", "content": {"decision": "x"}}).encode("ascii")
     put("odd", raw=b"\xef\xbb\xbf" + content)
-    assert found(store) == (["odd"], [])
+    assert read_store(store) == (["odd"], [])
 
 
 @pytest.mark.parametrize("name", ["Bad", "a_b", "-a", "a" * 81, "ä"])
 def test_a_file_name_that_is_no_id_is_a_problem(store: Store, put: Put, name: str) -> None:
     put(name)
-    names, problems = found(store)
+    names, problems = read_store(store)
     assert (names, len(problems)) == ([], 1)
     assert "id: expected" in problems[0].reason
 
 
-def test_links_pipes_folders_and_hidden_files_are_passed_over(store: Store, put: Put, paths: Paths) -> None:
+def test_links_pipes_folders_and_hidden_files_are_skipped(store: Store, put: Put, paths: Paths) -> None:
     good = put("good")
     folder = os.path.dirname(good)
     outside = os.path.join(paths.project_root, "outside.json")
@@ -104,7 +104,7 @@ def test_links_pipes_folders_and_hidden_files_are_passed_over(store: Store, put:
     os.mkdir(os.path.join(folder, "folder.json"))
     shutil.copy(good, os.path.join(folder, ".hidden.json"))
     shutil.copy(good, os.path.join(folder, "draft.json.12.abcd1234.tmp"))
-    names, problems = found(store)
+    names, problems = read_store(store)
     assert names == ["good"]
     assert {os.path.basename(path): reason for path, reason, _ in problems} == {
         "linked.json": "a symbolic link",
@@ -117,7 +117,7 @@ def test_links_pipes_folders_and_hidden_files_are_passed_over(store: Store, put:
 
 def test_the_reason_does_not_repeat_the_path(store: Store, put: Put) -> None:
     put("large", raw=b"x" * (256 * 1024 + 1))
-    (problem,) = found(store)[1]
+    (problem,) = read_store(store)[1]
     assert problem.reason == "expected at most 262144 bytes, got 262145"
 
 
@@ -130,13 +130,13 @@ def test_a_pipe_or_link_that_takes_a_file_s_place_is_refused_at_once(store: Stor
             read_memory(store, DECISION, path)
 
 
-def test_a_linked_category_folder_is_passed_over(store: Store, put: Put, paths: Paths) -> None:
+def test_a_linked_category_folder_is_skipped(store: Store, put: Put, paths: Paths) -> None:
     folder = os.path.dirname(put("good"))
     moved = os.path.join(paths.project_root, "elsewhere")
     shutil.move(folder, moved)
     os.symlink(moved, folder)
     assert category_folders(store) == []
-    names, problems = found(store)
+    names, problems = read_store(store)
     assert (names, [problem.path for problem in problems]) == ([], [folder])
 
 
@@ -156,7 +156,7 @@ def test_a_project_s_store_that_is_linked_elsewhere_is_left_alone(
         os.makedirs(target if name == ".claude" else os.path.dirname(target), exist_ok=True)
     os.symlink(target, link)
     assert "symbolic link" in why_not_read(store)
-    assert found(store) == ([], [])
+    assert read_store(store) == ([], [])
 
 
 def test_a_store_that_is_a_file_is_left_alone(store: Store) -> None:
@@ -167,11 +167,11 @@ def test_a_store_that_is_a_file_is_left_alone(store: Store) -> None:
 
 
 @AS_ROOT
-def test_a_store_of_somebody_else_is_left_alone(store: Store, put: Put) -> None:
+def test_a_store_of_another_user_is_not_read(store: Store, put: Put) -> None:
     put("good")
     os.chown(store.root, 12345, 12345)
     assert "belongs to another user" in why_not_read(store)
-    assert found(store) == ([], [])
+    assert read_store(store) == ([], [])
 
 
 def test_the_user_s_own_store_may_be_a_link(paths: Paths, put: Put) -> None:
@@ -181,4 +181,4 @@ def test_the_user_s_own_store_may_be_a_link(paths: Paths, put: Put) -> None:
     moved = own.root + "-dotfiles"
     shutil.move(own.root, moved)
     os.symlink(moved, own.root)
-    assert found(own) == (["good"], [])
+    assert read_store(own) == (["good"], [])

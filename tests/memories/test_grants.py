@@ -1,4 +1,4 @@
-"""Grants in a session: how long and where they hold, how many saves they cover, and that damage is none."""
+"""Grants in a session: how long and where they are valid, how many saves they cover, and that damage grants nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from memory_plugin.memories.save_requests import APPROVAL, SAVE
 from tests.project import Project
 
 
-def test_a_grant_holds_for_its_session_and_project_and_time(
+def test_a_grant_is_valid_for_its_session_project_and_time(
     paths: Paths, make_project: Callable[..., Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not is_granted(paths, "s")
@@ -60,7 +60,7 @@ def test_a_grant_covers_a_few_saves_and_ends_when_it_is_revoked(paths: Paths) ->
     assert not use_saves(paths, "s", 1)
 
 
-def test_what_was_saved_is_handed_over_once(paths: Paths) -> None:
+def test_unshown_saves_are_returned_once(paths: Paths) -> None:
     assert take_unshown_saves(paths, "s") == []
     record_saves(paths, "s", ["nobody asked"])
     grant(paths, "s", SAVE)

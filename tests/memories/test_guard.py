@@ -1,4 +1,4 @@
-"""A guard: what a memory's file may say of it, and the errors that name key, expected, got and the fix."""
+"""Parsing a guard, and errors that name the key, the expected value, the one found, and the fix."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_any_value_is_a_guard_none_or_refused(value: object) -> None:
 
 
 def test_a_guard_counts_as_content() -> None:
-    """A guard that is added, changed, damaged or removed makes another text of the memory."""
+    """Adding, changing, damaging or removing a guard changes the memory's text."""
     variants = [None, FORCE, {**FORCE, "action": "ask"}, {**FORCE, "files": []}, "damaged"]
     digests = [text_digests(memory_with(value)) for value in variants]
     assert len(set(digests)) == len(variants)
@@ -120,5 +120,5 @@ def test_a_guard_counts_as_content() -> None:
         ),
     ],
 )
-def test_a_guard_in_words(given_guard: Guard, words: str) -> None:
+def test_guard_in_words_explains_action_and_condition(given_guard: Guard, words: str) -> None:
     assert guard_in_words(given_guard) == words

@@ -1,4 +1,4 @@
-"""The prepared file: what is written is read back, and any other content has no guards."""
+"""The prepared file of guards: it is read as it was written, and any other content has no guards."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROW: dict[str, Any] = {
 }
 
 
-def test_what_is_written_is_read_back(project: Project) -> None:
+def test_dumps_and_loads_are_inverse(project: Project) -> None:
     with at_home(project) as paths:
         assert write_guard_file(paths, [ROW])
         assert not write_guard_file(paths, [ROW])

@@ -1,4 +1,4 @@
-"""Guarded commands: the table of command lines, the examples of the prefixes, and what holds for any text."""
+"""Guarded commands: the table of command lines, the examples of the prefixes, and properties of any text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORCE = ["git", "push", "--force"]
 
 
 def rows() -> list[dict[str, Any]]:
-    """Return the table, which was written before the matcher; half of it was not looked at while the matcher was made."""
+    """Return the table, which was written before the matcher; half of it was not used during its development."""
     with open(os.path.join(os.path.dirname(__file__), "guard_commands.jsonl"), encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
@@ -149,7 +149,7 @@ def test_any_text_is_read(text: str) -> None:
 
 @given(st.lists(PIECES, max_size=30).map("".join))
 def test_a_command_is_found_whatever_complete_lines_come_before(text: str) -> None:
-    """What stands on lines of its own hides nothing, unless it opens a quote, a group or a heredoc."""
+    """Lines before and after a command do not hide it, unless they open a quote, a group or a heredoc."""
     if not any(sign in text for sign in "'\"\\`{(<[=#$") and "case" not in text and "E" not in text:
         assert run_by(text + "\ngit push --force", [FORCE]) == {0}
 
@@ -161,7 +161,7 @@ REPEATED = [
 
 
 def calls(text: str) -> int:
-    """Return how many functions are called to read a text, those in C included: a measure of work that no other process disturbs."""
+    """Return the number of function calls for reading a text, including C functions; other processes do not influence this measure."""
     count = 0
 
     def note(_frame: object, event: str, _argument: object) -> None:

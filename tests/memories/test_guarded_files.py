@@ -1,4 +1,4 @@
-"""File patterns of guards: the rules of gitignore that hold here, checked against git itself, and what holds for any pattern."""
+"""File patterns of guards: the rules of gitignore, compared with git itself, and properties of any pattern."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_pattern_that_could_cover_nothing_is_refused(pattern: str, fix: str) -
     assert bool(pattern_problem(pattern)) == bool(fix)
 
 
-def test_a_path_is_seen_as_it_is_named_and_where_its_links_lead(tmp_path: Path) -> None:
+def test_a_path_counts_as_written_and_with_links_resolved(tmp_path: Path) -> None:
     root = os.path.realpath(tmp_path / "root")
     os.makedirs(os.path.join(root, "db"))
     os.symlink(os.path.join(root, "db"), os.path.join(root, "short"))

@@ -1,4 +1,4 @@
-"""What never reaches a file, and that nothing else is lost on the way."""
+"""Secrets and private text never reach a memory's file, and nothing else is lost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def data(title: str = "Title", body: str = "Body", **fields: object) -> dict[str
     ],
     ids=lambda fields: next(iter(fields)),
 )
-def test_a_secret_is_taken_out_wherever_it_stands(fields: dict[str, object]) -> None:
+def test_a_secret_is_removed_from_every_field(fields: dict[str, object]) -> None:
     cleaned, redacted = clean_data({**data(), **fields})
     assert SECRET not in str(cleaned)
     assert [found.field.partition(".")[0] for found in redacted] == list(fields)
@@ -193,6 +193,6 @@ def test_what_is_said_about_a_secret_is_kept(content: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("between", [":\u00a0", ":\n ", " -> ", "\uff1a"])
-def test_a_title_holds_no_password_in_disguise(between: str) -> None:
+def test_a_disguised_password_in_a_title_is_removed(between: str) -> None:
     cleaned, _ = clean_data({"title": "Staging password" + between + PASSWORD, "content": {"a": "b"}})
     assert PASSWORD not in cleaned["title"]

@@ -1,4 +1,4 @@
-"""Secrets in odd places of a memory: names of fields, numbers, fields that only we write, values that only their name tells."""
+"""Secrets in unusual places of a memory: field names, numbers, our own fields, values that only their name reveals."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def test_private_passages_go_out_of_names_as_well() -> None:
 
 
 def test_ordinary_fields_stay_as_they_are() -> None:
-    kept = data(
+    stored_data = data(
         confidence=0.5,
         times_updated=3,
         content={"decision": "b", "ticket": 20260102, "ratio": 0.25, "ok": True},
     )
-    assert clean_data(kept) == (kept, [])
+    assert clean_data(stored_data) == (stored_data, [])
 
 
-def test_a_name_that_is_a_token_is_said_as_it_is_so_that_rules_can_find_it() -> None:
+def test_an_irregular_field_name_stays_unchanged_for_the_rules() -> None:
     memory = parse_memory(
         data(content={"decision": "b", TOKEN: "x", "key_changes": "y"}), "a", categories()["decision"]
     )

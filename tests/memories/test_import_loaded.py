@@ -1,4 +1,4 @@
-"""What Claude Code reads by itself: its own files, what they name, and when splitting one helps."""
+"""The files that Claude Code reads itself: instruction files, the files they name, and when splitting one helps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memory_plugin.memories.import_loaded import LONG, is_worth_splitting, loade
 from tests.project import Project
 
 
-def test_its_own_files_and_those_that_they_name(project: Project) -> None:
+def test_instruction_files_and_the_files_they_name_are_found(project: Project) -> None:
     project.write(
         "CLAUDE.md", "See @AGENTS.md and @docs/style.md, not `@code.md`, me@mail.org\n```\n@fence.md\n```\n"
     )

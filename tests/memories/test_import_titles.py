@@ -1,4 +1,4 @@
-"""Titles of imported statements: what they say, cut where a clause ends, never a number or a general word."""
+"""Titles of imported statements: cut at the end of a clause, and never a number or a general word."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_lines_are_counted_after_a_sentence_is_left_out() -> None:
     assert [statement.line for statement in statements_in(section)] == [5, 6]
 
 
-def test_each_rule_of_a_list_stands_alone_and_keeps_what_belongs_to_it() -> None:
+def test_each_list_item_is_a_rule_with_its_nested_text() -> None:
     text = "## Testing\nThe CI has two cores.\n\n- Never mock the database.\n  It hides bugs.\n  - not once\n- Run the slow tests last.\n"
     assert titles_and_contexts(text) == [
         ("Never mock the database", "The CI has two cores."),

@@ -1,4 +1,4 @@
-"""Reading what others kept: each form, each damage, and nothing that is not named."""
+"""Importing the notes of others: each format, each kind of damage, and no file that is not named."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_words_that_stand_for_none(text: str) -> None:
     assert category_for(text, otherwise=True) == "decision"
 
 
-def test_a_word_stands_for_one_category() -> None:
+def test_a_word_means_one_category() -> None:
     words = [word for words in table()["words"].values() for word in words]
     assert len(words) == len(set(words))
 

@@ -1,4 +1,4 @@
-"""The life of a memory, and which steps the user must have asked for."""
+"""The life cycle of a memory, and which steps need the user's approval."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def accept(paths: Paths, *memories: StoredMemory) -> None:
 
 
 @pytest.mark.parametrize(("approved", "expected"), [(True, TRUSTED), (False, PENDING)])
-def test_a_save_is_trusted_only_with_the_user_s_word(
+def test_a_save_is_trusted_only_if_the_user_approved_it(
     paths: Paths, store: Store, put: Put, approved: bool, expected: str
 ) -> None:
     put("theirs")
@@ -48,7 +48,7 @@ def test_a_save_is_trusted_only_with_the_user_s_word(
     assert (state_of(paths, store, "theirs"), state_of(paths, store, "use-postgres")) == (PENDING, expected)
 
 
-def test_saving_what_a_repository_holds_already_trusts_it(paths: Paths, store: Store, put: Put) -> None:
+def test_saving_a_memory_that_a_repository_contains_trusts_it(paths: Paths, store: Store, put: Put) -> None:
     put("use-postgres", title="Use Postgres", content={"decision": "b"})
     written = lifecycle.save(paths, store, data(), approved=True)
     assert not written.created
@@ -59,7 +59,7 @@ def test_saving_what_a_repository_holds_already_trusts_it(paths: Paths, store: S
     "more",
     [{"asked_as": ["anything"]}, {"guard": {"files": ["*"]}}, {"supersedes": ["other"]}, {"tags": ["x"]}],
 )
-def test_saving_what_a_repository_holds_with_more_in_it_does_not_trust_that(
+def test_saving_a_memory_does_not_trust_a_repositorys_file_with_more_text(
     paths: Paths, store: Store, put: Put, more: dict[str, object]
 ) -> None:
     put("use-postgres", title="Use Postgres", content={"decision": "b"}, **more)
@@ -75,7 +75,7 @@ def test_many_are_saved_as_one_by_one(paths: Paths, store: Store) -> None:
     assert state_of(paths, store, "three") == PENDING
 
 
-def test_an_edit_without_the_user_s_word_waits(paths: Paths, store: Store) -> None:
+def test_an_edit_without_approval_is_pending(paths: Paths, store: Store) -> None:
     stored = save(paths, store)
     lifecycle.edit(paths, stored, lambda _: {"title": "Use MySQL"}, "edited", approved=False)
     assert state_of(paths, store, "use-postgres") == PENDING
@@ -83,9 +83,7 @@ def test_an_edit_without_the_user_s_word_waits(paths: Paths, store: Store) -> No
     assert state_of(paths, store, "use-postgres") == TRUSTED
 
 
-def test_an_edit_of_what_somebody_else_changed_meanwhile_is_pending(
-    paths: Paths, store: Store, put: Put
-) -> None:
+def test_an_edit_after_a_concurrent_change_is_pending(paths: Paths, store: Store, put: Put) -> None:
     stored = save(paths, store)
     put("use-postgres", title="Use Postgres", asked_as=["anything"])
     lifecycle.edit(paths, stored, lambda _: {"title": "Use Postgres 17"}, "edited", approved=True)
@@ -103,7 +101,7 @@ def test_an_edit_works_on_what_is_there_now(paths: Paths, store: Store) -> None:
     assert find(store, "use-postgres").memory.tags == ("a", "b")
 
 
-def test_a_rewrite_does_not_undo_what_somebody_else_wrote(paths: Paths, store: Store) -> None:
+def test_a_rewrite_does_not_undo_a_concurrent_change(paths: Paths, store: Store) -> None:
     stored = save(paths, store)
     lifecycle.edit(paths, stored, lambda _: {"tags": ["theirs"]}, "edited", approved=True)
     with pytest.raises(InvalidMemory, match="someone else changed it"):
@@ -146,7 +144,7 @@ def test_forgetting_now_leaves_nothing(paths: Paths, store: Store) -> None:
         ),
     ],
 )
-def test_whatever_a_file_holds_it_can_be_forgotten(paths: Paths, store: Store, put: Put, raw: bytes) -> None:
+def test_a_file_with_any_content_can_be_forgotten(paths: Paths, store: Store, put: Put, raw: bytes) -> None:
     put("odd", raw=raw)
     lifecycle.forget(paths, find(store, "odd"), "", at_once=False, grace_days=DAYS)
     assert find(store, "odd").memory.status == "retired"
@@ -160,7 +158,7 @@ def test_a_reason_may_hold_no_secret(paths: Paths, store: Store) -> None:
         assert secret not in file.read()
 
 
-def test_restoring_carries_trust_only_with_the_user_s_word(paths: Paths, store: Store) -> None:
+def test_a_restored_memory_is_trusted_only_if_the_user_approved_it(paths: Paths, store: Store) -> None:
     stored = save(paths, store)
     lifecycle.forget(paths, stored, "", at_once=False, grace_days=DAYS)
     lifecycle.restore(paths, find(store, "use-postgres"), approved=False)
@@ -181,7 +179,7 @@ def test_an_archived_memory_is_kept_for_good(paths: Paths, store: Store) -> None
     assert find(store, "use-postgres").memory.status == "active"
 
 
-def test_what_somebody_else_retired_is_not_deleted(paths: Paths, store: Store, put: Put) -> None:
+def test_a_memory_that_someone_else_retired_is_not_deleted(paths: Paths, store: Store, put: Put) -> None:
     path = put("theirs", record_status="retired", retired_at="2020-01-01T00:00:00Z")
     assert lifecycle.remove_expired_retired(paths, store, DAYS) == []
     assert os.path.exists(path)

@@ -1,4 +1,4 @@
-"""Markdown: fields at the head, sections below headings, code that only looks like one."""
+"""Markdown: front matter, sections below headings, and code that looks like a heading."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def test_a_shorter_or_other_fence_closes_nothing() -> None:
 @pytest.mark.parametrize(
     "line", ["#no space", "####### seven", "    # indented code", "\\# escaped", "text # inside"]
 )
-def test_what_is_no_heading(line: str) -> None:
+def test_lines_that_are_not_headings(line: str) -> None:
     assert [section.heading for section in sections(line + "\ntext")] == [""]
 
 
 @given(st.text(alphabet=st.sampled_from("#`~ \n-:ab[]'\"\t"), max_size=200))
 def test_any_text_is_read_and_every_word_is_kept(text: str) -> None:
     _, rest, _ = front_matter(text)
-    kept = "".join(section.heading + section.text for section in sections(rest))
+    text_of_sections = "".join(section.heading + section.text for section in sections(rest))
     headings = "".join(line for line in rest.splitlines() if line.lstrip().startswith("#"))
-    assert all(letter in kept + headings for letter in rest if letter in "ab")
+    assert all(letter in text_of_sections + headings for letter in rest if letter in "ab")

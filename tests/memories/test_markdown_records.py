@@ -1,4 +1,4 @@
-"""Decision records and runbooks: which documents are such, what becomes of their sections, and what stays several memories."""
+"""Decision records and runbooks: which documents are recognized, how their sections become fields, and which stay several memories."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_record_without_a_title_is_named_by_its_file() -> None:
     ],
     ids=["nothing", "notes", "no context", "no answer", "twice", "a record among notes", "code"],
 )
-def test_what_is_no_record_stays_sections(text: str) -> None:
+def test_a_document_that_is_not_a_record_stays_sections(text: str) -> None:
     assert read(text) == []
 
 
@@ -140,7 +140,7 @@ def test_a_record_that_does_not_hold_any_more(status: str) -> None:
 @pytest.mark.parametrize(
     "status", ["Accepted", "proposed", "", "Supersedes ADR 3", "Accepted, not deprecated"]
 )
-def test_a_record_that_holds(status: str) -> None:
+def test_a_record_that_is_still_valid(status: str) -> None:
     assert not is_over(status)
 
 
@@ -162,7 +162,7 @@ def test_questions(text: str, found: list[str]) -> None:
     assert questions_in(text) == found
 
 
-def test_a_heading_stands_for_one_field() -> None:
+def test_a_heading_means_one_field() -> None:
     with open(data_path("memories", "importing.json"), encoding="utf-8") as file:
         table = loads(file.read())
     assert isinstance(table, dict)

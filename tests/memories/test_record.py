@@ -1,4 +1,4 @@
-"""One memory: what is read from a file, what is refused, and what counts as its content."""
+"""One memory: reading its file, rejecting invalid data, and the text of its content."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_unknown_category_is_refused_and_all_are_named(name: str) -> None:
         category_named(name)
 
 
-def test_the_place_says_which_memory_it_is_whatever_the_data_claims() -> None:
+def test_id_and_category_come_from_the_path_not_from_the_data() -> None:
     memory = parse_memory(data(id="other", category="runbook"), "use-postgres", DECISION)
     assert (memory.id, memory.category) == ("use-postgres", "decision")
 
@@ -85,7 +85,7 @@ def nested(depth: int) -> object:
         pytest.param(data(content={"decision": float("nan")}), "a number is out of range", id="no number"),
     ],
 )
-def test_what_is_no_memory_is_refused_with_its_field(value: object, reason: str) -> None:
+def test_an_invalid_memory_is_refused_with_its_field(value: object, reason: str) -> None:
     with pytest.raises(InvalidMemory, match=reason):
         parse_memory(value, "a", DECISION)
 
@@ -196,7 +196,7 @@ def test_reformatting_and_noting_a_change_keep_the_digest() -> None:
     ],
     ids=str,
 )
-def test_whatever_recall_may_show_changes_the_digest(fields: dict[str, object]) -> None:
+def test_every_field_that_recall_shows_changes_the_digest(fields: dict[str, object]) -> None:
     assert text_digests(parsed(**fields)) != text_digests(parsed())
 
 

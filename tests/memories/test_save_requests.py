@@ -1,4 +1,4 @@
-"""What counts as the user's own request to keep something: the examples of the data, and what no data can list."""
+"""The user's own request to save something: the examples of the data, and cases that no data can list."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_request_of_the_user_is_heard(prompt: str) -> None:
 
 
 @pytest.mark.parametrize("prompt", TABLE["miss"])
-def test_what_somebody_else_may_have_written_is_no_request(prompt: str) -> None:
+def test_pasted_text_is_not_a_request(prompt: str) -> None:
     assert request_in(prompt) == NOTHING
 
 
@@ -42,7 +42,7 @@ def test_there_are_many_examples_of_both() -> None:
         ("Fix the parser, then tell me.\n\naccept all of them", NOTHING),
     ],
 )
-def test_who_asks_for_a_save_approves_of_nothing_else(prompt: str, expected: str) -> None:
+def test_a_save_request_grants_no_other_approval(prompt: str, expected: str) -> None:
     assert request_in(prompt) == expected
 
 
@@ -63,7 +63,7 @@ def test_who_asks_for_a_save_approves_of_nothing_else(prompt: str, expected: str
         "in a fence without an end",
     ],
 )
-def test_a_long_prompt_speaks_for_the_user_only_at_its_beginning(prompt: str) -> None:
+def test_in_a_long_prompt_only_the_beginning_can_be_a_request(prompt: str) -> None:
     assert request_in(prompt) == NOTHING
 
 

@@ -1,4 +1,4 @@
-"""Near duplicates and other answers to the same question: measured on pairs that were written for it."""
+"""Near duplicates and other answers to the same question, measured on pairs that were written for it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ with open(data_path("recall", "stopwords.json"), encoding="utf-8") as _file:
 def memory(data: dict[str, Any], identity: str = "m") -> Memory:
     category = category_named(data.get("category", "decision"))
     extra = {"tags": data.get("tags", []), "related_files": data.get("files", [])}
-    made = new_memory(
+    data_of_memory = new_memory(
         category, identity, data["title"], body_content(category, data.get("body", "text")), extra
     )
-    return parse_memory(made, identity, category)
+    return parse_memory(data_of_memory, identity, category)
 
 
 MEMORIES = [
@@ -39,14 +39,14 @@ def verdicts() -> list[tuple[str, str]]:
 
 
 def test_the_measured_precision_and_recall() -> None:
-    found = verdicts()
-    named = [kind for kind, why in found if why]
-    wanted = [why for kind, why in found if kind != "topic"]
-    assert len([kind for kind in named if kind != "topic"]) / len(named) >= 0.93
-    assert len([why for why in wanted if why]) / len(wanted) >= 0.96
+    results = verdicts()
+    reported = [kind for kind, why in results if why]
+    reasons = [why for kind, why in results if kind != "topic"]
+    assert len([kind for kind in reported if kind != "topic"]) / len(reported) >= 0.93
+    assert len([why for why in reasons if why]) / len(reasons) >= 0.96
 
 
-def test_the_reasons_are_told_apart() -> None:
+def test_the_reasons_are_distinguished() -> None:
     found = [(kind, why) for kind, why in verdicts() if why and kind != "topic"]
     right = [(kind == "duplicate") == (why in (NEAR_DUPLICATE, SAME_TITLE)) for kind, why in found]
     assert sum(right) / len(right) >= 0.95

@@ -1,4 +1,4 @@
-"""Where memories lie, worktrees and the home folder included."""
+"""The locations of stores, including worktrees and the home folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is superseded, and who inherits phrases: chains, cycles, missing ends, and ends that nobody accepted."""
+"""Superseded memories and inherited phrases: chains, cycles, missing memories, and memories that are not trusted."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ def link(name: str, by: str = "", over: tuple[str, ...] = (), *, trusted: bool =
 
 
 def resolved(*links: Link) -> Resolution:
-    known = {one.key: one for one in links}
-    return resolve({key: one for key, one in known.items() if one.superseded_by or one.supersedes}, known.get)
+    by_key = {item.key: item for item in links}
+    return resolve(
+        {key: item for key, item in by_key.items() if item.superseded_by or item.supersedes}, by_key.get
+    )
 
 
 CASES = [
@@ -104,7 +106,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("links", "superseded", "inherited", "circular"), CASES)
-def test_who_is_superseded_and_who_inherits(
+def test_superseded_memories_and_inherited_phrases(
     links: list[Link], superseded: dict[str, str], inherited: dict[str, list[str]], circular: list[str]
 ) -> None:
     found = resolved(*links)

@@ -1,4 +1,4 @@
-"""All memories with their trust, and which one a name means."""
+"""All memories with their trust, and which memory a name means."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_every_store_is_surveyed_and_one_scope_can_be_chosen(paths: Paths, put: 
     assert [item.stored.memory.id for item in survey(paths, scope="user").items] == ["own"]
 
 
-def test_a_store_that_is_left_alone_is_said_so(paths: Paths, store: Store) -> None:
+def test_a_store_that_is_not_read_is_reported(paths: Paths, store: Store) -> None:
     os.makedirs(os.path.dirname(store.root))
     os.symlink("/tmp", store.root)  # noqa: S108
     assert "symbolic link" in survey(paths).left_alone[0]
@@ -65,9 +65,7 @@ def test_why_a_memory_is_not_trusted(paths: Paths, store: Store, put: Put) -> No
         ({"expires_at": "2999-01-01"}, "active"),
     ],
 )
-def test_where_a_memory_is_in_its_life(
-    paths: Paths, put: Put, fields: dict[str, object], expected: str
-) -> None:
+def test_life_cycle_state(paths: Paths, put: Put, fields: dict[str, object], expected: str) -> None:
     put("one", **fields)
     (item,) = survey(paths).items
     assert life_cycle_state(item) == expected

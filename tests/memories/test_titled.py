@@ -1,4 +1,4 @@
-"""A memory named by its title or the first words of it, as the session catalog shows it."""
+"""Naming a memory by its title or the beginning of it, as the session catalog shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trust in a text: what is covered, what ends it, and that no damage, move or repository grants any."""
+"""Trust in a text: which fields it covers, what ends it, and that no damage, move or repository grants it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def trusted_file(paths: Paths) -> str:
     return paths.state("trust", "trusted.jsonl")
 
 
-def test_what_nobody_accepted_is_pending_in_every_scope(paths: Paths, store: Store, put: Put) -> None:
+def test_an_unaccepted_memory_is_pending_in_every_scope(paths: Paths, store: Store, put: Put) -> None:
     own = user_store(paths)
     assert own is not None
     put("mine")
@@ -171,10 +171,10 @@ def test_the_last_trusted_text_is_kept_without_secrets(paths: Paths, store: Stor
     put("mine", content={"decision": "the key is " + SECRET})
     load_trust(paths).accept([find(store, "mine")], "accept")
     put("mine", title="Changed by hand")
-    kept = load_trust(paths).last_trusted(find(store, "mine"))
-    assert kept is not None
-    assert kept["title"] == "Title of mine"
-    assert SECRET not in json.dumps(kept)
+    last_trusted_text = load_trust(paths).last_trusted(find(store, "mine"))
+    assert last_trusted_text is not None
+    assert last_trusted_text["title"] == "Title of mine"
+    assert SECRET not in json.dumps(last_trusted_text)
     load_trust(paths).withdraw(find(store, "mine"))
     assert load_trust(paths).last_trusted(find(store, "mine")) is None
 
@@ -194,7 +194,7 @@ def theirs(store: Store, put: Put) -> StoredMemory:
     ],
     ids=["its root", "a guard", "another root", "not the real path"],
 )
-def test_what_is_accepted_as_it_comes(
+def test_accept_from_trusts_memories_of_its_folders(
     paths: Paths, store: Store, put: Put, folder: str, fields: dict[str, object], expected: str
 ) -> None:
     put("theirs", **fields)
@@ -204,7 +204,7 @@ def test_what_is_accepted_as_it_comes(
     assert trust.state_of(find(store, "theirs")) == REJECTED
 
 
-def test_the_user_s_own_store_is_not_accepted_as_it_comes(paths: Paths, put: Put) -> None:
+def test_accept_from_does_not_cover_the_users_own_store(paths: Paths, put: Put) -> None:
     own = user_store(paths)
     assert own is not None
     put("mine", to=own)
@@ -222,7 +222,7 @@ def test_the_record_lies_outside_of_the_project_and_is_private(
 @pytest.mark.parametrize(
     "torn", [b"x", b'{"schema":1,"digest":"', b"\xff\xfe", b"{}", b"[1]", b'{"schema":2}', b"\0" * 64]
 )
-def test_a_damaged_line_is_passed_over_and_counted_and_swallows_no_record(
+def test_a_damaged_line_is_skipped_and_counted_and_costs_no_record(
     paths: Paths, store: Store, put: Put, mine: StoredMemory, torn: bytes
 ) -> None:
     with open(trusted_file(paths), "ab") as file:
@@ -278,36 +278,36 @@ def test_in_a_copy_a_later_change_is_known_as_one_once_the_trusted_text_was_seen
     paths: Paths, mine: StoredMemory, put: Put, tmp_path: Path
 ) -> None:
     other = locate(str(tmp_path / "copy"))
-    there = project_store(other)
-    put("mine", to=there, title=mine.memory.title, content=mine.memory.data["content"])
-    copy = find(there, "mine")
+    other_store = project_store(other)
+    put("mine", to=other_store, title=mine.memory.title, content=mine.memory.data["content"])
+    copy = find(other_store, "mine")
     assert load_trust(other).is_trusted(copy)
     assert load_trust(other).last_trusted(copy) is None
     load_trust(other).note_names([copy])
     load_trust(other).note_names([copy])
     with open(paths.state("trust", "trusted.jsonl"), encoding="ascii") as file:
         assert file.read().count('"seen"') == 1
-    put("mine", to=there, title="Changed by somebody")
-    changed = find(there, "mine")
+    put("mine", to=other_store, title="Changed by somebody")
+    changed = find(other_store, "mine")
     trust = load_trust(other)
     assert trust.state_of(changed) == PENDING
-    assert trust.has_trusted_name(there, "decision", "mine")
+    assert trust.has_trusted_name(other_store, "decision", "mine")
     assert (trust.last_trusted(changed) or {})["title"] == mine.memory.title
     load_trust(paths).withdraw(mine)
     assert load_trust(other).last_trusted(changed) is None, "it was withdrawn in the other project"
-    assert not load_trust(other).has_trusted_name(there, "decision", "mine")
+    assert not load_trust(other).has_trusted_name(other_store, "decision", "mine")
 
 
-def test_what_was_forgotten_here_has_no_trusted_name_although_its_text_is_trusted_elsewhere(
+def test_a_forgotten_memory_has_no_trusted_name_while_another_project_trusts_its_text(
     paths: Paths, store: Store, put: Put, mine: StoredMemory, tmp_path: Path
 ) -> None:
     assert not load_trust(paths).is_forgotten(mine)
     load_trust(paths).withdraw(mine)
     other = locate(str(tmp_path / "copy"))
-    there = project_store(other)
-    put("mine", to=there, title=mine.memory.title, content=mine.memory.data["content"])
-    load_trust(other).accept([find(there, "mine")], "accept")
-    assert load_trust(other).has_trusted_name(there, "decision", "mine")
+    other_store = project_store(other)
+    put("mine", to=other_store, title=mine.memory.title, content=mine.memory.data["content"])
+    load_trust(other).accept([find(other_store, "mine")], "accept")
+    assert load_trust(other).has_trusted_name(other_store, "decision", "mine")
     assert not load_trust(paths).has_trusted_name(store, "decision", "mine")
     assert load_trust(paths).last_trusted(mine) is None
     assert load_trust(paths).is_forgotten(mine)
@@ -317,10 +317,10 @@ def test_a_memory_of_another_project_is_named_after_that_project(
     paths: Paths, store: Store, put: Put, tmp_path: Path
 ) -> None:
     other = locate(str(tmp_path / "copy"))
-    there = project_store(other)
-    put("mine", to=there)
-    load_trust(paths).accept([find(there, "mine")], "accept")
-    assert load_trust(other).has_trusted_name(there, "decision", "mine")
+    other_store = project_store(other)
+    put("mine", to=other_store)
+    load_trust(paths).accept([find(other_store, "mine")], "accept")
+    assert load_trust(other).has_trusted_name(other_store, "decision", "mine")
     assert not load_trust(paths).has_trusted_name(store, "decision", "mine")
 
 
@@ -331,9 +331,9 @@ def test_a_name_is_noted_for_a_trusted_text_only_and_never_brings_trust_back(
     load_trust(paths).note_names([find(store, "theirs")])
     assert state_of(paths, store, "theirs") == PENDING
     other = locate(str(tmp_path / "copy"))
-    there = project_store(other)
-    put("mine", to=there, title=mine.memory.title, content=mine.memory.data["content"])
+    other_store = project_store(other)
+    put("mine", to=other_store, title=mine.memory.title, content=mine.memory.data["content"])
     before = load_trust(other)
     load_trust(paths).withdraw(mine)
-    before.note_names([find(there, "mine")])
-    assert load_trust(other).state_of(find(there, "mine")) == PENDING
+    before.note_names([find(other_store, "mine")])
+    assert load_trust(other).state_of(find(other_store, "mine")) == PENDING

@@ -1,4 +1,4 @@
-"""A command that is killed, or that finds the disk full or failing, at any of its system calls, trusts nothing it should not."""
+"""A command that is killed, or finds the disk full or failing at any of its system calls, trusts nothing without approval."""
 
 from __future__ import annotations
 
@@ -44,5 +44,7 @@ def test_no_fault_trusts_or_loses_anything(project: Project, command: str, fault
     assert run.returncode == 0, run.stderr
     assert run.json["wrong"] == []
     assert run.json["runs"] > 3
-    asked = command in TRUSTING and word == "word"
-    assert run.json["trusts"] == ("with" if asked else "without"), "the command does what it is tried for"
+    is_approved = command in TRUSTING and word == "word"
+    assert run.json["trusts"] == ("with" if is_approved else "without"), (
+        "the command does what it is tried for"
+    )

@@ -1,4 +1,4 @@
-"""The file of decisions: what is appended is complete or absent, lines of others stay, and damage hides no older decision."""
+"""The file of decisions: appended lines are complete or absent, invalid lines stay, and damage hides no older decision."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_an_incomplete_write_is_an_error_and_undone(path: str, monkeypatch: pyte
     assert content(path) == before
 
 
-def test_what_another_process_appends_meanwhile_is_kept(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decisions_appended_by_another_process_are_kept(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     file, write = loaded(path), os.write
 
     def after_another(handle: int, lines: bytes) -> int:

@@ -1,4 +1,4 @@
-"""Trust with real git: what git brings is pending however it comes, and what the user trusts stays trusted wherever git puts it."""
+"""Trust with real git: a memory from git is pending, and a trusted text stays trusted wherever git puts it."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def memories(paths: Paths) -> dict[str, StoredMemory]:
 def trust(root: str) -> dict[str, str]:
     """Return the trust of every memory of the project in a folder, by id."""
     paths = locate(root)
-    known = load_trust(paths)
-    return {name: known.state_of(stored) for name, stored in memories(paths).items()}
+    trust = load_trust(paths)
+    return {name: trust.state_of(stored) for name, stored in memories(paths).items()}
 
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Build the repository of all tests once: `mine` is trusted, and a branch brings `port`, another also a conflict."""
+    """Build the repository of all tests once: `mine` is trusted, one branch adds `port`, and another also has a conflict."""
     box = str(tmp_path_factory.mktemp("template"))
     project = Project(box)
     with pytest.MonkeyPatch.context() as patch:
@@ -64,7 +64,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def repository(template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """Return a copy of the repository with a home of its own, that is, also a renamed folder."""
+    """Return a copy of the repository with its own home; its folder therefore has another name."""
     box = str(tmp_path_factory.mktemp("copy"))
     project = Project(os.path.join(box, "unused"))
     for name in ("project", "home", "tmp"):
@@ -113,7 +113,7 @@ BRINGING = {
 
 
 @pytest.mark.parametrize("command", BRINGING.values(), ids=BRINGING.keys())
-def test_what_git_brings_is_pending(repository: Project, command: str) -> None:
+def test_a_memory_from_git_is_pending(repository: Project, command: str) -> None:
     run = repository.process(["sh", "-ec", command])
     assert run.returncode == 0, run.stderr
     found = trust(repository.root)
@@ -149,7 +149,7 @@ def there_and_back(project: Project, box: str) -> str:
 
 
 def merged(project: Project, box: str) -> str:
-    """Save on a branch of one's own, in a worktree, and merge it."""
+    """Save on a branch in a worktree, and merge it."""
     project.git("worktree", "add", "-q", "-b", "own", box + "/own")
     paths = locate(box + "/own")
     lifecycle.save(paths, project_store(paths), data("Saved elsewhere"), approved=True)
@@ -226,7 +226,7 @@ def test_no_git_runs_and_no_git_file_is_read_to_decide(
 
     monkeypatch.setattr(os, "open", noted)
     monkeypatch.setenv("PATH", "/nowhere")
-    known = load_trust(paths)
-    assert [known.state_of(stored) for stored in memories(paths).values()] == [TRUSTED]
+    trust = load_trust(paths)
+    assert [trust.state_of(stored) for stored in memories(paths).values()] == [TRUSTED]
     assert opened
     assert not [path for path in opened if ".git" in path]

@@ -1,4 +1,4 @@
-"""Records of trust of 0.1.0: what they trust stays trusted, nothing else is, and an interruption at any point loses nothing."""
+"""Trust records of 0.1.0: their texts stay trusted, no others are, and an interruption at any point loses nothing."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ EXPECTED = {
 }
 
 
-def test_what_was_trusted_stays_trusted_and_the_old_record_goes(paths: Paths, record: Record) -> None:
+def test_migrated_texts_stay_trusted_and_the_old_record_is_deleted(paths: Paths, record: Record) -> None:
     path = record()
     assert has_old_trust(paths)
     assert standings(paths) == EXPECTED
@@ -67,7 +67,7 @@ def test_what_was_trusted_stays_trusted_and_the_old_record_goes(paths: Paths, re
     assert standings(paths) == EXPECTED
 
 
-def test_what_the_user_had_forgotten_is_still_deleted_in_time(
+def test_a_memory_forgotten_before_the_migration_is_deleted_in_time(
     paths: Paths, store: Store, record: Record
 ) -> None:
     record()
@@ -120,7 +120,7 @@ def test_a_prompt_leaves_a_large_store_to_a_command(paths: Paths, record: Record
 
 
 @pytest.mark.parametrize("failing", ["open", "scandir"])
-def test_what_cannot_be_read_this_time_is_migrated_later(
+def test_a_store_that_cannot_be_read_is_migrated_later(
     paths: Paths, store: Store, record: Record, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
     path, true = record(), getattr(os, failing)

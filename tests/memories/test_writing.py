@@ -1,4 +1,4 @@
-"""Writers lose nothing: many at once, killed in the middle, on disks that refuse."""
+"""Writers lose nothing: many at once, killed in the middle, on disks that fail."""
 
 from __future__ import annotations
 
@@ -81,18 +81,18 @@ def test_many_changes_to_one_memory_lose_nothing(project: Project, paths: Paths,
 def test_a_killed_writer_leaves_whole_files_and_a_free_lock(
     project: Project, paths: Paths, store: Store, delay: float
 ) -> None:
-    kept = add(paths, store, data("Shared")).stored
+    shared = add(paths, store, data("Shared")).stored
     running = [writer(project, deed, number, 10_000) for number, deed in enumerate(["add", "change"])]
     time.sleep(delay)
     for process in running:
         process.send_signal(signal.SIGKILL)
         process.communicate()
     problems: list[Any] = []
-    assert kept.memory.id in [stored.memory.id for stored in all_memories(store, problems)]
+    assert shared.memory.id in [stored.memory.id for stored in all_memories(store, problems)]
     assert problems == []
     add(paths, store, data("Another"))
     sweep(paths, store)
-    folder = os.path.dirname(kept.path)
+    folder = os.path.dirname(shared.path)
     assert [name for name in os.listdir(folder) if not name.endswith(".json")] == []
 
 
@@ -198,7 +198,7 @@ def test_a_full_disk_loses_nothing_that_was_there(
 
 
 @pytest.mark.slow
-def test_a_busy_store_is_said_so_after_a_while(
+def test_a_busy_store_is_reported_after_the_wait(
     paths: Paths, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "LOCK_WAIT", 0.05)

@@ -47,7 +47,7 @@ class _Heredoc:
         self.command, self.end, self.quoted, self.tabbed = command, word.text, not word.plain, tabbed
 
 
-class _Block:
+class _CommandList:
     """The state of a command list being read: the command so far, open brackets and `case`s, and the role of the next word."""
 
     __slots__ = ("brackets", "cases", "command", "names_function", "target")
@@ -93,7 +93,7 @@ class _ScriptReader(WordReader):
 
     def read_script(self, closing: str) -> None:
         """Read commands up to the end, or up to and including the closing bracket."""
-        block = _Block()
+        block = _CommandList()
         while self.at < self.end:
             char = self.text[self.at]
             if char in " \t":
@@ -122,14 +122,14 @@ class _ScriptReader(WordReader):
             nested.read_expansions()
         self.found += nested.found
 
-    def _end_command(self, block: _Block) -> None:
+    def _end_command(self, block: _CommandList) -> None:
         if block.command.words and not block.in_pattern:
             self.found.append(block.command)
         if not block.in_pattern:
             block.command = SimpleCommand()
         block.target = ""
 
-    def _end_line(self, block: _Block) -> None:
+    def _end_line(self, block: _CommandList) -> None:
         self.at += 1
         self._end_command(block)
         pending, self.heredocs = self.heredocs, []
@@ -152,7 +152,7 @@ class _ScriptReader(WordReader):
             lines.append(line)
         return "\n".join(lines)
 
-    def _take(self, block: _Block, word: Word) -> None:
+    def _take(self, block: _CommandList, word: Word) -> None:
         """Assign a word its role: a redirection's target, a pattern, an assignment, a reserved word, or part of the command."""
         words = block.command.words
         if block.target:
@@ -170,7 +170,7 @@ class _ScriptReader(WordReader):
         elif words or not (word.assigns or (word.plain and self._is_reserved(block, word.text))):
             words.append(word.text)
 
-    def _is_reserved(self, block: _Block, text: str) -> bool:
+    def _is_reserved(self, block: _CommandList, text: str) -> bool:
         """Return whether a word before a command is not part of it, and record what it begins or ends."""
         if text == "esac" and block.cases:
             block.cases.pop()
@@ -178,14 +178,14 @@ class _ScriptReader(WordReader):
         block.names_function = text == "function"
         return block.names_function or text in _RESERVED
 
-    def _take_target(self, block: _Block, word: Word) -> None:
+    def _take_target(self, block: _CommandList, word: Word) -> None:
         if block.target == _TEXT:
             block.command.inputs.append(word.text)
         elif block.target != _FILE:
             self.heredocs.append(_Heredoc(block.command, word, tabbed=block.target == _TABBED_HEREDOC))
         block.target = ""
 
-    def _operator(self, block: _Block, closing: str) -> bool:
+    def _operator(self, block: _CommandList, closing: str) -> bool:
         """Read an operator; return whether it was the closing bracket."""
         char = self.text[self.at]
         if block.in_test:
@@ -200,7 +200,7 @@ class _ScriptReader(WordReader):
             self._separate(block)
         return False
 
-    def _redirect(self, block: _Block) -> None:
+    def _redirect(self, block: _CommandList) -> None:
         sign = next(
             redirection for redirection in _REDIRECTIONS if self.text.startswith(redirection, self.at)
         )
@@ -212,7 +212,7 @@ class _ScriptReader(WordReader):
         block.command.is_redirected = True
         block.target = _TARGETS.get(sign, _FILE)
 
-    def _open(self, block: _Block) -> None:
+    def _open(self, block: _CommandList) -> None:
         after = self.at + 1
         if block.in_pattern:
             self.at = after
@@ -232,7 +232,7 @@ class _ScriptReader(WordReader):
         block.brackets += 1
         self.at += 1
 
-    def _close(self, block: _Block, closing: str) -> bool:
+    def _close(self, block: _CommandList, closing: str) -> bool:
         self.at += 1
         if block.in_pattern:
             block.cases[-1] = _BODY
@@ -243,7 +243,7 @@ class _ScriptReader(WordReader):
             return False
         return closing == ")"
 
-    def _separate(self, block: _Block) -> None:
+    def _separate(self, block: _CommandList) -> None:
         """Read `;`, `&`, `|` and their combinations, of which those with two semicolons end a branch of a `case`."""
         ends_branch = block.cases and self.text.startswith((";;", ";&"), self.at)
         self._end_command(block)

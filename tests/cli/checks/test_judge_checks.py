@@ -19,11 +19,11 @@ from tests.kernel.judge.bench import Bench
 
 
 @pytest.fixture
-def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Check]:
+def check_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Check]:
     """Return a function that runs the check on a day, with settings."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
 
-    def look(day: str, memory: dict[str, Any] | None = None, **judge: object) -> Check:
+    def check(day: str, memory: dict[str, Any] | None = None, **judge: object) -> Check:
         bench = Bench(str(tmp_path), **judge)  # type: ignore[arg-type]
         bench.settings()
         path = Path(bench.config) / "settings.json"
@@ -33,11 +33,11 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ch
         monkeypatch.setattr(module, "iso", lambda _: day + "T00:00:00Z")
         return module.models(CommandContext(bench.paths, Console(io.StringIO(), io.StringIO()), Taint()))
 
-    return look
+    return check
 
 
-def test_the_default_models_pass(checked: Callable[..., Check]) -> None:
-    found = checked("2026-11-22")
+def test_the_default_models_pass(check_models: Callable[..., Check]) -> None:
+    found = check_models("2026-11-22")
     assert (found.status, found.details) == ("ok", ())
 
 
@@ -57,34 +57,34 @@ def judge_of(model: str, *, on: bool = True) -> dict[str, Any]:
     ],
 )
 def test_a_retiring_model_is_a_warning_from_sixty_days_before(
-    checked: Callable[..., Check], day: str, status: str, words: str
+    check_models: Callable[..., Check], day: str, status: str, words: str
 ) -> None:
-    found = checked(day, judge_of("claude-sonnet-4-5"))
+    found = check_models(day, judge_of("claude-sonnet-4-5"))
     assert found.status == status
     assert words in " ".join(found.details)
     if words:
         assert "scoring.judge.model" in found.details[0] + found.fix
 
 
-def test_a_model_of_a_judge_that_is_off_is_a_note(checked: Callable[..., Check]) -> None:
-    assert checked("2026-11-22", judge_of("claude-sonnet-4-5", on=False)).status == "note"
+def test_a_model_of_a_judge_that_is_off_is_a_note(check_models: Callable[..., Check]) -> None:
+    assert check_models("2026-11-22", judge_of("claude-sonnet-4-5", on=False)).status == "note"
 
 
-def test_the_models_of_the_jury_are_checked_too(checked: Callable[..., Check]) -> None:
+def test_the_models_of_the_jury_are_checked_too(check_models: Callable[..., Check]) -> None:
     names = ["anthropic:claude-haiku-5-5", "openai:gpt-5-mini", "gemini:gemini-2.5-flash"]
-    found = checked("2026-11-22", {"evaluation": {"judge": {"judges": names}}})
+    found = check_models("2026-11-22", {"evaluation": {"judge": {"judges": names}}})
     assert (found.status, len(found.details)) == ("warn", 2)
     assert any("requests then go to gemini-3.5-flash-lite" in said for said in found.details)
     assert all("evaluation.judge.judges" in said for said in found.details)
 
 
-def test_an_unknown_price_is_a_note(checked: Callable[..., Check]) -> None:
-    found = checked("2026-11-22", judge_of("brand-new"))
+def test_an_unknown_price_is_a_note(check_models: Callable[..., Check]) -> None:
+    found = check_models("2026-11-22", judge_of("brand-new"))
     assert found.status == "note"
     assert "judge.prices" in found.fix
     memory = {**judge_of("brand-new"), "judge": {"prices": {"brand-new": [1, 2]}}}
-    assert checked("2026-11-22", memory).status == "ok"
+    assert check_models("2026-11-22", memory).status == "ok"
 
 
-def test_an_invalid_jury_is_reported_only_by_the_judge_check(checked: Callable[..., Check]) -> None:
-    assert checked("2026-11-22", {"evaluation": {"judge": {"judges": ["nobody:x"]}}}).status == "ok"
+def test_an_invalid_jury_is_reported_only_by_the_judge_check(check_models: Callable[..., Check]) -> None:
+    assert check_models("2026-11-22", {"evaluation": {"judge": {"judges": ["nobody:x"]}}}).status == "ok"

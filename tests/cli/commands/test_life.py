@@ -71,20 +71,19 @@ def test_forget_prints_the_memory_and_the_deletion_date(project: Project, saved:
     assert "memory restore " + saved in lines[2]
 
 
-@pytest.mark.parametrize("deed", ["forget", "archive"])
+@pytest.mark.parametrize("command", ["forget", "archive"])
 def test_the_advised_restore_works_if_two_memories_share_an_id(
-    project: Project, saved: str, deed: str
+    project: Project, saved: str, command: str
 ) -> None:
     record = {
         **memory("Use Postgres for the billing database", category="runbook"),
         "content": {"steps": ["One."]},
     }
-    put(
-        project, saved, record, "runbooks"
-    )  # as a pull brings it: `memory save` refuses a title that is taken
+    # Written as by a git pull, since `memory save` refuses a duplicate title.
+    put(project, saved, record, "runbooks")
     assert project.cli("accept", "runbook/" + saved).returncode == 0
-    said = project.cli(deed, "decision/" + saved).stdout
-    (advised,) = re.findall(r"memory (restore [\w/-]+)", said)
+    output = project.cli(command, "decision/" + saved).stdout
+    (advised,) = re.findall(r"memory (restore [\w/-]+)", output)
     assert project.cli(*advised.split()).returncode == 0
     assert recalled(project, "back")
 

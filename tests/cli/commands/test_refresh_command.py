@@ -18,7 +18,7 @@ RETIRED = memory("Gone", record_status="retired", retired_at="2020-01-01T00:00:0
 
 @pytest.fixture
 def mine(project: Project) -> Project:
-    """Return a project of the user's with one memory."""
+    """Return a project whose store the user trusts, with one memory."""
     project.save(TITLE, BODY)
     return project
 
@@ -46,7 +46,7 @@ def test_memories_retired_long_ago_are_deleted(mine: Project) -> None:
     assert (os.path.exists(path), os.path.exists(kept)) == (False, True)
 
 
-def test_nothing_is_deleted_in_a_store_of_another_user(project: Project) -> None:
+def test_nothing_is_deleted_in_an_untrusted_store(project: Project) -> None:
     path = put(project, "gone", RETIRED)
     assert project.cli("refresh", "--json").json["deleted"] == []
     assert os.path.exists(path)

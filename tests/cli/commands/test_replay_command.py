@@ -16,7 +16,7 @@ ID = "use-postgres-for-the-billing-database"
 
 
 @pytest.fixture
-def past(project: Project) -> Project:
+def project_with_history(project: Project) -> Project:
     """Return a project with one memory and a transcript of three prompts."""
     project.save(TITLE, BODY)
     folder = re.sub(r"[^A-Za-z0-9]", "-", project.root)
@@ -30,31 +30,31 @@ def past(project: Project) -> Project:
     return project
 
 
-def trial(project: Project, **retrieval: object) -> str:
-    """Return the path of a settings file to try."""
+def write_trial(project: Project, **retrieval: object) -> str:
+    """Write a settings file to try, and return its path."""
     return project.write("trial.json", {"memory": {"retrieval": retrieval}})
 
 
-def test_the_settings_in_effect_are_counted(past: Project) -> None:
-    found = past.cli("replay", "--json").json
+def test_the_settings_in_effect_are_counted(project_with_history: Project) -> None:
+    found = project_with_history.cli("replay", "--json").json
     tokens = found["now"].pop("tokens")
     assert found == {"now": {"injected": 1, "pointed": 0, "silent": 2, "prompts": 3}}
     assert tokens > 20
-    assert "SETTINGS" in past.cli("replay").stdout
-    assert past.ledger("recalls") == []
+    assert "SETTINGS" in project_with_history.cli("replay").stdout
+    assert project_with_history.ledger("recalls") == []
 
 
-def test_a_trial_file_shows_the_differences(past: Project) -> None:
-    path = trial(past, inject_threshold=1.0, pointer_threshold=0.3)
-    found = past.cli("replay", "--config", path, "--json").json
+def test_a_trial_file_shows_the_differences(project_with_history: Project) -> None:
+    path = write_trial(project_with_history, inject_threshold=1.0, pointer_threshold=0.3)
+    found = project_with_history.cli("replay", "--config", path, "--json").json
     assert (found["now"]["injected"], found["trial"]["injected"], found["trial"]["pointed"]) == (1, 0, 1)
     (difference,) = found["differences"]
     assert (difference["prompt"], difference["trial"]["outcome"]) == (ASK, "pointed")
-    shown = past.cli("replay", "--config", path).stdout
+    shown = project_with_history.cli("replay", "--config", path).stdout
     assert "1 of 3 prompts differ:" in shown
     assert "now:   told %s" % ID in shown
     assert "trial: pointed to %s" % ID in shown
-    assert "and 1 more" in past.cli("replay", "--config", path, "--limit", "0").stdout
+    assert "and 1 more" in project_with_history.cli("replay", "--config", path, "--limit", "0").stdout
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,13 @@ def test_a_trial_file_shows_the_differences(past: Project) -> None:
     ],
     ids=["no JSON", "out of range", "unknown key"],
 )
-def test_a_trial_file_with_a_problem_is_an_error(past: Project, content: object, says: str) -> None:
-    path = past.write("trial.json", content if isinstance(content, str) else json.dumps(content))
-    run = past.cli("replay", "--config", path)
+def test_a_trial_file_with_a_problem_is_an_error(
+    project_with_history: Project, content: object, says: str
+) -> None:
+    path = project_with_history.write(
+        "trial.json", content if isinstance(content, str) else json.dumps(content)
+    )
+    run = project_with_history.cli("replay", "--config", path)
     assert (run.returncode, run.stdout) == (2, "")
     assert says in run.stderr
     assert "trial.json" in run.stderr
@@ -78,8 +82,8 @@ def test_a_trial_file_with_a_problem_is_an_error(past: Project, content: object,
     ("arguments", "says"),
     [(["--config", "/no/such/file"], "no such file"), (["--days", "0"], "expected 1 or more")],
 )
-def test_usage_errors(past: Project, arguments: list[str], says: str) -> None:
-    run = past.cli("replay", *arguments)
+def test_usage_errors(project_with_history: Project, arguments: list[str], says: str) -> None:
+    run = project_with_history.cli("replay", *arguments)
     assert (run.returncode, says in run.stderr) == (2, True)
 
 

@@ -15,7 +15,7 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 WORDS = ("--category", "decision", "--title", "Use Postgres")
 
 
-def stored(path: str) -> dict[str, object]:
+def read_memory(path: str) -> dict[str, object]:
     with open(path, encoding="utf-8") as file:
         data = json.load(file)
     assert isinstance(data, dict)
@@ -48,7 +48,7 @@ def test_every_field_reaches_the_file(project: Project) -> None:
     more = "--tags|db, billing|--tags|db|--file|src/db.py|--file|%s|--file|gone.py" % inside
     more += "|--asked-as|which database|--asked-as|mysql?|--expires|2031-12-31|--context|locks were lost"
     run = project.cli("save", *WORDS, "--body", "Postgres 16", *more.split("|"), "--json")
-    data = stored(run.json["path"])
+    data = read_memory(run.json["path"])
     assert data["tags"] == ["db", "billing"]
     assert data["related_files"] == ["src/db.py", "gone.py"]
     assert data["asked_as"] == ["which database", "mysql?"]
@@ -73,7 +73,7 @@ def test_the_body_goes_into_the_main_field_of_the_category(
     run = project.cli(
         "save", "--category", category, "--title", "T", "--body", "-", "--json", stdin="one\ntwo\n"
     )
-    assert stored(run.json["path"])["content"] == content
+    assert read_memory(run.json["path"])["content"] == content
 
 
 def test_category_fields_from_json(project: Project) -> None:
@@ -81,7 +81,7 @@ def test_category_fields_from_json(project: Project) -> None:
     run = project.cli(
         "save", *WORDS, "--body", "Postgres", "--content-json", "-", "--json", stdin=json.dumps(content)
     )
-    assert stored(run.json["path"])["content"] == {**content, "decision": "Postgres"}
+    assert read_memory(run.json["path"])["content"] == {**content, "decision": "Postgres"}
 
 
 @pytest.mark.parametrize("value", ["[]", "{", "7", '{"a": NaN}', "[" * 100_000])
@@ -183,7 +183,7 @@ def test_the_next_prompt_sees_it(project: Project) -> None:
 def test_every_category_keeps_the_problem(project: Project, category: str) -> None:
     words = ("--category", category, "--title", "Use Postgres", "--context", "-", "--body", "b", "--json")
     run = project.cli("save", *words, stdin="Two invoices got\none number.\n")
-    content = stored(run.json["path"])["content"]
+    content = read_memory(run.json["path"])["content"]
     assert isinstance(content, dict)
     assert content["context"] == "Two invoices got\none number."
     assert "context: Two invoices got" in project.cli("show", "use-postgres").stdout
@@ -207,12 +207,12 @@ def test_a_memory_without_phrases_gets_the_command_that_adds_them(project: Proje
     assert missing["field"] == "asked_as"
     assert project.cli(*shlex.split(missing["command"])[1:]).returncode == 0
     assert project.cli("show", "use-postgres", "--json").json["asked_as"] == ["first phrase", "second phrase"]
-    said = project.cli("save", "--category", "decision", "--title", "Tea", "--body", "b").stdout
-    assert "memory edit tea --asked-as" in said
-    said = project.cli(
+    output = project.cli("save", "--category", "decision", "--title", "Tea", "--body", "b").stdout
+    assert "memory edit tea --asked-as" in output
+    output = project.cli(
         "save", "--category", "decision", "--title", "Mate", "--body", "b", "--asked-as", "x"
     ).stdout
-    assert "--asked-as" not in said
+    assert "--asked-as" not in output
 
 
 MYSQL = ("Billing runs on MySQL", "Billing keeps its invoices in MySQL 5, the only database that we know.")
@@ -246,7 +246,7 @@ def test_similar_memories_are_named_with_the_command_that_replaces_them(
     )
     words = ("save", "--category", "decision", "--title", title, "--body", body, *about, "--json")
     similar = project.cli(*words).json["similar"]
-    assert [(one["id"], one["title"], one["why"]) for one in similar] == (
+    assert [(row["id"], row["title"], row["why"]) for row in similar] == (
         [(old, MYSQL[0], why)] if why else []
     )
     if why:
@@ -254,7 +254,7 @@ def test_similar_memories_are_named_with_the_command_that_replaces_them(
         again = project.cli(
             "save", "--category", "decision", "--title", title + " now", "--body", body, "--json"
         )
-        assert old not in [one["id"] for one in again.json["similar"]]
+        assert old not in [row["id"] for row in again.json["similar"]]
 
 
 def test_similar_memories_are_printed_as_text(project: Project) -> None:
@@ -272,7 +272,7 @@ def test_a_duplicate_title_is_refused_with_commands_to_run(project: Project, cat
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "memory edit %s --body" % old in refused.stderr
     assert "--supersedes %s" % old in refused.stderr
-    assert [one["id"] for one in project.cli("list", "--json").json["memories"]] == [old]
+    assert [row["id"] for row in project.cli("list", "--json").json["memories"]] == [old]
     assert project.cli(*words, "--supersedes", old).returncode == 0
 
 

@@ -117,8 +117,8 @@ def test_scores_effect(project: Project) -> None:
     assert (found["effect"], found["enough"]) == (None, False)
 
 
-def judged(project: Project, count: int) -> None:
-    """Lines of a judge that cleared the same rule each time, joined to scores."""
+def write_verdicts(project: Project, count: int) -> None:
+    """Append scores with verdicts of a judge that cleared the same rule each time."""
     with open(os.path.join(project.state, "scores.jsonl"), encoding="utf-8") as file:
         score = json.loads(file.readline())
     with open(os.path.join(project.state, "scores.jsonl"), "a", encoding="utf-8") as file:
@@ -136,7 +136,7 @@ def judged(project: Project, count: int) -> None:
 
 def test_tune_without_apply_changes_nothing(project: Project) -> None:
     scored(project, PADDED)
-    judged(project, 6)
+    write_verdicts(project, 6)
     run = project.cli("tune")
     assert run.returncode == 0
     assert '+    "praise-opening": "cleared by the judge in 6 of 6"' in run.stdout
@@ -146,7 +146,7 @@ def test_tune_without_apply_changes_nothing(project: Project) -> None:
 
 def test_tune_apply_writes_the_pack_with_a_backup_and_scoring_follows(project: Project) -> None:
     scored(project, PADDED)
-    judged(project, 6)
+    write_verdicts(project, 6)
     pack = os.path.join(project.state, "responses-rules.json")
     with open(pack, "w", encoding="utf-8") as file:
         json.dump({"exempt": {"thanks": "mine"}, "note": "kept"}, file)
@@ -163,7 +163,7 @@ def test_tune_apply_writes_the_pack_with_a_backup_and_scoring_follows(project: P
 
 def test_tune_apply_inside_the_client_needs_approval(project: Project) -> None:
     scored(project, PADDED)
-    judged(project, 6)
+    write_verdicts(project, 6)
     run = project.cli("tune", "--apply", inside=True)
     assert (run.returncode, "to change the rule pack" in run.stderr) == (1, True)
     assert not os.path.exists(os.path.join(project.state, "responses-rules.json"))

@@ -13,7 +13,7 @@ from tests.recall.store_files import BODY, TITLE, index_file, memory, put
 
 @pytest.fixture
 def stored(project: Project) -> Project:
-    """Return a project of the user's with one memory."""
+    """Return a project with one trusted memory."""
     project.save(TITLE, BODY, "--tags", "db,billing")
     return project
 

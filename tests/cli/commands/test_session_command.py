@@ -38,7 +38,7 @@ def transcript(project: Project, identity: str, rows: list[dict[str, Any]] | Non
     return path
 
 
-def judged(project: Project, **sessions: object) -> None:
+def script_session_judge(project: Project, **sessions: object) -> None:
     """Switch on a scripted judge for sessions."""
     project.script_judge({"text": json.dumps(reply())})
     project.write_settings(judge={"backend": "scripted"}, sessions={"judge": {}, **sessions})
@@ -93,7 +93,7 @@ def test_a_missing_file_is_reported_in_one_line(project: Project, name: str, cod
 
 
 def test_score_and_list(project: Project) -> None:
-    judged(project)
+    script_session_judge(project)
     run = project.cli("session", "score", transcript(project, IDS[1]))
     assert run.returncode == 0, run.stderr
     assert "overall_quality      0.62" in run.stdout
@@ -112,7 +112,7 @@ def test_without_a_judge_signals_are_shown_and_how_to_grade(project: Project) ->
 
 
 def test_grading_a_project_skips_graded_sessions_unless_again_is_given(project: Project) -> None:
-    judged(project)
+    script_session_judge(project)
     for identity in IDS[:3]:
         transcript(project, identity)
     run = project.cli("session", "score", "--project")
@@ -122,7 +122,7 @@ def test_grading_a_project_skips_graded_sessions_unless_again_is_given(project: 
 
 
 def test_batch_requires_the_anthropic_backend(project: Project) -> None:
-    judged(project)
+    script_session_judge(project)
     transcript(project, IDS[0])
     run = project.cli("session", "score", "--project", "--batch")
     assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
@@ -147,23 +147,25 @@ def test_the_answer_comes_from_the_transcript_of_the_sub_agent(project: Project)
     folder = os.path.join(folder_of(project), SESSION, "subagents")
     os.makedirs(folder)
 
-    def agent(name: str, asked: str, words: str, command: str = "memory session prepare --current") -> None:
+    def write_agent(
+        name: str, request: str, reply_text: str, command: str = "memory session prepare --current"
+    ) -> None:
         rows = [
-            user(asked),
+            user(request),
             answer(name, call(name, command=command)),
             result(name),
-            answer(name + "2", {"type": "text", "text": words}),
+            answer(name + "2", {"type": "text", "text": reply_text}),
         ]
         with open(os.path.join(folder, "agent-%s.jsonl" % name), "wb") as file:
             file.write(lines(*({**row, "isSidechain": True} for row in rows)))
 
     store = ("session", "store", "--current", "--agent")
     assert project.cli(*store, inside=True).returncode == 1
-    agent("a", "Grade the session --current.", "I cannot.")
-    agent("b", "Something else", json.dumps(reply()))
-    agent("c", "Grade the session --current.", json.dumps(reply()), command="ls")
+    write_agent("a", "Grade the session --current.", "I cannot.")
+    write_agent("b", "Something else", json.dumps(reply()))
+    write_agent("c", "Grade the session --current.", json.dumps(reply()), command="ls")
     assert project.cli(*store, inside=True).returncode == 1
-    agent("d", "Grade the session --current.", json.dumps(reply(goal_achievement=3)))
+    write_agent("d", "Grade the session --current.", json.dumps(reply(goal_achievement=3)))
     run = project.cli(*store, inside=True)
     assert run.returncode == 0, run.stderr
     assert project.ledger("sessions")[0]["dimensions"]["goal_achievement"]["label"] == "exceeded"
@@ -171,14 +173,14 @@ def test_the_answer_comes_from_the_transcript_of_the_sub_agent(project: Project)
 
 
 def test_label_and_calibrate(project: Project) -> None:
-    judged(project)
+    script_session_judge(project)
     for identity in IDS[:3]:
         path = transcript(project, identity)
         assert project.cli("session", "score", path).returncode == 0
         run = project.cli("label", path, "--set", "goal_achievement=complete", "--set", "tool_efficiency=0.7")
         assert run.returncode == 0, run.stderr
     found = project.cli("calibrate", "--json").json
-    by_name = {one["dimension"]: one for one in found["dimensions"]}
+    by_name = {row["dimension"]: row for row in found["dimensions"]}
     assert (
         found["sessions"],
         by_name["goal_achievement"]["exact"]["value"],
@@ -213,7 +215,7 @@ def test_labeling_inside_the_client_needs_approval(project: Project) -> None:
 
 
 def test_a_renamed_transcript_is_the_same_session_for_scores_and_labels(project: Project) -> None:
-    judged(project)
+    script_session_judge(project)
     path = transcript(project, IDS[0])
     copy = os.path.join(project.root, "kept.jsonl")
     os.rename(path, copy)
@@ -242,7 +244,7 @@ def langfuse() -> Iterator[Langfuse]:
 
 
 def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> None:
-    judged(project, langfuse={"host": langfuse.url})
+    script_session_judge(project, langfuse={"host": langfuse.url})
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
     project.cli("session", "score", transcript(project, IDS[0]))
     assert len(project.cli("langfuse", "check", "--json", **env).json["missing_configs"]) == 7
@@ -260,13 +262,10 @@ def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> 
 
 
 def doctor(project: Project, **env: str) -> dict[str, Any]:
-    """Return what the doctor says of Langfuse."""
-    (found,) = (
-        one
-        for one in project.cli("doctor", "--json", stdin="", inside=False, **env).json["checks"]
-        if one["name"] == "langfuse"
-    )
-    return dict(found)
+    """Return the doctor's check of Langfuse."""
+    checks = project.cli("doctor", "--json", stdin="", inside=False, **env).json["checks"]
+    (check,) = (check for check in checks if check["name"] == "langfuse")
+    return dict(check)
 
 
 @pytest.mark.parametrize("action", [["status"], ["check"], ["push"], ["pull", "x"]], ids=" ".join)
@@ -281,7 +280,7 @@ def test_langfuse_without_keys_prints_json(project: Project, action: list[str]) 
 def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project, langfuse: Langfuse) -> None:
     found = doctor(project)
     assert (found["status"], found["text"]) == ("ok", "not set up; session scores stay on this machine")
-    judged(project, langfuse={"host": langfuse.url})
+    script_session_judge(project, langfuse={"host": langfuse.url})
     found = doctor(project)
     assert (found["status"], found["fix"]) == ("warn", "memory langfuse check")
     assert "LANGFUSE_PUBLIC_KEY is not set" in found["text"]
@@ -299,7 +298,7 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
 
 
 def test_langfuse_without_keys_or_with_a_tainted_project(project: Project, langfuse: Langfuse) -> None:
-    judged(project, langfuse={"host": langfuse.url})
+    script_session_judge(project, langfuse={"host": langfuse.url})
     for action in ("check", "push", "status"):
         run = project.cli("langfuse", action)
         assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
@@ -314,7 +313,7 @@ def test_langfuse_without_keys_or_with_a_tainted_project(project: Project, langf
 
 
 def test_scores_are_sent_at_once_with_the_automatic_setting(project: Project, langfuse: Langfuse) -> None:
-    judged(project, langfuse={"host": langfuse.url, "automatic": True})
+    script_session_judge(project, langfuse={"host": langfuse.url, "automatic": True})
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
     assert project.cli("session", "score", transcript(project, IDS[0]), **env).returncode == 0
     assert len(langfuse.scores) == 7
@@ -350,9 +349,9 @@ def test_a_long_session_is_graded_after_the_price_is_accepted(project: Project) 
     assert "no judge was asked: grading this session of about " in refused.stderr
     assert "--yes" in refused.stderr
     assert project.ledger("judge-calls") == []
-    asked = project.cli("session", "score", path, "--yes", "--json", **KEYED)
-    assert "network" in asked.json["failures"]  # it was sent; after some failures a server is not asked
-    assert "over_budget" not in asked.json["failures"]
+    accepted = project.cli("session", "score", path, "--yes", "--json", **KEYED)
+    assert "network" in accepted.json["failures"]  # it was sent; after some failures a server is not asked
+    assert "over_budget" not in accepted.json["failures"]
     assert project.cli("judge", "stats", "--json", **KEYED).json["account"]["day_usd"] == 0
 
 

@@ -15,12 +15,12 @@ BODY = "The billing service stores its invoices in Postgres 15."
 
 def settings(project: Project) -> dict[str, object]:
     with open(project.settings_path, encoding="utf-8") as file:
-        found: dict[str, object] = json.load(file)
-    return found
+        value: dict[str, object] = json.load(file)
+    return value
 
 
-def shown(project: Project) -> Run:
-    """Run the line as the client does: the command of the settings, in a shell, with the session on standard input."""
+def run_status_line(project: Project) -> Run:
+    """Run the settings' command as the client does: in a shell, with the session on standard input."""
     line = settings(project)["statusLine"]
     assert isinstance(line, dict)
     payload = {
@@ -34,11 +34,11 @@ def shown(project: Project) -> Run:
 def test_the_line_counts_memories_and_what_claude_was_told(project: Project) -> None:
     project.save("Use Postgres for the billing database", BODY)
     assert project.cli("statusline", "install").returncode == 0
-    assert shown(project) == Run(0, "1 memory\n", "")
+    assert run_status_line(project) == Run(0, "1 memory\n", "")
     project.prompt("Which database do we use for the billing service?")
-    assert shown(project).stdout == "1 memory \u00b7 1 told\n"
+    assert run_status_line(project).stdout == "1 memory \u00b7 1 told\n"
     project.save("Never deploy on Friday", "Not after noon.", inside=True)
-    assert shown(project).stdout == "1 memory \u00b7 1 told \u00b7 1 pending\n"
+    assert run_status_line(project).stdout == "1 memory \u00b7 1 told \u00b7 1 pending\n"
 
 
 def test_counts_are_shown_before_installation(project: Project) -> None:
@@ -56,7 +56,7 @@ def test_an_existing_status_line_is_shown_first_and_restored(project: Project) -
     for _ in range(2):  # a second install keeps the user's own line, not ours
         assert project.cli("statusline", "install").returncode == 0
     assert settings(project)["model"] == "opus"
-    assert shown(project).stdout == "it's mine \u00b7 0 memories\n"
+    assert run_status_line(project).stdout == "it's mine \u00b7 0 memories\n"
     assert project.cli("statusline", "remove").returncode == 0
     assert settings(project) == before
     assert not os.path.exists(os.path.join(project.state, "statusline"))
@@ -99,7 +99,7 @@ def test_session_start_updates_the_script(project: Project) -> None:
         text = file.read()
     with open(path, "w", encoding="utf-8") as file:
         file.write(text.replace(PLUGIN_ROOT, "/nowhere"))
-    assert shown(project).stdout.startswith("memory: the plugin is gone")
+    assert run_status_line(project).stdout.startswith("memory: the plugin is gone")
     project.start()
     with open(path, encoding="utf-8") as file:
         assert file.read() == text

@@ -19,16 +19,16 @@ from tests.recall.store_files import ASK, BODY, TITLE, at_home
 
 
 @pytest.fixture
-def asked(project: Project) -> Project:
-    """Return a project with one memory, and three prompts."""
+def prompted(project: Project) -> Project:
+    """Return a project with one memory and three recorded prompts."""
     project.save(TITLE, BODY)
     for number, prompt in enumerate(("ok", "a haiku about the sea please", ASK)):
         project.prompt(prompt, "prompt-%d" % number)
     return project
 
 
-def test_the_last_decision_is_explained(asked: Project) -> None:
-    text = asked.cli("why").stdout
+def test_the_last_decision_is_explained(prompted: Project) -> None:
+    text = prompted.cli("why").stdout
     assert "prompt prompt-2" in text
     assert "Told Claude 1 memory." in text
     assert "  told        %s (use-postgres-for-the-billing-database): " % TITLE in text
@@ -38,13 +38,13 @@ def test_the_last_decision_is_explained(asked: Project) -> None:
 @pytest.mark.parametrize(
     ("which", "words"), [("prompt-0", "confirmation or small talk"), ("prompt-1", "Silent: ")]
 )
-def test_a_prompt_is_found_by_its_id(asked: Project, which: str, words: str) -> None:
-    assert words in asked.cli("why", which).stdout
-    assert asked.cli("why", which, "--json").json["prompt_id"] == which
+def test_a_prompt_is_found_by_its_id(prompted: Project, which: str, words: str) -> None:
+    assert words in prompted.cli("why", which).stdout
+    assert prompted.cli("why", which, "--json").json["prompt_id"] == which
 
 
-def test_a_prompt_without_a_decision_is_an_error(asked: Project) -> None:
-    run = asked.cli("why", "nothing-like-it")
+def test_a_prompt_without_a_decision_is_an_error(prompted: Project) -> None:
+    run = prompted.cli("why", "nothing-like-it")
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 1)
 
 
@@ -65,32 +65,32 @@ def test_a_prompt_without_a_decision_is_an_error(asked: Project) -> None:
     ],
     ids=["numbers", "wrong types", "strange values", "objects"],
 )
-def test_a_malformed_record_is_shown_as_far_as_possible(asked: Project, fields: dict[str, object]) -> None:
-    row = {**asked.ledger("recalls")[-1], **fields}
-    with open(os.path.join(asked.state, "recalls.jsonl"), "a", encoding="utf-8") as file:
+def test_a_malformed_record_is_shown_as_far_as_possible(prompted: Project, fields: dict[str, object]) -> None:
+    row = {**prompted.ledger("recalls")[-1], **fields}
+    with open(os.path.join(prompted.state, "recalls.jsonl"), "a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
-    run = asked.cli("why")
+    run = prompted.cli("why")
     assert (run.returncode, run.stderr) == (0, "")
     assert "\x1b" not in run.stdout
 
 
-def test_verbose_prints_the_scores(asked: Project) -> None:
-    text = asked.cli("why", "--verbose").stdout
+def test_verbose_prints_the_scores(prompted: Project) -> None:
+    text = prompted.cli("why", "--verbose").stdout
     assert "thresholds: 0.50 for the full text, 0.50 for a pointer" in text
     assert "concerns=" in text
 
 
-def test_the_suggested_command_works(asked: Project) -> None:
-    asked.save("The release train leaves on Tuesdays", "Merge on Monday.")
-    asked.prompt("does the nightly release of the mobile app need a signed certificate?", "weak")
-    text = asked.cli("why", "weak").stdout
+def test_the_suggested_command_works(prompted: Project) -> None:
+    prompted.save("The release train leaves on Tuesdays", "Merge on Monday.")
+    prompted.prompt("does the nightly release of the mobile app need a signed certificate?", "weak")
+    text = prompted.cli("why", "weak").stdout
     assert "% sure, 50% needed" in text
     (command,) = [line for line in text.splitlines() if "--asked-as" in line]
     assert command == "  memory edit the-release-train-leaves-on-tuesdays --asked-as '...'"
     words = command.split()[1:-1]
     for phrase in ("which day do we ship", "when is the next train"):
-        assert asked.cli(*words, phrase).returncode == 0
-    shown = asked.cli("show", "the-release-train-leaves-on-tuesdays", "--json").json
+        assert prompted.cli(*words, phrase).returncode == 0
+    shown = prompted.cli("show", "the-release-train-leaves-on-tuesdays", "--json").json
     assert shown["asked_as"] == ["which day do we ship", "when is the next train"]
 
 
@@ -102,11 +102,11 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_lines_fit_the_terminal(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_fit_the_terminal(prompted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "70")
     monkeypatch.setenv("NO_COLOR", "1")
     screen = Terminal()
-    with at_home(asked) as paths:
+    with at_home(prompted) as paths:
         row = find_decision(paths, "last") or {}
         context = SimpleNamespace(console=Console(screen), paths=paths, survey=partial(survey, paths))
         silent = {"injected": [], "outcome": "silent", "reason": "over_budget", "trouble": "index_locked"}
@@ -117,25 +117,25 @@ def test_lines_fit_the_terminal(asked: Project, monkeypatch: pytest.MonkeyPatch)
     assert max(map(len, lines)) <= 70
 
 
-def test_the_last_decision_is_that_of_a_prompt(asked: Project) -> None:
+def test_the_last_decision_is_that_of_a_prompt(prompted: Project) -> None:
     """With what other places decided in that turn, and without the start of a session."""
-    asked.save("Never push", "Ask first.", "--guard-command", "git push")
+    prompted.save("Never push", "Ask first.", "--guard-command", "git push")
     push = {"tool_name": "Bash", "tool_input": {"command": "git push"}, "tool_use_id": "t1"}
-    asked.hook("PreToolUse", asked.event("PreToolUse", prompt_id="prompt-2", **push))
-    asked.start("resume")
-    text = asked.cli("why").stdout
+    prompted.hook("PreToolUse", prompted.event("PreToolUse", prompt_id="prompt-2", **push))
+    prompted.start("resume")
+    text = prompted.cli("why").stdout
     assert "prompt prompt-2" in text
     assert "Also in this turn: a guard held a call back once and reminded Claude (" in text
-    assert asked.cli("why", "--json").json["place"] == "prompt"
+    assert prompted.cli("why", "--json").json["place"] == "prompt"
 
 
-def test_place_selects_the_decision(asked: Project) -> None:
-    asked.save("Short answers", "One paragraph.", category="preference")
-    asked.start()
-    text = asked.cli("why", "--place", "catalog").stdout
+def test_place_selects_the_decision(prompted: Project) -> None:
+    prompted.save("Short answers", "One paragraph.", category="preference")
+    prompted.start()
+    text = prompted.cli("why", "--place", "catalog").stdout
     assert "start of a session" in text
     assert "At the start of the session: told Claude 1 memory and the titles of 1." in text
     assert "  told        project:preference/short-answers" in text
-    assert "last session catalog: rules 1, titles 1, tokens " in asked.cli("status").stdout
-    assert asked.cli("why", "--place", "failure").returncode == 1
-    assert asked.cli("why", "--place", "nowhere").returncode == 2
+    assert "last session catalog: rules 1, titles 1, tokens " in prompted.cli("status").stdout
+    assert prompted.cli("why", "--place", "failure").returncode == 1
+    assert prompted.cli("why", "--place", "nowhere").returncode == 2

@@ -1,4 +1,4 @@
-"""The examples that stand beside the rules, joined."""
+"""The examples of the rules, joined to texts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Sample(NamedTuple):
 
 
 def raw_rules() -> list[dict[str, object]]:
-    """Every rule as its file gives it, by rank."""
+    """Return every rule as in its file, by rank."""
     return [rule for name in files() for rule in cast("list[dict[str, object]]", table(name)["rules"])]
 
 
 def samples(field: str) -> list[Sample]:
-    """All examples under `hit` or `miss`."""
+    """Return all examples under `hit` or `miss`."""
     return [
         Sample(str(rule["id"]), str(rule.get("kind", "secret")), "".join(cast("list[str]", example)))
         for rule in raw_rules()

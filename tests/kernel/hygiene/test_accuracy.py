@@ -20,7 +20,7 @@ TABLES = {
 }
 
 
-def found(text: str, _kinds: object, _place: str) -> list[Finding]:
+def fake_scan(text: str, _kinds: object, _place: str) -> list[Finding]:
     """Find an e-mail address in a text with an at sign, and a secret in one with a number sign."""
     kinds = {"@": "e" + "mail", "#": "secret"}
     return [Finding(kind, "rule", 0, 1, "redact") for sign, kind in kinds.items() if sign in text]
@@ -29,7 +29,7 @@ def found(text: str, _kinds: object, _place: str) -> list[Finding]:
 def test_each_kind_is_counted_over_all_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "files", lambda: tuple(TABLES))
     monkeypatch.setattr(measured, "table", TABLES.get)
-    monkeypatch.setattr(measured, "scan", found)
+    monkeypatch.setattr(measured, "scan", fake_scan)
     assert accuracy() == [Accuracy("email", 6, 4, 6, 4), Accuracy("secret", 1, 1, 0, 0)]
     assert accuracy()[0].precision == 0.5
     assert accuracy()[0].recall == pytest.approx(4 / 6)

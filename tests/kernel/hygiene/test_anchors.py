@@ -1,4 +1,4 @@
-"""Places of keywords and regions of prefilters."""
+"""Positions of keywords and regions of prefilters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_occurrences_may_overlap() -> None:
     assert Anchors("----").places("--") == [0, 1, 2]
 
 
-def test_a_foreign_letter_is_no_question_mark() -> None:
+def test_a_letter_outside_ascii_is_not_a_question_mark() -> None:
     assert Anchors("\u0456?\u0456").places("?") == [1]
 
 
@@ -45,7 +45,7 @@ def test_a_prefilter_within_another_selects_some_of_its_regions() -> None:
 
 
 @pytest.mark.parametrize("within", [name for name, found in anchors.prefilters().items() if found.within])
-def test_a_prefilter_within_another_names_one_that_stands_alone(within: str) -> None:
+def test_within_names_a_prefilter_that_is_not_nested_itself(within: str) -> None:
     assert not anchors.prefilters()[anchors.prefilters()[within].within].within
 
 

@@ -1,4 +1,4 @@
-"""Which names say that their value is secret, and in which forms values are given to names."""
+"""Names that mean a secret, and the forms in which a value is assigned to a name."""
 
 from __future__ import annotations
 

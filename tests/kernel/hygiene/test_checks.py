@@ -1,4 +1,4 @@
-"""Check digits, ranges and structures: the length of the valid beginning, 0 for none."""
+"""Check digits, ranges and structures: the length of the valid beginning, or 0."""
 
 from __future__ import annotations
 

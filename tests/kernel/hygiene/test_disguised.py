@@ -1,4 +1,4 @@
-"""Secrets in disguise: each form is found, whole, and what stands around it is kept."""
+"""Disguised secrets: each form is found completely, and the text around it stays."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ FORMS = {
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("around", ["%s", "see the notes below\n%s\nand restart it"])
 def test_each_form_is_found(text: str, around: str) -> None:
-    shown = redact(around % text, "judge").text
-    assert "[redacted:" in shown
+    redacted = redact(around % text, "judge").text
+    assert "[redacted:" in redacted
     for piece in (WORD, WORD[6:], KEY[20:], KEY[9:], KEY[12:]):
-        assert piece not in shown
-    assert ("restart it" in shown) == ("restart it" in around)
-    assert redact(shown, "judge").text == shown
+        assert piece not in redacted
+    assert ("restart it" in redacted) == ("restart it" in around)
+    assert redact(redacted, "judge").text == redacted
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_each_form_is_found(text: str, around: str) -> None:
         "reference_of_commit_4f2a\nsecond_line_of_prose_7",
     ],
 )
-def test_what_only_looks_disguised_is_kept(text: str) -> None:
+def test_text_that_only_looks_disguised_is_kept(text: str) -> None:
     assert findings(text) == []
 
 
@@ -104,8 +104,8 @@ def test_a_row_within_a_sentence_ends_no_search_for_tables() -> None:
 
 def test_the_columns_of_one_table_are_not_those_of_the_next() -> None:
     first, other = "| user | password |\n| --- | --- |\n| anna | %s |\n" % WORD, "hV3x" + "Tn9qPd6s"
-    shown = redact("%s\nAnother one:\n\n| bert | %s |\n" % (first, other)).text
-    assert (WORD in shown, other in shown) == (False, True)
+    redacted = redact("%s\nAnother one:\n\n| bert | %s |\n" % (first, other)).text
+    assert (WORD in redacted, other in redacted) == (False, True)
 
 
 def test_places_are_those_of_the_original() -> None:

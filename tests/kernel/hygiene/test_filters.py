@@ -1,4 +1,4 @@
-"""Each filter alone: what it calls a false alarm, and what it leaves."""
+"""Each filter alone: false alarms and candidates that pass."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_filter_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("before", ["version ", "Chrome/", "v", "tool==", "release: "])
-def test_four_numbers_after_a_word_for_versions_are_one(before: str) -> None:
+def test_four_numbers_after_a_version_word_are_a_version(before: str) -> None:
     assert FILTERS["version"](Candidate(before + "1.2.3.4", len(before), len(before) + 7, "1.2.3.4"))
 
 

@@ -1,4 +1,4 @@
-"""Texts made to keep patterns busy take time in proportion to their length."""
+"""Texts that are made to keep patterns busy take time in proportion to their length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens where."""
+"""The action for a finding in each place."""
 
 from __future__ import annotations
 

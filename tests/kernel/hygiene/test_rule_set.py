@@ -1,4 +1,4 @@
-"""Every rule says what it is for, finds its hits, and leaves its misses alone."""
+"""Every rule has a reason, finds its hits, and does not find its misses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memory_plugin.kernel.hygiene_choice import choose
 from memory_plugin.kernel.paths import data_path
 from tests.kernel.hygiene.samples import Sample, raw_rules, samples
 
-# What scanners of others look for first; a file of ours must not look like a leak to them.
+# The forms that other scanners look for first; our own files must not look like a leak to them.
 LIVE_LOOKING = re.compile(
     r"ghp_\w{36}|AKIA[0-9A-Z]{16}|xox[bp]-\d{9,}|sk_live_\w{20}|-----BEGIN \w+ PRIVATE KEY"
 )
@@ -55,7 +55,7 @@ def test_a_hit_is_found_amid_other_text(rows: list[Sample]) -> None:
 
 
 @pytest.mark.parametrize("rows", by_rule("miss"))
-def test_a_miss_holds_nothing_of_the_kind(rows: list[Sample]) -> None:
+def test_a_miss_contains_no_finding_of_the_kind(rows: list[Sample]) -> None:
     assert [sample for sample in rows if sample.kind in {one.kind for one in findings(sample.text)}] == []
 
 

@@ -1,4 +1,4 @@
-"""What a scan finds, where, and that redacting twice changes nothing."""
+"""The findings of a scan and their places, and that redacting twice changes nothing."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_place_decides(place: str, text: str) -> None:
     assert redact("mail anna@firma-nord.de at 10.20.0.5", place).text == text
 
 
-def test_what_is_allowed_is_still_reported() -> None:
+def test_an_allowed_finding_is_still_reported() -> None:
     assert [(f.kind, f.action) for f in redact("staging is 10.20.0.5").findings] == [("ip_address", "allow")]
 
 
@@ -164,7 +164,7 @@ def test_a_finding_inside_a_disguise_and_one_outside_are_both_found() -> None:
         )
     )
 )
-def test_what_one_scan_leaves_another_leaves_too(pieces: list[str]) -> None:
+def test_redaction_is_idempotent(pieces: list[str]) -> None:
     once = redact("".join(pieces)).text
     assert redact(once).text == once
 
@@ -174,7 +174,7 @@ def test_a_value_that_ends_at_a_marker_is_no_finding_wherever_it_is() -> None:
     assert redact(text).text == text
 
 
-def test_a_word_far_after_a_number_is_no_context() -> None:
+def test_a_word_far_after_a_number_is_not_context() -> None:
     number = "5551 2344"
     assert [found.kind for found in findings(number + " is my phone")] == ["phone"]
     assert findings(number + " lorem ipsum dolor sit amet consectetur phone") == []

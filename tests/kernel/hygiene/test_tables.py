@@ -1,4 +1,4 @@
-"""Files that are missing or hold something else."""
+"""Rule files that are missing or have other content."""
 
 from __future__ import annotations
 

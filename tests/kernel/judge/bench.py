@@ -1,4 +1,4 @@
-"""A judge to try: a home with settings, a question, and the answers of each backend."""
+"""A test bench for the judge: a home with settings, a question, and the answers of each backend."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Bench:
         return settings
 
     def use_top_level(self) -> None:
-        """Keep the judge's block where its source has it, at the top level of the user's file."""
+        """Write the judge's block at the top level of the user's file, as in the original format."""
         self.more["retrieval"] = {"judge": self.retrieval}
         self.top_level = True
 
@@ -96,7 +96,7 @@ class Bench:
 
     @property
     def paths(self) -> Paths:
-        """Where things lie."""
+        """Return the paths of the project."""
         return locate(self.project)
 
     def asker(self, session: str = SESSION, off: str = "", *, helper: bool = False) -> Judge:
@@ -109,7 +109,7 @@ class Bench:
     def ask(
         self, seconds: float = 20.0, session: str = SESSION, *, again: bool = False, data: object = "x"
     ) -> Verdict:
-        """One verdict of a fresh judge."""
+        """Return one verdict of a new judge."""
         return self.asker(session).ask(question(data=data), Deadline(seconds), again=again)
 
     def script(self, *replies: dict[str, object]) -> None:
@@ -128,7 +128,7 @@ class Bench:
             return [json.loads(line) for line in file]
 
     def written(self) -> str:
-        """Everything in the state folder, as one text."""
+        """Return the content of the state folder as one text."""
         found = []
         for folder, _, names in os.walk(self.paths.state()):
             for name in names:

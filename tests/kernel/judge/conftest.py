@@ -1,4 +1,4 @@
-"""A bench in a folder of its own, with the environment that a test had before put back."""
+"""A bench in a temporary folder; the environment is restored after each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server on loopback that answers, or fails, in one of many ways; written on sockets, since no library fails so."""
+"""A server on loopback that answers or fails in one of many ways; written on sockets, because no library fails like this."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses: which URLs are taken, and when a proxy is passed by."""
+"""Addresses: which URLs are accepted, and when a proxy is bypassed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking: what is asked, paid, cached and recorded, and what is not."""
+"""Asking a judge: what is sent, paid, cached and recorded."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ GOOD = answer(payload("anthropic"))
 
 
 def in_turn(*acts: Act) -> Act:
-    """One act a request; the last repeats."""
-    left = list(acts)
+    """Return an act that uses one of these per request and repeats the last."""
+    remaining = list(acts)
 
     def act(conn: socket, seen: Seen) -> None:
-        one = left.pop(0) if len(left) > 1 else left[0]
-        one(conn, seen)
+        next_act = remaining.pop(0) if len(remaining) > 1 else remaining[0]
+        next_act(conn, seen)
 
     return act
 
@@ -95,7 +95,9 @@ def test_an_unknown_models_cost_is_unknown_and_counts(make_bench: MakeBench) -> 
     ],
     ids=["answered", "500", "429", "silence", "half an answer", "no usage told"],
 )
-def test_what_may_have_been_charged_counts(make_bench: MakeBench, act: Act, *, spent: bool) -> None:
+def test_calls_that_may_have_been_charged_count_as_spent(
+    make_bench: MakeBench, act: Act, *, spent: bool
+) -> None:
     with serving(act) as api:
         bench = make_bench("anthropic", api.url)
         bench.ask(0.4)
@@ -123,19 +125,19 @@ def test_the_cap_of_a_session_ends_the_asking(make_bench: MakeBench) -> None:
     assert bench.calls()[3]["outcome"] == "over_budget"
 
 
-def test_what_is_reserved_leaves_a_small_cap_of_use(make_bench: MakeBench) -> None:
-    """Two ordinary calls cost about $0.0015; reserving much more would end the asking long before the cap."""
+def test_reservations_are_small_enough_for_a_small_cap(make_bench: MakeBench) -> None:
+    """Two ordinary calls cost about $0.0015; reserving much more would stop the judge long before the cap."""
     notes = [{"index": at, "category": "decision", "title": "t" * 60, "tags": ["a", "b"]} for at in range(15)]
-    asked = [
+    questions = [
         question(15, name, {"request": "r" * 300, "notes": notes}) for name in ("relevance", "usefulness")
     ]
     with serving(GOOD) as api:
         bench = make_bench("anthropic", api.url, caps={"session_usd": 0.01})
-        verdicts = bench.asker().ask_all(asked, Deadline(20))
+        verdicts = bench.asker().ask_all(questions, Deadline(20))
     assert [verdict.failure for verdict in verdicts] == ["", "parse_error"]
 
 
-def test_a_server_that_asks_for_peace_gets_it(make_bench: MakeBench) -> None:
+def test_a_server_that_answers_429_is_not_asked_again_during_the_pause(make_bench: MakeBench) -> None:
     with serving(in_turn(answer({}, 429, retry_after="60"), GOOD)) as api:
         bench = make_bench("anthropic", api.url)
         assert [bench.ask().failure for _ in range(2)] == ["rate_limited", "circuit_open"]

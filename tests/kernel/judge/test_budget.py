@@ -1,4 +1,4 @@
-"""What all processes share: caps, breakers, switches."""
+"""The budget that all processes share: caps, circuit breakers, switches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = 0.05
 
 
 def refusal(accounts: SpendingBudget, needs: list[float], session: str = S, caps: Caps = CAPS) -> str:
-    """Return the name of why calls are not admitted; empty when they are."""
+    """Return the name of the failure with which calls are not admitted; empty if they are."""
     try:
         accounts.admit(session, SERVER, needs, caps)
     except JudgeError as failed:
@@ -31,7 +31,7 @@ def refusal(accounts: SpendingBudget, needs: list[float], session: str = S, caps
 def end(
     failure: str = "", wait: float | None = None, spent: float = 0.0, reserved: float = 0.0
 ) -> Settlement:
-    """How a call ended."""
+    """Return the settlement of a call."""
     return Settlement(reserved, spent, failure, wait)
 
 
@@ -59,7 +59,7 @@ def test_a_session_has_a_cap_and_so_has_a_day(accounts: SpendingBudget) -> None:
     assert figures.session == pytest.approx(0.10)
 
 
-def test_what_is_asked_together_is_admitted_together(accounts: SpendingBudget) -> None:
+def test_calls_of_one_round_are_admitted_together(accounts: SpendingBudget) -> None:
     assert refusal(accounts, [MOST]) == ""
     assert refusal(accounts, [MOST, 0.01]) == "over_budget"
     assert refusal(accounts, [MOST]) == ""
@@ -160,7 +160,7 @@ def test_a_reset_forgets_failures_and_keeps_what_was_spent(accounts: SpendingBud
     assert accounts.refused(SERVER) == frozenset()
 
 
-def test_what_a_model_at_a_server_refuses_is_remembered_for_a_week(
+def test_rejected_parts_of_a_request_are_remembered_for_a_week(
     accounts: SpendingBudget, clock: list[float]
 ) -> None:
     accounts.note_refused(SERVER, frozenset(["thinking"]))
@@ -256,16 +256,16 @@ print(made)
 
 @pytest.mark.slow
 def test_the_caps_hold_over_twenty_parallel_processes(tmp_path: Path) -> None:
-    """200 calls want to spend $1.60 in one session with a cap of $0.25."""
+    """200 calls try to spend $1.60 in one session with a cap of $0.25."""
     command = [sys.executable, "-I", "-S", "-c", SPENDER, PLUGIN_ROOT + "/scripts", str(tmp_path), S]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(20)]
     outputs = [process.communicate(timeout=60)[0] for process in running]
-    made = sum(int(output) for output in outputs)
-    assert 0.2 < made * 0.008 <= 0.25
-    assert made * 0.008 <= SpendingBudget(str(tmp_path)).figures(S).session <= 0.25
+    admitted = sum(int(output) for output in outputs)
+    assert 0.2 < admitted * 0.008 <= 0.25
+    assert admitted * 0.008 <= SpendingBudget(str(tmp_path)).figures(S).session <= 0.25
 
 
-def test_a_request_has_a_cap_of_its_own_and_uses_up_no_day(tmp_path: Path) -> None:
+def test_a_request_has_its_own_cap_and_does_not_count_for_the_day(tmp_path: Path) -> None:
     accounts = SpendingBudget(str(tmp_path))
     accounts.admit(S, SERVER, [0.10], CAPS)
     accounts.admit("request 1", SERVER, [0.40, 0.40], Caps(1.0, None))

@@ -1,4 +1,4 @@
-"""Authorities and certificates of the user's own: honored where they can be read, told where they cannot."""
+"""The user's own authorities and certificates: used if they can be read, reported if not."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def server_side(company: Path, *, asks: bool = False) -> ssl.SSLContext:
 def test_an_authority_without_critical_constraints_is_taken(
     make_bench: MakeBench, company: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """Python 3.13 and newer refuse it unless told otherwise; the client takes it."""
+    """Python 3.13 and later reject it by default; the client accepts it."""
     with serving(GOOD, server_side(company)) as api:
         bench = make_bench("anthropic", api.url)
         assert bench.ask().failure == "tls"
@@ -134,7 +134,7 @@ def test_a_failed_handshake_names_the_file_that_was_ignored(make_bench: MakeBenc
 def test_a_certificate_of_the_users_own(
     make_bench: MakeBench, company: Path, key: str, passphrase: str, *, shown: bool
 ) -> None:
-    """One that cannot be read is left out, as by the client; a key that is locked asks nobody on the terminal."""
+    """A file that cannot be read is ignored, as by the client; an encrypted key does not prompt on the terminal."""
     with serving(GOOD, server_side(company, asks=True)) as api:
         bench = make_bench("anthropic", api.url)
         bench.env["NODE_EXTRA_CA_CERTS"] = str(company / "ca.pem")

@@ -1,4 +1,4 @@
-"""The contract of all backends: each way in which a server answers or fails has its name, within the deadline."""
+"""The contract of all backends: each way in which a server answers or fails has a name, within the deadline."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ ACTS: dict[str, tuple[Act, str]] = {
 
 @pytest.mark.parametrize("backend", [*NETWORK, "scripted"])
 @pytest.mark.parametrize("name", TEXTS)
-def test_what_a_model_writes(make_bench: MakeBench, backend: str, name: str) -> None:
+def test_a_reply_in_any_wrapping_is_read(make_bench: MakeBench, backend: str, name: str) -> None:
     text, failure = TEXTS[name]
     if backend == "scripted":
         bench = make_bench(backend)
@@ -100,7 +100,7 @@ def test_what_a_model_writes(make_bench: MakeBench, backend: str, name: str) -> 
 
 @pytest.mark.parametrize("backend", NETWORK)
 @pytest.mark.parametrize("name", ACTS)
-def test_how_a_server_fails(make_bench: MakeBench, backend: str, name: str) -> None:
+def test_failures_of_a_server(make_bench: MakeBench, backend: str, name: str) -> None:
     act, failure = ACTS[name]
     server.packed()
     with serving(act) as api:
@@ -117,7 +117,7 @@ def test_how_a_server_fails(make_bench: MakeBench, backend: str, name: str) -> N
 @pytest.mark.parametrize(
     "failure", ["timeout", "network", "tls", "rate_limited", "overloaded", "refused", "truncated", "http_500"]
 )
-def test_how_a_script_fails(make_bench: MakeBench, failure: str) -> None:
+def test_failures_of_the_scripted_backend(make_bench: MakeBench, failure: str) -> None:
     bench = make_bench("scripted")
     bench.script({"failure": failure})
     verdict = bench.ask()
@@ -133,13 +133,13 @@ def test_a_truncated_text_is_a_failure(make_bench: MakeBench, backend: str, stop
 
 
 def room(body: dict[str, Any]) -> object:
-    """How many tokens an answer may have."""
+    """Return how many tokens an answer may have."""
     flat = {**body, **body.get("generationConfig", {})}
     names = ("max_tokens", "max_completion_tokens", "maxOutputTokens")
     return next(flat[name] for name in names if name in flat)
 
 
-# What a server says against each part of a request, in its vendor's shape, and the field that is gone or renamed afterwards.
+# The error for each part of a request, in its vendor's format, and the field that is omitted or renamed afterwards.
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "anthropic thinking": (
         "anthropic",
@@ -225,7 +225,7 @@ def test_only_what_a_refusal_names_is_left_out_once_and_remembered(
     assert third == second
 
 
-def test_where_thinking_may_come_back_there_is_room_for_it(make_bench: MakeBench) -> None:
+def test_without_a_thinking_limit_the_answer_has_room_for_thinking(make_bench: MakeBench) -> None:
     _, error, field = REFUSED["anthropic thinking"]
 
     def choose(seen: Seen) -> Act:
@@ -236,7 +236,7 @@ def test_where_thinking_may_come_back_there_is_room_for_it(make_bench: MakeBench
         assert [room(seen.body) for seen in api.seen] == [256, 4256]
 
 
-def test_what_is_refused_is_remembered_by_server_and_model(make_bench: MakeBench) -> None:
+def test_rejected_parts_are_remembered_by_server_and_model(make_bench: MakeBench) -> None:
     _, error, field = REFUSED["anthropic thinking"]
 
     def choose(seen: Seen) -> Act:
@@ -266,8 +266,8 @@ def test_a_refusal_that_names_nothing_is_not_tried_again(
         assert (verdict.failure, len(api.seen)) == ("http_400", 1)
 
 
-def test_what_is_refused_twice_is_not_remembered(make_bench: MakeBench) -> None:
-    """A server that refuses whatever is sent, and calls it by the same name, taught nothing."""
+def test_parts_that_are_rejected_twice_are_not_remembered(make_bench: MakeBench) -> None:
+    """Nothing is learned from a server that rejects every request with the same name."""
     with serving(answer({"error": {"message": "thinking"}}, 400)) as api:
         bench = make_bench("anthropic", api.url)
         verdict = bench.ask()

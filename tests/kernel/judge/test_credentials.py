@@ -1,4 +1,4 @@
-"""Where a backend is reached and with which key."""
+"""The address and the key of each backend."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MakeBench = Callable[..., Bench]
 
 
 def access(bench: Bench, *, helper: bool = False) -> ServerAccess:
-    """Return the way to the bench's backend."""
+    """Return the access to the bench's backend."""
     settings = bench.settings()
     endpoint = load_backend(bench.backend).ENDPOINT
     assert endpoint is not None
@@ -24,7 +24,7 @@ def access(bench: Bench, *, helper: bool = False) -> ServerAccess:
 
 
 def failure(bench: Bench, *, helper: bool = False) -> tuple[str, str]:
-    """Why there is no way."""
+    """Return the name of the failure."""
     with pytest.raises(JudgeError) as caught:
         access(bench, helper=helper)
     return caught.value.name, caught.value.detail
@@ -185,7 +185,7 @@ def test_the_users_own_headers_are_sent(
     assert all(note.startswith("ANTHROPIC_CUSTOM_HEADERS: line ") for note in found.notes)
 
 
-def test_a_header_that_holds_a_key_takes_the_place_of_ours(make_bench: MakeBench) -> None:
+def test_a_custom_header_with_a_key_replaces_ours(make_bench: MakeBench) -> None:
     secret = "gateway-secret-0123456789"
     with serving(answer(payload("anthropic"))) as api:
         bench = make_bench("anthropic", api.url)
@@ -198,7 +198,7 @@ def test_a_header_that_holds_a_key_takes_the_place_of_ours(make_bench: MakeBench
         assert secret not in bench.written() + repr(access(bench))
 
 
-def test_headers_for_the_client_are_for_its_own_api_alone(make_bench: MakeBench) -> None:
+def test_custom_headers_go_only_to_the_clients_own_api(make_bench: MakeBench) -> None:
     bench = make_bench("openai")
     bench.env["ANTHROPIC_CUSTOM_HEADERS"] = "x-team: red"
     assert access(bench).headers == (("authorization", "Bearer " + KEY),)

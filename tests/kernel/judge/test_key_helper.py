@@ -1,4 +1,4 @@
-"""The user's key helper is bounded, and what it starts ends with it."""
+"""The user's key helper has a time limit, and its processes end with it."""
 
 from __future__ import annotations
 

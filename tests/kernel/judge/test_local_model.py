@@ -19,7 +19,7 @@ import pytest
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.budget import SpendingBudget
 from tests.kernel.judge.bench import Bench
-from tests.kernel.judge.strict.asked import QUESTIONS
+from tests.kernel.judge.strict.plugin_questions import QUESTIONS
 
 MakeBench = Callable[..., Bench]
 pytestmark = pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The table of model families: its own examples, its form, and what it says of the defaults."""
+"""The table of model families: its examples, its form, and the families of the default models."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOKENS = {
 }
 
 
-def of(identity: str) -> dict[str, Any]:
+def entry_with_id(identity: str) -> dict[str, Any]:
     """Return the entry of that id."""
     return next(entry for entry in ENTRIES if entry["id"] == identity)
 
@@ -62,7 +62,7 @@ def test_an_entry_is_complete(entry: dict[str, Any]) -> None:
     bounds = [tier.get("up_to") for tier in tiers]
     assert bounds[-1] is None
     assert all(isinstance(bound, int) for bound in bounds[:-1])
-    # Where thinking can only be kept short, an answer needs room beside it.
+    # If thinking can only be shortened, an answer needs additional room.
     off = entry["thinking"] in ({"type": "disabled"}, {"thinkingBudget": 0}) or entry["effort"] == "none"
     asks = entry["thinking"] is not None or entry["effort"] is not None
     assert off or not asks or entry["room"] >= 500

@@ -1,4 +1,4 @@
-"""Reading replies; the rubrics' own examples are read in test_rubrics.py."""
+"""Reading replies. The examples of the rubrics are in test_rubrics.py."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_an_object_is_found_anywhere_in_a_reply(text: str, found: list[int] | No
         ([2, 2, 2], [2], 2),
     ],
 )
-def test_what_is_no_index_is_dropped_and_counted(given: list[Any], kept: list[int], dropped: int) -> None:
+def test_invalid_indices_are_dropped_and_counted(given: list[Any], kept: list[int], dropped: int) -> None:
     assert chosen_indices({"keep": given}, "keep", 4) == {"chosen": kept, "dropped": dropped}
 
 

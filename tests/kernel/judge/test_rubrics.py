@@ -1,4 +1,4 @@
-"""The rubrics and tables under config/judge: their form, and their own examples."""
+"""The rubrics and tables under config/judges: their form and their examples."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def test_an_example_is_read_as_it_says(name: str, at: int) -> None:
     whole = entry("rubrics", name + ".json")
     example, (key,) = whole["examples"][at], whole["schema"]["required"]
     values = read_reply(example["reply"], lambda value: chosen_indices(value, key, 5))
-    wanted = None if example["chosen"] is None else {k: example[k] for k in ("chosen", "dropped")}
-    assert values == wanted
+    expected = None if example["chosen"] is None else {k: example[k] for k in ("chosen", "dropped")}
+    assert values == expected
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,7 +81,7 @@ def test_an_unknown_price_is_a_high_guess() -> None:
     assert all(guess.dollars(1000, 1000) > price_of(name).dollars(1000, 1000) for name in defaults)
 
 
-def test_the_users_own_price_goes_before_the_table() -> None:
+def test_the_users_own_price_takes_precedence() -> None:
     own = {"claude-haiku-4-5": [2, 20], "qwen3:4b": [0, 0]}
     assert price_of("claude-haiku-4-5-20251001", "anthropic", own).dollars(1000, 100) == pytest.approx(0.004)
     assert price_of("qwen3:4b", "openai", own).dollars(10**6, 10**6) == 0

@@ -13,7 +13,7 @@ from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.batches import Batches
 from tests.json_server import Response
 from tests.kernel.judge.bench import Bench
-from tests.kernel.judge.strict.asked import QUESTIONS
+from tests.kernel.judge.strict.plugin_questions import QUESTIONS
 from tests.kernel.judge.strict.server import StrictServer
 from tests.kernel.judge.test_strict_vendors import DEFAULTS, MODELS, judged, model_for
 
@@ -21,7 +21,7 @@ MakeBench = Callable[..., Bench]
 
 
 def library(name: str) -> Any:  # noqa: ANN401 (another project's module)
-    """Return a module of an SDK; what it warns about is its own business."""
+    """Return a module of an SDK, without its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pytest.importorskip(name, reason="the extra `sdk` is not installed")

@@ -1,4 +1,4 @@
-"""Every question to every vendor in every form: nothing refused, nothing cut off, nothing empty; by a server as strict as they are."""
+"""Every question to every vendor in every format, by a server as strict as theirs: nothing is refused, cut off or empty."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memory_plugin.kernel.judge.question import read_reply
 from memory_plugin.kernel.paths import data_path
 from tests.kernel.judge.bench import Bench
 from tests.kernel.judge.strict import vendors
-from tests.kernel.judge.strict.asked import QUESTIONS
+from tests.kernel.judge.strict.plugin_questions import QUESTIONS
 from tests.kernel.judge.strict.schemas import problem, reply_to
 from tests.kernel.judge.strict.server import StrictServer
 from tests.kernel.judge.strict.vendors import Refusal
@@ -208,6 +208,6 @@ def test_the_strict_server_is_strict(name: str) -> None:
 def test_thinking_that_was_not_switched_off_eats_the_answer(
     kind: str, body: dict[str, Any], sign: str
 ) -> None:
-    said = json.dumps(answered(kind, body))
-    assert sign in said
-    assert "Sure!" not in said
+    text = json.dumps(answered(kind, body))
+    assert sign in text
+    assert "Sure!" not in text

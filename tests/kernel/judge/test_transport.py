@@ -1,4 +1,4 @@
-"""The network itself: proxies, name look-ups that hang, addresses that do not answer, processes that must end."""
+"""The network: proxies, DNS lookups that hang, addresses that do not answer, processes that must end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MakeBench = Callable[..., Bench]
 
 
 def proxy_to(port: int) -> server.Act:
-    """Return a proxy that takes every host to be the port here."""
+    """Return a proxy that connects every host to this port."""
 
     def act(conn: socket.socket, seen: Seen) -> None:
         with socket.create_connection(("127.0.0.1", port)) as far:
@@ -86,12 +86,12 @@ def test_a_certificate_for_another_name(make_bench: MakeBench, tmp_path: Path) -
 
 
 def access(port: int, host: str = "judge.example.org") -> ServerAccess:
-    """Return a way without key."""
+    """Return an access without a key."""
     return ServerAccess(Address("http", host, port, ""), (), None, "")
 
 
 def places(*ports: int) -> list[tuple[object, ...]]:
-    """Return what a look-up finds."""
+    """Return the result of a DNS lookup."""
     return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)) for port in ports]
 
 
@@ -129,7 +129,7 @@ def test_a_body_that_the_server_does_not_read_ends_with_the_deadline() -> None:
 
 
 def fails(port: int, body: bytes) -> tuple[str, float]:
-    """How a request fails by itself, without the thread that is left behind, and in how many seconds."""
+    """Return how a request fails without the abandoned thread, and after how many seconds."""
     started = monotonic()
     with pytest.raises(JudgeError) as caught:
         transport.post(access(port, "127.0.0.1"), "/x", (), body, Deadline(0.5), CallOutcome(), None)

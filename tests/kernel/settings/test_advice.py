@@ -1,4 +1,4 @@
-"""What a person reads about a wrong setting."""
+"""The advice on an invalid setting."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_refused_key_says_where_it_belongs(box: Box) -> None:
     path = box.write(PROJECT, block("retrieval.max_inject", 9))
     assert problem_sentence(box.load().problems[0]) == (
         path + ":4: retrieval.max_inject: expected at most 3 in a project's file, the value of your own"
-        " settings, got 9; take the key out of this file; if you want it,"
+        " settings, got 9; remove the key from this file; to set it for yourself,"
         " run: memory config set retrieval.max_inject VALUE"
     )
 
@@ -110,7 +110,7 @@ def test_names_are_cut_and_paths_are_not() -> None:
     assert (len(readable("x" * 500)), len(terminal_safe("x" * 500))) == (83, 500)
 
 
-def test_a_key_of_an_older_version_is_told_its_successor(box: Box) -> None:
+def test_the_hint_for_an_old_key_names_its_successor(box: Box) -> None:
     path = box.write(USER, block("trust.pulls", "accept"))
     (problem,) = box.load().problems
     assert problem_sentence(problem).startswith(path)

@@ -1,4 +1,4 @@
-"""What counts in a user's file and in a project's, key by key."""
+"""Which keys of a user's and of a project's file take effect."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ JUDGE = "retrieval.judge.enabled"
     ],
 )
 @pytest.mark.parametrize("layer", [PROJECT, LOCAL])
-def test_what_a_project_may_say(box: Box, layer: str, key: str, value: object, expected: object) -> None:
+def test_keys_that_a_project_may_set_are_applied(
+    box: Box, layer: str, key: str, value: object, expected: object
+) -> None:
     box.write(layer, block(key, value))
     settings = box.load()
     assert (settings.get(key), settings.origin(key), settings.problems) == (expected, layer, [])
@@ -85,7 +87,7 @@ def test_what_a_project_may_say(box: Box, layer: str, key: str, value: object, e
     ],
 )
 @pytest.mark.parametrize("layer", [PROJECT, LOCAL])
-def test_what_a_project_may_not_say(box: Box, layer: str, key: str, value: object) -> None:
+def test_keys_that_a_project_may_not_set_are_refused(box: Box, layer: str, key: str, value: object) -> None:
     before = load(None, None).get(key)
     path = box.write(layer, block(key, value))
     settings = box.load()
@@ -94,7 +96,7 @@ def test_what_a_project_may_not_say(box: Box, layer: str, key: str, value: objec
     assert (problem.kind, problem.key, problem.file) == ("refused", key, path)
 
 
-def test_the_measure_is_the_users_own_value_not_the_default(box: Box) -> None:
+def test_a_projects_limit_is_the_users_own_value_not_the_default(box: Box) -> None:
     box.write(USER, block("retrieval.max_inject", 8))
     box.write(PROJECT, block("retrieval.max_inject", 1))
     box.write(LOCAL, block("retrieval.max_inject", 6))
@@ -102,7 +104,7 @@ def test_the_measure_is_the_users_own_value_not_the_default(box: Box) -> None:
     assert (settings.integer("retrieval.max_inject"), settings.problems) == (6, [])
 
 
-def test_the_users_own_number_outlives_the_projects(box: Box) -> None:
+def test_own_number_ignores_the_projects_files(box: Box) -> None:
     box.write(USER, block("retrieval.inject_threshold", 0.4))
     assert box.load().own_number("retrieval.inject_threshold") == 0.4
     box.write(PROJECT, block("retrieval.inject_threshold", 0.6))
@@ -149,7 +151,7 @@ def test_a_project_may_set_what_the_user_raised(box: Box) -> None:
         pytest.param(block("judge.backend", "openai"), {}, False, id="the block of all judges asks for none"),
     ],
 )
-def test_a_judge_is_asked_for_by_the_users_own_block_alone(
+def test_only_the_users_own_block_switches_a_judge_on(
     box: Box, user: dict[str, object], project: dict[str, object], *, asked: bool
 ) -> None:
     box.write(USER, user)
@@ -228,7 +230,7 @@ WHEN = {
 
 
 @pytest.mark.parametrize("name", WHEN)
-def test_the_sources_own_block_asks_always(box: Box, name: str) -> None:
+def test_a_top_level_judge_block_asks_always(box: Box, name: str) -> None:
     content, when, on = WHEN[name]
     box.write(USER, content)
     settings = box.load()

@@ -1,4 +1,4 @@
-"""Which files are read, how they are read, and that none of them can do harm."""
+"""Which settings files are read and how, and that none of them can do harm."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_later_layers_win(box: Box, values: dict[str, int], expected: tuple[int,
     assert (settings.files, settings.problems) == (paths, [])
 
 
-def test_the_top_level_form_is_read_and_the_own_block_wins_over_it(box: Box) -> None:
+def test_top_level_keys_are_read_and_the_memory_block_wins(box: Box) -> None:
     box.write(USER, {"retrieval": {"max_inject": 1, "max_tokens": 500}, **block(KEY, 2)})
     settings = box.load()
     assert (settings.integer(KEY), settings.integer("retrieval.max_tokens")) == (2, 500)
@@ -101,7 +101,7 @@ def test_an_empty_file_says_nothing(box: Box, data: bytes) -> None:
 
 @pytest.mark.parametrize("layer", [USER, PROJECT])
 @pytest.mark.parametrize("kind", ["pipe", "folder"])
-def test_what_is_no_regular_file_is_a_problem_at_once(box: Box, layer: str, kind: str) -> None:
+def test_an_irregular_settings_file_is_reported_at_once(box: Box, layer: str, kind: str) -> None:
     (os.mkfifo if kind == "pipe" else os.mkdir)(box.path(layer))
     begin = time.monotonic()
     (problem,) = box.load().problems

@@ -1,4 +1,4 @@
-"""Where values come from."""
+"""The origin of a key's value."""
 
 from __future__ import annotations
 

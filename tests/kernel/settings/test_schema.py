@@ -1,4 +1,4 @@
-"""One value against its rule: this file's table, and the public JSON Schema reader as a second opinion."""
+"""Values against the rules of their keys: this file's table, and a public JSON Schema validator as a second opinion."""
 
 from __future__ import annotations
 
@@ -165,16 +165,16 @@ def test_a_direction_allows_the_own_value_and_one_side_of_it(
     assert [allowed(lower, value, own) for value in (less, own, above)] == [True, True, False]
     assert [allowed(raised, value, own) for value in (less, own, above)] == [False, True, True]
     for direction in ("any", "never"):
-        said = [allowed(rule(kind, direction, **more), value, own) for value in (less, own, above)]
-        assert said == [direction == "any"] * 3
+        results = [allowed(rule(kind, direction, **more), value, own) for value in (less, own, above)]
+        assert results == [direction == "any"] * 3
 
 
 @pytest.mark.parametrize("direction", ["lower", "raise"])
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("value", [False, True])
-def test_a_switch_goes_one_way_only(direction: str, *, own: bool, value: bool) -> None:
-    kept = value in (own, direction == "raise")
-    assert allowed(rule("boolean", direction), value, own) == kept
+def test_a_project_may_move_a_switch_in_one_direction_only(direction: str, *, own: bool, value: bool) -> None:
+    is_allowed = value in (own, direction == "raise")
+    assert allowed(rule("boolean", direction), value, own) == is_allowed
 
 
 def test_lists_that_neither_hold_the_other_are_refused_both_ways() -> None:
@@ -197,5 +197,5 @@ def test_lists_that_neither_hold_the_other_are_refused_both_ways() -> None:
         pytest.param(True, "true", id="true"),
     ],
 )
-def test_what_an_error_shows(value: object, text: str) -> None:
+def test_an_error_shows_no_text_that_could_be_a_secret(value: object, text: str) -> None:
     assert shown(value) == text

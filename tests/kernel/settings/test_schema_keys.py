@@ -1,4 +1,4 @@
-"""Keys and values as people write them."""
+"""Keys and values as people write them on the command line."""
 
 from __future__ import annotations
 

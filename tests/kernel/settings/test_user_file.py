@@ -1,4 +1,4 @@
-"""Changes to the user's own file: what is written, what is kept, what is refused."""
+"""Changes to the user's settings file: what is written, kept and refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_everything_else_in_the_file_stays(box: Box) -> None:
 
 
 @pytest.mark.parametrize("depth", ["memory", "top"])
-def test_a_key_that_the_file_has_is_changed_where_it_stands(box: Box, depth: str) -> None:
+def test_an_existing_key_is_changed_in_place(box: Box, depth: str) -> None:
     block = {"retrieval": {"max_inject": 1}}
     box.write(USER, json.dumps({"memory": block, "retrieval": {}} if depth == "memory" else block))
     set_value(box.config, KEY, 2)
@@ -179,14 +179,14 @@ def test_a_link_into_nowhere_is_named(box: Box) -> None:
 
 
 def interrupted(monkeypatch: pytest.MonkeyPatch, change: Callable[[int], None]) -> None:
-    """Let somebody else write the file between our reading and our writing it, each time."""
-    keep, times = user_file._keep, iter(range(100))
+    """Change the file between each of our reads and writes."""
+    back_up, times = user_file._back_up, iter(range(100))
 
-    def kept(path: str, data: bytes) -> str:
+    def change_and_back_up(path: str, data: bytes) -> str:
         change(next(times))
-        return keep(path, data)
+        return back_up(path, data)
 
-    monkeypatch.setattr(user_file, "_keep", kept)
+    monkeypatch.setattr(user_file, "_back_up", change_and_back_up)
 
 
 def test_a_change_made_meanwhile_is_kept(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:

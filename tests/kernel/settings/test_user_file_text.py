@@ -1,4 +1,4 @@
-"""Editing JSON as text: the value changes, every other character stays."""
+"""Editing JSON as text: the value changes, and every other character stays."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ PATHS = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
 
 
 def changed(content: dict[str, Any], path: tuple[str, ...], value: object) -> dict[str, Any] | None:
-    """Return what setting a key makes of an object; None when something else stands on the way."""
+    """Return the object after setting a key; None if a part of the path is not an object."""
     name, rest = path[0], path[1:]
     if not rest:
         return {**content, name: value}
@@ -148,7 +148,7 @@ def test_setting_does_to_any_text_what_it_does_to_the_object(
 
 
 def changed_back(content: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    """Return the object after a key was set and removed again: the blocks on the way stay."""
+    """Return the object after setting and removing a key: the blocks of its path remain."""
     if len(path) == 1:
         return content
     return {**content, path[0]: changed_back(content.get(path[0], {}), path[1:])}

@@ -85,5 +85,5 @@ def records(name: str) -> list[Record]:
 def fits(title: str, text: str) -> bool:
     """Return whether a title says what a text says: at least three words, most of them from it, and no heading or number alone."""
     words = re.findall(r"[^\W_]+", title.lower())
-    said = set(re.findall(r"[^\W_]+", text.lower()))
-    return len(words) >= 3 and sum(word in said for word in words) >= 0.8 * len(words)
+    words_of_text = set(re.findall(r"[^\W_]+", text.lower()))
+    return len(words) >= 3 and sum(word in words_of_text for word in words) >= 0.8 * len(words)

@@ -1,7 +1,7 @@
-"""A Langfuse server on loopback that behaves like real ones: what it says at once, and what it drops later without a word.
+"""A Langfuse server on loopback that behaves like real ones: it refuses some requests, and silently drops some scores that it accepted.
 
-Modes: `v4` reads by v2/observations and v3/scores and answers 404 to the old paths; `v3` the other way round; `array` is a v4 that takes
-scores as an array only.  The rules are those that servers of version 4.16 were seen to follow.
+Modes: `v4` reads through v2/observations and v3/scores and answers 404 to the old paths; `v3` is the opposite; `array` is a v4 that
+accepts scores only as an array. The rules were observed on servers of version 4.16.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ TYPES = ("NUMERIC", "CATEGORICAL", "BOOLEAN", "TEXT")
 
 
 class Langfuse(JsonServer):
-    """`scores` are those stored, by id and timestamp; `configs` in order; `before` sees each request first and may answer it, or raise."""
+    """The server.
+
+    - `scores`: the stored scores by id and timestamp; `configs`: in the order of their creation.
+    - `lag`: how many reads do not show a new score yet; `stores`: whether any accepted score is stored.
+    - `before` sees each request first, and may answer it or raise.
+    """
 
     def __init__(self, mode: str = "v4") -> None:
         self.mode = mode
@@ -46,27 +51,27 @@ class Langfuse(JsonServer):
         return self.answer(method, path, body)
 
     def answer(self, method: str, target: str, body: Any) -> Response:  # noqa: ANN401, PLR0911 (JSON; a line a path)
-        """Return the response to a request of somebody who is signed in."""
+        """Return the response to an authenticated request."""
         split = urlsplit(target)
         path, query = split.path, {name: values[0] for name, values in parse_qs(split.query).items()}
         self.seen.append((method, path, body))
         early = self.before(method, path, body)
         if early is not None:
             return early
-        modern = self.mode != "v3"
+        is_modern = self.mode != "v3"
         if path == "/api/public/scores" and method == "POST":
             return self._post_scores(body)
         if path == "/api/public/score-configs":
             return self._post_config(body) if method == "POST" else self._list_configs(query)
-        if modern and path == "/api/public/v3/scores":
-            return 200, {"data": self._found(query.get("id", ""), modern=True), "meta": {"limit": 50}}, {}
-        if not modern and path == "/api/public/v2/scores":
-            return 200, {"data": self._found(query.get("scoreIds", ""), modern=False), "meta": {}}, {}
-        if modern and path == "/api/public/v2/observations":
+        if is_modern and path == "/api/public/v3/scores":
+            return 200, {"data": self._read_scores(query.get("id", "")), "meta": {"limit": 50}}, {}
+        if not is_modern and path == "/api/public/v2/scores":
+            return 200, {"data": self._read_scores(query.get("scoreIds", "")), "meta": {}}, {}
+        if is_modern and path == "/api/public/v2/observations":
             return self._observations(query)
-        if not modern and path.startswith("/api/public/sessions/"):
+        if not is_modern and path.startswith("/api/public/sessions/"):
             return self._session(unquote(path.rpartition("/")[2]))
-        if not modern and path.startswith("/api/public/traces/"):
+        if not is_modern and path.startswith("/api/public/traces/"):
             return self._trace(unquote(path.rpartition("/")[2]))
         return 404, {"message": "Not found"}, {}
 
@@ -76,45 +81,45 @@ class Langfuse(JsonServer):
         if self.mode == "array":
             if not isinstance(body, list):
                 return 400, {"message": "Invalid request data", "error": "expected array"}, {}
-            errors = [problem for one in body for problem in [refusal(one)] if problem]
-            for one in body:
-                if not refusal(one):
-                    self._ingest(one)
+            accepted = [score for score in body if not refusal_reason(score)]
+            for score in accepted:
+                self._ingest(score)
+            errors = [reason for reason in map(refusal_reason, body) if reason]
             if errors:
-                return (
-                    207,
-                    {"accepted": len(body) - len(errors), "rejected": len(errors), "errors": errors},
-                    {},
-                )
+                return 207, {"accepted": len(accepted), "rejected": len(errors), "errors": errors}, {}
             return 202, {"message": "Accepted"}, {}
-        problem = refusal(body)
+        problem = refusal_reason(body)
         if problem:
             return 400, {"message": "Invalid request data", "error": [problem]}, {}
         self._ingest(body)
         return 200, {"id": body.get("id", "made-up")}, {}
 
     def _ingest(self, body: dict[str, Any]) -> None:
-        """Do what the worker does later: check against the config, without reporting failures."""
+        """Do what the server's worker does later: check a score against its config, without reporting failures."""
         row = dict(body)
         if not self.stores:
             return
         if "configId" in body:
-            config = next((one for one in self.configs if one["id"] == body["configId"]), None)
-            if config is None or config["isArchived"] or dropped(body, config):
+            config = next((config for config in self.configs if config["id"] == body["configId"]), None)
+            if config is None or config["isArchived"] or is_dropped(body, config):
                 return
             row["name"] = config["name"]
             row["dataType"] = config["dataType"]
         if isinstance(row["value"], str):
-            levels: list[Any] = next(
-                (one.get("categories", []) for one in self.configs if one["id"] == row.get("configId")), []
-            )
+            levels = [
+                level
+                for config in self.configs
+                if config["id"] == row.get("configId")
+                for level in config.get("categories", [])
+            ]
             row["stringValue"] = row["value"]
             row["number"] = next((level["value"] for level in levels if level["label"] == row["value"]), 0)
         key = (str(body.get("id")), str(body.get("timestamp")))
         self.scores[key] = row
         self._hidden.setdefault(key, self.lag)
 
-    def _found(self, ids: str, *, modern: bool) -> list[dict[str, Any]]:
+    def _read_scores(self, ids: str) -> list[dict[str, Any]]:
+        """Return the visible scores; version 3 gives a category as number and `stringValue`, version 4 as value."""
         rows = []
         for key, row in self.scores.items():
             if ids and key[0] not in ids.split(","):
@@ -122,16 +127,10 @@ class Langfuse(JsonServer):
             if self._hidden[key] > 0:
                 self._hidden[key] -= 1
                 continue
-            label = row.get("stringValue")
-            value = row["value"] if label is None or modern else row["number"]
-            rows.append(
-                {
-                    "id": row["id"],
-                    "name": row["name"],
-                    "value": value,
-                    **({"stringValue": label} if label and not modern else {}),
-                }
-            )
+            shown = {"id": row["id"], "name": row["name"], "value": row["value"]}
+            if self.mode == "v3" and row.get("stringValue"):
+                shown.update(value=row["number"], stringValue=row["stringValue"])
+            rows.append(shown)
         return rows
 
     # configs
@@ -156,50 +155,34 @@ class Langfuse(JsonServer):
         page, limit = int(query.get("page", 1)), int(query.get("limit", 50))
         total = max(1, math.ceil(len(self.configs) / limit))
         rows = self.configs[(page - 1) * limit : page * limit]
-        return (
-            200,
-            {
-                "data": rows,
-                "meta": {"page": page, "limit": limit, "totalItems": len(self.configs), "totalPages": total},
-            },
-            {},
-        )
+        meta = {"page": page, "limit": limit, "totalItems": len(self.configs), "totalPages": total}
+        return 200, {"data": rows, "meta": meta}, {}
 
     # sessions
 
     def _observations(self, query: dict[str, str]) -> Response:
-        """Return the plain parameter `sessionId` is ignored, as real servers did for a long time."""
-        wanted = {
-            one["value"]
-            for one in json.loads(query.get("filter", "[]"))
-            if one["column"] == "sessionId" and one["operator"] == "="
+        """Return a page of observations by filter; the parameter `sessionId` is ignored, as real servers did for a long time."""
+        sessions = {
+            condition["value"]
+            for condition in json.loads(query.get("filter", "[]"))
+            if condition["column"] == "sessionId" and condition["operator"] == "="
         }
-        rows = [row for row in self.observations if not wanted or row["sessionId"] in wanted]
-        at = int(base64.b64decode(query["cursor"])) if "cursor" in query else 0
-        limit = min(int(query.get("limit", 50)), 3)
-        more = at + limit < len(rows)
-        meta = {"cursor": base64.b64encode(str(at + limit).encode()).decode()} if more else {}
-        shown = [
+        rows = [row for row in self.observations if not sessions or row["sessionId"] in sessions]
+        start = int(base64.b64decode(query["cursor"])) if "cursor" in query else 0
+        end = start + min(int(query.get("limit", 50)), 3)
+        meta = {"cursor": base64.b64encode(str(end).encode()).decode()} if end < len(rows) else {}
+        page = [
             {**row, "input": as_text(row.get("input")), "output": as_text(row.get("output"))}
-            for row in rows[at : at + limit]
+            for row in rows[start:end]
         ]
-        return 200, {"data": shown, "meta": meta}, {}
+        return 200, {"data": page, "meta": meta}, {}
 
     def _session(self, name: str) -> Response:
-        traces = dict.fromkeys(row["traceId"] for row in self.observations if row["sessionId"] == name)
-        if not traces:
+        trace_ids = dict.fromkeys(row["traceId"] for row in self.observations if row["sessionId"] == name)
+        if not trace_ids:
             return 404, {"message": "Session not found"}, {}
-        return (
-            200,
-            {
-                "id": name,
-                "createdAt": "",
-                "projectId": "p",
-                "environment": "",
-                "traces": [{"id": trace} for trace in traces],
-            },
-            {},
-        )
+        session = {"id": name, "createdAt": "", "projectId": "p", "environment": ""}
+        return 200, {**session, "traces": [{"id": trace_id} for trace_id in trace_ids]}, {}
 
     def _trace(self, name: str) -> Response:
         rows = [row for row in self.observations if row["traceId"] == name]
@@ -207,23 +190,23 @@ class Langfuse(JsonServer):
             return 404, {"message": "Trace not found"}, {}
         root = rows[0]
         steps = [{"usage": {}, **row} for row in rows[1:]]
-        whole = {
+        trace = {
             "id": name,
             "timestamp": root["startTime"],
             "sessionId": root["sessionId"],
             "input": root.get("input"),
             "output": root.get("output"),
         }
-        return 200, {**whole, "observations": steps, "scores": [], "htmlPath": ""}, {}
+        return 200, {**trace, "observations": steps, "scores": [], "htmlPath": ""}, {}
 
 
 def as_text(value: Any) -> Any:  # noqa: ANN401
-    """Return input and output as new servers give them: as text."""
+    """Return an input or output as version 4 sends it: as JSON text."""
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
-def refusal(body: Any) -> str | None:  # noqa: ANN401, PLR0911 (a line a rule)
-    """Return why the server answers 400 to a score; None when it answers 200."""
+def refusal_reason(body: Any) -> str | None:  # noqa: ANN401, PLR0911 (a line a rule)
+    """Return why the server answers 400 to a score; None if it answers 200."""
     if not isinstance(body, dict):
         return "Invalid input: expected object"
     subjects = [name for name in ("traceId", "sessionId", "datasetRunId") if body.get(name)]
@@ -237,20 +220,19 @@ def refusal(body: Any) -> str | None:  # noqa: ANN401, PLR0911 (a line a rule)
     if kind is not None and (
         kind not in TYPES or isinstance(value, str) is not (kind in ("CATEGORICAL", "TEXT"))
     ):
-        # with a config the worker decides about numbers for categorical ones
-        return (
-            None if kind == "CATEGORICAL" and body.get("configId") else "Invalid input: expected another type"
-        )
+        # A number for a categorical score with a config is accepted, and dropped later.
+        is_left_to_worker = kind == "CATEGORICAL" and body.get("configId")
+        return None if is_left_to_worker else "Invalid input: expected another type"
     if kind == "TEXT" and len(str(value)) > 500:
         return "Too big: expected string to have <=500 characters"
     return None if body.get("source", "API") in ("API", "ANNOTATION") else "Invalid option"
 
 
-def dropped(body: dict[str, Any], config: dict[str, Any]) -> bool:
+def is_dropped(body: dict[str, Any], config: dict[str, Any]) -> bool:
     """Return whether the worker drops a score that the server answered with 200."""
     value = body["value"]
     if config["dataType"] == "CATEGORICAL":
         return value not in [level["label"] for level in config["categories"]]
-    return isinstance(value, str) or not config.get("minValue", value) <= value <= config.get(
-        "maxValue", value
-    )
+    if isinstance(value, str):
+        return True
+    return not config.get("minValue", value) <= value <= config.get("maxValue", value)

@@ -1,4 +1,4 @@
-"""Sessions read from Langfuse: the same from each server version, and graded like any other."""
+"""Sessions pulled from Langfuse: the same from each server version, and graded like any other."""
 
 from __future__ import annotations
 
@@ -87,20 +87,20 @@ OBSERVATIONS = [
     ),
     step("t1", 2, "TOOL", name="Tool: Bash", input={"command": "make"}, output="Exit code 2", level="ERROR"),
 ]
-OTHERS = [{**OBSERVATIONS[0], "traceId": "other", "sessionId": "other"}]
+OF_ANOTHER_SESSION = [{**OBSERVATIONS[0], "traceId": "other", "sessionId": "other"}]
 
 
-def pulled(bench: Bench) -> str:
-    """Pull the session; return its path."""
+def pull_session(bench: Bench) -> str:
+    """Pull the session and return the path of its transcript."""
     scorer = bench.scorer
     client = LangfuseClient(find_access(scorer.paths, scorer.settings), Deadline(20))
     return keep_session(scorer.paths, SESSION, read_session(client, probe(client), SESSION))
 
 
 @pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)
-def test_a_session_is_the_same_from_both_generations(graded: Bench, langfuse: Langfuse) -> None:
-    langfuse.observations = OBSERVATIONS + OTHERS
-    with open_transcript(pulled(graded)) as file:
+def test_a_session_is_the_same_from_both_server_versions(graded: Bench, langfuse: Langfuse) -> None:
+    langfuse.observations = OBSERVATIONS + OF_ANOTHER_SESSION
+    with open_transcript(pull_session(graded)) as file:
         turns = list(Reader(file))
     assert [
         (turn.prompt.partition(" with")[0], turn.texts, [call.name for call in turn.calls]) for turn in turns
@@ -117,9 +117,9 @@ def test_a_session_is_the_same_from_both_generations(graded: Bench, langfuse: La
 
 
 @pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)
-def test_its_scores_go_to_the_first_trace(graded: Bench, langfuse: Langfuse) -> None:
+def test_the_scores_of_a_pulled_session_go_to_its_first_trace(graded: Bench, langfuse: Langfuse) -> None:
     langfuse.observations = OBSERVATIONS
-    path = pulled(graded)
+    path = pull_session(graded)
     with open(path, encoding="utf-8") as file:
         assert SECRET not in file.read()
     row = grade_session(path, graded.scorer).row
@@ -130,13 +130,13 @@ def test_its_scores_go_to_the_first_trace(graded: Bench, langfuse: Langfuse) -> 
 
 
 @pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)
-def test_a_session_that_is_not_there(graded: Bench, langfuse: Langfuse) -> None:
+def test_an_unknown_session_has_no_traces(graded: Bench, langfuse: Langfuse) -> None:
     scorer = graded.scorer
     client = LangfuseClient(find_access(scorer.paths, scorer.settings), Deadline(20))
     assert read_session(client, probe(client), "no/such session") == []
 
 
-def test_a_source_file_beside_another_transcript_says_nothing(graded: Bench) -> None:
+def test_a_source_file_next_to_another_transcript_is_ignored(graded: Bench) -> None:
     path = graded.transcript("0d1ec0de-0000-4000-8000-000000000077")
     with open(path + ".source", "w", encoding="utf-8") as file:
         json.dump({"trace": "forged"}, file)
@@ -193,8 +193,8 @@ def test_any_session_becomes_rows(traces: list[Trace]) -> None:
     json.dumps(list(transcript_rows("s", traces)), allow_nan=False)
 
 
-def read_with(bench: Bench, langfuse: Langfuse, payload: object) -> list[Trace]:
-    """Return what is read from a server with these answers."""
+def read_payload(bench: Bench, langfuse: Langfuse, payload: object) -> list[Trace]:
+    """Return the traces that are read from a server's reply."""
     langfuse.before = lambda *_: (200, payload, {})
     scorer = bench.scorer
     return read_session(
@@ -203,10 +203,10 @@ def read_with(bench: Bench, langfuse: Langfuse, payload: object) -> list[Trace]:
 
 
 @pytest.mark.parametrize("payload", [{}, {"data": 5}, []])
-def test_an_unexpected_answer_is_named(graded: Bench, langfuse: Langfuse, payload: object) -> None:
+def test_an_unexpected_reply_is_an_error(graded: Bench, langfuse: Langfuse, payload: object) -> None:
     with pytest.raises(JudgeError, match="http_200"):
-        read_with(graded, langfuse, payload)
+        read_payload(graded, langfuse, payload)
 
 
 def test_invalid_rows_are_skipped(graded: Bench, langfuse: Langfuse) -> None:
-    assert len(read_with(graded, langfuse, {"data": [None, 3, {"sessionId": SESSION}]})) == 1
+    assert len(read_payload(graded, langfuse, {"data": [None, 3, {"sessionId": SESSION}]})) == 1

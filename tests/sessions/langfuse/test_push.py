@@ -1,4 +1,4 @@
-"""Scores sent to Langfuse: each exactly once, none lost, whatever happens to the server and the sender."""
+"""Scores reach Langfuse exactly once and none is lost, whatever happens to the server and the sender."""
 
 from __future__ import annotations
 
@@ -32,22 +32,23 @@ class Killed(BaseException):
 
 
 def outbox_of(bench: Bench) -> Outbox:
+    """Return the outbox of a bench's server."""
     scorer = bench.scorer
     return Outbox(scorer.paths, find_access(scorer.paths, scorer.settings))
 
 
-def on_server(langfuse: Langfuse) -> Counter[tuple[str, str]]:
-    """Return how often each score of each session is stored."""
+def stored_scores(langfuse: Langfuse) -> Counter[tuple[str, str]]:
+    """Return how often the server stored each score of each session."""
     return Counter((row["sessionId"], row["name"]) for row in langfuse.scores.values())
 
 
-EVERYTHING = Counter((identity, name) for identity in IDS[:2] for name in score_configs())
+ALL_SCORES = Counter((identity, name) for identity in IDS[:2] for name in score_configs())
 
 
 @every_mode
 def test_fourteen_scores_arrive(graded: Bench, langfuse: Langfuse) -> None:
     assert push_scores(graded) == PushResult(14, 0, {})
-    assert on_server(langfuse) == EVERYTHING
+    assert stored_scores(langfuse) == ALL_SCORES
     values = {row["name"]: row["value"] for row in langfuse.scores.values()}
     assert (values["goal_achievement"], values["tool_efficiency"], values["overall_quality"]) == (
         "complete",
@@ -69,7 +70,7 @@ def test_a_second_run_sends_nothing(graded: Bench, langfuse: Langfuse) -> None:
 
 
 @every_mode
-def test_a_new_grade_updates_what_is_there(graded: Bench, langfuse: Langfuse) -> None:
+def test_a_new_grade_updates_the_stored_scores(graded: Bench, langfuse: Langfuse) -> None:
     push_scores(graded)
     graded.script(reply(goal_achievement=0))
     path = graded.transcript(IDS[0])
@@ -77,15 +78,15 @@ def test_a_new_grade_updates_what_is_there(graded: Bench, langfuse: Langfuse) ->
         file.write('{"type":"user","uuid":"new","message":{"content":"More"}}\n')
     grade_session(path, graded.scorer)
     assert push_scores(graded).pending == 0
-    assert on_server(langfuse) == EVERYTHING
+    assert stored_scores(langfuse) == ALL_SCORES
     assert [row["value"] for row in langfuse.scores.values() if row["name"] == "goal_achievement"] == [
         "failed",
         "complete",
     ]
 
 
-def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -> None:
-    """Kill the sender at its n-th step: before a request, after the server got it but before we know, before or after a save."""
+def kill_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -> None:
+    """Kill the sender at its n-th step. Steps are before and after each request, and before and after each save."""
     steps = 0
 
     def step() -> None:
@@ -113,10 +114,10 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
 
 @pytest.mark.slow
 @every_mode
-def test_a_pusher_killed_at_any_point_loses_and_doubles_nothing(
+def test_a_sender_killed_at_any_point_loses_and_repeats_no_score(
     graded: Bench, langfuse: Langfuse, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Wherever the sender is killed: after another run every score is on the server exactly once."""
+    """Wherever the sender is killed, the next run leaves every score on the server exactly once."""
     folder = graded.config / "lcars" / "memory" / "langfuse"
     point, finished = 0, False
     while not finished:
@@ -126,36 +127,36 @@ def test_a_pusher_killed_at_any_point_loses_and_doubles_nothing(
         for path in folder.glob("*.json"):
             path.unlink()
         with pytest.MonkeyPatch.context() as patch:
-            killed_at(point, patch, langfuse)
+            kill_at(point, patch, langfuse)
             try:
                 push_scores(graded)
                 finished = True
             except Killed:
                 pass
         push_scores(graded)
-        assert on_server(langfuse) == EVERYTHING, point
+        assert stored_scores(langfuse) == ALL_SCORES, point
         assert outbox_of(graded).pending == {}
         assert len(langfuse.configs) == 7
     assert point > 25
 
 
 @every_mode
-def test_killed_twice(graded: Bench, langfuse: Langfuse) -> None:
+def test_a_sender_killed_several_times_loses_no_score(graded: Bench, langfuse: Langfuse) -> None:
     for point in (7, 11, 13):
         with pytest.MonkeyPatch.context() as patch:
-            killed_at(point, patch, langfuse)
+            kill_at(point, patch, langfuse)
             with pytest.raises(Killed):
                 push_scores(graded)
     push_scores(graded)
-    assert on_server(langfuse) == EVERYTHING
+    assert stored_scores(langfuse) == ALL_SCORES
 
 
-def test_what_is_stored_later_is_waited_for(graded: Bench, langfuse: Langfuse) -> None:
+def test_the_sender_waits_for_scores_that_are_stored_later(graded: Bench, langfuse: Langfuse) -> None:
     langfuse.lag = 1
     assert push_scores(graded, looks=(0.0, 0.0, 0.0)).pending == 0
 
 
-def test_what_is_stored_much_later_is_found_by_the_next_run_and_not_posted_again(
+def test_scores_stored_much_later_are_confirmed_by_the_next_run_without_another_post(
     graded: Bench, langfuse: Langfuse
 ) -> None:
     langfuse.lag = 2
@@ -169,13 +170,12 @@ def test_what_is_stored_much_later_is_found_by_the_next_run_and_not_posted_again
 
 @every_mode
 def test_scores_dropped_after_a_200_are_noticed(graded: Bench, langfuse: Langfuse) -> None:
-    """One config is archived meanwhile: the server answers 200 and drops its score until we ask for the configs again."""
+    """A config was archived: the server answers 200 and drops its scores until the configs are looked up again."""
     push_scores(graded)
     langfuse.scores.clear()
     langfuse.configs[0]["isArchived"] = True
     outbox = outbox_of(graded)
-    for body in list(outbox.sent):
-        del outbox.sent[body]
+    outbox.sent.clear()
     outbox.save()
     first = push_scores(graded)
     assert (first.confirmed, first.pending) == (12, 2)
@@ -200,9 +200,9 @@ def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfus
         for row in latest_rows(graded.scorer.paths, graded.scorer.settings).values()
         for body in score_bodies(row)
     )
-    bad = [{**good, "id": "bad", "name": ""}, {**good, "id": "also", "sessionId": ""}]
-    outbox.enqueue([bad[0], {**good, "id": "fine"}, bad[1]])
-    found = push(
+    no_name, no_subject = {**good, "id": "no name", "name": ""}, {**good, "id": "no subject", "sessionId": ""}
+    outbox.enqueue([no_name, {**good, "id": "fine"}, no_subject])
+    result = push(
         outbox,
         LangfuseClient(find_access(graded.scorer.paths, graded.scorer.settings), Deadline(20)),
         lambda _: None,
@@ -210,47 +210,47 @@ def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfus
     )
     assert "fine" in outbox.sent
     assert "fine" not in outbox.refused
-    if langfuse.mode == "array":  # 207 says how many, not which
-        assert found.pending == 2
+    if langfuse.mode == "array":  # 207 tells how many were refused, not which
+        assert result.pending == 2
     else:
-        assert set(found.refused) == {"bad", "also"}
+        assert set(result.refused) == {"no name", "no subject"}
 
 
-def test_429_is_waited_for_when_there_is_time(
+def test_the_sender_waits_after_429_if_the_deadline_allows_it(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
     monkeypatch.setattr(client_module, "sleep", waits.append)
-    counted = 0
+    requests = 0
 
     def limited(*_: object) -> Any:  # noqa: ANN401
-        nonlocal counted
-        counted += 1
-        return (429, {"message": "slow down"}, {"retry-after": "7"}) if counted % 5 == 0 else None
+        nonlocal requests
+        requests += 1
+        return (429, {"message": "slow down"}, {"retry-after": "7"}) if requests % 5 == 0 else None
 
     langfuse.before = limited
     assert push_scores(graded, seconds=100).confirmed == 14
     assert set(waits) == {7.0}
 
 
-def test_429_without_time_keeps_all_for_later_and_asks_nothing_before(
+def test_429_beyond_the_deadline_keeps_scores_pending_and_sends_nothing_before_its_time(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     langfuse.before = lambda *_: (429, {}, {"retry-after": "3600"}) if len(langfuse.posted()) > 4 else None
     with pytest.raises(JudgeError, match="rate_limited"):
         push_scores(graded)
-    asked = len(langfuse.seen)
+    requests = len(langfuse.seen)
     with pytest.raises(JudgeError, match="rate_limited"):
         push_scores(graded)
-    assert len(langfuse.seen) == asked
+    assert len(langfuse.seen) == requests
     langfuse.before = lambda *_: None
     monkeypatch.setattr(push_module, "now", lambda: outbox_of(graded).not_before + 1)
     push_scores(graded)
-    assert on_server(langfuse) == EVERYTHING
+    assert stored_scores(langfuse) == ALL_SCORES
 
 
 @pytest.mark.parametrize("status", [0, 500, 503])
-def test_transient_failures_are_tried_again(
+def test_transient_failures_are_retried(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setattr(client_module, "sleep", lambda _: None)
@@ -274,9 +274,9 @@ def test_a_failed_push_is_named_and_nothing_is_lost(
 ) -> None:
     monkeypatch.setattr(client_module, "sleep", lambda _: None)
     langfuse.before = lambda *_: (status, {}, {"location": "https://elsewhere.example/"})
-    with pytest.raises(JudgeError) as failed:
+    with pytest.raises(JudgeError) as error:
         push_scores(graded)
-    assert failed.value.name == name
+    assert error.value.name == name
     assert len(outbox_of(graded).pending) == 14
     langfuse.before = lambda *_: None
     assert push_scores(graded).confirmed == 14
@@ -297,12 +297,14 @@ def test_a_full_disk_stops_before_anything_is_sent(
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b'{"waiting": {"x": 5}, "sent": [], "not_before": "x"}', b"\xff"]
 )
-def test_a_damaged_outbox_costs_sending_again(graded: Bench, langfuse: Langfuse, content: bytes) -> None:
+def test_with_a_damaged_outbox_scores_are_sent_again(
+    graded: Bench, langfuse: Langfuse, content: bytes
+) -> None:
     push_scores(graded)
     (path,) = (graded.config / "lcars" / "memory" / "langfuse").glob("*.json")
     path.write_bytes(content)
     assert push_scores(graded).confirmed == 14
-    assert on_server(langfuse) == EVERYTHING
+    assert stored_scores(langfuse) == ALL_SCORES
 
 
 def test_a_server_that_was_probed_wrongly_is_probed_again(graded: Bench, langfuse: Langfuse) -> None:
@@ -313,15 +315,15 @@ def test_a_server_that_was_probed_wrongly_is_probed_again(graded: Bench, langfus
     with pytest.raises(JudgeError):
         push_scores(graded)
     assert push_scores(graded).pending == 0
-    assert on_server(langfuse) == EVERYTHING
+    assert stored_scores(langfuse) == ALL_SCORES
 
 
 @every_mode
 @pytest.mark.parametrize("strange", ["no object", {}], ids=["text", "empty object"])
-def test_a_proxys_200_to_the_first_score_is_not_the_servers(
+def test_a_proxys_200_does_not_teach_the_form_of_scores(
     graded: Bench, langfuse: Langfuse, strange: object
 ) -> None:
-    """It once taught the wrong form, after which the server refused every score for good."""
+    """It once did, and the server then refused every score for good."""
     langfuse.before = lambda method, path, _: (
         (200, strange, {}) if method == "POST" and path.endswith("/scores") else None
     )
@@ -330,4 +332,4 @@ def test_a_proxys_200_to_the_first_score_is_not_the_servers(
     langfuse.before = lambda *_: None
     while outbox_of(graded).pending:
         push_scores(graded)
-    assert on_server(langfuse) == EVERYTHING
+    assert stored_scores(langfuse) == ALL_SCORES

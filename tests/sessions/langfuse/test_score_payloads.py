@@ -1,4 +1,4 @@
-"""Scores and configs as Langfuse takes them: created once, checked before they are sent, without keys and secrets."""
+"""Scores and configs for Langfuse: created once, validated before they are sent, without keys and secrets."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tests.sessions.grades import reply
 from tests.sessions.langfuse.server import Langfuse
 
 
-def run(bench: Bench) -> None:
-    """Run the sender once."""
+def send_all(bench: Bench) -> None:
+    """Send all scores of a bench."""
     scorer = bench.scorer
     assert send_scores(scorer.paths, scorer.settings, "", 20, lambda _: None).pending == 0
 
@@ -47,8 +47,8 @@ def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: 
     assert ensure_configs(client) == first
 
 
-def test_comments_name_turns_and_hold_no_secret(graded: Bench, langfuse: Langfuse) -> None:
-    run(graded)
+def test_comments_name_turns(graded: Bench, langfuse: Langfuse) -> None:
+    send_all(graded)
     row = next(row for row in langfuse.scores.values() if row["name"] == "tool_efficiency")
     assert row["comment"] == "Because of tool_efficiency.\nT1: seen"
     assert row["metadata"]["by"] == "api"
@@ -58,7 +58,7 @@ def test_comments_name_turns_and_hold_no_secret(graded: Bench, langfuse: Langfus
 def test_an_unscored_dimension_is_not_sent_as_zero(graded: Bench, langfuse: Langfuse) -> None:
     graded.script(reply(tool_efficiency=None))
     grade_session(graded.transcript(IDS[5]), graded.scorer)
-    run(graded)
+    send_all(graded)
     sent = {row["name"] for row in langfuse.scores.values() if row["sessionId"] == IDS[5]}
     assert sent == set(score_configs()) - {"tool_efficiency", "overall_quality"}
 
@@ -69,7 +69,9 @@ def test_an_unscored_dimension_is_not_sent_as_zero(graded: Bench, langfuse: Lang
      {"value": float("nan")}, {"value": True}, {"dataType": "CATEGORICAL"},
      {"name": "goal_achievement", "dataType": "CATEGORICAL", "value": 2}],
 )  # fmt: skip
-def test_what_the_server_would_drop_is_found_before(graded: Bench, change: dict[str, Any]) -> None:
+def test_a_score_that_the_server_would_drop_is_found_before_it_is_sent(
+    graded: Bench, change: dict[str, Any]
+) -> None:
     rows = latest_rows(graded.scorer.paths, graded.scorer.settings)
     good = next(
         body for row in rows.values() for body in score_bodies(row) if body["name"] == "tool_efficiency"
@@ -78,11 +80,11 @@ def test_what_the_server_would_drop_is_found_before(graded: Bench, change: dict[
     assert score_problem({**good, **change}) is not None
 
 
-ODD = '{"dimensions": {"goal_achievement": 7, "tool_efficiency": "x"}, "session": 5, "scorer": 3}'
+WRONG_TYPES = '{"dimensions": {"goal_achievement": 7, "tool_efficiency": "x"}, "session": 5, "scorer": 3}'
 
 
-@pytest.mark.parametrize("line", ["{}", '{"dimensions": {}}', ODD])
-def test_a_ledger_line_may_hold_anything(line: str) -> None:
+@pytest.mark.parametrize("line", ["{}", '{"dimensions": {}}', WRONG_TYPES])
+def test_an_invalid_ledger_line_has_no_scores(line: str) -> None:
     row = {"dimensions": {}, **json.loads(line)}
     assert score_bodies(row) == []
 
@@ -104,15 +106,15 @@ def test_keys_and_address_must_be_valid(
     scorer = graded.scorer
     if host:
         scorer.settings.put("sessions.langfuse.host", host, "user")
-    with pytest.raises(JudgeError) as failed:
+    with pytest.raises(JudgeError) as error:
         find_access(scorer.paths, scorer.settings)
-    assert failed.value.name == failure
+    assert error.value.name == failure
     with pytest.raises(JudgeError, match="disabled"):
         find_access(scorer.paths, scorer.settings, "the project sets LANGFUSE_HOST")
 
 
 def test_keys_stay_out_of_files(graded: Bench, langfuse: Langfuse) -> None:
-    run(graded)
+    send_all(graded)
     for path in (graded.config / "lcars").rglob("*"):
         if path.is_file():
             assert b"sk-lf" not in path.read_bytes()

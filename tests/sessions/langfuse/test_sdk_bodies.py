@@ -1,4 +1,4 @@
-"""Bodies for Langfuse against the models of its own library: `pip install -e .[test,sdk]`; skipped without it."""
+"""Request bodies fit the models of Langfuse's own library. Skipped unless it is installed: `pip install -e .[test,sdk]`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def models() -> Any:  # noqa: ANN401 (another project's module)
         return pytest.importorskip("langfuse.api", reason="the extra `sdk` is not installed")
 
 
-def known(model: Any, body: dict[str, Any]) -> None:  # noqa: ANN401
-    """Fails unless a model takes a body and knows each of its fields: Langfuse's models let unknown ones pass."""
+def assert_fits(model: Any, body: dict[str, Any]) -> None:  # noqa: ANN401
+    """Fail unless a model accepts a body and has all its fields; Langfuse's models would let unknown fields pass."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         core = pytest.importorskip(
             "langfuse.api.core.pydantic_utilities", reason="the extra `sdk` is not installed"
         )
-        read = core.parse_obj_as(model, body)
-    assert not getattr(read, "model_extra", None), read.model_extra
+        parsed = core.parse_obj_as(model, body)
+    assert not getattr(parsed, "model_extra", None), parsed.model_extra
 
 
 def scores(graded: Bench) -> list[dict[str, Any]]:
@@ -36,19 +36,19 @@ def scores(graded: Bench) -> list[dict[str, Any]]:
     return score_bodies(next(iter(latest_rows(scorer.paths, scorer.settings).values())))
 
 
-def test_scores_are_of_langfuses_type(graded: Bench) -> None:
+def test_scores_fit_langfuses_model(graded: Bench) -> None:
     sent = scores(graded)
     assert len(sent) == 7
     for body in sent:
-        known(models().CreateScoreRequest, {**body, "configId": "c1"})
+        assert_fits(models().CreateScoreRequest, {**body, "configId": "c1"})
 
 
-def test_configurations_are_of_langfuses_type() -> None:
+def test_configs_fit_langfuses_model() -> None:
     for name, config in score_configs().items():
         assert config["name"] == name
-        known(models().CreateScoreConfigRequest, config)
+        assert_fits(models().CreateScoreConfigRequest, config)
 
 
 def test_a_field_that_langfuse_does_not_know_is_found(graded: Bench) -> None:
     with pytest.raises((AssertionError, ValueError)):
-        known(models().CreateScoreRequest, {**scores(graded)[0], "novel": 1})
+        assert_fits(models().CreateScoreRequest, {**scores(graded)[0], "novel": 1})

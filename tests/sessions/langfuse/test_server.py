@@ -1,4 +1,4 @@
-"""The server for tests behaves as real ones were seen to: accepted and stored, accepted and dropped, refused."""
+"""The test server behaves as observed on real ones: it stores, silently drops or refuses a score."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ CASES: list[Any] = [
 @pytest.mark.parametrize(
     ("body", "status", "stored"), [pytest.param(*case[1:], id=case[0]) for case in CASES]
 )
-def test_verdicts(
+def test_a_score_is_stored_dropped_or_refused(
     langfuse: Langfuse, body: dict[str, Any], status: int, stored: tuple[str, Any] | None
 ) -> None:
     for name in ("goal_achievement", "tool_efficiency", "output_quality"):
         langfuse.answer("POST", "/api/public/score-configs", score_configs()[name])
     langfuse.configs[2]["isArchived"] = True
-    whole = json.loads(json.dumps({"id": "s1", "name": "x", "sessionId": "s", **body}))
-    assert langfuse.answer("POST", "/api/public/scores", whole)[0] == status
+    score = json.loads(json.dumps({"id": "s1", "name": "x", "sessionId": "s", **body}))
+    assert langfuse.answer("POST", "/api/public/scores", score)[0] == status
     rows = [(row["name"], row["value"]) for row in langfuse.scores.values()]
     assert rows == ([] if stored is None else [stored])
 
 
-def test_same_id_and_time_update_another_time_adds(langfuse: Langfuse) -> None:
+def test_a_score_with_the_same_id_is_updated_only_at_the_same_time(langfuse: Langfuse) -> None:
     for time, value in (("a", 1), ("a", 2), ("b", 3)):
         langfuse.answer(
             "POST",

@@ -75,9 +75,9 @@ def _progress(context: CommandContext) -> Callable[[int, int], None]:
     start = monotonic()
 
     def show(done: int, total: int) -> None:
-        took = monotonic() - start
-        if took >= 1:
-            context.console.progress("%d of %d files, %d files a second" % (done, total, done / took))
+        seconds = monotonic() - start
+        if seconds >= 1:
+            context.console.progress("%d of %d files, %d files a second" % (done, total, done / seconds))
 
     return show
 
@@ -100,12 +100,12 @@ def _is_unclean(stored: StoredMemory) -> bool:
 
 
 def _lines(scan: Scan, fixed: list[str]) -> list[str]:
-    found = counted(len(scan.places), "finding") if scan.places else "nothing found"
+    summary = counted(len(scan.places), "finding") if scan.places else "nothing found"
     return [
         *("fixed: " + plain(path, _MAX_PATH) for path in fixed),
         *(
             "%s:%d  %s  %s" % (plain(path, _MAX_PATH), line, kind, rule)
             for path, line, kind, rule in scan.places
         ),
-        "%s in %s (%d binary or large skipped)" % (found, counted(scan.files, "file"), scan.skipped),
+        "%s in %s (%d binary or large skipped)" % (summary, counted(scan.files, "file"), scan.skipped),
     ]

@@ -291,7 +291,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.json:
         context.console.json({"sessions": rows})
     elif not rows:
-        context.console.line("No session is graded yet.")
+        context.console.line("No session has been graded yet.")
     else:
         context.console.table(
             ["session", "ended", "overall", "by", "root cause"], [_cells(row) for row in rows]

@@ -216,8 +216,8 @@ def _catalog(context: CommandContext) -> dict[str, int] | None:
 def _print_decision(decision: dict[str, Any], context: CommandContext) -> None:
     console = context.console
     console.line()
-    took = "" if decision["ms"] is None else ", %.0f ms" % decision["ms"]
-    console.line("%s  %s%s" % (shown_time(decision["time"]), decision["says"], took))
+    duration = "" if decision["ms"] is None else ", %.0f ms" % decision["ms"]
+    console.line("%s  %s%s" % (shown_time(decision["time"]), decision["says"], duration))
     for field, label in (("injected", "told"), ("pointed", "pointed to")):
         for key in decision[field]:
             console.line("  %-10s %s" % (label, plain(key, max(20, console.width - 13))))

@@ -57,14 +57,14 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _install(context: CommandContext) -> None:
     paths = context.paths
-    present = _status_line(paths)
+    current = _status_line(paths)
     command = _command(paths)
-    if present is not None and present.get("command") != command:
-        _back_up(present, paths)
+    if current is not None and current.get("command") != command:
+        _back_up(current, paths)
     make_folder(paths.state(FOLDER))
     replace_file(script_path(paths), script_text(paths).encode("utf-8"))
     prepare_counts(context)
-    value: dict[str, Any] = {**(present or {}), "type": "command", "command": command}
+    value: dict[str, Any] = {**(current or {}), "type": "command", "command": command}
     change = change_text(paths.config_dir, lambda text: with_value(text, (_NAME,), value))
     done = "Installed" if change.changed else "Already installed"
     order = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
@@ -73,20 +73,20 @@ def _install(context: CommandContext) -> None:
     )
 
 
-def _back_up(present: dict[str, Any], paths: Paths) -> None:
-    """Save the user's present status line, so that it is shown before ours and restored when ours is removed."""
-    before = present.get("command")
-    if present.get("type") != "command" or not isinstance(before, str):
+def _back_up(current: dict[str, Any], paths: Paths) -> None:
+    """Save the user's current status line: it is shown before ours, and restored when ours is removed."""
+    before = current.get("command")
+    if current.get("type") != "command" or not isinstance(before, str):
         raise CommandError("nothing was changed: your settings have a status line of an unknown form")
     make_folder(paths.state(FOLDER))
     replace_file(paths.state(FOLDER, BEFORE), (before + "\n").encode("utf-8"))
-    write_state(paths.state(FOLDER, _BACKUP), {"before": present}, durable=True)
+    write_state(paths.state(FOLDER, _BACKUP), {"before": current}, durable=True)
 
 
 def _remove(context: CommandContext) -> None:
     paths = context.paths
-    present = _status_line(paths)
-    if present is None or present.get("command") != _command(paths):
+    current = _status_line(paths)
+    if current is None or current.get("command") != _command(paths):
         context.console.line("This status line is not in your settings; nothing was changed there.")
     else:
         before = read_state(paths.state(FOLDER, _BACKUP)).get("before")

@@ -134,7 +134,7 @@ def _explain_candidates(compared: list[Outcome], context: CommandContext) -> Non
 def _show_scores(row: dict[str, Any], context: CommandContext) -> None:
     console = context.console
     listed = row.get("candidates")
-    shown = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    candidates = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
     inject, pointer = thresholds(row)
     console.line()
     facts = (row.get("answered_by"), row.get("ms"), row.get("found"), _number(inject, 2), _number(pointer, 2))
@@ -143,14 +143,15 @@ def _show_scores(row: dict[str, Any], context: CommandContext) -> None:
     judge = row.get("judge")
     if isinstance(judge, dict):
         console.paragraph(plain("judges: %s %s" % (judge.get("path"), judge.get("reasons") or ""), _MAX_LINE))
-    if not shown:
+    if not candidates:
         return
     digits = {"confidence": 3, "pointer_confidence": 3, "score": 2}
     rows = [
-        [_number(item.get(name), digits[name]) for name in digits] + [str(item.get("key"))] for item in shown
+        [_number(item.get(name), digits[name]) for name in digits] + [str(item.get("key"))]
+        for item in candidates
     ]
     console.table(["confidence", "pointer", "score", "memory"], rows)
-    for item in shown:
+    for item in candidates:
         console.paragraph(plain("%s: %s" % (item.get("key"), _parts(item)), _MAX_LINE), "", 2)
 
 

@@ -1,6 +1,6 @@
 """Explain settings: each problem with its line and its fix, and for each key the layer that decided it.
 
-Not imported while a prompt waits.
+This module is not imported while a prompt waits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
     "replaced_by",
 ]
 
-_LONGEST_NAME = 80
+_MAX_NAME = 80
 
 
 def problem_line(problem: Problem) -> int | None:
@@ -71,7 +71,7 @@ def replaced_by(key: str) -> str:
 def readable(name: str) -> str:
     """Return a name from a file, safe for a terminal and at most 80 characters long."""
     text = terminal_safe(name)
-    return text if len(text) <= _LONGEST_NAME else text[:_LONGEST_NAME] + "..."
+    return text if len(text) <= _MAX_NAME else text[:_MAX_NAME] + "..."
 
 
 def hint(problem: Problem) -> str:
@@ -80,24 +80,24 @@ def hint(problem: Problem) -> str:
     if problem.kind == "file":
         return "fix the file; until then it counts as empty"
     if problem.kind == "refused":
-        return "take the key out of this file; if you want it, run: memory config set %s VALUE" % key
+        return "remove the key from this file; to set it for yourself, run: memory config set %s VALUE" % key
     if problem.kind == "unknown":
         successor = replaced_by(problem.key)
         if successor:
             return "no longer used; set instead: " + successor
-        near = nearest_key(problem.key)
-        return ("nearest key: %s; " % near if near else "") + "`memory config show` lists all keys"
-    near = nearest_choice(_rule(problem.key), problem.item)
+        nearest = nearest_key(problem.key)
+        return ("nearest key: %s; " % nearest if nearest else "") + "`memory config show` lists all keys"
+    nearest = nearest_choice(_rule(problem.key), problem.item)
     until = "until it is fixed, the value of another layer or the default counts"
-    return ("nearest: %s; " % near if near else "") + until
+    return ("nearest: %s; " % nearest if nearest else "") + until
 
 
 def _rule(key: str) -> dict[str, Any]:
     try:
-        known = keys().get(key)
+        found = keys().get(key)
     except SettingsFileError:
         return {}
-    return known.rule if known else {}
+    return found.rule if found else {}
 
 
 def problem_sentence(problem: Problem) -> str:
@@ -116,7 +116,7 @@ def terminal_safe(text: str) -> str:
 
 
 class KeyOrigin(NamedTuple):
-    """The origin of a key's value: the layer and file that decided it (empty for a default), and the values that were refused."""
+    """The origin of a key's value: the layer and file that decided it (no file for a default), and the values that were refused."""
 
     key: str
     value: object
@@ -145,11 +145,11 @@ def nested(rows: list[KeyOrigin]) -> dict[str, object]:
     tree: dict[str, object] = {}
     for row in rows:
         *blocks, name = row.key.split(".")
-        at = tree
+        node = tree
         for block in blocks:
-            below = at.setdefault(block, {})
-            at = below if isinstance(below, dict) else {}
-        at[name] = row.value
+            child = node.setdefault(block, {})
+            node = child if isinstance(child, dict) else {}
+        node[name] = row.value
     return tree
 
 

@@ -13,30 +13,30 @@ if TYPE_CHECKING:
 
 __all__ = ["apply"]
 
-_MOST_PROBLEMS = 100  # of one file, since a hostile one may hold a hundred thousand wrong keys
-_OWN = "memory"
+_MAX_PROBLEMS = 100  # of one file; a hostile one may hold a hundred thousand invalid keys
+_BLOCK = "memory"
 _JUDGE, _WHEN = "retrieval.judge", "retrieval.judge.when"
 
 
 class _Reading:
-    """One file as read: its valid keys, its blocks, and its problems.
+    """The content of one file: its valid keys (`leaves`), its blocks, the keys with invalid values, and its problems.
 
-    `sources_judge` is set if the block `retrieval.judge` is at the top level and not in `memory`.
+    `has_top_judge` says that the block `retrieval.judge` is at the top level and not in `memory`.
     """
 
-    __slots__ = ("blocks", "file", "leaves", "problems", "sources_judge", "wrong")
+    __slots__ = ("blocks", "file", "has_top_judge", "invalid", "leaves", "problems")
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.leaves: dict[str, tuple[object, Block, tuple[str, ...]]] = {}
         self.blocks: set[str] = set()
-        self.sources_judge = False
-        self.wrong: set[str] = set()
+        self.has_top_judge = False
+        self.invalid: set[str] = set()
         self.problems: list[Problem] = []
 
-    def report(self, kind: str, path: tuple[str, ...], wanted: str, found: str, item: object = None) -> None:
-        if len(self.problems) < _MOST_PROBLEMS:
-            self.problems.append(Problem(kind, self.file, path, wanted, found, item))
+    def report(self, kind: str, path: tuple[str, ...], expected: str, got: str, item: object = None) -> None:
+        if len(self.problems) < _MAX_PROBLEMS:
+            self.problems.append(Problem(kind, self.file, path, expected, got, item))
 
 
 def apply(settings: Settings, schema: Block, contents: list[tuple[str, str, Block]]) -> None:
@@ -59,30 +59,30 @@ def _read(schema: Block, path: str, content: Block) -> _Reading:
             _check(reading, schema["properties"][name], content[name], (name,), name)
     at_top = _JUDGE in reading.blocks
     reading.blocks.discard(_JUDGE)
-    if _OWN in content:
-        _check(reading, schema, content[_OWN], (_OWN,), "")
-    reading.sources_judge = at_top and _JUDGE not in reading.blocks
+    if _BLOCK in content:
+        _check(reading, schema, content[_BLOCK], (_BLOCK,), "")
+    reading.has_top_judge = at_top and _JUDGE not in reading.blocks
     if at_top:
         reading.blocks.add(_JUDGE)
     return reading
 
 
 def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...], key: str) -> None:
-    """Check a key and all keys below it; the schema bounds the depth.
+    """Check a key and all keys below it; the schema limits the depth.
 
-    A block with a default is one value, including the names that the user chose.
+    A block with a default is one value: its names are chosen by the user.
     """
     if not fits(rule, value):
-        reading.wrong.add(key)
+        reading.invalid.add(key)
         reading.report("value", path, expected(rule), got(rule, value), first_invalid_item(rule, value))
     elif "default" in rule:
         reading.leaves[key] = (value, rule, path)
     elif isinstance(value, dict):
         reading.blocks.add(key)
-        for name, below in value.items():
+        for name, child in value.items():
             if name in rule["properties"]:
                 dotted = key + "." + name if key else name
-                _check(reading, rule["properties"][name], below, (*path, name), dotted)
+                _check(reading, rule["properties"][name], child, (*path, name), dotted)
             else:
                 reading.report("unknown", (*path, name), "a known key", "one that does not exist")
 
@@ -92,18 +92,18 @@ def _apply_user(settings: Settings, reading: _Reading) -> None:
         settings.put(key, value, USER)
     for feature in settings.judge_features():
         switch = feature + JUDGE_SWITCH
-        is_set = switch in reading.leaves or switch in reading.wrong
+        is_set = switch in reading.leaves or switch in reading.invalid
         if feature + ".judge" in reading.blocks and not is_set:
             settings.put(switch, True, USER)
-    _apply_sources_form(settings, reading)
+    _apply_top_judge(settings, reading)
 
 
-def _apply_sources_form(settings: Settings, reading: _Reading) -> None:
-    """Judge every prompt's candidates if the judge's block is at the top level, where it has this meaning in the original format.
+def _apply_top_judge(settings: Settings, reading: _Reading) -> None:
+    """Judge every prompt's candidates if the judge's block is at the top level, as it means in the original format.
 
     The block `memory` takes precedence, as for all keys.
     """
-    if reading.sources_judge and _WHEN not in reading.leaves and _WHEN not in reading.wrong:
+    if reading.has_top_judge and _WHEN not in reading.leaves and _WHEN not in reading.invalid:
         settings.put(_WHEN, "always", USER)
 
 

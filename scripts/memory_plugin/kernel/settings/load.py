@@ -1,8 +1,8 @@
 """Load the settings in effect for one project, from four layers of which the later ones win.
 
-The layers: `config/defaults.json`, the user's `settings.json` in the host's config folder, the project's `.claude/settings.json`, and its
-`.claude/settings.local.json`.  In a file the block `memory` holds the plugin's settings; the blocks named by the schema's `x-top-level`
-are read at the top level too, where `memory` takes precedence.  `config/settings.schema.json` says for each key what a project may change.
+The layers are `config/defaults.json`, the user's `settings.json` in the host's config folder, the project's `.claude/settings.json` and
+`.claude/settings.local.json`. In each file the block `memory` holds our settings. The blocks named by the schema's `x-top-level` are
+also read at the top level, where `memory` takes precedence. `config/settings.schema.json` says for each key what a project may change.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from ..paths import data_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     Contents = list[tuple[str, str, dict[str, Any]]]
-    from collections.abc import Mapping
-    from typing import Any
 
 __all__ = [
     "DEFAULT",
@@ -49,7 +48,7 @@ JUDGE_SWITCH = ".judge.enabled"
 
 
 class SettingsFileError(Exception):
-    """A settings file that cannot be used: what was expected and what was found."""
+    """Raised for a settings file that cannot be used, with what was expected and what was found."""
 
     def __init__(self, expected: str, got: str) -> None:
         super().__init__("expected %s, got %s" % (expected, got))
@@ -60,9 +59,9 @@ class SettingsFileError(Exception):
 class Problem:
     """Something in a settings file that is ignored.
 
-    `kind` is "file" (the file cannot be read), "unknown" (no such key), "value" (wrong type or out of range) or "refused" (a project's
-    file may not set it).  `path` is the path of the key inside the file, empty for a problem of the file.  `got` never holds a text that
-    could be a secret; `item`, the invalid item of a list, may hold one and must not be shown.
+    `kind` is "file" (the file cannot be read), "unknown" (no such key), "value" (wrong type or out of range) or "refused" (a project's file
+    may not set it). `path` is the path of the key inside the file, empty for a problem of the file. `got` never contains a text that could
+    be a secret. `item`, the invalid item of a list, may contain one and must not be shown.
     """
 
     __slots__ = ("expected", "file", "got", "item", "kind", "path")
@@ -86,8 +85,8 @@ class Problem:
 class Settings:
     """The settings in effect. Every key of `config/defaults.json` has a value of the right type.
 
-    One default differs from the file: a feature's `judge.enabled` is False until the user's own file holds the block
-    `<feature>.judge`, because a judge sends text to a provider and costs money; inside that block the default is true.
+    One default differs from that file: a feature's `judge.enabled` is False until the user's own file has the block `<feature>.judge`,
+    because a judge sends text to a provider and costs money. Inside that block the default is true.
     """
 
     __slots__ = ("_origins", "_own", "_values", "files", "problems")
@@ -107,7 +106,7 @@ class Settings:
         self._origins[key] = layer
 
     def keep_own(self) -> dict[str, object]:
-        """Keep the current values as the user's own, before a project's file is applied, and return them."""
+        """Store the current values as the user's own, before a project's file is applied, and return them."""
         self._own = dict(self._values)
         return self._own
 
@@ -118,8 +117,8 @@ class Settings:
 
     def varied(self, values: Mapping[str, object]) -> Settings:
         """Return a copy of the settings with other values for some keys."""
-        other = Settings({**self._values, **values})
-        other._values.update(self._values, **values)
+        other = Settings({})
+        other._values = {**self._values, **values}
         other._own = {key: value for key, value in self._own.items() if key not in values}
         other._origins, other.files, other.problems = self._origins, self.files, self.problems
         return other
@@ -168,7 +167,7 @@ class Settings:
     def judge_asked_for(self, feature: str) -> bool:
         """Return whether a feature may ask its judge.
 
-        True only if the user's own file holds the block `<feature>.judge` and neither that file nor the project's switches it off.
+        True only if the user's own file has the block `<feature>.judge`, and neither that file nor the project's switches it off.
         """
         return self.flag(feature + JUDGE_SWITCH)
 
@@ -180,7 +179,7 @@ class Settings:
 def load(config_dir: str | None, project_root: str | None, trial: str = "") -> Settings:
     """Return the settings in effect; None for a folder means that its layer is missing.
 
-    `trial` is a settings file that counts as the user's own beside the usual one, and wins over it.
+    `trial` is another settings file of the user's, which takes precedence over the usual one.
 
     Never raises: an unusable file, an invalid key, and a key that a project may not set are recorded as problems.
     """
@@ -201,27 +200,21 @@ def load(config_dir: str | None, project_root: str | None, trial: str = "") -> S
 
 def _collect(files: list[tuple[str, str]], settings: Settings, contents: Contents) -> None:
     for layer, path in files:
-        found = _content_or_problem(path, follow=layer == USER)
-        if isinstance(found, Problem):
-            settings.problems.append(found)
-        elif found is not None:
-            settings.files[layer] = path
-            if _says_something(settings, found):
-                contents.append((layer, path, found))
+        try:
+            values = content(path, follow=layer == USER)
+        except FileNotFoundError:
+            continue
+        except SettingsFileError as error:
+            settings.problems.append(Problem("file", path, (), error.expected, error.got))
+            continue
+        settings.files[layer] = path
+        if _may_have_keys(settings, values):
+            contents.append((layer, path, values))
 
 
-def _says_something(settings: Settings, content: dict[str, Any]) -> bool:
-    """Return whether a file may hold a key of the plugin; most hold none, and then the schema is not loaded."""
+def _may_have_keys(settings: Settings, content: dict[str, Any]) -> bool:
+    """Return whether a file may have a key of the plugin. Most have none, and then the schema is not loaded."""
     return "memory" in content or any(name.partition(".")[0] in content for name in settings.names())
-
-
-def _content_or_problem(path: str, follow: bool) -> dict[str, Any] | Problem | None:
-    try:
-        return content(path, follow)
-    except FileNotFoundError:
-        return None
-    except SettingsFileError as error:
-        return Problem("file", path, (), error.expected, error.got)
 
 
 def _user_file(config_dir: str | None) -> list[tuple[str, str]]:
@@ -245,8 +238,8 @@ def _project_files(config_dir: str | None, project_root: str | None) -> list[tup
 def content(path: str, follow: bool = False) -> dict[str, Any]:
     """Return the JSON object in a settings file; empty for an empty file.
 
-    A symbolic link is followed only for the user's own file, which may be in a folder of dotfiles; elsewhere neither the file nor its
-    folder may be one.  Raises FileNotFoundError and SettingsFileError.
+    A link is followed only for the user's own file, which may be in a folder of dotfiles. Elsewhere neither the file nor its folder may be
+    one. Raises FileNotFoundError and SettingsFileError.
     """
     try:
         folder = os.path.dirname(path)
@@ -278,16 +271,16 @@ def decoded(data: bytes) -> dict[str, Any]:
 def defaults() -> dict[str, object]:
     """Return every key with its default. Raises SettingsFileError for a damaged installation."""
     flat: dict[str, object] = {}
-    _flatten(_own("defaults.json"), "", flat)
+    _flatten(_shipped("defaults.json"), "", flat)
     return flat
 
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema of the block `memory`. Raises SettingsFileError for a damaged installation."""
-    return _own("settings.schema.json")
+    return _shipped("settings.schema.json")
 
 
-def _own(name: str) -> dict[str, Any]:
+def _shipped(name: str) -> dict[str, Any]:
     try:
         return content(data_path(name), follow=True)
     except FileNotFoundError:
@@ -296,9 +289,7 @@ def _own(name: str) -> dict[str, Any]:
 
 def _flatten(block: dict[str, Any], prefix: str, flat: dict[str, object]) -> None:
     for name, value in block.items():
-        if (
-            isinstance(value, dict) and value
-        ):  # an empty object is a value: a block for names that the user chooses
+        if isinstance(value, dict) and value:  # an empty object is a value: its names are chosen by the user
             _flatten(value, prefix + name + ".", flat)
         else:
             flat[prefix + name] = value

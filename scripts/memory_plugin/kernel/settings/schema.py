@@ -1,4 +1,4 @@
-"""The schema of the settings: which keys there are, and whether a value fits its key or may come from a project."""
+"""The schema of the settings: the keys, whether a value fits its key, and whether a project may set it."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _NAMES = {
     "array": "a list of texts",
     "object": "a block of keys",
 }
-_LONGEST_SHOWN = 24
-_MOST_CHOICES = 12
+_MAX_SHOWN = 24
+_MAX_CHOICES = 12
 
 
 def fits(rule: dict[str, Any], value: object) -> bool:
@@ -67,10 +67,10 @@ def fits(rule: dict[str, Any], value: object) -> bool:
 
 
 def _names_fit(rule: dict[str, Any], value: dict[str, Any]) -> bool:
-    """Return whether a block of names that the user chose is not too large, and all its names and values are valid."""
+    """Return whether a block whose names the user chooses is not too large, and all its names and values are valid."""
     return len(value) <= rule["maxProperties"] and all(
-        fits(rule["propertyNames"], name) and fits(rule["additionalProperties"], below)
-        for name, below in value.items()
+        fits(rule["propertyNames"], name) and fits(rule["additionalProperties"], item)
+        for name, item in value.items()
     )
 
 
@@ -89,13 +89,11 @@ def _is_url(value: str) -> bool:
 
 
 def _is_variable(value: str) -> bool:
-    """Return whether this has the form of an environment variable's name, so that a key pasted by mistake is refused."""
+    """Return whether this has the form of an environment variable's name; a key that is pasted by mistake does not."""
     return value.isascii() and value.isidentifier() and value == value.upper()
 
 
 _FORMS = {"uri": _is_url, "environment-variable": _is_variable}
-
-
 _FORM_NAMES = {
     "uri": "an https:// URL without user, password and query, or an http:// one to this machine",
     "environment-variable": "the name of an environment variable in capitals",
@@ -111,13 +109,11 @@ def expected(rule: dict[str, Any]) -> str:
     words = _NAMES[rule["type"]]
     if "enum" in rule.get("items", ()):
         choices = rule["items"]["enum"]
-        few = len(choices) <= _MOST_CHOICES
-        words = "a list of " + (", ".join(dumps(choice) for choice in choices) if few else "known ids")
+        is_short = len(choices) <= _MAX_CHOICES
+        words = "a list of " + (", ".join(map(dumps, choices)) if is_short else "known ids")
     elif rule["type"] == "array" and rule["items"]["type"] != "string":
-        words = "a list of %d%s numbers" % (
-            rule["maxItems"],
-            " whole" if rule["items"]["type"] == "integer" else "",
-        )
+        whole = " whole" if rule["items"]["type"] == "integer" else ""
+        words = "a list of %d%s numbers" % (rule["maxItems"], whole)
     if "propertyNames" in rule:
         words = "a block of names, each with " + expected(rule["additionalProperties"])
     if "minimum" in rule:
@@ -131,12 +127,12 @@ def shown(value: object) -> str:
     """Return a value for an error message: numbers and short words, but no text long enough to be a key."""
     if isinstance(value, (list, dict)):
         return "a list" if isinstance(value, list) else "a block of keys"
-    if isinstance(value, str) and (len(value) > _LONGEST_SHOWN or not value.isprintable()):
+    if isinstance(value, str) and (len(value) > _MAX_SHOWN or not value.isprintable()):
         return "a text of %d characters" % len(value)
     if isinstance(value, float) and abs(value) == float("inf"):
         return "an infinite number"
     text = dumps(value)
-    return text if len(text) <= 2 * _LONGEST_SHOWN else "a number of %d digits" % len(text)
+    return text if len(text) <= 2 * _MAX_SHOWN else "a number of %d digits" % len(text)
 
 
 def first_invalid_item(rule: dict[str, Any], value: object) -> object:
@@ -146,7 +142,7 @@ def first_invalid_item(rule: dict[str, Any], value: object) -> object:
 
 
 def got(rule: dict[str, Any], value: object) -> str:
-    """Return a description of an invalid value, as `shown` does; of a list, its first invalid item."""
+    """Return a description of an invalid value, as `shown` does; for a list, of its first invalid item."""
     item = first_invalid_item(rule, value)
     return shown(value) if item is None else "one with " + shown(item)
 
@@ -157,22 +153,21 @@ def project_limit(rule: dict[str, Any], own: Any) -> str:  # noqa: ANN401 - it f
     if rule["type"] == "boolean":
         return "nothing but %s in a project's file" % ("true" if raised else "false")
     if rule["type"] == "array":
-        return "a list that %s your own settings in a project's file" % (
-            "keeps each item of" if raised else "adds nothing to"
-        )
+        change = "keeps each item of" if raised else "adds nothing to"
+        return "a list that %s your own settings in a project's file" % change
     if "enum" in rule:
         at = rule["enum"].index(own)
         choices = rule["enum"][at:] if raised else rule["enum"][: at + 1]
         return "in a project's file " + " or ".join(dumps(choice) for choice in choices)
-    most = "at least" if raised else "at most"
-    return "%s %s in a project's file, the value of your own settings" % (most, dumps(own))
+    bound = "at least" if raised else "at most"
+    return "%s %s in a project's file, the value of your own settings" % (bound, dumps(own))
 
 
 def allowed(rule: dict[str, Any], value: Any, own: Any) -> bool:  # noqa: ANN401 - both fit the same schema
     """Return whether a project may set this value, given the user's own; both fit the schema.
 
-    The key's `x-project` is the direction in which the plugin does less: `lower` for limits, switches and lists of what is allowed, `raise`
-    for thresholds and lists of what is checked.
+    The key's `x-project` is the direction in which the plugin does less: `lower` for limits, switches and lists of permissions, `raise` for
+    thresholds and lists of checks.
     """
     direction = rule["x-project"]
     if direction not in ("lower", "raise"):
@@ -209,24 +204,24 @@ class Key:
 
 
 class WrongValueError(Exception):
-    """A value that does not fit its key."""
+    """Raised for a value that does not fit its key."""
 
-    def __init__(self, key: str, wanted: str, got: str) -> None:
-        super().__init__("%s: expected %s, got %s" % (key, wanted, got))
+    def __init__(self, key: str, expected: str, got: str) -> None:
+        super().__init__("%s: expected %s, got %s" % (key, expected, got))
 
 
 def keys() -> dict[str, Key]:
     """Return all keys by name, in the order of the schema. Raises SettingsFileError for a damaged schema."""
-    found: dict[str, Key] = {}
-    _gather(schema(), "", found)
-    return found
+    result: dict[str, Key] = {}
+    _collect_keys(schema(), "", result)
+    return result
 
 
-def _gather(rule: dict[str, Any], name: str, found: dict[str, Key]) -> None:
+def _collect_keys(rule: dict[str, Any], name: str, result: dict[str, Key]) -> None:
     for part, below in rule.get("properties", {}).items():
-        _gather(below, name + "." + part if name else part, found)
+        _collect_keys(below, name + "." + part if name else part, result)
     if "default" in rule:
-        found[name] = Key(name, rule)
+        result[name] = Key(name, rule)
 
 
 def top_level() -> tuple[str, ...]:
@@ -268,7 +263,6 @@ def require_valid(key: Key, value: object) -> None:
     """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
     if fits(key.rule, value):
         return
-    near = nearest_choice(key.rule, first_invalid_item(key.rule, value))
-    raise WrongValueError(
-        key.name, expected(key.rule), got(key.rule, value) + ("; nearest: " + near if near else "")
-    )
+    nearest = nearest_choice(key.rule, first_invalid_item(key.rule, value))
+    description = got(key.rule, value) + ("; nearest: " + nearest if nearest else "")
+    raise WrongValueError(key.name, expected(key.rule), description)

@@ -1,7 +1,7 @@
 """Edit the user's own settings file so that one value changes and every other character stays.
 
-The file is shared with Claude Code and edited by hand: a symbolic link is followed and its target replaced, the mode is kept, the old
-content is kept as `settings.json.memory-backup`, and a concurrent change is detected and merged by a second attempt.
+The file is shared with Claude Code and edited by hand. A symbolic link is followed and its target replaced, the mode is kept, the old
+content is saved as `settings.json.memory-backup`, and a concurrent change is detected and merged by another attempt.
 
 The functions on JSON text take valid JSON with an object at its root, and raise ValueError for any other text.
 """
@@ -52,7 +52,7 @@ _DECODER = JSONDecoder()
 
 
 class EditError(Exception):
-    """A change that was not made, and why; the file is unchanged."""
+    """Raised for a change that was not made; the text says why, and the file is unchanged."""
 
 
 class FileChange(NamedTuple):
@@ -71,7 +71,7 @@ def set_value(config_dir: str | None, name: str, value: object) -> FileChange:
 def change_values(config_dir: str | None, values: Mapping[str, object]) -> FileChange:
     """Set several of `keys()` in one change; None removes a key. Raises WrongValueError and EditError.
 
-    The first key of a judge's block would switch that judge on, so `enabled: false` is written with it.
+    The first key in a judge's block would switch that judge on, so `enabled: false` is written with it.
     """
     for name, value in values.items():
         if value is not None:
@@ -79,20 +79,20 @@ def change_values(config_dir: str | None, values: Mapping[str, object]) -> FileC
 
     def rewrite(text: str) -> str:
         for name, value in values.items():
-            text = _without(text, name) if value is None else _with(text, name, value)
+            text = _without_key(text, name) if value is None else _with_key(text, name, value)
         return text
 
     return change_text(config_dir, rewrite)
 
 
-def _with(text: str, name: str, value: object) -> str:
-    switch = _unwritten_switch(text, name)
+def _with_key(text: str, name: str, value: object) -> str:
+    switch = _missing_switch(text, name)
     if switch:
         text = with_value(text, _place(text, switch), value=False)
     return with_value(text, _place(text, tuple(name.split("."))), value)
 
 
-def _without(text: str, name: str) -> str:
+def _without_key(text: str, name: str) -> str:
     for path in _places(tuple(name.split("."))):
         text = _cut(text, path)
     return text
@@ -100,7 +100,7 @@ def _without(text: str, name: str) -> str:
 
 def unset(config_dir: str | None, name: str) -> FileChange:
     """Remove a key, known or not, or a whole block from the user's file. Raises EditError."""
-    return change_text(config_dir, lambda text: _without(text, name))
+    return change_text(config_dir, lambda text: _without_key(text, name))
 
 
 def _places(parts: Path) -> list[Path]:
@@ -109,7 +109,7 @@ def _places(parts: Path) -> list[Path]:
 
 
 def _place(text: str, parts: Path) -> Path:
-    """Return the path under which a key is written: where it or most of its blocks are, else in the block `memory`."""
+    """Return the path under which to write a key: where it or most of its blocks exist, else in the block `memory`."""
     places = _places(parts)
     return max(places, key=lambda path: max(0, _depth(text, path) - (len(path) - len(parts))))
 
@@ -119,8 +119,8 @@ def _depth(text: str, path: Path) -> int:
     return max((depth for depth in range(len(path) + 1) if depth == 0 or find(text, path[:depth])), default=0)
 
 
-def _unwritten_switch(text: str, name: str) -> Path:
-    """Return the switch of the judge whose block this key belongs to, if the file lacks that block; else empty."""
+def _missing_switch(text: str, name: str) -> Path:
+    """Return the path of the judge's switch if this key belongs to a judge's block that the file lacks; else empty."""
     feature, belongs, _ = name.partition("." + _JUDGE + ".")
     if not belongs or name == feature + JUDGE_SWITCH:
         return ()
@@ -131,7 +131,7 @@ def _unwritten_switch(text: str, name: str) -> Path:
 def _cut(text: str, path: Path) -> str:
     """Return the text without a key and without blocks that become empty.
 
-    A judge's block stays even if empty: removing it would switch the judge off.
+    An empty judge's block remains, because removing it would switch the judge off.
     """
     if find(text, path) is None:
         return text
@@ -150,7 +150,7 @@ def _at(content: dict[str, Any], path: Path) -> object:
 
 
 def change_text(config_dir: str | None, rewrite: Rewrite) -> FileChange:
-    """Rewrite the text of the user's file under its lock; `rewrite` may be called again after a change by others. Raises EditError."""
+    """Rewrite the text of the user's file under its lock; after a concurrent change `rewrite` is called again. Raises EditError."""
     folder, why = state_folder(config_dir, None)
     if config_dir is None or folder is None:
         raise EditError(why)
@@ -186,8 +186,8 @@ def _attempt(path: str, rewrite: Rewrite) -> FileChange | None:
         return FileChange(path, None, changed=False)
     decoded(data)
     if len(data) > MAX_BYTES:
-        raise EditError("%s: it would pass %d bytes" % (path, MAX_BYTES))
-    backup = _keep(path, before[0]) if before else None
+        raise EditError("%s: it would exceed %d bytes" % (path, MAX_BYTES))
+    backup = _back_up(path, before[0]) if before else None
     if _read(path) != before:
         return None
     mode = stat.S_IMODE(before[1]) if before else 0o600
@@ -204,7 +204,7 @@ def _read(path: str) -> tuple[bytes, int] | None:
     return data, status.st_mode
 
 
-def _keep(path: str, data: bytes) -> str:
+def _back_up(path: str, data: bytes) -> str:
     backup = path + ".memory-backup"
     replace_file(backup, data)
     return backup
@@ -219,7 +219,7 @@ class Member(NamedTuple):
     end: int
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     while at < len(text) and text[at] in _JSON_SPACE:
         at += 1
     return at
@@ -230,24 +230,24 @@ def members(text: str, start: int) -> list[Member]:
     found: list[Member] = []
     if text[start] != "{":
         return found
-    at = _skip(text, start + 1)
+    at = _skip_space(text, start + 1)
     while text[at] != "}":
         name, after = scanstring(text, at + 1, True)
-        value = _skip(text, _skip(text, after) + 1)
+        value = _skip_space(text, _skip_space(text, after) + 1)
         end = _DECODER.raw_decode(text, value)[1]
         found.append(Member(name, at, value, end))
-        at = _skip(text, end)
+        at = _skip_space(text, end)
         if text[at] == ",":
-            at = _skip(text, at + 1)
+            at = _skip_space(text, at + 1)
     return found
 
 
 def _root(text: str) -> int:
-    return _skip(text, 1 if text.startswith("\ufeff") else 0)
+    return _skip_space(text, 1 if text.startswith("\ufeff") else 0)
 
 
 def find(text: str, path: tuple[str, ...]) -> Member | None:
-    """Return the member at a path, the last of several with one name, as JSON parsers do; None if there is none."""
+    """Return the member at a path, the last of several with the same name, as JSON parsers do; None if there is none."""
     start, member = _root(text), None
     for name in path:
         member = next(
@@ -294,11 +294,8 @@ def _with_member(text: str, start: int, name: str, value: object) -> str:
     if not present:
         return _with_first_member(text, start, name, value)
     last = present[-1]
-    gap = (
-        text[_skip(text, present[-2].end) + 1 : last.start]
-        if len(present) > 1
-        else text[start + 1 : last.start]
-    )
+    gap_start = _skip_space(text, present[-2].end) + 1 if len(present) > 1 else start + 1
+    gap = text[gap_start : last.start]
     on_lines = "\n" in gap
     body = _member(text, name, value, gap.rpartition("\n")[2] if on_lines else None)
     comma = "," + (gap if on_lines or len(present) > 1 else " ")
@@ -306,7 +303,7 @@ def _with_member(text: str, start: int, name: str, value: object) -> str:
 
 
 def _with_first_member(text: str, start: int, name: str, value: object) -> str:
-    end = _skip(text, start + 1)
+    end = _skip_space(text, start + 1)
     if start != _root(text) and "\n" not in text.strip():
         return text[: start + 1] + _member(text, name, value, None) + text[end:]
     margin, line = _margin(text, start), _newline(text)
@@ -315,7 +312,7 @@ def _with_first_member(text: str, start: int, name: str, value: object) -> str:
 
 
 def _member(text: str, name: str, value: object, margin: str | None) -> str:
-    """Return a key and its value in the style of the file: on lines with an indentation of `margin`, else on one line."""
+    """Return a key and its value in the style of the file: on lines with an indentation of `margin`, or with None on one line."""
     key = dumps(name, ensure_ascii=False) + ": "
     if margin is None or not isinstance(value, dict):
         return key + _inline(value)
@@ -339,7 +336,7 @@ def without(text: str, path: tuple[str, ...]) -> str:
         present = members(text, start)
         at = present.index(member)
         if len(present) == 1:
-            end = _skip(text, member.end)
+            end = _skip_space(text, member.end)
             text = text[: start + 1] + text[end:]
         elif at == 0:
             text = text[: member.start] + text[present[1].start :]

@@ -48,14 +48,14 @@ def parts(schema: Schema, depth: int = 1) -> Iterator[tuple[Schema, int]]:
 
 
 def problem(schema: object, vendor: str) -> str:
-    """Return what a vendor says against a schema; empty when it takes it."""
+    """Return a vendor's objection to a schema; empty if it accepts it."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return "schema must be a JSON Schema of 'type: \"object\"'"
     found = list(parts(schema))
     for part, _ in found:
-        said = _problem(part, vendor)
-        if said:
-            return said
+        complaint = _problem(part, vendor)
+        if complaint:
+            return complaint
     if vendor == "anthropic":
         return _too_complex(found)
     if vendor == "openai" and max(depth for _, depth in found) > _DEPTH:
@@ -108,8 +108,8 @@ def reply_to(schema: Schema, *, nulls: bool = False) -> Any:  # noqa: ANN401 (wh
     """Return a reply that fits a schema, of a usual length; with `nulls` null wherever it may stand."""
     options = schema.get("anyOf")
     if options:
-        wanted = [option for option in options if (option.get("type") == "null") is nulls]
-        return reply_to((wanted or options)[0], nulls=nulls)
+        matching = [option for option in options if (option.get("type") == "null") is nulls]
+        return reply_to((matching or options)[0], nulls=nulls)
     if "enum" in schema:
         return schema["enum"][0]
     kind = schema["type"]

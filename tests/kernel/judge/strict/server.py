@@ -1,4 +1,4 @@
-"""A server on loopback that is as strict as the vendors are: single calls of all three, and batches."""
+"""A server on loopback that is as strict as the vendors: single calls of three vendors, and batches."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class StrictServer(JsonServer):
         return answer
 
     def _batches(self, method: str, path: str, headers: dict[str, str], body: Any) -> Body | bytes:  # noqa: ANN401
-        """Batches are worked through at once; each item is checked as a request of its own."""
+        """Answer a batch at once; each item is checked like a single request."""
         if method == "POST":
             names = [entry["custom_id"] for entry in body["requests"]]
             assert len(set(names)) == len(names)

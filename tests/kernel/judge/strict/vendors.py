@@ -17,7 +17,7 @@ from tests.kernel.judge.strict.schemas import problem, reply_to
 
 Body = dict[str, Any]
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-# Tokens that thinking takes by level; what a small answer leaves no room for.
+# Tokens that thinking takes by level, more than a small maximum leaves room for.
 _THOUGHT = {"none": 0, "minimal": 100, "low": 800, "medium": 2000, "high": 4000, "xhigh": 8000, "max": 16000}
 _SCHEMA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -101,8 +101,8 @@ def anthropic(body: Body, headers: dict[str, str]) -> Body:  # noqa: C901 (one c
     model = CLAUDE.get(body.get("model", ""))
     if model is None:
         raise refuse("model: %s" % body.get("model"), 404, "not_found_error")
-    most, messages = body.get("max_tokens"), body.get("messages")
-    if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= 64_000:
+    max_output, messages = body.get("max_tokens"), body.get("messages")
+    if not isinstance(max_output, int) or isinstance(max_output, bool) or not 1 <= max_output <= 64_000:
         raise refuse("max_tokens: Input should be a valid integer from 1 to 64000")
     if not isinstance(messages, list) or not messages or messages[0].get("role") != "user":
         raise refuse("messages: first message must use the user role")
@@ -121,17 +121,17 @@ def anthropic(body: Body, headers: dict[str, str]) -> Body:  # noqa: C901 (one c
     thinking = _claude_thinks(body.get("thinking"), model, effort, refuse)
     schema = output.get("format", {}).get("schema") if "format" in output else None
     if "format" in output:
-        said = (
+        complaint = (
             "type must be json_schema"
             if output["format"].get("type") != "json_schema"
             else problem(schema, "anthropic")
         )
-        if said or set(output["format"]) != {"type", "schema"}:
-            raise refuse("output_config.format.schema: Invalid schema: %s" % said)
-    text, cut = _written(schema, most, thinking, more=1.3)
+        if complaint or set(output["format"]) != {"type", "schema"}:
+            raise refuse("output_config.format.schema: Invalid schema: %s" % complaint)
+    text, cut = _written(schema, max_output, thinking, more=1.3)
     content: list[Body] = [{"type": "thinking", "thinking": "", "signature": "x"}] if thinking else []
     content += [{"type": "text", "text": text}] if text else []
-    spent = min(most, thinking + _tokens(text, 1.3))
+    spent = min(max_output, thinking + _tokens(text, 1.3))
     return {
         "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": content,
         "stop_reason": "max_tokens" if cut else "end_turn", "stop_sequence": None,
@@ -192,8 +192,8 @@ def openai(body: Body, headers: dict[str, str]) -> Body:
             raise refuse(message, "reasoning_effort", "unsupported_value")
         thinking = _THOUGHT[effort]
     schema = _openai_schema(body, refuse)
-    most: int = body.get("max_completion_tokens") or body.get("max_tokens") or 128_000
-    return _completion(body, schema, most, thinking)
+    max_output: int = body.get("max_completion_tokens") or body.get("max_tokens") or 128_000
+    return _completion(body, schema, max_output, thinking)
 
 
 def _openai_schema(body: Body, refuse: Any) -> Body | None:  # noqa: ANN401
@@ -201,25 +201,25 @@ def _openai_schema(body: Body, refuse: Any) -> Body | None:  # noqa: ANN401
     form = body.get("response_format")
     if form is None:
         return None
-    given = form.get("json_schema", {})
-    if form.get("type") != "json_schema" or set(given) - {"name", "schema", "strict", "description"}:
+    schema_field = form.get("json_schema", {})
+    if form.get("type") != "json_schema" or set(schema_field) - {"name", "schema", "strict", "description"}:
         raise refuse("Invalid value for 'response_format'.", "response_format", "invalid_value")
-    if not _SCHEMA_NAME.match(str(given.get("name", ""))):
+    if not _SCHEMA_NAME.match(str(schema_field.get("name", ""))):
         message = (
             "Invalid 'response_format.json_schema.name': string does not match pattern '^[a-zA-Z0-9_-]+$'."
         )
         raise refuse(message, "response_format.json_schema.name", "invalid_value")
-    said = problem(given.get("schema"), "openai") if given.get("strict") else ""
-    if said:
-        message = "Invalid schema for response_format '%s': %s" % (given["name"], said)
+    complaint = problem(schema_field.get("schema"), "openai") if schema_field.get("strict") else ""
+    if complaint:
+        message = "Invalid schema for response_format '%s': %s" % (schema_field["name"], complaint)
         raise refuse(message, "response_format", None)
-    schema: Body = given["schema"]
+    schema: Body = schema_field["schema"]
     return schema
 
 
-def _completion(body: Body, schema: Body | None, most: int, thinking: int) -> Body:
-    text, cut = _written(schema, most, thinking)
-    out = min(most, thinking + _tokens(text))
+def _completion(body: Body, schema: Body | None, max_output: int, thinking: int) -> Body:
+    text, cut = _written(schema, max_output, thinking)
+    out = min(max_output, thinking + _tokens(text))
     usage = {"prompt_tokens": _tokens(json.dumps(body)), "completion_tokens": out}
     message = {"role": "assistant", "content": text, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "length" if cut else "stop"}
@@ -271,7 +271,7 @@ def gemini(model: str, body: Body, headers: dict[str, str]) -> Body:
         raise refuse("Method doesn't allow unregistered callers.", 403, "PERMISSION_DENIED")
     if model not in GEMINI:
         raise refuse("models/%s is not found for API version v1beta" % model, 404, "NOT_FOUND")
-    known = {
+    known_fields = {
         "contents",
         "systemInstruction",
         "generationConfig",
@@ -280,12 +280,12 @@ def gemini(model: str, body: Body, headers: dict[str, str]) -> Body:
         "toolConfig",
         "cachedContent",
     }
-    for name in sorted(set(body) - known):
+    for name in sorted(set(body) - known_fields):
         raise refuse('Invalid JSON payload received. Unknown name "%s": Cannot find field.' % name)
     if [turn.get("role") for turn in body["contents"]][-1] != "user":
         raise refuse("The last turn must be the user's")
     config = body.get("generationConfig", {})
-    known = {
+    known_fields = {
         "maxOutputTokens",
         "responseMimeType",
         "responseJsonSchema",
@@ -294,7 +294,7 @@ def gemini(model: str, body: Body, headers: dict[str, str]) -> Body:
         "temperature",
         "seed",
     }
-    for name in sorted(set(config) - known):
+    for name in sorted(set(config) - known_fields):
         raise refuse(
             "Invalid JSON payload received. Unknown name \"%s\" at 'generation_config': Cannot find field."
             % name
@@ -302,12 +302,12 @@ def gemini(model: str, body: Body, headers: dict[str, str]) -> Body:
     schema = config.get("responseJsonSchema")
     if schema is not None and config.get("responseMimeType") != "application/json":
         raise refuse("response_json_schema requires response_mime_type application/json")
-    said = problem(schema, "gemini") if schema is not None else ""
-    if said:
-        raise refuse("Invalid value at 'generation_config.response_json_schema': %s" % said)
+    complaint = problem(schema, "gemini") if schema is not None else ""
+    if complaint:
+        raise refuse("Invalid value at 'generation_config.response_json_schema': %s" % complaint)
     thinking = _gemini_thinks(config.get("thinkingConfig", {}), *GEMINI[model], refuse)
-    most = config.get("maxOutputTokens", 65_536)
-    text, cut = _written(schema, most, thinking)
+    max_output = config.get("maxOutputTokens", 65_536)
+    text, cut = _written(schema, max_output, thinking)
     candidate: Body = {
         "finishReason": "MAX_TOKENS" if cut else "STOP",
         "index": 0,
@@ -318,25 +318,25 @@ def gemini(model: str, body: Body, headers: dict[str, str]) -> Body:
     usage = {
         "promptTokenCount": _tokens(json.dumps(body)),
         "candidatesTokenCount": _tokens(text),
-        "thoughtsTokenCount": min(most, thinking),
+        "thoughtsTokenCount": min(max_output, thinking),
     }
     return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": model}
 
 
-def _gemini_thinks(given: Body, kind: str, allowed: tuple[Any, ...], default: str, refuse: Any) -> int:  # noqa: ANN401
+def _gemini_thinks(schema_field: Body, kind: str, allowed: tuple[Any, ...], default: str, refuse: Any) -> int:  # noqa: ANN401
     """Return the tokens that the model thinks. Raises Refusal."""
-    if set(given) - {"thinkingLevel", "thinkingBudget", "includeThoughts"} or len(given) > 1:
+    if set(schema_field) - {"thinkingLevel", "thinkingBudget", "includeThoughts"} or len(schema_field) > 1:
         raise refuse("thinking_config: only one of thinking_level and thinking_budget may be set")
     if kind == "level":
-        if given.get("thinkingBudget") == 0:
+        if schema_field.get("thinkingBudget") == 0:
             raise refuse("Budget 0 is invalid. This model only works in thinking mode.")
-        level = given.get("thinkingLevel", default)
+        level = schema_field.get("thinkingLevel", default)
         if level not in allowed:
             raise refuse("Thinking level %s is not supported for this model." % level)
         return _THOUGHT[level.lower()]
-    if "thinkingLevel" in given:
+    if "thinkingLevel" in schema_field:
         raise refuse("Thinking level is not supported for this model.")
-    budget = given.get("thinkingBudget", -1)
+    budget = schema_field.get("thinkingBudget", -1)
     if budget != -1 and not allowed[0] <= budget <= allowed[1]:
         raise refuse("The thinking budget %s is invalid." % budget)
     return _THOUGHT[default.lower()] if budget == -1 else int(budget)
@@ -346,10 +346,10 @@ def _tokens(text: str, more: float = 1.0) -> int:
     return int(len(text) / 4 * more) + 1
 
 
-def _written(schema: Body | None, most: int, thinking: int, more: float = 1.0) -> tuple[str, bool]:
+def _written(schema: Body | None, max_output: int, thinking: int, more: float = 1.0) -> tuple[str, bool]:
     """Return the answer's text as far as the tokens last, and whether they did not."""
     text = json.dumps(reply_to(schema)) if schema is not None else "Sure! Here is what you asked for: {}"
-    room = most - thinking
+    room = max_output - thinking
     if room >= _tokens(text, more):
         return text, False
     return (text[: max(0, int(room * 4 / more))] if room > 0 else ""), True

@@ -1,4 +1,4 @@
-"""Every question that the plugin asks a model, one of each kind, with its own reader."""
+"""One question of each kind that the plugin asks a model, with its reader."""
 
 from __future__ import annotations
 
