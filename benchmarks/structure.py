@@ -3,8 +3,8 @@
     python3 benchmarks/structure.py [--json]
 
 Modules and lines are counted per part of the package. Imports are the modules that a hook's process has loaded at its end, packages
-counted apart. The files on a way are traced: the same hook runs with a profile function that notes each file of ours in which a function
-is called, in order of first calls. `tests/docs/test_ways.py` compares the ways in docs/architecture.md with these.
+counted apart. Call paths are traced: the same hook runs with a profile function that records each of the package's files in which a
+function is called, in the order of first calls. `tests/docs/test_ways.py` compares the call paths in docs/architecture.md with these.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Part(NamedTuple):
     longest: int
 
 
-class Scene:
+class TracedProject:
     """A home and a project with one accepted memory and a transcript of one turn, in a folder of their own."""
 
     def __init__(self, folder: str) -> None:
@@ -161,20 +161,20 @@ def parts() -> list[Part]:
     ]
 
 
-def ways(scene: Scene) -> dict[str, list[str]]:
+def call_paths(project: TracedProject) -> dict[str, list[str]]:
     """Return the files on the path of a recalled prompt, a scored reply and a transcript row, in the order of the first call."""
     return {
-        "prompt": scene.trace("UserPromptSubmit", {"prompt": PROMPT, "session_id": "s", "prompt_id": "p"}),
-        "reply": scene.trace("Stop", {"last_assistant_message": REPLY, "session_id": "s"}),
-        "transcript row": scene.trace("", {}, scene.transcript),
+        "prompt": project.trace("UserPromptSubmit", {"prompt": PROMPT, "session_id": "s", "prompt_id": "p"}),
+        "reply": project.trace("Stop", {"last_assistant_message": REPLY, "session_id": "s"}),
+        "transcript row": project.trace("", {}, project.transcript),
     }
 
 
-def imports(scene: Scene) -> dict[str, dict[str, int]]:
+def imports(project: TracedProject) -> dict[str, dict[str, int]]:
     """Return how many modules and packages of ours a skipped and a recalled prompt import."""
     found = {}
     for name, prompt in (("skipped prompt", "ok"), ("recalled prompt", PROMPT)):
-        names = scene.imports("UserPromptSubmit", {"prompt": prompt, "session_id": name})
+        names = project.imports("UserPromptSubmit", {"prompt": prompt, "session_id": name})
         packages = [one for one in names if os.path.isdir(os.path.join(PACKAGE, "..", *one.split(".")))]
         found[name] = {"modules": len(names) - len(packages), "packages": len(packages)}
     return found
@@ -186,8 +186,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="memory-structure-") as folder:
-        scene = Scene(folder)
-        figures: dict[str, Any] = {"imports": imports(scene), "ways": ways(scene)}
+        project = TracedProject(folder)
+        figures: dict[str, Any] = {"imports": imports(project), "call_paths": call_paths(project)}
     figures["parts"] = [part._asdict() for part in parts()]
     if arguments.json:
         print(json.dumps(figures, indent=2))
@@ -198,7 +198,7 @@ def main() -> int:
         print("%-12s %8d %8d %8.0f %8d" % figures_of_part)
     for name, counted in figures["imports"].items():
         print("%s: imports %d modules of ours and %d packages" % (name, *counted.values()))
-    for name, files in figures["ways"].items():
+    for name, files in figures["call_paths"].items():
         print("\npath of a %s: %d files" % (name, len(files)))
         for path in files:
             print("  " + path)

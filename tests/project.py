@@ -184,6 +184,11 @@ class Project:
         script = os.path.join(self.plugin_root, "scripts", "memory.py")
         return self.script((), [script, *words], stdin, **env)
 
+    def memories(self, *options: str) -> list[dict[str, Any]]:
+        """Return the memories that `memory list` prints as JSON with these options."""
+        rows: list[dict[str, Any]] = self.cli("list", *options, "--json").json["memories"]
+        return rows
+
     def save(
         self, title: str, body: str, *more: str, category: str = "decision", inside: bool = False
     ) -> str:

@@ -34,7 +34,7 @@ class PseudoTerminal:
         os.close(inner)
 
     def until(self, text: str, seconds: float = 60) -> str:
-        """Return what is printed up to a text, which must come; raises AssertionError with everything seen."""
+        """Return the output up to a text. Raises AssertionError with the whole output if the text does not come."""
         start, end = len(self.seen), time.monotonic() + seconds
         while text not in self.seen[start:]:
             ready = select.select([self._handle], [], [], max(0.0, end - time.monotonic()))[0]
@@ -44,7 +44,7 @@ class PseudoTerminal:
         return self.seen[start:]
 
     def press(self, keys: str) -> None:
-        """Press keys once the program waits for one: what is typed before its question is dropped."""
+        """Press keys once the program waits for one, because it discards what is typed before its question."""
         self._wait_for_question()
         self.pressed += len(keys)
         os.write(self._handle, keys.encode())

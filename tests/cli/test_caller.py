@@ -1,4 +1,4 @@
-"""Who runs a command, as told by its parent processes and by the records of hooks."""
+"""Who runs a command, according to its parent processes and the records of hooks."""
 
 from __future__ import annotations
 
@@ -21,31 +21,35 @@ MARKED = {"CLAUDECODE": "1"}
 
 def process(pid: int, name: str, env: dict[str, str] | None = None, *, terminal: bool = True) -> Ancestor:
     """Return a process with its environment."""
-    made = Ancestor(pid, pid - 1, str(pid * 10), name, terminal=terminal, words=(name,))
-    made._environment = env or {}
-    return made
+    ancestor = Ancestor(pid, pid - 1, str(pid * 10), name, terminal=terminal, words=(name,))
+    ancestor._environment = env or {}
+    return ancestor
 
 
-def names(*given: str) -> list[Ancestor]:
-    """Return a chain, nearest first; `*` marks what a client started."""
+def chain_of(*names: str) -> list[Ancestor]:
+    """Return a chain of processes, nearest first; `*` marks one that a client started."""
     return [
         process(90 - at, name.rstrip("*"), MARKED if name.endswith("*") else {})
-        for at, name in enumerate(given)
+        for at, name in enumerate(names)
     ]
 
 
 @pytest.mark.parametrize(
     ("chain", "client"),
     [
-        pytest.param(names("python3", "bash", "sshd"), None, id="a terminal"),
-        pytest.param(names("python3*", "bash*", "claude", "bash"), 2, id="a command of Claude's"),
-        pytest.param(names("python3", "claude", "bash"), 1, id="one that took the shell's place"),
-        pytest.param(names("python3*", "claude*", "bash*", "claude", "bash"), 3, id="a client in a client"),
-        pytest.param(names("python3", "claude", "bash*", "claude", "bash"), 3, id="one that hides it"),
+        pytest.param(chain_of("python3", "bash", "sshd"), None, id="a terminal"),
+        pytest.param(chain_of("python3*", "bash*", "claude", "bash"), 2, id="a command of Claude's"),
+        pytest.param(chain_of("python3", "claude", "bash"), 1, id="Claude starts it without a shell"),
         pytest.param(
-            names("python3*", "bash*", "claude", "claude", "bash"), 2, id="a wrapper of the same name"
+            chain_of("python3*", "claude*", "bash*", "claude", "bash"), 3, id="a client in a client"
         ),
-        pytest.param(names("python3*", "claude*", "tmux*"), None, id="an outer client that has ended"),
+        pytest.param(
+            chain_of("python3", "claude", "bash*", "claude", "bash"), 3, id="a client that removes its mark"
+        ),
+        pytest.param(
+            chain_of("python3*", "bash*", "claude", "claude", "bash"), 2, id="a wrapper of the same name"
+        ),
+        pytest.param(chain_of("python3*", "claude*", "tmux*"), None, id="an outer client that has ended"),
         pytest.param([], None, id="nothing known"),
     ],
 )
@@ -72,9 +76,9 @@ def _environment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_command_in_a_terminal_keeps_its_environment(project: Project) -> None:
     os.environ["OPENAI_BASE_URL"] = "https://example.org"
-    made = Caller(names("python3", "bash", "sshd"))
-    assert (made.inside, made.session) == (False, "")
-    assert made.settle(project.root).why_off == ""
+    runner = Caller(chain_of("python3", "bash", "sshd"))
+    assert (runner.inside, runner.session) == (False, "")
+    assert runner.settle(project.root).why_off == ""
     assert os.environ["OPENAI_BASE_URL"] == "https://example.org"
 
 
@@ -83,9 +87,9 @@ def test_the_mark_alone_means_inside_and_no_key_of_an_unknown_folder_is_used(
     project: Project, env: dict[str, str]
 ) -> None:
     os.environ.update(env)
-    made = Caller([process(90, "python3", env), *names("bash", "cron")])
-    taint = made.settle(project.root)
-    assert made.inside
+    runner = Caller([process(90, "python3", env), *chain_of("bash", "cron")])
+    taint = runner.settle(project.root)
+    assert runner.inside
     assert taint.judges_off
     assert project.config in taint.why_off
 
@@ -103,11 +107,11 @@ def test_inside_the_client_its_environment_is_restored(project: Project) -> None
     )
     os.environ["CLAUDE_PROJECT_DIR"] = "/usr"
     chain = [process(90, "python3", MARKED), process(89, "bash", MARKED), process(88, "claude", launch)]
-    made = Caller(chain)
-    made.settle(project.root)
-    kept = {name: value for name, value in os.environ.items() if name not in MARKED and name[:6] != "PYTEST"}
-    assert kept == {"HOME": project.home, "OPENAI_API_KEY": "own", "PATH": "/bin", "EDITOR": "vi"}
-    assert made.ignored == {"LANGFUSE_HOST"}
+    runner = Caller(chain)
+    runner.settle(project.root)
+    left = {name: value for name, value in os.environ.items() if name not in MARKED and name[:6] != "PYTEST"}
+    assert left == {"HOME": project.home, "OPENAI_API_KEY": "own", "PATH": "/bin", "EDITOR": "vi"}
+    assert runner.ignored == {"LANGFUSE_HOST"}
 
 
 def test_addresses_of_the_user_s_own_file_stay(project: Project) -> None:
@@ -123,16 +127,16 @@ def test_addresses_of_the_user_s_own_file_stay(project: Project) -> None:
 def test_without_a_readable_environment_the_record_of_a_hook_names_the_folder(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a system without /proc: the account's own folder holds the note."""
+    """On a system without /proc, the record is in the account's own config folder."""
     client = process(88, "claude")
     account = str(client_record.account_config())
     monkeypatch.setitem(os.environ, "HOME", os.path.dirname(account))
     note_client(locate(project.root), SESSION, client)
     assert read_record(account, client) is not None
     os.environ.update(MARKED, HOME="/evil", CLAUDE_CONFIG_DIR="/evil/.claude", CLAUDE_CODE_SESSION_ID="other")
-    made = Caller([process(90, "python3"), process(89, "bash"), client])
-    taint = made.settle("/usr")
-    assert (os.environ["CLAUDE_CONFIG_DIR"], made.session, taint.why_off) == (project.config, SESSION, "")
+    runner = Caller([process(90, "python3"), process(89, "bash"), client])
+    taint = runner.settle("/usr")
+    assert (os.environ["CLAUDE_CONFIG_DIR"], runner.session, taint.why_off) == (project.config, SESSION, "")
 
 
 def test_for_an_unknown_client_the_home_of_the_account_is_used(project: Project) -> None:
@@ -163,7 +167,7 @@ CHANGED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("change", CHANGED, ids=str)
-def test_a_note_counts_for_one_process_in_one_run_of_the_machine(
+def test_a_record_counts_for_one_process_since_the_last_boot(
     project: Project, change: dict[str, Any]
 ) -> None:
     client = process(88, "claude")
@@ -177,7 +181,7 @@ def test_a_note_counts_for_one_process_in_one_run_of_the_machine(
     assert read_record(project.config, client) is None
 
 
-def test_a_note_is_written_once_and_keeps_the_last_sessions(project: Project) -> None:
+def test_a_record_is_written_once_and_keeps_the_last_sessions(project: Project) -> None:
     client, paths = process(88, "claude"), locate(project.root)
     path = os.path.join(project.state, "clients", "88.json")
     note_client(paths, "s0", client)
@@ -199,7 +203,7 @@ def test_a_client_inside_another_client_is_not_recorded(project: Project) -> Non
 
 
 @pytest.mark.parametrize("value", ["", "1", "true", "0" * 36])
-def test_only_this_run_of_the_machine_says_that_a_hook_started_us(value: str) -> None:
+def test_only_the_current_boot_id_proves_that_a_hook_started_us(value: str) -> None:
     os.environ.update(MARKED, MEMORY_HANDED_OVER=value)
     assert identify()._client is outer_client(ancestors())
     assert not caller._is_started_by_hook()
@@ -216,12 +220,12 @@ def test_only_this_run_of_the_machine_says_that_a_hook_started_us(value: str) ->
         "REQUESTS_CA_BUNDLE",
     ],
 )  # fmt: skip
-def test_variables_that_decide_where_keys_go(name: str) -> None:
+def test_variables_that_affect_where_keys_are_sent(name: str) -> None:
     assert is_route(name)
 
 
 @pytest.mark.parametrize(
     "name", ["OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "LANGFUSE_SECRET_KEY", "HOME", "PATH", "EDITOR"]
 )
-def test_variables_that_do_not(name: str) -> None:
+def test_variables_that_do_not_affect_routes(name: str) -> None:
     assert not is_route(name)

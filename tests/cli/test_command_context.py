@@ -61,7 +61,7 @@ def test_a_save_request_of_the_user_approves_commands_of_this_session(project: P
     "words",
     [("accept", "--all"), ("forget", "use-postgres", "--now"), ("config", "set", "search.limit", "5")],
 )
-def test_a_command_that_needs_approval_changes_nothing_without(
+def test_a_command_that_needs_approval_changes_nothing_without_it(
     project: Project, words: tuple[str, ...]
 ) -> None:
     project.cli("save", *BODY)

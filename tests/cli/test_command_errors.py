@@ -50,7 +50,7 @@ def test_a_missing_output_folder_is_reported_before_any_work(project: Project, o
 
 
 @pytest.mark.parametrize("words", [["evaluate", "."], ["rules", "check"]])
-def test_an_unknown_pack_names_those_there_are(project: Project, words: list[str]) -> None:
+def test_an_unknown_pack_lists_the_known_ones(project: Project, words: list[str]) -> None:
     option = ["--pack"] if words[0] == "evaluate" else []
     code, _, err = cli(project, *words, *option, "nonsense")
     assert code == 2

@@ -1,4 +1,4 @@
-"""What is written to a terminal, a pipe, or a program."""
+"""Output to a terminal, to a pipe, and as JSON."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Stream(io.TextIOWrapper):
         self.terminal = terminal
 
     def isatty(self) -> bool:
-        """Whether it claims to be a terminal."""
+        """Return whether it claims to be a terminal."""
         return self.terminal
 
     @property
     def written(self) -> str:
-        """All that was written so far."""
+        """Return everything written so far."""
         self.flush()
         buffer = self.buffer
         assert isinstance(buffer, io.BytesIO)
@@ -34,27 +34,28 @@ class Stream(io.TextIOWrapper):
 
 
 def console(encoding: str = "utf-8", terminal: bool = False) -> tuple[Console, Stream, Stream]:
+    """Return a console with its output and error streams."""
     out, err = Stream(encoding, terminal), Stream(encoding, terminal)
     return Console(out, err), out, err
 
 
 def test_json_is_plain_ascii() -> None:
-    one, out, _ = console("ascii")
-    one.json({"a": "ä\ud800"})
+    screen, out, _ = console("ascii")
+    screen.json({"a": "ä\ud800"})
     assert out.written.isascii()
     assert json.loads(out.written) == {"a": "ä\ud800"}
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_what_the_terminal_s_encoding_lacks_is_escaped(encoding: str) -> None:
-    one, out, _ = console(encoding)
-    one.line("a 语 \ud800")
+def test_characters_that_the_encoding_lacks_are_escaped(encoding: str) -> None:
+    screen, out, _ = console(encoding)
+    screen.line("a 语 \ud800")
     assert out.written in ("a \\u8bed \\ud800\n", "a 语 \\ud800\n")
 
 
-def test_an_error_is_one_line_that_moves_no_cursor() -> None:
-    one, out, err = console()
-    one.error("first\nsecond\x1b[2J \u202e third " + "x" * 5000)
+def test_an_error_is_one_line_without_control_characters() -> None:
+    screen, out, err = console()
+    screen.error("first\nsecond\x1b[2J \u202e third " + "x" * 5000)
     assert err.written.startswith("memory: first second[2J third xxx")
     assert err.written.count("\n") == 1
     assert len(err.written) < 2100
@@ -62,19 +63,19 @@ def test_an_error_is_one_line_that_moves_no_cursor() -> None:
 
 
 @pytest.mark.parametrize(
-    ("terminal", "names", "coloured"),
+    ("terminal", "names", "colored"),
     [(True, {}, True), (False, {}, False), (True, {"NO_COLOR": "1"}, False), (True, {"TERM": "dumb"}, False)],
 )
 def test_color_is_only_for_terminals_that_want_it(
-    monkeypatch: pytest.MonkeyPatch, terminal: bool, names: dict[str, str], coloured: bool
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, names: dict[str, str], colored: bool
 ) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     for name, value in names.items():
         monkeypatch.setenv(name, value)
-    one, _, _ = console(terminal=terminal)
-    assert one.style("x", "bold", "red") == ("\033[1;31mx\033[0m" if coloured else "x")
-    assert one.style("x") == "x"
+    screen, _, _ = console(terminal=terminal)
+    assert screen.style("x", "bold", "red") == ("\033[1;31mx\033[0m" if colored else "x")
+    assert screen.style("x") == "x"
 
 
 @pytest.mark.parametrize("columns", ["40", "72", "100", "400"])
@@ -82,9 +83,9 @@ def test_a_paragraph_is_broken_between_words_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch, columns: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    one, out, _ = console(terminal=True)
+    screen, out, _ = console(terminal=True)
     text = "a sentence of words and /a/path/that-is/not-broken; " * 8
-    one.paragraph(text.strip(), "      > ", 8)
+    screen.paragraph(text.strip(), "      > ", 8)
     lines = out.written.splitlines()
     assert [line[:8] for line in lines] == ["      > ", *[" " * 8] * (len(lines) - 1)]
     assert max(map(len, lines)) <= min(int(columns), 100)
@@ -92,37 +93,37 @@ def test_a_paragraph_is_broken_between_words_on_a_terminal(
 
 
 def test_a_paragraph_that_is_piped_is_one_line() -> None:
-    one, out, _ = console()
+    screen, out, _ = console()
     text = "a sentence of words and more; " * 80
-    one.paragraph(text.strip(), "> ", 2)
+    screen.paragraph(text.strip(), "> ", 2)
     assert out.written == "> " + text.strip() + "\n"
 
 
 def test_a_table_lines_up_wide_letters_too() -> None:
-    one, out, _ = console(terminal=True)
-    one.color = False
-    one.table(["ID", "TITLE"], [["a", "one"], ["数据", "two"], ["e\u0301", "three"]])
+    screen, out, _ = console(terminal=True)
+    screen.color = False
+    screen.table(["ID", "TITLE"], [["a", "one"], ["数据", "two"], ["e\u0301", "three"]])
     assert out.written.splitlines() == ["ID    TITLE", "a     one", "数据  two", "é     three"]
 
 
-def test_a_table_without_rows_is_its_head() -> None:
-    one, out, _ = console()
-    one.table(["ID", "TITLE"], [])
+def test_a_table_without_rows_is_only_headers() -> None:
+    screen, out, _ = console()
+    screen.table(["ID", "TITLE"], [])
     assert out.written == "ID\tTITLE\n"
 
 
-def test_a_table_fits_the_terminal_and_its_widest_column_gives_way() -> None:
-    one, out, _ = console(terminal=True)
-    one.color, one.width = False, 40
-    one.table(["ID", "STATUS", "TITLE"], [["x" * 50, "active", "y" * 70]])
+def test_a_table_fits_the_terminal_by_shrinking_its_widest_columns() -> None:
+    screen, out, _ = console(terminal=True)
+    screen.color, screen.width = False, 40
+    screen.table(["ID", "STATUS", "TITLE"], [["x" * 50, "active", "y" * 70]])
     head, row = out.written.splitlines()
     assert head == "ID".ljust(17) + "STATUS  TITLE"
     assert row == "x" * 14 + "\u2026  active  " + "y" * 14 + "\u2026"
 
 
-def test_a_cell_neither_breaks_the_line_nor_hides_nor_runs_over() -> None:
-    one, out, _ = console()
-    one.table(["ID", "TITLE"], [["a", "one\ntwo\x1b[1A\u200b" + "语" * 200], ["b", "x" * 100_000]])
+def test_a_cell_is_one_line_without_hidden_characters_and_of_limited_length() -> None:
+    screen, out, _ = console()
+    screen.table(["ID", "TITLE"], [["a", "one\ntwo\x1b[1A\u200b" + "语" * 200], ["b", "x" * 100_000]])
     lines = out.written.splitlines()
     assert len(lines) == 3
     assert "\x1b" not in out.written
@@ -145,10 +146,10 @@ def test_a_line_is_wrapped_on_a_terminal_and_whole_in_a_pipe(monkeypatch: pytest
     monkeypatch.setenv("COLUMNS", "30")
     text = "note  a remark of some length that goes on"
     path = "  written: /a/path/that/is/wider/than/the/terminal.html"
-    one, out, err = console(terminal=True)
-    one.line(text)
-    one.line(path)
-    one.error("something went wrong in a place far away")
+    screen, out, err = console(terminal=True)
+    screen.line(text)
+    screen.line(path)
+    screen.error("something went wrong in a place far away")
     assert out.written.splitlines() == [
         "note  a remark of some length",
         "      that goes on",
@@ -156,8 +157,8 @@ def test_a_line_is_wrapped_on_a_terminal_and_whole_in_a_pipe(monkeypatch: pytest
         "    " + path.split()[1],
     ]
     assert err.written == "memory: something went wrong\n  in a place far away\n"
-    one, out, _ = console()
-    one.line(text)
+    screen, out, _ = console()
+    screen.line(text)
     assert out.written == text + "\n"
 
 
@@ -179,36 +180,36 @@ def test_examples_keep_their_commands_and_put_comments_below() -> None:
     ]
 
 
-def test_a_text_in_quotes_stays_whole_in_an_example() -> None:
+def test_quoted_text_in_an_example_is_not_split() -> None:
     text = (
         '  memory save --category decision --title "Logins live in Redis" --body "24 h." \\\n      --tags a'
     )
-    shown = fitted_examples(text, 50)
-    assert shown.splitlines() == [
+    output = fitted_examples(text, 50)
+    assert output.splitlines() == [
         "  memory save --category decision \\",
         '      --title "Logins live in Redis" \\',
         '      --body "24 h." \\',
         "      --tags a",
     ]
-    ours, theirs = (shlex.split(one.replace("\\\n", "")) for one in (shown, text))
-    assert ours == theirs
+    fitted, original = (shlex.split(example.replace("\\\n", "")) for example in (output, text))
+    assert fitted == original
 
 
-def test_what_takes_long_says_so_on_a_terminal_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_work_shows_elapsed_time_on_a_terminal_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memory_plugin.cli.heartbeat._EVERY", 0.02)
-    one, out, err = console(terminal=True)
-    with one.working("reading"):
+    screen, out, err = console(terminal=True)
+    with screen.working("reading"):
         end = time.monotonic() + 30
         while "reading: " not in err.written and time.monotonic() < end:
             time.sleep(0.01)
-        one.line("found")
-    seen = err.written
-    assert "\r\033[Kreading: 0 s" in seen
-    assert seen.endswith("\r\033[K")
+        screen.line("found")
+    progress = err.written
+    assert "\r\033[Kreading: 0 s" in progress
+    assert progress.endswith("\r\033[K")
     assert out.written == "found\n"
     time.sleep(0.1)
-    assert err.written == seen
-    one, _, err = console()
-    with one.working("reading"):
+    assert err.written == progress
+    screen, _, err = console()
+    with screen.working("reading"):
         time.sleep(0.1)
     assert err.written == ""

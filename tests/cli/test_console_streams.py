@@ -1,4 +1,4 @@
-"""Streams that are closed or full, and a folder that is gone: one line and an exit code, never a traceback."""
+"""Closed or full streams and a deleted folder give one line and an exit code, never a traceback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /
 
 
 def shell(project: Project, words: str, redirections: str, stdin: bytes = b"") -> Run:
-    """Return a command of ours, run by a shell that redirects its streams."""
+    """Return the result of a command, run by a shell that redirects its streams."""
     script = shlex.quote(os.path.join(PLUGIN_ROOT, "scripts", "memory.py"))
     line = "%s %s %s %s" % (shlex.quote(project.python), script, words, redirections)
     return project.process(["sh", "-c", line], stdin)
@@ -32,8 +32,8 @@ def test_a_closed_stream_is_not_an_error(project: Project, words: str, redirecti
     assert (run.returncode, run.stderr) == (0, "")
 
 
-def test_a_closed_stream_leaves_its_number_to_no_file(project: Project) -> None:
-    """What is printed would else end up in the first file that is opened."""
+def test_a_closed_stream_s_descriptor_is_not_reused(project: Project) -> None:
+    """Otherwise output would end up in the first file that is opened."""
     words = "save --category decision --title One --body b"
     assert shell(project, words, ">&- 2>&-").returncode == 0
     path = os.path.join(project.root, ".claude", "memory", "decisions", "one.json")
@@ -69,7 +69,7 @@ def test_an_answer_in_an_interview_on_a_full_output_is_one_line(project: Project
 
 
 @pytest.mark.parametrize("words", ["list", "list --root .", "interview answer --json"])
-def test_from_a_folder_that_is_gone(project: Project, words: str) -> None:
+def test_a_deleted_current_folder_is_reported(project: Project, words: str) -> None:
     gone = os.path.join(project.root, "gone")
     os.mkdir(gone)
     script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")

@@ -1,4 +1,4 @@
-"""The actions of an interview that read, end or delete it, as a person sees them."""
+"""The actions that read, finish or delete an interview, as a person sees them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge that takes two switches is named wherever only one of them is set."""
+"""A judge that needs two settings is reported wherever only one of them is set."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_missing_switch_is_named_everywhere(
     notes = project.cli("config", "check", "--json").json["notes"]
     assert [(says in note, note.endswith(fix)) for note in notes] == ([(True, True)] if says else [])
     doctor = project.cli("doctor").stdout
-    assert (fix in doctor and says in doctor) if says else "every setting of the judges" in doctor
+    assert (fix in doctor and says in doctor) if says else "every judge setting takes effect" in doctor
     project.save("Use Postgres", "Billing runs on Postgres.")
     assert ("note: " in project.cli("status").stdout) == bool(says)
 

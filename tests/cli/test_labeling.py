@@ -1,4 +1,4 @@
-"""`memory calibrate` walks a person through sessions, keeps each answer at once, and goes on where it stopped."""
+"""`memory calibrate` takes a person through sessions, stores each answer at once, and resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ANSWERS = "complete\n0.8\n0.7\n0.6\n2\n0.9\n"
 
 
 def walk(project: Project, stdin: str, *more: str) -> str:
-    """Return what the walk prints, with these lines typed."""
+    """Return the output of a run in which a person types these lines."""
     run = project.cli("calibrate", "--ask", "--folder", os.path.join(project.root, "old"), *more, stdin=stdin)
     assert "Traceback" not in run.stderr
     return run.stdout
@@ -61,7 +61,7 @@ def test_a_session_can_be_skipped_and_a_wrong_answer_is_asked_again(old: Project
     assert len(labels(old)) == 1
 
 
-def test_it_ends_at_the_number_asked_for(old: Project) -> None:
+def test_it_ends_after_the_requested_number(old: Project) -> None:
     assert "2 sessions labeled" in walk(old, ANSWERS * 3, "--sessions", "2")
     assert len(labels(old)) == 2
 

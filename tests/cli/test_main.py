@@ -1,4 +1,4 @@
-"""The command line as a whole: exit codes, errors in one line, help for every command, both forms of a search."""
+"""The command line as a whole: exit codes, one-line errors, help for every command, both forms of a search."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_without_a_home_it_says_so(project: Project) -> None:
     assert not os.path.exists(os.path.join(project.root, ".claude"))
 
 
-def test_both_spellings_of_a_search(project: Project) -> None:
+def test_both_forms_of_a_search(project: Project) -> None:
     project.save("Postgres for billing", "Billing runs on Postgres.")
     store = os.path.join(".claude", "memory")
     usual = cli(project, "search", "postgres", "--json")
@@ -133,7 +133,7 @@ def test_options_for_all_may_stand_before_the_command(project: Project) -> None:
     assert cli(project, "list", "--root", elsewhere)[1].startswith("Nothing is stored for this project yet")
 
 
-def test_the_store_itself_names_the_project_also_before_it_exists(project: Project) -> None:
+def test_root_may_be_the_store_even_before_it_exists(project: Project) -> None:
     store = os.path.join(project.root, ".claude", "memory")
     words = ("save", "--category", "decision", "--title", "One", "--body", "b", "--root", store)
     assert cli(project, *words)[0] == 0
@@ -174,7 +174,7 @@ def test_a_reader_that_closes_the_pipe_is_not_an_error(project: Project) -> None
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-def test_a_project_cannot_move_the_state(project: Project) -> None:
+def test_a_project_cannot_change_the_state_folder(project: Project) -> None:
     evil = os.path.join(project.root, "evil")
     project.write(".claude/settings.json", {"env": {"CLAUDE_CONFIG_DIR": evil, "HOME": evil}})
     code, _, err = cli(
@@ -206,8 +206,8 @@ def test_without_a_command_the_help_is_shown(project: Project) -> None:
     assert "COMMAND" in out
 
 
-def test_what_few_commands_need_is_not_imported_for_all(project: Project) -> None:
-    """Claude waits for each answer of an interview, and most of the time of such a process goes into imports."""
+def test_rarely_needed_modules_are_not_imported(project: Project) -> None:
+    """Claude waits for each step of an interview, and imports take most of its time."""
     package = os.path.join(PLUGIN_ROOT, "scripts")
     code = "import sys; sys.path.insert(0, %r); import memory_plugin.cli.main; print(*sys.modules)" % package
     found = set(project.process([project.python, "-I", "-S", "-c", code]).stdout.split())
@@ -219,7 +219,7 @@ def test_what_few_commands_need_is_not_imported_for_all(project: Project) -> Non
 def test_an_error_while_the_options_are_made_is_one_line(
     project: Project, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The options are made from files, such as the list of categories; what fails there was printed as a traceback."""
+    """Options are created from files, such as the list of categories; an error there must not be a traceback."""
 
     def fail(*_: object) -> None:
         raise MemoryError

@@ -1,4 +1,4 @@
-"""The values of the options of `save` and `edit`, the same on every Python."""
+"""Option values of `save` and `edit`, which are the same on every Python."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from memory_plugin.cli.memory_input import add_fields
 
 
 def expires(text: str) -> str:
-    """Return what `--expires` makes of a text."""
+    """Return the parsed value of `--expires`."""
     parser = argparse.ArgumentParser(exit_on_error=False)
     add_fields(parser)
     return str(parser.parse_args(["--expires", text]).expires)
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "expected"),
     [
         ("2031-12-31", "2031-12-31"),
         ("2031-12-31T10:00", "2031-12-31T10:00:00Z"),
@@ -26,8 +26,8 @@ def expires(text: str) -> str:
         ("never", ""),
     ],
 )
-def test_a_date_is_kept_as_it_is_and_a_time_in_utc(text: str, kept: str) -> None:
-    assert expires(text) == kept
+def test_a_date_is_kept_as_it_is_and_a_time_in_utc(text: str, expected: str) -> None:
+    assert expires(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,6 @@ def test_a_date_is_kept_as_it_is_and_a_time_in_utc(text: str, kept: str) -> None
         "",
     ],
 )
-def test_no_other_form_is_accepted_on_any_python(text: str) -> None:
+def test_no_other_date_format_is_accepted(text: str) -> None:
     with pytest.raises(argparse.ArgumentError, match="expected a date such as 2031-12-31"):
         expires(text)

@@ -1,4 +1,4 @@
-"""Scanning files on disk: what is found, and what is skipped."""
+"""Scan files on disk: findings, and files that are skipped."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def lines(project: Project, *names: str, personal: bool = False) -> list[tuple[s
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_each_place_has_its_line(project: Project, encoding: str) -> None:
+def test_findings_name_their_line(project: Project, encoding: str) -> None:
     os.makedirs(os.path.join(project.root, "d"))
     with open(os.path.join(project.root, "d", "a.txt"), "w", encoding=encoding) as file:
         file.write(TEXT)
     assert lines(project) == [("a.txt", 2), ("a.txt", 4), ("a.txt", 4)]
 
 
-def test_no_place_holds_the_value(project: Project) -> None:
+def test_no_finding_contains_the_value(project: Project) -> None:
     project.write("d/a.txt", TEXT)
     assert SECRET not in str(scan_paths([os.path.join(project.root, "d")]).places)
 

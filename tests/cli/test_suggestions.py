@@ -12,17 +12,17 @@ from tests.project import Project
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["lst"], "unknown command 'lst'; did you mean list?"),
         (["frobnicate"], "unknown command 'frobnicate';"),
         (["list", "--categry", "decision"], "unknown option '--categry'; did you mean --category?"),
     ],
 )
-def test_a_typo_gets_one_line_with_the_nearest_name(project: Project, words: list[str], said: str) -> None:
+def test_a_typo_gets_one_line_with_the_nearest_name(project: Project, words: list[str], message: str) -> None:
     run = project.cli(*words)
     assert run.returncode == 2
-    assert said in run.stderr
+    assert message in run.stderr
     assert run.stderr.count("\n") == 1
     assert "grade" not in run.stderr
 
@@ -53,9 +53,9 @@ def test_a_save_without_text_says_what_is_missing(project: Project) -> None:
 def test_the_list_is_filtered_by_tag_and_limit(project: Project) -> None:
     project.save("Postgres for billing", "Row locks.", "--tags", "Billing,db")
     project.save("Deploy on Tuesdays", "Never on Friday.")
-    titles = [one["title"] for one in project.cli("list", "--tag", "billing", "--json").json["memories"]]
+    titles = [memory["title"] for memory in project.memories("--tag", "billing")]
     assert titles == ["Postgres for billing"]
-    assert len(project.cli("list", "--limit", "1", "--json").json["memories"]) == 1
+    assert len(project.memories("--limit", "1")) == 1
     assert project.cli("list", "--limit", "0").returncode == 2
     assert "with the tag nope" in project.cli("list", "--tag", "nope").stdout
 

@@ -1,4 +1,4 @@
-"""One title means one memory of a scope, whichever command would store a second one."""
+"""Titles are unique within a scope, whichever command would store a second memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TITLE = "Postgres for billing"
 
 def titles(project: Project) -> list[str]:
     """Return the titles of the project's active memories."""
-    return sorted(one["title"] for one in project.cli("list", "--json").json["memories"])
+    return sorted(memory["title"] for memory in project.memories())
 
 
 def test_import_skips_a_taken_title_and_says_which_memory_has_it(project: Project) -> None:
@@ -54,8 +54,8 @@ def test_edit_does_not_give_a_memory_the_title_of_another(project: Project) -> N
 
 def test_finish_writes_nothing_while_a_title_is_taken(project: Project) -> None:
     assert project.cli("interview", "start", "billing export", "--json").returncode == 0
-    said = "question: How fast?\nanswer: It takes a minute at most\nconcept: constraint | one minute | 1 | 0.9 | a minute at most\n"
-    answered = project.cli("interview", "answer", "--json", stdin=said)
+    answer_text = "question: How fast?\nanswer: It takes a minute at most\nconcept: constraint | one minute | 1 | 0.9 | a minute at most\n"
+    answered = project.cli("interview", "answer", "--json", stdin=answer_text)
     assert answered.returncode == 0, answered.stderr
     proposed = project.cli("interview", "finish", "--json").json["memories"]
     assert proposed
@@ -64,7 +64,7 @@ def test_finish_writes_nothing_while_a_title_is_taken(project: Project) -> None:
     assert run.returncode == 1
     assert "%s has this title already" % taken in run.stderr
     assert "Nothing was written" in run.stderr
-    named = "memory: %s\ntitle: The export takes a minute\n" % proposed[0]["concept"]
-    done = project.cli("interview", "finish", "--confirm", stdin=named)
-    assert done.returncode == 0, done.stderr
+    confirmation = "memory: %s\ntitle: The export takes a minute\n" % proposed[0]["concept"]
+    finished = project.cli("interview", "finish", "--confirm", stdin=confirmation)
+    assert finished.returncode == 0, finished.stderr
     assert "The export takes a minute" in titles(project)

@@ -1,4 +1,4 @@
-"""Every command in a terminal of 80 and of 120 columns: its help, and what it prints on a usual day."""
+"""The help and the typical output of every command in terminals of 80 and 120 columns."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ USUAL = (
 
 @pytest.fixture
 def store(project: Project) -> Project:
-    """Return a project with memories, one of them pending, a guide to import, and one prompt that was looked up."""
+    """Return a project with memories, one of them pending, a guide to import, and one prompt with a recall decision."""
     project.save("Staging is reset every night at 03:00", LONG, "--asked-as", "why is my test data gone")
     project.save(
         "A title of nearly the longest kind that people write when they put the whole fact into it", LONG
@@ -193,7 +193,7 @@ def test_no_line_is_wider_than_the_terminal(store: Project, width: int) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_may_take_long_says_that_it_works(
+def test_slow_commands_show_progress(
     store: Project, words: list[str], label: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_plugin.cli.heartbeat._EVERY", 0.0005)

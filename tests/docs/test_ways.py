@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.structure import Scene, ways
+from benchmarks.structure import TracedProject, call_paths
 from tests.docs.pages import page
 
 
@@ -21,7 +21,7 @@ def documented_path(text: str, name: str) -> list[str]:
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """Return the files on each call path, traced once."""
-    return ways(Scene(str(tmp_path_factory.mktemp("structure"))))
+    return call_paths(TracedProject(str(tmp_path_factory.mktemp("structure"))))
 
 
 @pytest.mark.parametrize("name", ["prompt", "reply", "transcript row"])
@@ -38,6 +38,6 @@ def test_a_call_path_without_a_section_is_empty() -> None:
     ]
 
 
-def test_a_scene_is_made_in_its_own_folder(tmp_path: Path) -> None:
-    scene = Scene(str(tmp_path))
-    assert scene.environment["HOME"].startswith(str(tmp_path))
+def test_a_traced_project_has_its_own_home(tmp_path: Path) -> None:
+    project = TracedProject(str(tmp_path))
+    assert project.environment["HOME"].startswith(str(tmp_path))

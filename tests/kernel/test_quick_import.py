@@ -1,4 +1,4 @@
-"""The short way to cached bytecode: taken for fresh cache files of our package, and for nothing else."""
+"""The fast import is used for up-to-date cache files of our package, and for nothing else."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ LISTS = {**AHEAD, "a look-up": AHEAD["UserPromptSubmit"] + " recall.history " + 
 
 
 @pytest.mark.parametrize("listed", LISTS.values(), ids=LISTS)
-def test_what_is_imported_ahead_comes_after_what_it_imports(listed: str) -> None:
+def test_modules_imported_ahead_come_after_their_own_imports(listed: str) -> None:
     """Else a statement in it would import that the long way. It loads from cache files alone, so a first process writes them."""
     scripts = os.path.join(PLUGIN_ROOT, "scripts")
     codes = (WARM % (scripts, listed), COUNTED % (scripts, listed))
@@ -130,7 +130,7 @@ sys.stderr.write(" ".join(name[14:] for name in sys.modules if name.startswith("
 
 
 @pytest.mark.parametrize("event", AHEAD)
-def test_nothing_is_imported_ahead_that_an_event_does_not_need(project: Project, event: str) -> None:
+def test_only_modules_that_an_event_needs_are_imported_ahead(project: Project, event: str) -> None:
     given = project.event(
         event, prompt="ok", source="startup", tool_name="Read", tool_input={"file_path": "a"}
     )

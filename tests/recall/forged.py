@@ -1,4 +1,4 @@
-"""Texts that try to close the block, forge its attributes or hide something, and what must hold of any block."""
+"""Texts that try to close the block, forge its attributes or hide something, and the checks that any block must pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hits, and a server that plays the judges, for tests of what recall asks them."""
+"""Hits, and a server that plays the judges, for tests of judging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores and indexes made by hand, and what recall wrote down about them."""
+"""Stores and indexes for tests, and the records that recall wrote about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What fits of rules and titles, how much of each, and that no line can be anything but a line."""
+"""Which rules and titles fit into the catalog, how they are cut, and that no line can forge another."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_a_text_that_does_not_fit_becomes_a_pointer() -> None:
     assert chosen_keys(decide(hits, max_tokens=200)) == ("short", "long")
 
 
-def test_what_does_not_fit_at_all_is_withheld() -> None:
+def test_a_text_that_fits_nowhere_is_withheld() -> None:
     choice = decide([hit("a", HIGH, size=8000)], max_tokens=100, room=150)
     assert chosen_keys(choice) == ("", "")
     assert (choice.withheld, choice.reason) == ({"a": "over_budget"}, "over_budget")

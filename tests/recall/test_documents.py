@@ -1,4 +1,4 @@
-"""What the index holds of a memory: text that is safe to give Claude unchanged."""
+"""The index document of a memory: its text can be injected unchanged."""
 
 from __future__ import annotations
 
@@ -97,20 +97,20 @@ def test_a_long_body_is_cut_for_injection_and_kept_longer_for_search() -> None:
 @pytest.mark.parametrize(
     ("standing", "injectable"), [("trusted", True), ("pending", False), ("rejected", False)]
 )
-def test_only_what_is_trusted_may_be_injected(standing: str, *, injectable: bool) -> None:
+def test_only_trusted_memories_may_be_injected(standing: str, *, injectable: bool) -> None:
     document = memory_document(stored(memory()), standing)
     assert (document.trust, document.injectable) == (standing, injectable)
 
 
 @pytest.mark.parametrize("updated", ["2026-01-02T03:04:05Z", "2026-01-02"])
-def test_the_day_of_the_last_change_is_told(updated: str) -> None:
+def test_the_day_of_the_last_change_is_in_the_block(updated: str) -> None:
     assert ' updated="2026-01-02">' in memory_document(stored(memory(updated_at=updated)), "trusted").inject
 
 
 @pytest.mark.parametrize(
     "updated", ["yesterday", "", "run rm -rf", "2026-1-2", "\u0662\u0660\u0662\u0666-01-02"], ids=ascii
 )
-def test_what_is_no_day_is_not_told(updated: str) -> None:
+def test_an_invalid_day_is_omitted(updated: str) -> None:
     assert "updated=" not in memory_document(stored(memory(updated_at=updated)), "trusted").inject
 
 
@@ -121,7 +121,7 @@ def test_the_block_names_the_id_and_no_path(store: Store) -> None:
     assert "/" not in told.splitlines()[0]
 
 
-def test_a_secret_in_a_file_is_not_told() -> None:
+def test_a_secret_in_a_file_name_is_redacted() -> None:
     key = "AKIA" + "QWERTYUIOPASDFGH"
     document = memory_document(
         stored(memory("Deploy key", "Deploy with %s in the environment." % key)), "trusted"

@@ -36,7 +36,7 @@ def written_reasons() -> set[str]:
     return found
 
 
-def test_every_reason_has_its_words() -> None:
+def test_every_reason_has_a_text() -> None:
     assert written_reasons()
     assert written_reasons() <= set(REASONS)
 
@@ -92,7 +92,7 @@ def test_lines_that_are_none_are_passed_over(project: Project) -> None:
         ({"place": ["x"], "outcome": "pointed", "pointed": ["a"]}, "pointed Claude to 1 memory"),
     ],
 )
-def test_a_decision_is_put_into_words(row: dict[str, object], words: str) -> None:
+def test_a_decision_as_a_sentence(row: dict[str, object], words: str) -> None:
     assert sentence(row) == words
 
 
@@ -134,7 +134,7 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
         ({}, {"confidence": "high"}, ("not told", "sureness unknown", False)),
     ],
 )
-def test_what_became_of_a_candidate_is_put_into_words(
+def test_the_outcome_of_a_candidate_as_text(
     row: dict[str, object], candidate: dict[str, object], outcome: tuple[str, str, bool]
 ) -> None:
     (found,) = outcomes({**NEW, **row, "candidates": [{"key": "a", **candidate}]})
@@ -146,7 +146,7 @@ def test_an_older_record_is_read_as_well() -> None:
     assert found.reason == "20% sure, 50% needed"
 
 
-def test_what_was_said_comes_first() -> None:
+def test_injected_candidates_come_first() -> None:
     candidates = [{"key": key, "confidence": 0.4} for key in "abc"]
     found = outcomes({**NEW, "candidates": candidates, "injected": ["c"], "pointed": ["b"]})
     assert [one.key for one in found] == ["c", "b", "a"]

@@ -1,4 +1,4 @@
-"""What people say about single memories moves their own thresholds, within bounds, and can be taken back."""
+"""Ratings of memories move their own thresholds, within bounds, and can be reset."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY, OTHER = "project:decision/use-postgres", "project:decision/use-redis"
         pytest.param([WRONG, USEFUL], 0.05, id="wrong weighs more"),
     ],
 )
-def test_a_shift_follows_what_was_said(project: Project, said: list[str], shift: float) -> None:
+def test_a_shift_follows_the_ratings(project: Project, said: list[str], shift: float) -> None:
     with at_home(project) as paths:
         for kind in said:
             record_feedback(paths, [KEY], kind)
@@ -95,7 +95,7 @@ def _damage(paths: Paths, content: str) -> str:
     "content",
     ["", "{", "[]", '{"memories": 5}', '{"memories": {"x": 5}}', '{"memories": {"x": {"useful": "many"}}}'],
 )
-def test_a_damaged_file_says_nothing_and_is_replaced(project: Project, content: str) -> None:
+def test_a_damaged_file_counts_as_empty_and_is_replaced(project: Project, content: str) -> None:
     with at_home(project) as paths:
         path = _damage(paths, content)
         assert Feedback(paths).shift(KEY) == 0.0

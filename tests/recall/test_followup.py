@@ -1,4 +1,4 @@
-"""The turn before, read from the tail of a transcript as the host writes it, and from what is none."""
+"""The previous turn, read from the end of a transcript."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_long_turns_are_cut(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "path", ["", "/nowhere/x", "/", "/dev/zero", "/dev/null", "/proc/self/mem", "x" * 10_000]
 )
-def test_what_is_no_transcript_has_no_turn(path: str) -> None:
+def test_a_file_that_is_no_transcript_has_no_turn(path: str) -> None:
     assert last_turn(path) == ""
 
 

@@ -1,4 +1,4 @@
-"""Whether a few `stat` calls tell what changed, and say so when they cannot tell."""
+"""A few `stat` calls detect changed paths, and report those of which they cannot be sure."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def long_ago(path: Path, seconds: float = 60.125) -> None:
     os.utime(path, (time.time() - seconds, time.time() - seconds))
 
 
-def test_what_was_never_watched_is_unknown(connection: Connection) -> None:
+def test_without_marks_the_changes_are_unknown(connection: Connection) -> None:
     assert changed_paths(connection) is None
 
 
-def test_what_stayed_as_it_was_is_not_changed(connection: Connection, folder: Path) -> None:
+def test_an_untouched_path_is_not_changed(connection: Connection, folder: Path) -> None:
     save_snapshot(connection, snapshot([str(folder), str(folder / "absent")]))
     assert changed_paths(connection) == set()
 
@@ -68,7 +68,7 @@ def test_a_change_is_seen(connection: Connection, folder: Path, change: str) -> 
     assert changed_paths(connection) == {str(watched)}
 
 
-def test_a_change_of_just_now_cannot_be_told_from_the_next(connection: Connection, folder: Path) -> None:
+def test_a_path_that_changed_just_now_is_unsure(connection: Connection, folder: Path) -> None:
     os.utime(folder)
     save_snapshot(connection, snapshot([str(folder)]))
     assert changed_paths(connection) == {str(folder)}
@@ -85,7 +85,7 @@ def test_a_coarse_clock_is_given_two_seconds(folder: Path) -> None:
     assert snapshot([str(folder)]) != {str(folder): "?"}
 
 
-def test_a_change_by_a_clock_that_is_a_little_ahead_cannot_be_told(folder: Path) -> None:
+def test_a_path_changed_by_a_clock_slightly_ahead_is_unsure(folder: Path) -> None:
     long_ago(folder, -30.5)
     assert snapshot([str(folder)]) == {str(folder): "?"}
 
@@ -102,6 +102,6 @@ def test_a_folder_from_the_future_is_not_read_again_on_each_prompt(
 
 
 @pytest.mark.parametrize("kept", ["[]", "5", '"x"'])
-def test_marks_that_are_none_are_unknown(connection: Connection, kept: str) -> None:
+def test_invalid_marks_are_unknown(connection: Connection, kept: str) -> None:
     meta_set(connection, "watched", kept)
     assert changed_paths(connection) is None

@@ -1,4 +1,4 @@
-"""Which prompts get no memories: the examples beside the rules, and what must never be held back."""
+"""Which prompts get no memories: the examples beside the rules, and prompts that must always be let through."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ LONGEST_FOLLOWUP = 60
 
 
 @pytest.mark.parametrize(("rule", "text"), HITS)
-def test_a_rule_takes_what_it_is_for(rule: str, text: str) -> None:
+def test_a_rule_matches_its_examples(rule: str, text: str) -> None:
     assert load_gate().refusal(text) == TABLE[rule]["id"]
 
 
 @pytest.mark.parametrize(("rule", "text"), MISSES)
-def test_a_rule_leaves_what_only_looks_so(rule: str, text: str) -> None:
+def test_a_rule_does_not_match_its_counterexamples(rule: str, text: str) -> None:
     assert load_gate().refusal(text) == ""
 
 
@@ -84,12 +84,12 @@ def test_a_tag_counts_wherever_it_stands(tag: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("text", TABLE["followup"]["hit"], ids=ascii)
-def test_what_points_back_is_a_followup(text: str) -> None:
+def test_a_prompt_that_refers_back_is_a_followup(text: str) -> None:
     assert load_gate().is_followup(text, LONGEST_FOLLOWUP)
 
 
 @pytest.mark.parametrize("text", TABLE["followup"]["miss"], ids=ascii)
-def test_what_speaks_for_itself_is_no_followup(text: str) -> None:
+def test_a_complete_prompt_is_no_followup(text: str) -> None:
     assert not load_gate().is_followup(text, LONGEST_FOLLOWUP)
 
 
@@ -158,7 +158,7 @@ def test_a_slash_command_is_one(text: str) -> None:
         "<T extends Foo> does not compile",
     ],
 )
-def test_a_prompt_that_says_something_is_let_through(text: str) -> None:
+def test_a_prompt_with_content_is_let_through(text: str) -> None:
     assert load_gate().refusal(text) == ""
 
 

@@ -1,4 +1,4 @@
-"""What a session was told is not told again, until it changes, the context is emptied or many turns have passed."""
+"""Nothing is injected twice in a session, unless it changed, the context was cleared or many turns have passed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def recalling(project: Project) -> Project:
     return project
 
 
-def test_a_text_is_known_for_so_many_turns(project: Project) -> None:
+def test_a_text_counts_as_injected_for_a_number_of_turns(project: Project) -> None:
     with at_home(project) as paths:
         told = RecallHistory(paths, "s")
         told.note_injected("key", "text")
@@ -51,7 +51,7 @@ def tell(paths: Paths, place: str, key: str, agent: str = "") -> None:
         history.note_pointed(key + "-near", "line")
 
 
-def test_all_places_share_what_was_told_and_have_counts_of_their_own(project: Project) -> None:
+def test_places_share_the_injected_texts_and_have_separate_counts(project: Project) -> None:
     with at_home(project) as paths:
         tell(paths, CATALOG, "rule")
         tell(paths, TOOL, "one")
@@ -131,7 +131,7 @@ def test_parallel_tool_calls_lose_nothing_and_say_nothing_twice(project: Project
         assert history.injected_counts(TOOL) == (len(known) + 1, 0)
 
 
-def test_a_hook_without_the_lock_is_told_so_soon(project: Project) -> None:
+def test_a_hook_without_the_lock_gets_busy_soon(project: Project) -> None:
     with at_home(project) as paths:
         tell(paths, TOOL, "key")
         waiting, prompt = RecallHistory(paths, "s", TOOL), RecallHistory(paths, "s")
@@ -145,7 +145,7 @@ def test_a_hook_without_the_lock_is_told_so_soon(project: Project) -> None:
         assert RecallHistory(paths, "s").was_injected("other", "text", 9)
 
 
-def test_nothing_is_noted_when_the_answer_fails(project: Project) -> None:
+def test_nothing_is_recorded_if_the_answer_fails(project: Project) -> None:
     def fail(history: RecallHistory) -> None:
         with history:
             history.note_injected("key", "text")
@@ -206,7 +206,7 @@ def test_a_session_without_an_id_has_no_record(project: Project) -> None:
         assert not os.path.exists(paths.state("sessions"))
 
 
-def test_a_session_that_was_told_nothing_leaves_nothing(project: Project) -> None:
+def test_a_session_without_injections_writes_nothing(project: Project) -> None:
     with at_home(project) as paths:
         RecallHistory(paths, "s").save()
         assert not os.path.exists(paths.state("sessions"))
@@ -224,14 +224,14 @@ def test_a_session_is_no_path(project: Project, session: str) -> None:
         assert len(name) == 16 + len(".json")
 
 
-def test_a_session_is_told_once(recalling: Project) -> None:
+def test_a_memory_is_injected_once_in_a_session(recalling: Project) -> None:
     assert TOLD in recalling.prompt(ASK).context
     assert recalling.prompt(ASK).stdout == ""
     assert (last(recalling)["outcome"], last(recalling)["reason"]) == ("silent", "already_injected")
     assert TOLD in recalling.prompt(ASK, session_id="another").context
 
 
-def test_a_change_is_told_again(recalling: Project) -> None:
+def test_a_changed_memory_is_injected_again(recalling: Project) -> None:
     put(recalling, "port", memory("The port of the ledger proxy", "It listens on 7777."))
     recalling.cli("accept", "port")
     question = "Which port does the ledger proxy listen on?"
@@ -245,13 +245,15 @@ def test_a_change_is_told_again(recalling: Project) -> None:
     ("source", "again"),
     [("compact", True), ("clear", True), ("resume", False), ("startup", False), (7, False)],
 )
-def test_an_emptied_context_is_told_again(recalling: Project, source: str, *, again: bool) -> None:
+def test_after_the_context_is_cleared_it_is_injected_again(
+    recalling: Project, source: str, *, again: bool
+) -> None:
     assert TOLD in recalling.prompt(ASK).context
     assert recalling.start(source).returncode == 0
     assert (TOLD in recalling.prompt(ASK).context) == again
 
 
-def test_after_many_turns_it_is_told_again(recalling: Project) -> None:
+def test_after_many_turns_it_is_injected_again(recalling: Project) -> None:
     """Turns count that were looked up, whether or not they were told anything."""
     no_threshold(recalling, repeat_after_turns=4)
     assert TOLD in recalling.prompt(ASK).context

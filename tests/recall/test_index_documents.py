@@ -1,4 +1,4 @@
-"""Whatever is put in, taken out or regraded, the index is the one that a fresh build would give."""
+"""After any sequence of changes, the index is the same as a new one."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_lone_surrogate_is_replaced(connection: Connection) -> None:
     assert count_documents(connection) == 0
 
 
-def test_dropping_what_is_not_there_changes_nothing(connection: Connection) -> None:
+def test_dropping_an_unknown_key_changes_nothing(connection: Connection) -> None:
     put(connection, [memory("a", "postgres")])
     before = counts(connection)
     drop(connection, ["b"])

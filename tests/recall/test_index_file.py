@@ -1,4 +1,4 @@
-"""The index file: whole or refused."""
+"""The index file: complete, or refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_no_file_is_named_missing_and_none_is_made(path: str) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"no database at all, but long enough to look like one " * 40], ids=["empty", "rubbish"]
 )
-def test_what_is_no_index_is_unusable(path: str, content: bytes) -> None:
+def test_a_file_that_is_no_index_is_unusable(path: str, content: bytes) -> None:
     Path(path).write_bytes(content)
     with pytest.raises(IndexUnusable):
         open_index(path)

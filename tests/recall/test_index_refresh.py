@@ -1,4 +1,4 @@
-"""The refresh of the index: as little as is needed, all of it in the end, and never the wrong trust."""
+"""The refresh reads only what is needed, completes in the end, and never uses the wrong trust."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def later() -> None:
     time.sleep(0.06)
 
 
-def test_only_what_changed_is_read(project: Project) -> None:
+def test_only_changed_files_are_read(project: Project) -> None:
     with at_home(project) as paths:
         for number in range(5):
             put(project, "m%d" % number, memory("Memory %d" % number))
@@ -80,7 +80,7 @@ def test_more_than_a_prompt_waits_for_is_left(project: Project) -> None:
         assert fully(paths).read == 1
 
 
-def test_what_holds_no_living_memory_is_read_once(project: Project) -> None:
+def test_a_file_without_an_active_memory_is_read_once(project: Project) -> None:
     with at_home(project) as paths:
         for number in range(20):
             put(project, "broken%d" % number, "{")
@@ -136,7 +136,7 @@ def test_a_refresh_does_not_wait_for_a_writer(project: Project) -> None:
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.EMFILE, errno.EWOULDBLOCK], ids=errno.errorcode.get)
 @pytest.mark.parametrize("failing", ["open", pytest.param("scandir", marks=pytest.mark.slow)])
-def test_what_cannot_be_read_this_time_stays_and_is_read_later(
+def test_a_file_that_cannot_be_read_now_stays_indexed_and_is_read_later(
     project: Project, monkeypatch: pytest.MonkeyPatch, error: int, failing: str
 ) -> None:
     with at_home(project) as paths:
@@ -195,7 +195,7 @@ def test_two_refreshes_never_run_at_once(project: Project, monkeypatch: pytest.M
             fully(paths)
 
 
-def test_the_state_of_the_index_is_told(project: Project) -> None:
+def test_the_state_of_the_index_is_reported(project: Project) -> None:
     with at_home(project) as paths:
         assert index_state(paths)["state"] == "missing"
         put(project, "m", memory("Memory"))

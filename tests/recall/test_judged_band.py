@@ -1,4 +1,4 @@
-"""What a project may have judged: never more than the user's own thresholds say."""
+"""A project's settings cannot have more candidates judged than the user's own thresholds allow."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_a_project_that_raises_its_threshold_sends_out_no_more(make_trial: MakeT
     assert trial.chosen_keys([*SURES, *UNSURES], judged) == (["s1", "s2"], ["s3"])
 
 
-def test_nothing_unsure_asks_nobody(make_trial: MakeTrial) -> None:
+def test_without_unsure_candidates_no_judge_is_asked(make_trial: MakeTrial) -> None:
     trial = make_trial(BROKEN)
     hits = [*SURES, HITS[5]]
     judged = trial.run(hits)
@@ -134,7 +134,7 @@ def test_nothing_unsure_asks_nobody(make_trial: MakeTrial) -> None:
 @pytest.mark.parametrize(
     ("sure", "asked_about"), [(SURES, 0), (SURES[:2], 2)], ids=["every place", "all places but one"]
 )
-def test_an_unsure_one_is_asked_about_only_where_a_place_is_left(
+def test_judges_are_asked_only_if_a_place_is_left(
     make_trial: MakeTrial, sure: list[Hit], asked_about: int
 ) -> None:
     trial = make_trial(judges(relevance=["u1"], usefulness=["u1"]))

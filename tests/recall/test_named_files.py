@@ -152,7 +152,7 @@ def test_a_damaged_line_names_nothing(paths: Paths, line: bytes) -> None:
         ("", []),
     ],
 )
-def test_what_an_entry_of_files_names(entry: str, named: list[tuple[str, str]]) -> None:
+def test_paths_named_by_an_entry_of_files(entry: str, named: list[tuple[str, str]]) -> None:
     assert named_in_files(entry, "/work") == named
 
 
@@ -168,7 +168,7 @@ def test_what_an_entry_of_files_names(entry: str, named: list[tuple[str, str]]) 
         ("It is version 2.5 of 2024.", set()),
     ],
 )
-def test_what_a_text_names(text: str, paths: set[str]) -> None:
+def test_paths_named_in_a_text(text: str, paths: set[str]) -> None:
     assert paths <= named_in_text(text)
     assert {path for path in named_in_text(text) if path.startswith(tuple("abcdelsv"))} == {
         path for path in paths if not path.startswith(".")

@@ -1,4 +1,4 @@
-"""Claude Code's own memory: told only in the project that a transcript beside it names."""
+"""Claude Code's own memory: injected only in the project that a transcript beside it names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _no_threshold(project: Project) -> None:
     no_threshold(project)
 
 
-def test_a_note_of_this_project_is_told(project: Project) -> None:
+def test_a_note_of_this_project_is_injected(project: Project) -> None:
     folder(project, project.root)
     assert "7777" in told(project)
     assert last(project)["injected"][0].startswith("native:")
@@ -52,7 +52,7 @@ def test_a_session_in_a_folder_below_names_the_project(project: Project) -> None
 
 
 @pytest.mark.parametrize("cwd", ["/elsewhere", "", None, 5, "relative", "project"])
-def test_a_note_of_another_project_is_not_told(project: Project, cwd: object) -> None:
+def test_a_note_of_another_project_is_not_injected(project: Project, cwd: object) -> None:
     folder(project, cwd)
     assert told(project) == ""
 
@@ -74,7 +74,7 @@ def test_a_folder_of_the_same_name_is_another_project(project: Project) -> None:
 
 
 @pytest.mark.parametrize("kind", ["none", "FIFO", "folder", "garbage", "nested"])
-def test_without_a_transcript_that_proves_it_nothing_is_told(project: Project, kind: str) -> None:
+def test_without_a_transcript_of_the_project_nothing_is_injected(project: Project, kind: str) -> None:
     path = os.path.join(folder(project, project.root), "session.jsonl")
     os.unlink(path)
     if kind == "FIFO":
@@ -87,7 +87,7 @@ def test_without_a_transcript_that_proves_it_nothing_is_told(project: Project, k
     assert told(project) == ""
 
 
-def test_a_note_that_changes_or_goes_is_told_no_more(project: Project) -> None:
+def test_a_note_that_changes_or_goes_is_no_longer_injected(project: Project) -> None:
     path = os.path.join(folder(project, project.root), "memory", "MEMORY.md")
     assert "7777" in told(project)
     with open(path, "w", encoding="utf-8") as file:
@@ -134,7 +134,7 @@ def test_a_file_falls_into_passages(project: Project, text: str, found: list[tup
         assert [(note.title, note.body) for note in notes(path)] == found
 
 
-def test_what_is_no_file_is_passed_over(project: Project) -> None:
+def test_a_path_that_is_no_file_is_skipped(project: Project) -> None:
     path = os.path.join(folder(project, project.root, ""), "memory")
     os.mkfifo(os.path.join(path, "a.md"))
     os.mkdir(os.path.join(path, "b.md"))

@@ -1,4 +1,4 @@
-"""The straight line of recall, where no other test sees it: how much time each part has."""
+"""The pipeline of recall: how much time each part has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a prompt asks for: its words, and its intents in seven languages."""
+"""The words of a prompt, and its intents in seven languages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PREPARED = index_by_first_word(INTENTS)
 LANGUAGES = {"en", "de", "fr", "es", "pt", "zh", "ja"}
 
 
-def test_the_turn_before_adds_only_what_the_prompt_lacks() -> None:
+def test_the_previous_turn_adds_only_words_that_the_prompt_lacks() -> None:
     query = analyze("fix that test", "the billing test fails")
     assert query.words == ["fix", "that", "test"]
     assert query.extra == ["the", "billing", "fails"]

@@ -174,7 +174,7 @@ def test_asked_as_phrases_find_their_memory(make_index: MakeIndex) -> None:
     )
 
 
-def test_the_turn_before_helps_a_short_prompt(make_index: MakeIndex) -> None:
+def test_the_previous_turn_helps_a_short_prompt(make_index: MakeIndex) -> None:
     connection = make_index(SHOP + MORE)
     assert (
         ranked(connection, "why is that?", extra="the billing database is Postgres")[0].title == SHOP[0].title

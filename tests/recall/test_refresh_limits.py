@@ -1,4 +1,4 @@
-"""What one refresh takes on, in counts: no store can make a prompt read, redact or keep more, and what is left is never lost."""
+"""The limits of one refresh: no store can make a prompt read, redact or keep more, and what is left is read later."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_no_memory_is_larger_than_a_prompts_share(project: Project, paths: Paths
     assert prompt_share().take(MAX_MEMORY)
 
 
-def test_what_a_prompt_asks_for_is_read_before_what_is_trusted_and_that_before_the_rest(
+def test_requested_files_are_read_first_then_trusted_ones_then_the_rest(
     project: Project, paths: Paths
 ) -> None:
     put(project, "trusted", memory("Trusted, and longer than the others, which would come first by size"))
@@ -128,7 +128,7 @@ def test_what_a_prompt_asks_for_is_read_before_what_is_trusted_and_that_before_t
     assert [title[:7] for title in titles(paths)] == ["Trusted"]
 
 
-def test_a_prompt_without_an_index_finds_what_is_named_after_its_words(project: Project) -> None:
+def test_a_prompt_without_an_index_finds_memories_whose_id_has_its_words(project: Project) -> None:
     project.save(TITLE, memory()["content"]["decision"])
     for number in range(150):
         put(project, "m%d" % number, memory("M %d" % number, "Short."))
@@ -231,7 +231,7 @@ def test_links_and_pipes_are_no_work(project: Project, paths: Paths) -> None:
 
 
 @pytest.mark.slow
-def test_the_session_is_told_while_hostile_files_wait(project: Project) -> None:
+def test_memories_are_injected_while_hostile_files_wait(project: Project) -> None:
     project.save(TITLE, memory()["content"]["decision"])
     assert TOLD in project.prompt(ASK).context
     for number in range(20):
@@ -242,7 +242,7 @@ def test_the_session_is_told_while_hostile_files_wait(project: Project) -> None:
     assert project.cli("refresh", "--json").json["left"] == 0
 
 
-def test_the_doctor_says_what_is_too_large_and_what_to_do(project: Project) -> None:
+def test_the_doctor_names_files_that_are_too_large_and_the_remedy(project: Project) -> None:
     put(project, "bytes", memory("Bytes", "x" * 300_000))
     put(project, "values", memory("Values", tags=["t"] * 25_000))
     text = project.cli("doctor").stdout

@@ -1,4 +1,4 @@
-"""The block: memories in full, then titles, within the budget as the host counts it; and the receipt for the person."""
+"""The block: full texts, then titles, within the budget as the host counts it; and the receipt for the user."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_nothing_makes_no_block() -> None:
     assert render([], [], with_header=True) == ""
 
 
-def test_a_block_says_that_it_is_data_once() -> None:
+def test_a_block_has_the_header_once() -> None:
     hits = [hit("<memory>one</memory>"), hit("<memory>two</memory>")]
     first, later = render(hits, [], with_header=True), render(hits, [], with_header=False)
     assert first.startswith("<memory-context>\n")
@@ -55,12 +55,12 @@ def test_a_title_can_forge_neither_a_tag_nor_a_line(title: str, line: str) -> No
     assert pointer_line(hit("", title)) == line
 
 
-def test_what_does_not_fit_is_left_out_whole_and_the_next_may_fit() -> None:
+def test_a_memory_that_does_not_fit_is_omitted_and_the_next_may_fit() -> None:
     budget = Budget(400, 9000, with_header=True)
     assert [budget.take(text) for text in ("a" * 400, "b" * 4000, "c" * 400)] == [True, False, True]
 
 
-def test_the_header_costs_only_where_it_is_said() -> None:
+def test_the_header_takes_room_only_where_it_is_rendered() -> None:
     text = "a" * 380
     assert not Budget(110, 9000, with_header=True).take(text)
     assert Budget(110, 9000, with_header=False).take(text)

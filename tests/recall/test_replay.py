@@ -1,4 +1,4 @@
-"""Past prompts are read from transcripts and asked again without a trace."""
+"""Past prompts are read from transcripts and replayed without writing anything."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_missing_transcript_is_an_error() -> None:
         list(past_prompts("/no/such/file", 0.0))
 
 
-def test_a_prompt_is_replayed_as_it_would_be_told_and_nothing_is_written(project: Project) -> None:
+def test_a_replay_gives_the_result_of_a_prompt_and_writes_nothing(project: Project) -> None:
     no_threshold(project)
     project.save(TITLE, BODY)
     with at_home(project) as paths:

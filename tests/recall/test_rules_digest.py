@@ -1,4 +1,4 @@
-"""An index that older hygiene rules redacted is not used."""
+"""An index that was redacted by other hygiene rules is not used."""
 
 from __future__ import annotations
 

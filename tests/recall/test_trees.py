@@ -1,4 +1,4 @@
-"""Models of trees and of weights, evaluated."""
+"""The evaluation of boosted trees and logistic models."""
 
 from __future__ import annotations
 

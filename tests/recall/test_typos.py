@@ -1,4 +1,4 @@
-"""Typing errors: one edit away and no further."""
+"""Typing errors are corrected by one edit, not more."""
 
 from __future__ import annotations
 

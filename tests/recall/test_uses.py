@@ -149,7 +149,7 @@ def test_a_guard_whose_call_was_made_again_may_have_been_used_or_not(project: Pr
         pytest.param([("Bash", {"command": "psql postgres -c 'select invoices'"})], True, id="rare words"),
     ],
 )
-def test_the_call_at_which_a_memory_was_told_is_no_use(
+def test_the_call_at_which_a_memory_was_injected_is_no_use(
     project: Project, later: list[tuple[str, dict[str, str]]], used: bool
 ) -> None:
     project.save(TITLE, BODY, "--file", "billing/schema.sql")

@@ -66,7 +66,7 @@ def test_a_typing_error_becomes_the_store_s_word_at_less_weight(connection: Conn
     assert terms["postgr"].weight < weighed(connection, "postgres")["postgr"].weight
 
 
-def test_the_turn_before_weighs_less(connection: Connection) -> None:
+def test_the_previous_turn_weighs_less(connection: Connection) -> None:
     terms = weighed(connection, "redis", extra="postgres")
     assert terms["postgr"].weight < terms["redi"].weight
 

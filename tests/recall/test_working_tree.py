@@ -1,4 +1,4 @@
-"""Branch and changed files are read without git, and nothing in a repository makes that go wrong or take long."""
+"""The branch and the changed files are read without git; no repository can make that fail or take long."""
 
 from __future__ import annotations
 

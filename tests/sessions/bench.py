@@ -1,4 +1,4 @@
-"""A home with sessions, and the scorer as the command line makes it."""
+"""A home folder with sessions, and the scorer as the command line creates it."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Bench:
         self.home = folder / "home"
         self.config = self.home / ".claude"
         self.root = folder / "project"
-        for made in (self.config, self.root / ".git"):
-            made.mkdir(parents=True)
+        for new_folder in (self.config, self.root / ".git"):
+            new_folder.mkdir(parents=True)
         self.settings: dict[str, Any] = {
             "judge": {"backend": "scripted"},
             "sessions": {"judge": {}, **sessions},
@@ -56,12 +56,12 @@ class Bench:
 
     @property
     def scorer(self) -> SessionScorer:
-        """Return what grading needs, with the present settings."""
+        """Return the context for grading, with the current settings."""
         (self.config / "settings.json").write_text(json.dumps({"memory": self.settings}), encoding="utf-8")
         return SessionScorer(self.paths, load(str(self.config), str(self.root)))
 
     def script(self, *texts: Any) -> None:  # noqa: ANN401 (replies)
-        """Set what the scripted judge answers: replies, or failures by name."""
+        """Set the scripted judge's answers: replies, or failures by name."""
         replies = [
             {"failure": text} if isinstance(text, str) else {"text": json.dumps(text)}
             for text in texts or (reply(),)
@@ -81,8 +81,10 @@ class Bench:
         )
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / (identity + ".jsonl")
-        own = [{**row, "sessionId": identity, "cwd": str(self.root)} for row in rows or work(identity[-3:])]
-        path.write_bytes(lines(*own))
+        session_rows = [
+            {**row, "sessionId": identity, "cwd": str(self.root)} for row in rows or work(identity[-3:])
+        ]
+        path.write_bytes(lines(*session_rows))
         return str(path)
 
     def rows(self, name: str = "sessions") -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from tests.sessions.bench import Bench
 
 @pytest.fixture
 def make_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Bench]:
-    """Return a function that makes a bench; keywords are settings of the block `sessions`."""
+    """Return a function that creates a bench; keywords are settings of the `sessions` block."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home" / ".claude"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     return lambda **sessions: Bench(tmp_path, **sessions)
@@ -21,6 +21,6 @@ def make_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 @pytest.fixture
 def bench(make_bench: Callable[..., Bench]) -> Bench:
     """Return a bench whose scripted judge gives one grade."""
-    made = make_bench()
-    made.script()
-    return made
+    new_bench = make_bench()
+    new_bench.script()
+    return new_bench

@@ -8,9 +8,9 @@ LEVELS = {"goal_achievement": 2, "error_handling": 1}
 NUMBERS = {"tool_efficiency": 0.8, "process_adherence": 0.6, "context_efficiency": 0.4, "output_quality": 1.0}
 
 
-def reply(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 (what a model may say)
-    """Return a complete reply. A named dimension takes another score, None leaves it out, anything else is inserted as it is."""
-    found: dict[str, Any] = {
+def reply(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
+    """Return a complete reply with some fields changed: a number replaces a dimension's score, and None removes a field."""
+    fields: dict[str, Any] = {
         name: {
             "score": score,
             "evidence": [{"turn": 1, "what": "seen"}],
@@ -18,12 +18,12 @@ def reply(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 (what a model may s
         }
         for name, score in {**LEVELS, **NUMBERS}.items()
     }
-    found.update(root_cause="none", improvements=[], confidence=0.8)
+    fields.update(root_cause="none", improvements=[], confidence=0.8)
     for name, value in changes.items():
         if value is None:
-            del found[name]
+            del fields[name]
         elif name in (*LEVELS, *NUMBERS) and not isinstance(value, dict):
-            found[name]["score"] = value
+            fields[name]["score"] = value
         else:
-            found[name] = value
-    return found
+            fields[name] = value
+    return fields

@@ -1,4 +1,4 @@
-"""A provider on loopback: single messages and message batches, as the Anthropic API has them."""
+"""A provider on loopback with single messages and message batches, as in the Anthropic API."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tests.sessions.grades import reply
 
 
 class Provider(JsonServer):
-    """`url` is its address; `batches` holds what was submitted; `done` says whether batches are worked through.
+    """The server; `url` is its address, `batches` contains the submitted requests, and `done` says whether batches have ended.
 
-    `fails` maps a question's id to how it failed, with `error` as the provider tells it.
+    `fails` maps a question's id to its result type, and `error` is the provider's error for `errored` ones.
     """
 
     def __init__(self) -> None:
@@ -22,9 +22,9 @@ class Provider(JsonServer):
         self.fails: dict[str, str] = {}
         self.error: dict[str, Any] = {"type": "api_error", "message": "Internal server error"}
         self.refuse = 0
-        self.loses_answer = False  # a batch is asked for, and the answer is an error
-        self.takes = True  # whether the batch is made all the same
-        self.seen: list[tuple[str, str]] = []
+        self.loses_answer = False  # submitting a batch returns an error
+        self.accepts = True  # whether the batch is created anyway
+        self.requests: list[tuple[str, str]] = []
         super().__init__()
 
     def message(self) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class Provider(JsonServer):
         }
 
     def result(self, name: str) -> dict[str, Any]:
-        """Return a line of the results of a batch."""
+        """Return a line of a batch's results."""
         kind = self.fails.get(name, "succeeded")
         more: dict[str, Any] = {}
         if kind == "succeeded":
@@ -48,7 +48,7 @@ class Provider(JsonServer):
         return {"custom_id": name, "result": {"type": kind, **more}}
 
     def listed(self, name: str) -> dict[str, Any]:
-        """Return a batch as the list of batches has it."""
+        """Return a batch's entry in the list of batches."""
         counts = {"processing": 0, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
         counts["succeeded" if self.done else "processing"] = len(self.batches[name])
         return {
@@ -62,12 +62,12 @@ class Provider(JsonServer):
     def respond(self, method: str, path: str, headers: dict[str, str], body: Any) -> Response:  # noqa: ANN401, PLR0911 (JSON; one return a case)
         """Return the response to a request about batches."""
         assert headers["x-api-key"] == "sk-test"
-        self.seen.append((method, path))
+        self.requests.append((method, path))
         if self.refuse:
             return self.refuse, {}, {}
         if method == "POST" and path == "/v1/messages/batches":
             name = "msgbatch_%d" % (len(self.batches) + 1)
-            if self.takes:
+            if self.accepts:
                 self.batches[name] = body["requests"]
             if self.loses_answer:
                 return 500, {}, {}

@@ -1,4 +1,4 @@
-"""Many sessions through one batch: submitted, recorded, collected, at half the price and within the caps."""
+"""Sessions in batches: submitted, recorded, collected, at half the price and within the caps."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
 @pytest.fixture
 def busy(make_bench: Callable[..., Bench], provider: Provider) -> Bench:
     """Return a bench with five sessions and the provider as its judge."""
-    made = make_bench()
-    made.settings["judge"] = {"base_url": provider.url, "caps": {"day_usd": 1}}
+    new_bench = make_bench()
+    new_bench.settings["judge"] = {"base_url": provider.url, "caps": {"day_usd": 1}}
     for identity in IDS[:5]:
-        made.transcript(identity)
-    return made
+        new_bench.transcript(identity)
+    return new_bench
 
 
 def paths(bench: Bench) -> list[str]:
@@ -51,7 +51,7 @@ def quiet(_at: int) -> None:
     """Show no progress."""
 
 
-def test_submitted_polled_collected(busy: Bench, provider: Provider) -> None:
+def test_a_batch_is_submitted_polled_and_collected(busy: Bench, provider: Provider) -> None:
     scorer, all_paths = busy.scorer, paths(busy)
     sent = submit(all_paths, scorer, quiet)
     assert (sent.sessions, sent.batches, sent.refused) == (5, ["msgbatch_1"], {})
@@ -71,7 +71,7 @@ def test_submitted_polled_collected(busy: Bench, provider: Provider) -> None:
     assert len(busy.rows("judge-calls")) == 5
 
 
-def test_what_was_reserved_is_settled_with_what_was_spent(busy: Bench, provider: Provider) -> None:
+def test_the_reserved_price_is_replaced_by_the_cost(busy: Bench, provider: Provider) -> None:
     scorer = busy.scorer
     accounts = SpendingBudget(scorer.paths.state("judge"))
     submit(paths(busy), scorer, quiet)
@@ -105,7 +105,7 @@ def test_single_failures_leave_the_others_graded(busy: Bench, provider: Provider
     assert waiting(scorer) == []
 
 
-def test_large_loads_go_out_in_several_batches(
+def test_many_questions_are_sent_in_several_batches(
     busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch_module, "MAX_BATCH_BYTES", 15_000)
@@ -119,7 +119,9 @@ def test_large_loads_go_out_in_several_batches(
 @pytest.mark.parametrize(
     ("status", "failure"), [(400, "http_400"), (401, "http_401"), (429, "rate_limited"), (529, "overloaded")]
 )
-def test_a_provider_that_refuses_is_named(busy: Bench, provider: Provider, status: int, failure: str) -> None:
+def test_a_refusal_of_the_provider_is_reported(
+    busy: Bench, provider: Provider, status: int, failure: str
+) -> None:
     provider.refuse = status
     with pytest.raises(JudgeError) as failed:
         submit(paths(busy), busy.scorer, quiet)
@@ -134,7 +136,7 @@ def test_without_a_key_nothing_is_read_or_sent(
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     with pytest.raises(JudgeError) as failed:
         submit(paths(busy), busy.scorer, quiet)
-    assert (failed.value.name, provider.seen) == ("no_key", [])
+    assert (failed.value.name, provider.requests) == ("no_key", [])
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"batches": 5}', '{"batches": [5, {"id": "x"}]}', "\x00"])
@@ -146,9 +148,7 @@ def test_a_damaged_state_is_no_batch(busy: Bench, content: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"batches": 5}', "\x00"])
-def test_where_it_is_unknown_what_was_submitted_nothing_is(
-    busy: Bench, provider: Provider, content: str
-) -> None:
+def test_with_a_damaged_record_nothing_is_submitted(busy: Bench, provider: Provider, content: str) -> None:
     state = busy.config / "lcars" / "memory" / "grading"
     state.mkdir(parents=True)
     (state / "batches.json").write_text(content, encoding="utf-8")
@@ -158,13 +158,11 @@ def test_where_it_is_unknown_what_was_submitted_nothing_is(
 
 
 def sent_sessions(provider: Provider) -> list[str]:
-    """Return the ids of all questions that the provider ever got."""
+    """Return the ids of all questions that the provider received."""
     return [request["custom_id"] for batch in provider.batches.values() for request in batch]
 
 
-def test_a_failed_session_says_why_and_is_not_submitted_again_by_itself(
-    busy: Bench, provider: Provider
-) -> None:
+def test_a_failed_session_has_a_reason_and_is_not_submitted_again(busy: Bench, provider: Provider) -> None:
     scorer, all_paths = busy.scorer, paths(busy)
     submit(all_paths, scorer, quiet)
     names = sent_sessions(provider)
@@ -185,10 +183,10 @@ def test_a_failed_session_says_why_and_is_not_submitted_again_by_itself(
     again = submit(all_paths, scorer, quiet, again=True)
     assert (again.sessions, again.failed_before) == (4, 0)
     params = [request["params"] for request in provider.batches["msgbatch_3"]]
-    assert all("thinking" not in asked for asked in params)  # what was refused by name is left out now
+    assert all("thinking" not in request for request in params)  # the provider refused this parameter by name
 
 
-def test_after_a_crash_between_sending_and_naming_nothing_is_sent_twice(
+def test_after_a_crash_before_the_id_is_recorded_nothing_is_sent_twice(
     busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Crash(BaseException):
@@ -212,11 +210,11 @@ def test_after_a_crash_between_sending_and_naming_nothing_is_sent_twice(
 
 
 @pytest.mark.parametrize("arrives", [True, False])
-def test_an_answer_that_was_lost_is_looked_for(
+def test_a_batch_whose_response_was_lost_is_found(
     busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch, *, arrives: bool
 ) -> None:
     scorer, all_paths = busy.scorer, paths(busy)
-    provider.loses_answer, provider.takes = True, arrives
+    provider.loses_answer, provider.accepts = True, arrives
     with pytest.raises(JudgeError) as failed:
         submit(all_paths, scorer, quiet)
     assert (failed.value.name, "may have the batch" in failed.value.detail) == ("http_500", True)
@@ -227,13 +225,13 @@ def test_an_answer_that_was_lost_is_looked_for(
     if arrives:
         return
     assert submit(all_paths, scorer, quiet).sessions == 0
-    monkeypatch.setattr(batch_module, "_LOST_SECONDS", -1)
+    monkeypatch.setattr(batch_module, "_LISTING_SECONDS", -1)
     assert collect(scorer).pending == []
     assert SpendingBudget(scorer.paths.state("judge")).figures("").day == pytest.approx(0)
     assert submit(all_paths, scorer, quiet).sessions == 5
 
 
-def test_a_provider_that_was_not_reached_has_nothing(busy: Bench) -> None:
+def test_an_unreachable_provider_has_no_batch(busy: Bench) -> None:
     busy.settings["judge"]["base_url"] = "http://127.0.0.1:9"
     with pytest.raises(JudgeError) as failed:
         submit(paths(busy), busy.scorer, quiet)
@@ -260,7 +258,7 @@ def test_two_processes_submit_each_session_once(busy: Bench, provider: Provider)
     assert SpendingBudget(scorer.paths.state("judge")).figures("").day == pytest.approx(5 * 0.0015)
 
 
-def test_one_process_collects_at_a_time(busy: Bench, provider: Provider) -> None:
+def test_only_one_process_collects_at_a_time(busy: Bench, provider: Provider) -> None:
     scorer = busy.scorer
     submit(paths(busy), scorer, quiet)
     provider.done = True
@@ -269,13 +267,13 @@ def test_one_process_collects_at_a_time(busy: Bench, provider: Provider) -> None
     assert len(collect(scorer).rows) == 5
 
 
-def test_a_batch_that_the_provider_kept_no_longer_is_given_up(
+def test_a_batch_that_the_provider_has_deleted_is_given_up(
     busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scorer = busy.scorer
     submit(paths(busy), scorer, quiet)
     provider.batches.clear()
     assert collect(scorer).pending == ["msgbatch_1"]
-    monkeypatch.setattr(batch_module, "_KEPT_SECONDS", -1)
+    monkeypatch.setattr(batch_module, "_RETENTION_SECONDS", -1)
     assert set(collect(scorer).failed.values()) == {"expired: the batch has no answer to this question"}
     assert waiting(scorer) == []

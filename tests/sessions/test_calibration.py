@@ -1,4 +1,4 @@
-"""Agreement with a person, compared with what the libraries of the field compute.
+"""Agreement with a person, compared with the results of scikit-learn and SciPy.
 
 The constants were computed once with scikit-learn 1.9.1 (`cohen_kappa_score`, `weights="quadratic"`, `labels=[0, 1, 2, 3]`) and SciPy
 1.17.1 (`spearmanr`, `binomtest(k, n).proportion_ci(method="wilson")`), in an environment of its own: `pip install scipy scikit-learn`.
@@ -92,15 +92,13 @@ Y = [
     ("ours", "theirs", "plain", "weighted"),
     [(A, B, 0.4161676646706587, 0.7155172413793104), (C, D, 0.4838709677419355, 0.6521739130434783)],
 )
-def test_kappa_as_scikit_learn_has_it(
-    ours: list[int], theirs: list[int], plain: float, weighted: float
-) -> None:
+def test_kappa_equals_scikit_learn(ours: list[int], theirs: list[int], plain: float, weighted: float) -> None:
     pairs = [(float(a), float(b)) for a, b in zip(ours, theirs)]
     assert cohen_kappa(pairs) == pytest.approx(plain, abs=1e-12)
     assert weighted_kappa(pairs) == pytest.approx(weighted, abs=1e-12)
 
 
-def test_spearman_and_error_as_scipy_has_them() -> None:
+def test_spearman_and_error_equal_scipy() -> None:
     pairs = list(zip(X, Y))
     assert spearman(pairs) == pytest.approx(0.8659251245097506, abs=1e-12)
     assert mean_error(pairs) == pytest.approx(0.136, abs=1e-12)
@@ -112,14 +110,14 @@ def test_spearman_and_error_as_scipy_has_them() -> None:
     [(7, 10, 0.39677814746114526, 0.892208732593699), (0, 5, 0.0, 0.43448246478317476), (20, 20, 0.8388748419471808, 1.0),
      (3, 50, 0.020614970348973957, 0.1621709168883817)],
 )  # fmt: skip
-def test_wilsons_interval_as_scipy_has_it(hits: int, n: int, low: float, high: float) -> None:
-    found = share(hits, n)
-    assert found.low == pytest.approx(low, abs=1e-12)
-    assert found.high == pytest.approx(high, abs=1e-12)
+def test_wilsons_interval_equals_scipy(hits: int, n: int, low: float, high: float) -> None:
+    proportion = share(hits, n)
+    assert proportion.low == pytest.approx(low, abs=1e-12)
+    assert proportion.high == pytest.approx(high, abs=1e-12)
 
 
 @pytest.mark.parametrize("pairs", [[], [(1.0, 1.0)], [(2.0, 2.0)] * 9])
-def test_what_the_data_do_not_determine_is_none(pairs: list[tuple[float, float]]) -> None:
+def test_undetermined_figures_are_none(pairs: list[tuple[float, float]]) -> None:
     assert (cohen_kappa(pairs), weighted_kappa(pairs), spearman(pairs)) == (None, None, None)
     assert share(0, 0).value is None
 
@@ -136,29 +134,29 @@ def test_figures_stay_in_their_ranges_and_do_not_depend_on_the_order(
         assert value is None or -1 - 1e-9 <= value <= 1 + 1e-9
         again = figure(pairs[::-1])
         assert value is None or again == pytest.approx(value)
-    turned = [(b, a) for a, b in pairs]
-    assert cohen_kappa(pairs) == pytest.approx(cohen_kappa(turned))
+    swapped = [(b, a) for a, b in pairs]
+    assert cohen_kappa(pairs) == pytest.approx(cohen_kappa(swapped))
 
 
 def scored(count: int, change: float = 0.0) -> dict[str, dict[str, float]]:
     """Return scores of some sessions, ours or a person's."""
     return {
-        "s%d" % n: with_overall(
+        "s%d" % number: with_overall(
             {
                 "dimensions": {
-                    **{name: (n + int(change * 10)) % 4 for name in LEVELS},
-                    **{name: min(1, n / 30 + change) for name in NUMBERS},
+                    **{name: (number + int(change * 10)) % 4 for name in LEVELS},
+                    **{name: min(1, number / 30 + change) for name in NUMBERS},
                 }
             }
         )
-        for n in range(count)
+        for number in range(count)
     }
 
 
 def test_sessions_of_both_are_compared_dimension_by_dimension() -> None:
     found = {
-        one.dimension: one
-        for one in compare(
+        agreement.dimension: agreement
+        for agreement in compare(
             {**scored(20), "only ours": {"tool_efficiency": 1.0}}, {**scored(20, 0.1), "only theirs": {}}
         )
     }
@@ -172,17 +170,17 @@ def test_sessions_of_both_are_compared_dimension_by_dimension() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_hold_their_value_and_are_the_same_each_time() -> None:
+def test_intervals_contain_their_value_and_are_reproducible() -> None:
     first, second = compare(scored(20), scored(20, 0.1)), compare(scored(20), scored(20, 0.1))
     assert first == second
-    for one in first:
-        for name, figure in one.figures.items():
+    for agreement in first:
+        for name, figure in agreement.figures.items():
             if figure.low is not None and figure.high is not None and figure.value is not None:
-                assert figure.low - 1e-9 <= figure.value <= figure.high + 1e-9, (one.dimension, name)
+                assert figure.low - 1e-9 <= figure.value <= figure.high + 1e-9, (agreement.dimension, name)
     assert all(
         figure.low is None
-        for one in compare(scored(3), scored(3))
-        for name, figure in one.figures.items()
+        for agreement in compare(scored(3), scored(3))
+        for name, figure in agreement.figures.items()
         if name == "mae"
     )
 
@@ -200,7 +198,7 @@ def test_intervals_hold_their_value_and_are_the_same_each_time() -> None:
         ("tool_efficiency", "good", None),
     ],
 )
-def test_scores_as_people_write_them(name: str, text: str, score: float | None) -> None:
+def test_parse_score(name: str, text: str, score: float | None) -> None:
     assert parse_score(name, text) == score
 
 
@@ -223,7 +221,7 @@ def test_labels_are_read_from_files_of_several_forms(tmp_path: Path, name: str, 
     assert read_labels(str(tmp_path / name)) == {"a": {"goal_achievement": 2, "tool_efficiency": 0.5}}
 
 
-UNSOUND = [
+INVALID = [
     "",
     "{}",
     "[]",
@@ -234,22 +232,22 @@ UNSOUND = [
 ]
 
 
-@pytest.mark.parametrize("content", [*UNSOUND, "a\x00b\n1,2\n"])
-def test_files_without_valid_labels_are_refused(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize("content", [*INVALID, "a\x00b\n1,2\n"])
+def test_files_without_valid_labels_are_rejected(tmp_path: Path, content: str) -> None:
     (tmp_path / "x").write_text(content, encoding="utf-8")
     with pytest.raises(UnreadableLabels):
         read_labels(str(tmp_path / "x"))
 
 
 @given(st.text(max_size=60))
-def test_any_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
+def test_any_file_is_read_or_rejected(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     path = tmp_path_factory.getbasetemp() / "any-labels"
     path.write_text(content, encoding="utf-8", errors="replace")
     try:
-        found = read_labels(str(path))
+        labels = read_labels(str(path))
     except UnreadableLabels:
         return
-    assert all(math.isfinite(score) for scores in found.values() for score in scores.values())
+    assert all(math.isfinite(score) for scores in labels.values() for score in scores.values())
 
 
 def test_a_label_is_a_row_like_a_grade() -> None:

@@ -1,31 +1,31 @@
-"""The overall score: the formula of the source, missing dimensions, and bands."""
+"""The overall score: its formula, missing dimensions, and bands."""
 
 from __future__ import annotations
 
 import pytest
 
-from memory_plugin.sessions.dimensions import dimensions, improvement_band, overall
+from memory_plugin.sessions.dimensions import dimensions, improvement_band, overall_score
 from tests.sessions.grades import LEVELS, NUMBERS
 
 
-def test_the_formula_of_the_source() -> None:
+def test_the_documented_formula() -> None:
     """Worked example of `session-scoring.md`: categorical / 3, then the weighted sum."""
-    found = {**LEVELS, **NUMBERS}
-    by_hand = (2 / 3) * 0.30 + 0.8 * 0.20 + 0.6 * 0.20 + 0.4 * 0.15 + (1 / 3) * 0.10 + 1.0 * 0.05
-    assert overall(found) == round(by_hand, 4) == 0.6233
-    assert overall(dict.fromkeys(LEVELS, 3) | dict.fromkeys(NUMBERS, 1)) == 1.0
-    assert overall(dict.fromkeys(LEVELS, 0) | dict.fromkeys(NUMBERS, 0)) == 0.0
+    scores = {**LEVELS, **NUMBERS}
+    expected = (2 / 3) * 0.30 + 0.8 * 0.20 + 0.6 * 0.20 + 0.4 * 0.15 + (1 / 3) * 0.10 + 1.0 * 0.05
+    assert overall_score(scores) == round(expected, 4) == 0.6233
+    assert overall_score(dict.fromkeys(LEVELS, 3) | dict.fromkeys(NUMBERS, 1)) == 1.0
+    assert overall_score(dict.fromkeys(LEVELS, 0) | dict.fromkeys(NUMBERS, 0)) == 0.0
 
 
 def test_missing_is_not_zero() -> None:
-    found = {name: score for name, score in {**LEVELS, **NUMBERS}.items() if name != "goal_achievement"}
-    assert overall(found) is None
-    by_hand = (0.8 * 0.20 + 0.6 * 0.20 + 0.4 * 0.15 + (1 / 3) * 0.10 + 1.0 * 0.05) / 0.7
-    assert overall(found, renormalize=True) == round(by_hand, 4)
-    assert overall({}, renormalize=True) is None
+    scores = {name: score for name, score in {**LEVELS, **NUMBERS}.items() if name != "goal_achievement"}
+    assert overall_score(scores) is None
+    expected = (0.8 * 0.20 + 0.6 * 0.20 + 0.4 * 0.15 + (1 / 3) * 0.10 + 1.0 * 0.05) / 0.7
+    assert overall_score(scores, renormalize=True) == round(expected, 4)
+    assert overall_score({}, renormalize=True) is None
 
 
-def test_weights_make_one() -> None:
+def test_weights_sum_to_one() -> None:
     assert round(sum(dimension.weight for dimension in dimensions().values()), 12) == 1
 
 

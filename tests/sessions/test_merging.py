@@ -1,4 +1,4 @@
-"""Parts of a long session are merged: by tokens, by the last part, and with an earlier collapse counted."""
+"""Merging the parts of a long session: by tokens, by the last part, and with an earlier collapse counted."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ def test_the_order_of_parts_does_not_change_numbers(
 ) -> None:
     shuffled = list(parts)
     chance.shuffle(shuffled)
-    one, other = (merged([part(tokens, **scores) for tokens, scores in some]) for some in (parts, shuffled))
-    assert {name: one[name] for name in NUMBERS} == pytest.approx(
-        {name: other[name] for name in NUMBERS}, abs=1e-4
+    first, second = (
+        merged([part(tokens, **scores) for tokens, scores in ordered]) for ordered in (parts, shuffled)
+    )
+    assert {name: first[name] for name in NUMBERS} == pytest.approx(
+        {name: second[name] for name in NUMBERS}, abs=1e-4
     )
 
 
 @given(SCORES, st.lists(st.integers(1, 100_000), min_size=1, max_size=6))
-def test_equal_parts_are_as_one(scores: dict[str, float], sizes: list[int]) -> None:
+def test_equal_parts_give_the_same_grade_as_one(scores: dict[str, float], sizes: list[int]) -> None:
     assert merged([part(size, **scores) for size in sizes]) == merged([part(1, **scores)])
 
 
@@ -49,8 +51,8 @@ def test_numbers_are_weighted_by_tokens(parts: list[tuple[int, dict[str, float]]
     found = merged([part(tokens, **scores) for tokens, scores in parts])
     weight = sum(tokens for tokens, _ in parts)
     for name in NUMBERS:
-        by_hand = sum(tokens * scores[name] for tokens, scores in parts) / weight
-        assert found[name] == pytest.approx(by_hand, abs=1e-4)
+        expected = sum(tokens * scores[name] for tokens, scores in parts) / weight
+        assert found[name] == pytest.approx(expected, abs=1e-4)
 
 
 @given(PARTS)
@@ -62,7 +64,7 @@ def test_a_part_cut_in_two_changes_no_number(parts: list[tuple[int, dict[str, fl
 
 
 @given(PARTS)
-def test_the_goal_is_the_last_parts(parts: list[tuple[int, dict[str, float]]]) -> None:
+def test_the_goal_is_that_of_the_last_part(parts: list[tuple[int, dict[str, float]]]) -> None:
     assert (
         merged([part(tokens, **scores) for tokens, scores in parts])["goal_achievement"]
         == parts[-1][1]["goal_achievement"]
@@ -70,7 +72,7 @@ def test_the_goal_is_the_last_parts(parts: list[tuple[int, dict[str, float]]]) -
 
 
 @pytest.mark.parametrize(
-    ("levels", "kept"),
+    ("levels", "expected"),
     [
         ([3, 3], 3),
         ([2, 3], 3),
@@ -83,12 +85,12 @@ def test_the_goal_is_the_last_parts(parts: list[tuple[int, dict[str, float]]]) -
         ([2, 1], 1),
     ],
 )
-def test_a_collapse_in_an_earlier_part_still_counts(levels: list[int], kept: int) -> None:
-    assert merged([part(10, error_handling=level) for level in levels])["error_handling"] == kept
+def test_a_collapse_in_an_earlier_part_still_counts(levels: list[int], expected: int) -> None:
+    assert merged([part(10, error_handling=level) for level in levels])["error_handling"] == expected
 
 
-def test_a_missing_part_leaves_unscored_what_needs_it() -> None:
-    """The goal comes from the last part alone; the weighted ones need them all."""
+def test_a_missing_part_leaves_some_dimensions_unscored() -> None:
+    """The goal comes from the last part alone; weighted dimensions need all parts."""
     found = merge([GradedPart(10, None), part(10)])
     assert sorted(found["dimensions"]) == ["error_handling", "goal_achievement"]
     assert found["confidence"] is None
@@ -108,7 +110,7 @@ def test_rule_and_parts_are_recorded_and_evidence_comes_from_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_causes", "kept"),
+    ("causes", "expected"),
     [
         (["none", "none"], "none"),
         (["none", "tool_misuse"], "tool_misuse"),
@@ -116,5 +118,5 @@ def test_rule_and_parts_are_recorded_and_evidence_comes_from_all() -> None:
         (["x", "x"], None),
     ],
 )
-def test_root_causes(given_causes: list[str], kept: str | None) -> None:
-    assert merge([part(1, root_cause=cause) for cause in given_causes])["root_cause"] == kept
+def test_root_causes(causes: list[str], expected: str | None) -> None:
+    assert merge([part(1, root_cause=cause) for cause in causes])["root_cause"] == expected

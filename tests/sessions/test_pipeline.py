@@ -1,4 +1,4 @@
-"""Grade a session, from the transcript to the ledger."""
+"""Grading a session, from the transcript to the ledger."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Verdict
 from memory_plugin.sessions import pipeline
-from memory_plugin.sessions.pipeline import grade_session, store_reply
+from memory_plugin.sessions.pipeline import grade_session, store_answer
 from memory_plugin.sessions.score_rows import RowNotWritten, latest_rows
 from memory_plugin.sessions.scorer_reply import read_scores
 from memory_plugin.sessions.scoring_request import prepare
@@ -37,8 +37,8 @@ def test_a_grade_becomes_a_row(bench: Bench) -> None:
     assert row["project"].startswith("project-")
     assert row["scorer"]["by"] == "api"
     assert (row["signals"], row["turns"]) == ({"completions": 2}, 3)
-    (called,) = bench.rows("judge-calls")
-    assert (called["feature"], called["question"], called["session"]) == (
+    (call,) = bench.rows("judge-calls")
+    assert (call["feature"], call["question"], call["session"]) == (
         "sessions",
         "sessions/score",
         IDS[1],
@@ -59,7 +59,7 @@ def test_evidence_for_missing_turns_is_removed_and_counted(bench: Bench) -> None
     )
 
 
-def test_grading_again_replaces_and_keeps_history_and_the_stamp(bench: Bench) -> None:
+def test_a_second_grade_replaces_the_first_and_keeps_the_stamp(bench: Bench) -> None:
     path = bench.transcript(IDS[1])
     grade_session(path, bench.scorer)
     bench.script(reply(goal_achievement=0))
@@ -115,7 +115,7 @@ def test_an_empty_transcript_is_not_sent(bench: Bench) -> None:
     assert (graded.failures, bench.rows("judge-calls")) == (["empty"], [])
 
 
-def test_a_project_whose_settings_reach_for_keys_is_not_sent(bench: Bench) -> None:
+def test_a_session_of_a_project_that_sets_an_endpoint_is_not_sent(bench: Bench) -> None:
     scorer = bench.scorer._replace(off="the project sets ANTHROPIC_BASE_URL")
     graded = grade_session(bench.transcript(IDS[1]), scorer)
     assert (graded.row, graded.failures, graded.detail) == (
@@ -138,28 +138,28 @@ def test_a_long_session_is_graded_in_parts(make_bench: Callable[..., Bench]) -> 
     assert row["overall_quality"] == 0.6233
 
 
-def test_after_a_failure_that_lasts_no_more_parts_are_asked(
+def test_after_a_lasting_failure_no_more_parts_are_sent(
     make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = make_bench(chunk_above_tokens=2000, chunk_tokens=1000)
-    asked: list[int] = []
+    sizes: list[int] = []
 
-    def ask_all(_judge: object, several: list[object], *_: object, **__: object) -> list[Verdict]:
-        asked.append(len(several))
-        return [Verdict(None, "over_budget") for _ in several]
+    def ask_all(_judge: object, questions: list[object], *_: object, **__: object) -> list[Verdict]:
+        sizes.append(len(questions))
+        return [Verdict(None, "over_budget") for _ in questions]
 
     monkeypatch.setattr(Judge, "ask_all", ask_all)
     graded = grade_session(bench.transcript(IDS[1], LONG), bench.scorer)
-    assert asked == [4]
+    assert sizes == [4]
     assert len(graded.failures) > 4
 
 
-def test_what_a_sub_agent_answers_is_checked_and_kept(bench: Bench) -> None:
+def test_a_sub_agents_answer_is_checked_and_stored(bench: Bench) -> None:
     scorer = bench.scorer
     prepared = prepare(bench.transcript(IDS[1]), scorer.settings, 60_000)
     scores = read_scores(reply(output_quality={"score": 9, "evidence": ["turn 77 says so"]}))
     assert scores is not None
-    store_reply(prepared, scores, {"by": "agent"}, scorer)
+    store_answer(prepared, scores, {"by": "agent"}, scorer)
     (row,) = bench.rows()
     assert (
         row["scorer"]["by"],
@@ -176,14 +176,14 @@ def test_a_full_disk_is_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(pipeline, "append_row", full)
     graded = grade_session(bench.transcript(IDS[1]), bench.scorer)
-    assert (graded.row is not None, graded.stored, graded.reason) == (
+    assert (graded.row is not None, graded.is_stored, graded.reason) == (
         True,
         False,
         "sessions: No space left on device",
     )
 
 
-def test_scores_of_all_dimensions_are_named() -> None:
+def test_the_sample_reply_has_all_dimensions() -> None:
     assert set(LEVELS) | set(NUMBERS) == {
         name for name in reply() if name not in ("root_cause", "improvements", "confidence")
     }

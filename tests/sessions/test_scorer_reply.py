@@ -1,4 +1,4 @@
-"""Replies of a scorer: read with care, set on their scales, evidence checked against the session."""
+"""Parsing a scorer's reply: scores clamped to their scales, evidence checked against the session."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def scores(value: dict[str, Any] | None) -> dict[str, float] | None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_the_rubrics_own_examples(example: dict[str, Any]) -> None:
+def test_the_examples_of_the_rubric(example: dict[str, Any]) -> None:
     assert scores(read_reply(example["reply"], read_scores)) == example["scores"]
 
 
-def test_the_rubric_asks_for_what_is_read_and_marks_data_as_data() -> None:
+def test_the_rubric_asks_for_all_fields_and_marks_data_as_data() -> None:
     rubric = load_rubric(RUBRIC)
     assert set(rubric.schema["required"]) == set(rubric.schema["properties"])
     assert set(rubric.schema["required"]) == {*dimensions(), "root_cause", "improvements", "confidence"}
@@ -40,7 +40,7 @@ def test_the_rubric_asks_for_what_is_read_and_marks_data_as_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "given_score", "kept", "clamped"),
+    ("name", "value", "score", "clamped"),
     [
         ("goal_achievement", 3, 3, 0),
         ("goal_achievement", 2.0, 2, 0),
@@ -59,21 +59,21 @@ def test_the_rubric_asks_for_what_is_read_and_marks_data_as_data() -> None:
     ],
 )
 def test_a_score_is_on_its_scale_or_missing(
-    name: str, given_score: object, kept: float | None, clamped: int
+    name: str, value: object, score: float | None, clamped: int
 ) -> None:
-    found = read_scores(reply(**{name: {"score": given_score}}))
-    assert found is not None
-    assert found["dimensions"].get(name, {}).get("score") == kept
-    assert (found["clamped"], found["unreadable"]) == (clamped, kept is None)
+    parsed = read_scores(reply(**{name: {"score": value}}))
+    assert parsed is not None
+    assert parsed["dimensions"].get(name, {}).get("score") == score
+    assert (parsed["clamped"], parsed["unreadable"]) == (clamped, score is None)
 
 
 def test_texts_are_clean_short_and_without_secrets() -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    found = read_scores(
+    parsed = read_scores(
         reply(output_quality={"score": 1, "rationale": "uses %s\u202e\n" % secret + "x" * 5000})
     )
-    assert found is not None
-    rationale = found["dimensions"]["output_quality"]["rationale"]
+    assert parsed is not None
+    rationale = parsed["dimensions"]["output_quality"]["rationale"]
     assert secret not in rationale
     assert "\u202e" not in rationale
     assert len(rationale) <= 400
@@ -81,15 +81,15 @@ def test_texts_are_clean_short_and_without_secrets() -> None:
 
 def test_improvements_and_cause_come_from_the_table() -> None:
     good = {"dimension": "tool_efficiency", "issue": "cat", "fix": "Read"}
-    found = read_scores(
+    parsed = read_scores(
         reply(
             root_cause="weather",
             improvements=[good, {"dimension": "charm", "issue": "x"}, "be nice", *[good] * 9],
             confidence=7,
         )
     )
-    assert found is not None
-    assert (found["root_cause"], found["improvements"], found["confidence"]) == (None, [good] * 5, 1.0)
+    assert parsed is not None
+    assert (parsed["root_cause"], parsed["improvements"], parsed["confidence"]) == (None, [good] * 5, 1.0)
 
 
 def test_evidence_must_name_turns_that_exist() -> None:
@@ -102,18 +102,18 @@ def test_evidence_must_name_turns_that_exist() -> None:
         {"turns": [1, 50], "what": "d"},
         {"turn": 1, "what": "e"},
     ]
-    found = read_scores(reply(tool_efficiency={"score": 0.5, "evidence": items}))
-    assert found is not None
-    assert drop_bad_evidence(found, 10) == 2
-    kept = found["dimensions"]["tool_efficiency"]["evidence"]
-    assert [item["turns"] for item in kept] == [[2], [3], [7]]
-    assert drop_bad_evidence(found, 2) == 2
+    parsed = read_scores(reply(tool_efficiency={"score": 0.5, "evidence": items}))
+    assert parsed is not None
+    assert drop_bad_evidence(parsed, 10) == 2
+    evidence = parsed["dimensions"]["tool_efficiency"]["evidence"]
+    assert [item["turns"] for item in evidence] == [[2], [3], [7]]
+    assert drop_bad_evidence(parsed, 2) == 2
 
 
 FIELDS = ["score", "evidence", "turn", "turns", "what", "rationale", "dimension", "issue"]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.sampled_from(["complete", "turn 3", "none"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=4),
+    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.sampled_from(FIELDS), children, max_size=4),
     max_leaves=10,
 )  # fmt: skip
 
@@ -123,12 +123,12 @@ JSON = st.recursive(
         st.sampled_from([*LEVELS, *NUMBERS, "root_cause", "improvements", "confidence"]), JSON, max_size=9
     )
 )
-def test_any_reply_is_read_or_refused_and_what_is_kept_is_sound(value: dict[str, Any]) -> None:
-    found = read_scores(value)
-    if found is None:
+def test_any_reply_is_rejected_or_gives_valid_scores(value: dict[str, Any]) -> None:
+    parsed = read_scores(value)
+    if parsed is None:
         return
-    drop_bad_evidence(found, 5)
-    json.dumps(found, allow_nan=False)
-    for name, entry in found["dimensions"].items():
+    drop_bad_evidence(parsed, 5)
+    json.dumps(parsed, allow_nan=False)
+    for name, entry in parsed["dimensions"].items():
         assert 0 <= entry["score"] <= (3 if name in LEVELS else 1)
         assert all(1 <= turn <= 5 for item in entry["evidence"] for turn in item["turns"])

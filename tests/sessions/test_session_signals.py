@@ -1,4 +1,4 @@
-"""Signals: each is detected where it occurs, and only there, with its turns."""
+"""Signals: each is detected in the turns where it occurs, and only there."""
 
 from __future__ import annotations
 
@@ -16,33 +16,36 @@ EDIT: dict[str, Any] = {"file_path": "/p/a.py", "old_string": "x", "new_string":
 BLOCKED = "Lint failed, fix it first."
 
 
-def seen(tmp_path: Path, *rows: dict[str, Any]) -> SessionSignals:
+def collect(tmp_path: Path, *rows: dict[str, Any]) -> SessionSignals:
     path = tmp_path / "s.jsonl"
     path.write_bytes(lines(*rows))
     return collect_signals(str(path))
 
 
 def bash(
-    number: int, command: str, output: str = "", *, failed: bool = False, **given: object
+    number: int, command: str, output: str = "", *, failed: bool = False, **arguments: object
 ) -> list[dict[str, Any]]:
     """Return one answer with one shell command, and its result."""
     name = "c%d" % number
-    return [answer("m%d" % number, call(name, command=command, **given)), result(name, output, failed=failed)]
+    return [
+        answer("m%d" % number, call(name, command=command, **arguments)),
+        result(name, output, failed=failed),
+    ]
 
 
 def tool(
-    number: int, name: str, output: str = "ok", *, failed: bool = False, **given: object
+    number: int, name: str, output: str = "ok", *, failed: bool = False, **arguments: object
 ) -> list[dict[str, Any]]:
     """Return one answer with one call of another tool."""
     return [
-        answer("m%d" % number, call("c%d" % number, name, **given)),
+        answer("m%d" % number, call("c%d" % number, name, **arguments)),
         result("c%d" % number, output, failed=failed),
     ]
 
 
-def read(number: int, path: str = "/p/a.py", **given: object) -> list[dict[str, Any]]:
+def read(number: int, path: str = "/p/a.py", **arguments: object) -> list[dict[str, Any]]:
     return [
-        answer("m%d" % number, call("c%d" % number, "Read", file_path=path, **given)),
+        answer("m%d" % number, call("c%d" % number, "Read", file_path=path, **arguments)),
         result("c%d" % number),
     ]
 
@@ -109,12 +112,12 @@ CASES: list[Any] = [
 ]  # fmt: skip
 
 
-WORDS: list[Any] = [
-    ("where a test runner says how it went", "tests_unknown", bash(1, "pytest | tail -2", "...\n\n3 passed in 1s\n"),
+DESCRIPTIONS: list[Any] = [
+    ("the result of a test runner", "tests_unknown", bash(1, "pytest | tail -2", "...\n\n3 passed in 1s\n"),
      "pytest | tail -2 -> 3 passed in 1s"),
-    ("the line that tells why", "errors", bash(1, "make", "Exit code 2\nChecking 3 files\nfatal: no upstream", failed=True),
+    ("the line that explains a failure", "errors", bash(1, "make", "Exit code 2\nChecking 3 files\nfatal: no upstream", failed=True),
      "Bash: make -> fatal: no upstream"),
-    ("what the user said to a refused call", "denied",
+    ("the user's reason for a refusal", "denied",
      tool(1, "Write", "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nUse tabs",
           failed=True, file_path="/p/a"),
      "Write: /p/a -> Use tabs"),
@@ -125,19 +128,22 @@ WORDS: list[Any] = [
 
 
 @pytest.mark.parametrize(
-    ("name", "rows", "words"), [pytest.param(case[1], case[2], case[3], id=case[0]) for case in WORDS]
+    ("name", "rows", "description"),
+    [pytest.param(case[1], case[2], case[3], id=case[0]) for case in DESCRIPTIONS],
 )
-def test_the_words_of_a_detection(tmp_path: Path, name: str, rows: list[dict[str, Any]], words: str) -> None:
-    (sighting,) = seen(tmp_path, *START, *rows).detections.by_signal[name]
-    assert sighting == (1, words)
-
-
-@pytest.mark.parametrize(("rows", "wanted"), [pytest.param(case[1], case[2], id=case[0]) for case in CASES])
-def test_each_signal_is_seen_where_it_is(
-    tmp_path: Path, rows: list[dict[str, Any]], wanted: dict[str, list[int]]
+def test_the_description_of_a_detection(
+    tmp_path: Path, name: str, rows: list[dict[str, Any]], description: str
 ) -> None:
-    found = signals_record(seen(tmp_path, *START, *rows))["signals"]
-    assert {name: entry["turns"] for name, entry in found.items() if entry["count"]} == wanted
+    (detection,) = collect(tmp_path, *START, *rows).detections.by_signal[name]
+    assert detection == (1, description)
+
+
+@pytest.mark.parametrize(("rows", "expected"), [pytest.param(case[1], case[2], id=case[0]) for case in CASES])
+def test_each_signal_is_detected_in_its_turns(
+    tmp_path: Path, rows: list[dict[str, Any]], expected: dict[str, list[int]]
+) -> None:
+    found = signals_record(collect(tmp_path, *START, *rows))["signals"]
+    assert {name: entry["turns"] for name, entry in found.items() if entry["count"]} == expected
 
 
 def test_every_signal_of_the_table_has_a_case() -> None:
@@ -145,32 +151,34 @@ def test_every_signal_of_the_table_has_a_case() -> None:
     assert names - {name for case in CASES for name in case[2]} == {"broken_links"}
 
 
-def test_links_are_followed_only_while_the_folder_is_there(tmp_path: Path) -> None:
+def test_links_are_checked_only_if_the_folder_exists(tmp_path: Path) -> None:
     (tmp_path / "there.py").write_text("", encoding="utf-8")
     text = "[a](there.py#L3) [b](gone.py:7) [c](https://example.org/x.py) [d](#top)"
     rows = [{**row, "cwd": str(tmp_path)} for row in (user("x"), answer("m1", text_block(text)))]
-    assert [s.what for s in seen(tmp_path, *rows).detections.by_signal["broken_links"]] == ["gone.py"]
+    assert [
+        detection.what for detection in collect(tmp_path, *rows).detections.by_signal["broken_links"]
+    ] == ["gone.py"]
     moved = [{**row, "cwd": str(tmp_path / "no")} for row in rows]
-    assert seen(tmp_path, *moved).detections.counts["broken_links"] == 0
+    assert collect(tmp_path, *moved).detections.counts["broken_links"] == 0
 
 
-def test_the_record_for_programs(tmp_path: Path) -> None:
-    found = signals_record(seen(tmp_path, *START, *bash(1, "make"), user("Thanks")))
+def test_the_json_record(tmp_path: Path) -> None:
+    found = signals_record(collect(tmp_path, *START, *bash(1, "make"), user("Thanks")))
     assert (found["session"], found["turns"], found["calls"], found["tools"]) == ("s1", 2, 1, {"Bash": 1})
     assert found["tokens"]["input_tokens"] == 10
     assert found["tokens"]["largest_context"] == 10
 
 
-def test_what_is_kept_is_bounded_and_all_is_counted(tmp_path: Path) -> None:
+def test_stored_detections_are_limited_and_all_are_counted(tmp_path: Path) -> None:
     rows = [
         row for n in range(700) for row in bash(n, "make %d" % n, "Exit code 1 " + "x" * 999, failed=True)
     ]
-    found = seen(tmp_path, *rows).detections
+    found = collect(tmp_path, *rows).detections
     assert (found.counts["errors"], len(found.by_signal["errors"])) == (700, 500)
-    assert max(len(sighting.what) for sighting in found.by_signal["errors"]) <= 160
+    assert max(len(detection.what) for detection in found.by_signal["errors"]) <= 160
 
 
-def test_nothing_is_read_but_regular_files(tmp_path: Path) -> None:
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         collect_signals(str(tmp_path / "no.jsonl"))
     os.mkfifo(tmp_path / "pipe")

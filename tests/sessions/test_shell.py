@@ -13,13 +13,13 @@ COMMANDS = load_data("sessions", "commands")
 
 
 @pytest.mark.parametrize("entry", COMMANDS["stands_for"], ids=lambda entry: str(entry["id"]))
-def test_a_command_that_stands_for_a_tool(entry: dict[str, Any]) -> None:
-    def hit(command: str) -> bool:
-        found = [tool_for(head) for head in pipeline_heads(command)]
-        return entry["id"] in [one["id"] for one in found if one]
+def test_a_command_that_a_tool_could_replace(entry: dict[str, Any]) -> None:
+    def matches(command: str) -> bool:
+        tools = [tool_for(head) for head in pipeline_heads(command)]
+        return entry["id"] in [tool["id"] for tool in tools if tool]
 
-    assert [command for command in entry["hit"] if not hit(command)] == []
-    assert [command for command in entry["miss"] if hit(command)] == []
+    assert [command for command in entry["hit"] if not matches(command)] == []
+    assert [command for command in entry["miss"] if matches(command)] == []
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,7 @@ def test_commands_that_run_tests(command: str, *, runs: bool) -> None:
     ],
 )
 def test_the_first_words_of_pipelines(command: str, words: list[tuple[str, ...]]) -> None:
-    found = [head.words for head in pipeline_heads(command)]
-    assert found == words
+    assert [head.words for head in pipeline_heads(command)] == words
 
 
 @pytest.mark.parametrize(

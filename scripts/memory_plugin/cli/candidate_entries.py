@@ -38,7 +38,7 @@ _TITLES = {
     "fact": "facts",
     "solved_error": "errors that were solved",
     "guard": "guards that keep answering",
-    "mistake": "told, and corrected all the same",
+    "mistake": "told to Claude, and corrected anyway",
     "note": "notes of Claude Code",
     "section": "sections of CLAUDE.md",
 }
@@ -85,7 +85,7 @@ def decide_candidates(
 
 
 class CandidateEntries:
-    """The open candidates of the project, compared once with the stored memories."""
+    """The open candidates of the project, after one comparison with the stored memories."""
 
     def __init__(self, context: CommandContext) -> None:
         self._context = context
@@ -131,12 +131,12 @@ class CandidateEntries:
         return [shown_line(line) for line in lines]
 
     def facts(self, entry: ReviewEntry) -> dict[str, object]:
-        """Return the candidate for programs."""
+        """Return the candidate as JSON data."""
         candidate = self._open[entry.id]
         return {"candidate": candidate.to_json(), "source": candidate.source}
 
     def apply(self, action: Action, entries: Sequence[ReviewEntry]) -> ReviewOutcome:
-        """Store candidates as they were shown or edited, or drop them, or all of their kind."""
+        """Store candidates as shown or edited, drop them, or silence their kinds."""
         chosen = [self._open[entry.id] for entry in entries]
         assert self._file is not None
         if action == EDIT:
@@ -155,7 +155,7 @@ class CandidateEntries:
         return ReviewOutcome(True, lines)
 
     def _edit(self, candidate: Candidate) -> ReviewOutcome:
-        """Open what would be stored in the user's editor, and store what they made of it."""
+        """Open the memory that would be stored in the user's editor, and store the result."""
         category = categories()[candidate.category]
         data = dict(memory_data(candidate), id=candidate.id)
         store = named_store(self._context.paths, PROJECT)
@@ -182,7 +182,7 @@ class CandidateEntries:
 
 
 def memory_data(candidate: Candidate) -> dict[str, Any]:
-    """Return the memory that a candidate becomes when it is accepted as it is."""
+    """Return the data of the memory that a candidate becomes if it is accepted unchanged."""
     category = categories()[candidate.category]
     content = candidate.content or body_content(category, candidate.body)
     return new_memory(category, "", candidate.title, content, {"source": candidate.source})

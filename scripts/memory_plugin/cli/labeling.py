@@ -38,7 +38,7 @@ __all__ = [
     "store_label",
 ]
 
-SERIES = 20  # sessions that are enough to measure agreement
+SERIES = 20  # sessions, enough to measure agreement
 _MIN_TURNS = 2
 _MAX_TURNS = 24
 _MINUTES = 3  # per session, before any was labeled

@@ -50,11 +50,11 @@ ACCEPT, REJECT, EDIT = Action("y", "accept"), Action("n", "reject"), Action("e",
 
 
 class ReviewEntry(NamedTuple):
-    """Something to decide about.
+    """A memory or candidate that awaits a decision.
 
-    `id` is what commands take, `version` a digest of exactly what is shown, so that no decision covers a later text. `note` is what a list
-    of titles should not leave out. `origin` maps each of `BY` to a text that the entries of a group have in common. One that is `alone` is
-    never decided together with others.
+    Commands take its `id`. `version` is a digest of exactly what is shown, so that no decision applies to a later text. `note` is shown
+    next to the title in lists. `origin` maps each of `BY` to the title of the entry's group. An entry that is `alone` is never decided
+    together with others.
     """
 
     id: str
@@ -100,7 +100,7 @@ class Group(NamedTuple):
 
     @property
     def together(self) -> list[ReviewEntry]:
-        """The entries that may be decided with one answer."""
+        """Return the entries that can be decided with one answer."""
         return [entry for entry in self.entries if not entry.alone]
 
 

@@ -122,8 +122,8 @@ def _overall(row: dict[str, Any]) -> str:
 
 def show_run(console: Console, run: GradingRun, *, as_json: bool) -> None:
     """Print the result of grading sessions one by one."""
-    record = {"graded": run.rows, "failed": run.failed, "already": run.already}
-    counts = (len(run.rows), run.already, len(run.failed))
+    record = {"graded": run.rows, "failed": run.failed, "already": run.graded_before}
+    counts = (len(run.rows), run.graded_before, len(run.failed))
     console.result(as_json, record, "%d graded, %d already graded, %d not graded" % counts)
     if not as_json:
         _show_failures(console, run.failed)

@@ -64,7 +64,7 @@ class Lexicon:
         self._phrases = phrases
         self._endings = endings
         self._all_endings = tuple({ending for ending, _, _ in endings})
-        self._class_cache: dict[str, tuple[str, ...]] = {}
+        self._class_cache: dict[str, tuple[list[str], str]] = {}
         self._spellings = spellings
         self._max_lengths: dict[str, int] = {}  # of phrases, by first word
         for phrase in phrases:
@@ -86,13 +86,15 @@ class Lexicon:
         parts: list[str] = []
         all_classes: set[str] = set()
         for at, word in enumerate(words):
-            names = list(self._classes(word))
+            names, tag = self._classes(word)
             all_classes.update(names)
-            for length in range(2, min(self._max_lengths.get(word, 1), len(words) - at) + 1):
-                classes = self._phrases.get(tuple(words[at : at + length]), ())
-                all_classes.update(classes)
-                names += ["%s:%d" % (name, length) for name in classes]
-            parts.append("|%s| " % "|".join(names))
+            parts.append(tag)
+            if word in self._max_lengths:
+                for length in range(2, min(self._max_lengths[word], len(words) - at) + 1):
+                    classes = self._phrases.get(tuple(words[at : at + length]), ())
+                    all_classes.update(classes)
+                    parts += ["|%s:%d" % (name, length) for name in classes]
+            parts.append("| ")
         return TaggedSentence("".join(parts), frozenset(all_classes), tuple(spans))
 
     def _words(self, sentence: str) -> tuple[list[str], list[tuple[int, int]]]:
@@ -128,14 +130,15 @@ class Lexicon:
             return token[:-3], "not"
         return (token,)
 
-    def _classes(self, word: str) -> tuple[str, ...]:
-        """Return a word, cut to 40 characters, and the classes that it belongs to by itself. The result is cached."""
-        classes = self._class_cache.get(word)
-        if classes is None:
+    def _classes(self, word: str) -> tuple[list[str], str]:
+        """Return a word, cut to 40 characters, with its classes, and both as a tag: `|stop|STOP`. The result is cached."""
+        cached = self._class_cache.get(word)
+        if cached is None:
             if len(self._class_cache) >= _MAX_CACHED:
                 self._class_cache.clear()
-            classes = self._class_cache[word] = tuple(self._find_classes(word))
-        return classes
+            names = self._find_classes(word)
+            cached = self._class_cache[word] = (names, "|" + "|".join(names))
+        return cached
 
     def _find_classes(self, word: str) -> list[str]:
         classes = sorted(self._phrases.get((word,), ()))

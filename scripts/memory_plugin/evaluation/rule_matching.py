@@ -162,8 +162,13 @@ def _match_all(
     tagged = pack.lexicon.tag(text) if any(rule.frames for rule in rules) else None
     frames = FrameSearch(tagged.text, spend) if tagged else None
     folded = _Sentence(text, text.lower(), tagged, frames, spend)
-    matches = [_match_sentence(pack, rule, folded) for rule in rules]
+    matches = [_match_sentence(pack, rule, folded) for rule in rules if _may_match(rule, tagged)]
     return [match for match in matches if match is not None]
+
+
+def _may_match(rule: PackRule, tagged: TaggedSentence | None) -> bool:
+    """Return whether a rule must be tried: most rules have frames only, and few sentences contain the words of any."""
+    return rule.pattern is not None or (tagged is not None and bool(rule.frames.candidates(tagged)))
 
 
 def _match_sentence(pack: RulePack, rule: PackRule, sentence: _Sentence) -> RuleMatch | None:

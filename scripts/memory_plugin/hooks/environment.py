@@ -112,7 +112,7 @@ class Taint:
 
 
 def _is_any_sensitive(names: Iterable[str]) -> bool:
-    """Return whether `is_sensitive` holds for one of the names; a project may set 100,000 of them, so all are searched at once."""
+    """Return whether any of the names is sensitive; a project may set 100,000 of them, so all are searched at once."""
     lines = "\n%s\n" % "\n".join(names).upper()
     return (
         any(part in lines for part in _SENSITIVE_PARTS)

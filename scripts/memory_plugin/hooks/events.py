@@ -10,15 +10,26 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..kernel.clock import Deadline
+    from ..kernel.context import Context
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
-__all__ = ["MAX_IDENTITY", "PROBLEM", "follow_hygiene", "identity", "note", "path", "say", "where"]
+__all__ = [
+    "MAX_IDENTITY",
+    "PROBLEM",
+    "follow_hygiene",
+    "identity",
+    "note",
+    "open_context",
+    "path",
+    "say",
+    "where",
+]
 
 MAX_IDENTITY = 200
-PROBLEM = (
-    "problem"  # the kind of a line about a failure that was handled; "trouble" in records of version 0.1.0
-)
+# The kind of a line about a failure that was handled; "trouble" in records of version 0.1.0.
+PROBLEM = "problem"
 _MAX_LINE = 500
 _written: set[str] = set()
 
@@ -31,6 +42,16 @@ def identity(value: object) -> str:
 def path(value: object) -> str:
     """Return a path that is safe to pass to the system; empty for anything else."""
     return value if isinstance(value, str) and "\0" not in value else ""
+
+
+def open_context(payload: dict[str, object], paths: Paths, deadline: Deadline) -> Context:
+    """Return the context of an event; from now on the user's hygiene rules apply to this process."""
+    from ..kernel.context import Context
+    from ..kernel.settings.load import load
+
+    settings = load(paths.config_dir, paths.project_root)
+    follow_hygiene(settings)
+    return Context(paths, settings, deadline, identity(payload.get("session_id")))
 
 
 def follow_hygiene(settings: Settings) -> None:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.context import Context, LedgerError
+from ..kernel.context import LedgerError
 from ..kernel.files import cause
-from ..kernel.settings.load import load
 from ..kernel.state_file import session_file
 from ..memories.save_requests import request_in
 from ..recall.gate import Prompt
 from ..recall.pipeline import EXPECTED_PROBLEMS, Answer, recall
-from .events import PROBLEM, follow_hygiene, identity, note, path
+from .events import PROBLEM, identity, note, open_context, path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
+    from ..kernel.context import Context
     from ..kernel.paths import Paths
     from .environment import Taint
 
@@ -41,14 +41,11 @@ def handle(
     """Return the hook's output for a prompt, or None for no output."""
     if paths.state_dir is None:
         return None
-    session = identity(payload.get("session_id"))
     text = payload.get("prompt", payload.get("user_prompt"))  # the field's name in older hosts
     if not isinstance(text, str):
-        note(paths, session, EVENT, "bad_input", "the event holds no prompt")
+        note(paths, identity(payload.get("session_id")), EVENT, "bad_input", "the event holds no prompt")
         return None
-    settings = load(paths.config_dir, paths.project_root)
-    follow_hygiene(settings)
-    context = Context(paths, settings, deadline, session)
+    context = open_context(payload, paths, deadline)
     prompt = Prompt(
         text,
         identity(payload.get("prompt_id")),

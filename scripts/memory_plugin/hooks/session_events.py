@@ -7,7 +7,7 @@ import os
 from ..kernel.context import Context, LedgerError
 from ..kernel.files import cause
 from ..kernel.settings.load import load
-from .events import PROBLEM, follow_hygiene, identity, note, path
+from .events import PROBLEM, identity, note, open_context, path
 from .status_line import FOLDER
 
 TYPE_CHECKING = False
@@ -48,13 +48,11 @@ def handle_start(
     source = identity(payload.get("source"))
     if source in _CLEARS_CONTEXT and session:
         _forget_history(paths, session)
-    settings = load(paths.config_dir, paths.project_root)
-    follow_hygiene(settings)
-    context = Context(paths, settings, deadline, session)
+    context = open_context(payload, paths, deadline)
     _refresh_status_script(paths, session)
     text, notice, receipt = _at_start(context, source)
     start_refresh(paths)
-    damaged = _settings_notice(settings, payload)
+    damaged = _settings_notice(context.settings, payload)
     return _output(_START, text, [damaged, notice, _offer(context), tuning_reminder(paths), receipt])
 
 
@@ -102,9 +100,7 @@ def handle_subagent(
     from ..kernel.sqlite import SqliteError
     from ..recall.session_catalog import current_index, is_catalog_on, subagent_rules
 
-    settings = load(paths.config_dir, paths.project_root)
-    follow_hygiene(settings)
-    context = Context(paths, settings, deadline, identity(payload.get("session_id")))
+    context = open_context(payload, paths, deadline)
     connection = current_index(context) if is_catalog_on(context) else None
     if connection is None:
         return None

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.context import Context
 from ..kernel.files import cause
-from ..kernel.settings.load import load
 from ..kernel.state_file import session_file
 from ..replies.pipeline import CompletedReply, score_reply
-from .events import PROBLEM, follow_hygiene, identity, note, path
+from .events import PROBLEM, identity, note, open_context, path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
+    from ..kernel.context import Context
     from ..kernel.paths import Paths
     from ..replies.pipeline import ScoredReply
     from .environment import Taint
@@ -36,9 +35,8 @@ def handle(
     """
     if paths.state_dir is None or _awaits_sub_agents(payload):
         return None
-    settings = load(paths.config_dir, paths.project_root)
-    follow_hygiene(settings)
-    context = Context(paths, settings, deadline, identity(payload.get("session_id")))
+    context = open_context(payload, paths, deadline)
+    settings = context.settings
     text = payload.get("last_assistant_message")
     reply = CompletedReply(
         text if isinstance(text, str) else "",

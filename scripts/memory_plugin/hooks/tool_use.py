@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ..memories.guard_file import GuardFile
-from .events import PROBLEM, follow_hygiene, identity, note
+from .events import PROBLEM, identity, note, open_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def handle(
     def context_of() -> Context:
         """Return the context; it is created at its first use, because most calls need none."""
         if not loaded:
-            loaded.append(_context(payload, paths, deadline))
+            loaded.append(open_context(payload, paths, deadline))
         return loaded[0]
 
     answer = _guarded(payload, paths, context_of) or _about_file(payload, paths, context_of)
@@ -66,7 +66,7 @@ def handle_failure(
     failed = failed_command(payload)
     if failed is None:
         return None
-    context = _context(payload, paths, deadline)
+    context = open_context(payload, paths, deadline)
     answer = ToolAnswer("failure", identity(payload.get("tool_name")), identity(payload.get("tool_use_id")))
     if recall_at_failure(answer, failed, identity(payload.get("agent_id")), context):
         from .background import start_refresh
@@ -119,15 +119,6 @@ def _make_folder(path: str) -> None:
 
 def _silent_file(paths: Paths) -> str:
     return paths.state("silent", paths.project_key)
-
-
-def _context(payload: dict[str, object], paths: Paths, deadline: Deadline) -> Context:
-    from ..kernel.context import Context
-    from ..kernel.settings.load import load
-
-    settings = load(paths.config_dir, paths.project_root)
-    follow_hygiene(settings)
-    return Context(paths, settings, deadline, identity(payload.get("session_id")))
 
 
 def _guarded(

@@ -1,7 +1,7 @@
-"""Parse what Claude passes with an answer, from plain lines or JSON, and validate each part.
+"""Parse and validate the input that Claude passes with an answer, as plain lines or JSON.
 
-Lines have the form `name: value`, because the client asks the user for permission to run commands that contain JSON, and not for these.
-A line without a known name continues the value above it.
+Lines have the form `name: value`. They avoid the client's permission prompt, which it shows for commands that contain JSON. A line without
+a known name continues the value above it.
 
     question: as it was asked               memory: n1
     answer: as it was given                 title: what it says
@@ -39,7 +39,7 @@ _MEMORY_LINES = ("memory", "category", "title", "body", "context", "tags", "aske
 
 
 def decode_answer(text: str) -> dict[str, Any]:
-    """Return the fields of the answer on standard input: lines, a JSON object, or the bare answer. Raises InvalidAnswer."""
+    """Return the fields of an answer in lines, a JSON object, or as the bare text. Raises InvalidAnswer."""
     if _is_lines(text):
         return _answer_from_lines(text)
     if not text.lstrip().startswith("{"):
@@ -56,7 +56,7 @@ def decode_answer(text: str) -> dict[str, Any]:
 
 
 def decode_memories(text: str) -> list[Any]:
-    """Return the memories on standard input, not yet validated, from lines or JSON. Raises InvalidAnswer for any other form."""
+    """Return the memories in lines or JSON, not yet validated. Raises InvalidAnswer for any other form."""
     if _is_lines(text):
         return _memories_from_lines(text)
     try:
@@ -94,7 +94,7 @@ def _named_values(text: str, names: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def _answer_from_lines(text: str) -> dict[str, Any]:
-    """Return the object that the same answer has in JSON."""
+    """Convert an answer in lines to its JSON object."""
     data: dict[str, Any] = {}
     for name, value in _named_values(text, _ANSWER_LINES):
         if name == "covered":
@@ -165,7 +165,7 @@ def parse_answer(
     """Return the valid parts of an answer, and descriptions of the dropped ones.
 
     `clean(text, limit)` prepares a text for storage: without secrets and private passages, on one line, cut to `limit` characters.
-    Raises InvalidAnswer if there is neither an answer nor a wish.
+    Raises InvalidAnswer without an answer or a wish.
     """
     dropped: list[str] = []
     answer, wish, question = data.get("answer", ""), data.get("wish", ""), data.get("question", "")
@@ -208,7 +208,7 @@ def _concepts(
         except InvalidAnswer as error:
             dropped.append("concepts.%d: %s" % (number, error))
             continue
-        if concept["text"]:  # nothing is left of one that was all private
+        if concept["text"]:  # empty if all of it was private
             concepts.append(concept)
     return concepts
 

@@ -1,4 +1,4 @@
-"""The six signals of an answer: validate those from Claude or a judge, and find the missing ones by phrases."""
+"""Determine the six signals of an answer: validate those from Claude or a judge, and find the missing ones by phrases."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ def sentiment(signals: SignalValues, table: dict[str, Any]) -> float:
 
 
 def wants_to_stop(answer: str, patterns: dict[str, list[str]]) -> bool:
-    """Return whether an answer only asks to stop: "stop the build when a test fails" does not."""
+    """Return whether an answer only asks to stop, unlike "stop the build when a test fails"."""
     text = normalize(answer)
     has_phrase = False
-    # The longest first: "stop" must not leave the rest of "let's stop here".
+    # The longest phrase first, because removing "stop" alone would leave the rest of "let's stop here".
     for phrase in sorted(patterns["stop"], key=len, reverse=True):
         if " %s " % phrase in text:
             text, has_phrase = text.replace(" %s " % phrase, "  "), True
@@ -129,15 +129,15 @@ def wants_to_stop(answer: str, patterns: dict[str, list[str]]) -> bool:
 
 
 def is_terminal(signals: SignalValues) -> bool:
-    """Return whether the user does not know and has no more to say: "not sure yet, maybe ..." is not terminal."""
+    """Return whether the user does not know and has no more to say, unlike "not sure yet, maybe ..."."""
     ceiling = signals.get("knowledge_ceiling", {})
     return bool(ceiling.get("terminal")) and ceiling.get("response", "terminal") == "terminal"
 
 
 def judge_signals(interview: Interview, answer: str, context: Context) -> Verdict:
-    """Ask a judge for the signals of an answer, which are then in the verdict's `values["signals"]`.
+    """Ask a judge for the signals of an answer; they are in the verdict's `values["signals"]`.
 
-    The caller has checked that the user configured a judge and that the project is allowed one.
+    The caller has checked that a judge is configured and that the project may use one.
     """
     from ..kernel.judge.asking import judge_for  # imports the network
 
@@ -164,10 +164,10 @@ def _judge_question(interview: Interview, answer: str) -> Question:
 
 
 def read_signals(reply: dict[str, Any], table: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the valid signals of a judge's reply, possibly none; None for a reply that is not about signals.
+    """Return the valid signals of a judge's reply, possibly an empty object; None for a reply that is not about signals.
 
-    A reply that names signals, all of them null, says that there are none.
+    If the reply names signals and all are null, the answer has none.
     """
     valid, invalid = check_signals(reply, table)
-    says_none = not invalid and any(name in table["signals"] for name in reply)
-    return {"signals": valid} if valid or says_none else None
+    has_none = not invalid and any(name in table["signals"] for name in reply)
+    return {"signals": valid} if valid or has_none else None

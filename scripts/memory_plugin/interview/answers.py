@@ -19,9 +19,9 @@ _EXCLUDING = ("apart from", "besides", "other than", "except", "aside from", "be
 
 
 def new_state(covered: dict[str, str]) -> State:
-    """Return the state of an interview before its first question; `covered` maps already known elements to their source.
+    """Return the state of an interview before its first question; `covered` maps elements that are known already to their source.
 
-    `rate` is a moving average of new concepts per answer, `more` the number of questions added by resuming.
+    `rate` is a moving average of new concepts per answer, and `more` is the number of questions added by resuming.
     """
     return {
         "nodes": [],
@@ -35,11 +35,14 @@ def new_state(covered: dict[str, str]) -> State:
     }
 
 
-def apply_answer(state: State, setup: dict[str, Any], given: dict[str, Any]) -> list[str]:
-    """Apply an answer to the question in `state["next"]`, changing the state; return descriptions of dropped parts."""
-    valid, invalid = check_signals(given["signals"], setup["signals"])
-    by_rule = signals_by_rule(given["answer"], setup["patterns"], has_concepts=bool(given["concepts"]))
-    answer = _Answer(state, setup, given, {**by_rule, **valid})
+def apply_answer(state: State, setup: dict[str, Any], fields: dict[str, Any]) -> list[str]:
+    """Apply an answer to the question in `state["next"]`, changing the state; return descriptions of dropped parts.
+
+    `fields` are the parts of the answer from `parse_answer`.
+    """
+    valid, invalid = check_signals(fields["signals"], setup["signals"])
+    by_rule = signals_by_rule(fields["answer"], setup["patterns"], has_concepts=bool(fields["concepts"]))
+    answer = _Answer(state, setup, fields, {**by_rule, **valid})
     # Relations come last, because they may name concepts of this same answer, and repeat a link of the question.
     answer.add_concepts()
     answer.link_to_question()
@@ -57,14 +60,14 @@ def apply_answer(state: State, setup: dict[str, Any], given: dict[str, Any]) -> 
 class _Answer:
     """An answer that is being applied.
 
-    `given` is what Claude passed on, `question` the stored question. `nodes` are the indexes of the mentioned concepts, and `new` is how
-    many of them are new.
+    `fields` are its parts, and `question` is the stored question. `nodes` are the indexes of the mentioned concepts, and `new` is the
+    number of new ones.
     """
 
     def __init__(
-        self, state: State, setup: dict[str, Any], given: dict[str, Any], signals: dict[str, Any]
+        self, state: State, setup: dict[str, Any], fields: dict[str, Any], signals: dict[str, Any]
     ) -> None:
-        self.state, self.setup, self.given, self.signals = state, setup, given, signals
+        self.state, self.setup, self.fields, self.signals = state, setup, fields, signals
         self.question: dict[str, Any] = state["next"]
         self.number = len(state["turns"]) + 1
         self.graph = Graph(state, setup["pack"])
@@ -77,7 +80,7 @@ class _Answer:
 
     def add_concepts(self) -> None:
         """Add the new concepts to the graph, and count one more mention of the others."""
-        for concept in self.given["concepts"]:
+        for concept in self.fields["concepts"]:
             index = self._find(concept["text"], concept["stance"])
             if index < 0:
                 index = self._add_concept(concept)
@@ -90,7 +93,7 @@ class _Answer:
                 self.nodes.append(index)
 
     def _add_concept(self, concept: dict[str, Any]) -> int:
-        """Add a node and link it to the one it revises. If the user took that one back, mark it as superseded."""
+        """Add a node and link it to the one that it revises, which is marked as superseded if the user took it back."""
         graph, stems = self.graph, content_stems(concept["text"], self.function_words)
         earlier = graph.find_opposite(stems, concept["stance"])
         index = graph.add(concept["text"], concept["type"], stems, concept["stance"], concept["confidence"])
@@ -117,7 +120,7 @@ class _Answer:
     def add_relations(self) -> list[str]:
         """Add the relations that climb one step of the ladder; return descriptions of the dropped ones."""
         dropped = []
-        for number, (source_text, target_text) in enumerate(self.given["relations"]):
+        for number, (source_text, target_text) in enumerate(self.fields["relations"]):
             source, target = self._find(source_text), self._find(target_text)
             if source < 0 or target < 0:
                 dropped.append("relations.%d: no such concept" % number)
@@ -129,24 +132,24 @@ class _Answer:
 
     def turn(self, by_rule: dict[str, Any]) -> dict[str, Any]:
         """Return the turn as it is stored, without its elements."""
-        given, question, patterns = self.given, self.question, self.setup["patterns"]
-        text = normalize(given["answer"])
+        fields, question, patterns = self.fields, self.question, self.setup["patterns"]
+        text = normalize(fields["answer"])
         words, terminal = len(text.split()), is_terminal(self.signals)
         misunderstood = self.signals.get("uncertainty", {}).get("type") == "conceptual_clarity"
         unanswered = not self.nodes and misunderstood
         is_short = words <= self.setup["scoring"]["stop"]["low_words"]
-        low = not self.new and is_short and not terminal and not unanswered and given["wish"] != "skip"
+        low = not self.new and is_short and not terminal and not unanswered and fields["wish"] != "skip"
         return {
             "number": self.number,
             "strategy": question["strategy"],
             "focus": question["focus"],
-            "question": given["question"] or question.get("question") or question["probe"],
-            "answer": given["answer"],
+            "question": fields["question"] or question.get("question") or question["probe"],
+            "answer": fields["answer"],
             "words": words,
             "elaborations": count_phrases(text, patterns["elaboration"]),
             "enthusiasm": count_phrases(text, patterns["enthusiasm"]),
             "hedges": count_phrases(text, patterns["hedge"]),
-            "wish": given["wish"],
+            "wish": fields["wish"],
             "signals": self.signals,
             "by_rule": by_rule,
             "terminal": terminal,
@@ -163,28 +166,29 @@ class _Answer:
         An element is covered if a question about it was answered, if Claude says that it is settled, or if the answer mentions it.
         """
         covered = self.state["covered"]
-        mentioned = self._elements_in(self.given["answer"])
-        settled = list(self.given["covered"])
+        mentioned = self._elements_in(self.fields["answer"])
+        settled = list(self.fields["covered"])
         if self.nodes and not turn["terminal"] and not turn["wish"]:
-            settled += [e["id"] for e in self.setup["elements"] if e["id"] == turn["focus"]["key"]]
+            elements = [element["id"] for element in self.setup["elements"]]
+            settled += [element for element in elements if element == turn["focus"]["key"]]
             settled += self._elements_in_question()
         for element in settled:
             covered.setdefault(element, {"turn": self.number, "by": _BY_ANSWER})
         if not turn["terminal"] and not turn["unanswered"]:
             for element in mentioned:
                 covered.setdefault(element, {"turn": self.number, "by": _BY_NAME})
-        turn["elements"] = sorted({*mentioned, *self.given["covered"]})
+        turn["elements"] = sorted({*mentioned, *self.fields["covered"]})
         is_element = turn["focus"]["kind"] == "uncovered"
         about = turn["elements"] + ([turn["focus"]["key"]] if is_element else [])
         for index in self.nodes:
             node = self.graph.nodes[index]
-            # A node without an element in its name belongs to the one that the turn was about.
+            # A node without an element in its name belongs to the element that the turn was about.
             elements = _elements_named(self.setup, node["names"]) or about[:1]
             node["elements"] = sorted({*node["elements"], *elements})
 
     def _elements_in_question(self) -> list[str]:
         """Return the elements that Claude's own question mentions, without those that the topic mentions or the question excludes."""
-        question = self.given["question"]
+        question = self.fields["question"]
         if question in ("", self.question["probe"]) or contains_phrase(normalize(question), _EXCLUDING):
             return []
         in_topic = self._elements_in(self.setup["topic"])
@@ -195,7 +199,7 @@ class _Answer:
 
 
 def _elements_named(setup: dict[str, Any], texts: list[list[str]]) -> list[str]:
-    """Return the elements with a label or alias in one of some texts, each given as stems."""
+    """Return the elements with a label or alias in one of some texts, which are lists of stems."""
     return [
         element["id"]
         for element in setup["elements"]

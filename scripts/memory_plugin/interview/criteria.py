@@ -1,4 +1,4 @@
-"""The criteria for choosing a question: vetoes exclude questions, scorers rate the rest.
+"""Define the criteria for choosing a question: vetoes exclude questions, scorers rate the rest.
 
 A veto returns its reason, or an empty text. A scorer returns a raw score from 0 to 2 (1 is neutral), its reason, and the signals it used.
 To add one, write the function, add it to VETOES or SCORERS, and give it an entry in `config/interview/scoring.json`.
@@ -24,7 +24,7 @@ __all__ = ["SCORERS", "VETOES"]
 
 
 def _knowledge_ceiling(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
-    """Veto depth where the user does not know; after several such answers in a row, veto everything that is not exempt."""
+    """Veto depth on what the user does not know; after several such answers in a row, veto everything that is not exempt."""
     count = params["terminal_in_a_row"]
     if len(now.turns) >= count and all(now.did_not_know(turn, params) for turn in now.turns[-count:]):
         return "%d answers in a row were that they do not know" % count
@@ -50,7 +50,7 @@ def _is_about(candidate: QuestionCandidate, turn: dict[str, Any], now: Situation
 
 
 def _clarification_first(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
-    """Veto the next question while the last one was not understood."""
+    """Veto new questions if the last one was not understood."""
     signal = now.signals(params).get("uncertainty", {})
     if signal.get("type") != "conceptual_clarity" or signal.get("severity", 1.0) <= params["severity"]:
         return ""
@@ -58,7 +58,7 @@ def _clarification_first(candidate: QuestionCandidate, now: Situation, params: d
 
 
 def _element_exhausted(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
-    """Veto what was mentioned in many of the last turns, if several recent concepts are about it."""
+    """Veto a focus that was mentioned in many of the last turns, if several recent concepts are about it."""
     mentions = now.mentions(candidate.focus.label, params["lookback"])
     if candidate.focus.kind == "open" or mentions < params["mentions"]:
         return ""
@@ -72,7 +72,7 @@ def _element_exhausted(candidate: QuestionCandidate, now: Situation, params: dic
 
 
 def _recent_redundancy(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
-    """Veto what was asked recently, in whatever words."""
+    """Veto a question that was asked recently, in the same or in other words."""
     recent = [turn["question"] for turn in now.turns[-params["lookback"] :]]
     earlier, score = now.similarity.find_repeated(candidate.probe, recent)
     return "asked already: %s (%.2f)" % (earlier, score) if earlier else ""
@@ -96,7 +96,7 @@ def _coverage_gap(candidate: QuestionCandidate, now: Situation, params: dict[str
 
 
 def _gaps(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> float | None:
-    """Return how many gaps a question may close; None for none.
+    """Return how many gaps a question may close, or None.
 
     - An open question: 1 while any element is uncovered.
     - A question about an element: its own gap, plus `neighbour` for each other uncovered element of its group.
@@ -105,10 +105,12 @@ def _gaps(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) 
     if candidate.focus.kind == "open":
         return 1.0 if now.uncovered else None
     if candidate.focus.kind == "uncovered":
-        element = next(e for e in now.setup["elements"] if e["id"] == candidate.focus.key)
-        own_gap = max(0.5, now.gap(element["id"], params["shallow"]))
-        in_group = [e for e in now.uncovered if element["group"] and e["group"] == element["group"]]
-        neighbors = sum(e is not element for e in in_group)
+        element = next(entry for entry in now.setup["elements"] if entry["id"] == candidate.focus.key)
+        own_gap: float = max(0.5, now.gap(element["id"], params["shallow"]))
+        group = element["group"]
+        neighbors: int = sum(
+            bool(group) and other["group"] == group and other is not element for other in now.uncovered
+        )
         return own_gap + float(params["neighbour"]) * neighbors
     elements = sorted(
         {name for index in candidate.focus.nodes for name in now.graph.nodes[index]["elements"]}

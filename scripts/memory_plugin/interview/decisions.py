@@ -1,4 +1,4 @@
-"""Apply one event to an interview and decide what to ask next, or that the interview ends.
+"""Apply one event to an interview, and decide on the next question or on the end of the interview.
 
 Nothing here reads a clock, a file or a random number, so the same events always give the same decisions.
 """
@@ -65,7 +65,11 @@ def apply_event(state: dict[str, Any], setup: dict[str, Any], event: dict[str, A
 
 def _decide(state: dict[str, Any], setup: dict[str, Any], wish: str, dropped: list[str]) -> dict[str, Any]:
     now = Situation(state, setup, QuestionSimilarity(setup["redundancy"]), wish)
-    reason = "asked" if wish == "stop" else "" if wish in (DEEPER, RESUME) else stop_reason(now)
+    reason = ""
+    if wish == "stop":
+        reason = "asked"
+    elif wish not in (DEEPER, RESUME):
+        reason = stop_reason(now)
     decision: dict[str, Any] = {"turn": len(now.turns) + 1, "phase": now.phase, "progress": progress(now)}
     if reason:
         state["next"] = None
@@ -114,7 +118,7 @@ def _measures(now: Situation) -> dict[str, float]:
 
 
 def stop_reason(now: Situation) -> str:
-    """Return why the interview ends after the last answer, a key of STOP_REASONS; empty if it goes on."""
+    """Return why the interview ends after the last answer (a key of STOP_REASONS), or an empty text if it continues."""
     turns, rules = now.turns, now.scoring["stop"]
     if not turns:
         return ""
@@ -142,19 +146,19 @@ def _early_stop_reason(now: Situation, rules: dict[str, Any]) -> str:
     if mentions >= rules["least_mentions"] and now.saturation >= rules["saturation"] and not has_new:
         return "saturated"
     moods = [turn["sentiment"] for turn in turns[-rules["falling"] :]]
-    is_falling = len(moods) == rules["falling"] and all(a > b for a, b in zip(moods, moods[1:]))
+    is_falling = len(moods) == rules["falling"] and all(mood > after for mood, after in zip(moods, moods[1:]))
     return "mood" if is_falling and now.setup["close_when_falling"] else ""
 
 
 def progress(now: Situation) -> dict[str, Any]:
     """Return the numbers of asked questions, gaps and questions still needed (an estimate), and a line for the user."""
     asked, gaps = len(now.turns), len(now.uncovered)
-    may_stay_open = int(len(now.setup["elements"]) * (1 - now.setup["target_coverage"]) + 1e-9)
-    needed = max(0, gaps - may_stay_open)
+    allowed_gaps = int(len(now.setup["elements"]) * (1 - now.setup["target_coverage"]) + 1e-9)
+    needed = max(0, gaps - allowed_gaps)
     covered = sum(1 for entry in now.state["covered"].values() if entry["turn"])
     per_question = max(1.0, covered / asked) if asked else 1.0
     budget = max(0, now.budget - asked)
-    # At least 1 while the budget lasts: until the interview stops, there is a next question.
+    # At least 1 while the budget lasts, because there is a next question until the interview stops.
     left = min(budget, max(1, -int(-needed // per_question)))
     line = "asked %d, %d gap%s left, about %d more" % (asked, gaps, "" if gaps == 1 else "s", left)
     return {"asked": asked, "gaps": gaps, "left": left, "line": line}

@@ -1,4 +1,4 @@
-"""Exceptions of interviews. The text of each is one line for the user."""
+"""Define the exceptions of interviews. The text of each is one line for the user."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ _MAX_SHOWN = 80
 
 
 class InterviewError(RuntimeError):
-    """An interview that cannot be used: unknown, ended, damaged or ambiguous."""
+    """An interview cannot be used, because it is unknown, ended, damaged or ambiguous."""
 
 
 class InvalidAnswer(InterviewError):
-    """Invalid input of a command; the text says what was expected and what was found."""
+    """A command's input is invalid; the text says what was expected and what was found."""
 
 
 class ConfigError(InterviewError):
-    """An invalid scoring table, pack or option; the text names source (a path or an option), key, expected and found."""
+    """A scoring table, pack or option is invalid; the text names source (a path or an option), key, expected and found."""
 
     def __init__(self, source: str, key: str, expected: str, found: object) -> None:
         shown = repr(found)

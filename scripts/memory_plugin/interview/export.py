@@ -48,7 +48,7 @@ def as_mermaid(interview: Interview) -> str:
 
 
 def _group_id(concept_type: str) -> str:
-    return "t_" + "".join(c if c.isalnum() else "_" for c in concept_type)
+    return "t_" + "".join(char if char.isalnum() else "_" for char in concept_type)
 
 
 def _style_class(node: dict[str, Any]) -> str:
@@ -58,12 +58,13 @@ def _style_class(node: dict[str, Any]) -> str:
 
 def _escaped(label: str) -> str:
     short = label if len(label) <= _MAX_LABEL else label[: _MAX_LABEL - 1] + "\u2026"
-    return "".join(_ENTITIES.get(c, c) for c in short)
+    return "".join(_ENTITIES.get(char, char) for char in short)
 
 
 def as_json(interview: Interview) -> dict[str, Any]:
-    """Return everything that was learned: concepts with stance and sources, edges by node id, coverage and turns."""
+    """Return the result of an interview: concepts with stance and sources, edges by node id, coverage and turns."""
     state = interview.state
+    elements = [element["id"] for element in interview.setup["elements"]]
     return {
         "interview": interview.id,
         "topic": interview.topic,
@@ -75,7 +76,7 @@ def as_json(interview: Interview) -> dict[str, Any]:
             for source, target, kind, turn in state["edges"]
         ],
         "covered": state["covered"],
-        "open": [e["id"] for e in interview.setup["elements"] if e["id"] not in state["covered"]],
+        "open": [element for element in elements if element not in state["covered"]],
         "turns": [{name: turn[name] for name in _TURN_FIELDS} for turn in state["turns"]],
     }
 

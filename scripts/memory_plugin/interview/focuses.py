@@ -39,8 +39,8 @@ class Focus:
 class QuestionCandidate:
     """A strategy applied to a focus.
 
-    `probe` is a plain wording of the question, compared with earlier questions. `veto` is why it must not be asked, or empty. `parts`
-    holds id, raw score, weight, reason and signals of each scorer.
+    `probe` is a plain wording of the question, compared with earlier questions. `veto` is the reason why it must not be asked, or empty.
+    `parts` contains id, raw score, weight, reason and signals of each scorer.
     """
 
     __slots__ = (
@@ -81,7 +81,7 @@ def _node_focus(kind: str, indexes: tuple[int, ...], now: Situation) -> Focus:
 
 
 def _uses(now: Situation, strategy: str, key: str) -> int:
-    """Return how often a strategy asked about a focus. One question that was not answered does not count."""
+    """Return how often a strategy asked about a focus. A single question without an answer does not count."""
     turns = [turn for turn in now.turns if turn["strategy"] == strategy and turn["focus"]["key"] == key]
     if len(turns) == 1 and turns[0].get("unanswered"):
         return 0
@@ -105,15 +105,15 @@ def _recent_node(now: Situation, strategy: str) -> Iterator[Focus]:
 def _open(now: Situation, strategy: str) -> Iterator[Focus]:
     """Yield the whole topic.
 
-    While specific questions are left, do not yield it twice in a row, nor after an open question that brought nothing new.
+    While specific questions are left, do not yield it twice in a row or after an open question that brought nothing new.
     """
     topic = now.setup["topic"]
     open_turns = [turn for turn in now.turns if turn["strategy"] == strategy]
-    in_a_row = bool(now.uncovered or now.graph.nodes) and now.turns[-1:] == open_turns[-1:]
-    fruitless = bool(now.uncovered and open_turns) and not _brought_something_new(open_turns[-1], now)
+    is_repeat = bool(now.uncovered or now.graph.nodes) and now.turns[-1:] == open_turns[-1:]
+    was_fruitless = bool(now.uncovered and open_turns) and not _brought_something_new(open_turns[-1], now)
     if not now.turns:
         yield Focus("open", "open", topic, variant="first")
-    elif not in_a_row and not fruitless:
+    elif not is_repeat and not was_fruitless:
         yield Focus("open", "open", topic)
 
 
@@ -126,9 +126,11 @@ def _brought_something_new(turn: dict[str, Any], now: Situation) -> bool:
 
 
 def _uncovered(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield the elements that were not mentioned; once there are none, those that were only mentioned in passing."""
+    """Yield the uncovered elements; if there are none, those that were only mentioned in passing."""
     covered, skipped = now.state["covered"], now.state["skipped"]
-    in_passing = [e for e in now.setup["elements"] if covered.get(e["id"], {}).get("by") == "named"]
+    in_passing = [
+        element for element in now.setup["elements"] if covered.get(element["id"], {}).get("by") == "named"
+    ]
     for element in (now.uncovered or in_passing)[: now.scoring["focus"]["most_elements"]]:
         if element["id"] not in skipped and not _uses(now, strategy, element["id"]):
             variant = "" if now.uncovered else "named"
@@ -175,7 +177,7 @@ def _recent_nodes(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield what the last answer left vague: a concept of low confidence, its first concept, or the question's focus."""
+    """Yield a vague part of the last answer: a concept of low confidence, its first concept, or the question's focus."""
     if not now.turns:
         return
     last, rules = now.turns[-1], now.scoring["focus"]
@@ -200,10 +202,10 @@ def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
     """Yield the last focus again, for a simpler question, if answers are short or the user does not know."""
     rules = now.scoring["focus"]
     recent = now.turns[-rules["ease_gap"] :]
-    struggling = any(
+    is_struggling = any(
         turn["terminal"] or turn["low"] or turn["words"] < rules["ease_words"] for turn in recent
     )
-    if struggling and all(turn["strategy"] != strategy for turn in recent):
+    if is_struggling and all(turn["strategy"] != strategy for turn in recent):
         focus = now.turns[-1]["focus"]
         if focus["kind"] != "closing" and not _uses(now, strategy, focus["key"]):
             yield Focus("last_focus", focus["key"], focus["label"])

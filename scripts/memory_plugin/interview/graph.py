@@ -1,7 +1,7 @@
-"""The concept graph: nodes with stance and source, edges along the pack's ladder, and measures of both.
+"""Maintain the concept graph: nodes with stance and source, edges along the pack's ladder, and measures of both.
 
-Concepts that are worded differently but mean the same share a node. Every mention is counted, because the share of concepts that were
-mentioned only once tells how many remain to be found.
+Different wordings of one concept share a node. Every mention is counted, because the number of concepts that were mentioned only once
+tells how many remain to be found.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["LEADS_TO", "REVISES", "Chains", "Graph", "chao1", "longest_path", "measure_chains", "node_index"]
 
 LEADS_TO, REVISES = "leads_to", "revises"
-_MIN_SHARED = 0.75  # two labels that share at least this part of their stems are one concept
+_MIN_SHARED = 0.75  # two labels with at least this share of common stems are one concept
 _MAX_MENTIONS = 12  # stored turns and quotes per node
 _MAX_STEPS = 50_000  # bounds the time of the search for chains on a hostile graph
 
@@ -255,14 +255,14 @@ def _leaves(root: int, successors: dict[int, list[int]], graph: Graph) -> tuple[
 
 def longest_path(graph: Graph, nodes: Iterable[int]) -> int:
     """Return the number of nodes on the longest shortest path among some nodes, in any direction; 1 if none are linked."""
-    chosen = set(nodes)
+    members = set(nodes)
     neighbors = graph.neighbors()
     longest = 0
-    for start in sorted(chosen):
+    for start in sorted(members):
         seen, level, length = {start}, {start}, 0
         while level:
             length += 1
-            level = {target for index in level for target in neighbors[index] & chosen} - seen
+            level = {target for index in level for target in neighbors[index] & members} - seen
             seen |= level
         longest = max(longest, length)
     return longest

@@ -45,7 +45,7 @@ _SCHEMA = (_INTERVIEWS, _EVENTS, "PRAGMA user_version = %d" % _VERSION)
 
 
 class Interview:
-    """One interview as it is stored.
+    """One stored interview.
 
     `approved` says that the user started it themselves (column `word`). `question` is the pending question in Claude's own words, or
     empty.
@@ -87,7 +87,7 @@ class InterviewStore:
         self._connection: Connection | None = None
 
     def exists(self) -> bool:
-        """Return whether the database exists: reading must not create it."""
+        """Return whether the database exists, because reading must not create it."""
         return os.path.lexists(self._path)
 
     def close(self) -> None:
@@ -104,9 +104,9 @@ class InterviewStore:
         return Interview(rows[0])
 
     def current(self, identity: str, project: str, session: str) -> Interview:
-        """Return the interview with that id; without an id, the current one of the project.
+        """Return the interview with that id, or without an id the project's current one.
 
-        Open interviews are preferred to ended ones, and those of this session to others. Raises InterviewError if there is none, or
+        Open interviews take precedence over ended ones, and those of this session over others. Raises InterviewError if there is none, or
         more than one.
         """
         if identity:
@@ -120,7 +120,7 @@ class InterviewStore:
             )
         if len(candidates) > 1:
             ids = ", ".join(str(row["id"]) for row in candidates[:5])
-            raise InterviewError("several interviews are open, name one with --session: " + ids)
+            raise InterviewError("several interviews are not finished; name one with --session: " + ids)
         return self.find(str(candidates[0]["id"]))
 
     def overview(self, project: str = "") -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Packs: a JSON file that defines what an interview is about, with concept types, ladder, elements and changes to the scoring."""
+"""Load packs. A pack is a JSON file that defines an interview's concept types, ladder, elements and changes to the scoring."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Run an interview: clean and validate the input, apply it to the state, and return the next decision.
 
-Every function that advances an interview stores event, decision and state in one transaction.
+Rules find an answer's signals; a judge is asked only if the user configured one and Claude sent none. Every function that advances an
+interview stores event, decision and state in one transaction.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _REDUNDANCY_VETO = "recent_redundancy"
 class NewInterview:
     """The terms of a new interview.
 
-    `covered` maps already known elements to their source; `approved` says that the user started the interview.
+    `covered` maps elements that are known already to their source; `approved` says that the user started the interview.
     """
 
     __slots__ = ("approved", "covered", "project", "session")
@@ -68,7 +69,7 @@ def clean_text(text: str, limit: int) -> str:
 
 
 def _one_line(text: str, limit: int) -> str:
-    """Return the same as `plain`, without compiling its patterns for a text that is plain ASCII already (milliseconds)."""
+    """Return the same as `plain`, but without compiling its patterns (milliseconds) for a text in printable ASCII."""
     line = " ".join(text.split())
     return line if line.isascii() and line.isprintable() and len(line) <= limit else plain(text, limit)
 
@@ -77,8 +78,10 @@ def start(store: InterviewStore, setup: dict[str, Any], new: NewInterview) -> tu
     """Store a new interview; return it and its first decision."""
     state, decision = begin(setup, new.covered)
     topic = setup["topic"]
-    identity = (_new_id(topic), new.project, new.session, OPEN, topic, new.approved)
-    interview = Interview((*identity, now_iso(), "", dumps(setup), dumps(state), "", 0))
+    row = (
+        _new_id(topic), new.project, new.session, OPEN, topic, new.approved, now_iso(), "", dumps(setup), dumps(state), "", 0,
+    )  # fmt: skip
+    interview = Interview(row)
     store.add(interview, {"kind": START, "covered": new.covered}, decision)
     return interview, decision
 
@@ -90,10 +93,10 @@ def answer(
     clean: Clean = clean_text,
     judge: Context | None = None,
 ) -> Decision:
-    """Apply an answer and return the next decision; its `dropped` lists the parts of the input that were not used.
+    """Apply an answer and return the next decision; its `dropped` lists the unused parts of the input.
 
-    If a judge is configured (`judge` is its context), it is asked for the signals of an answer that comes without them. `judge` in the
-    decision is then the name of a failure. Raises InvalidAnswer, with nothing changed.
+    `judge` is the context of a configured judge, which is asked for the signals of an answer without any. If it fails, the decision's
+    `judge` is the failure's name. Raises InvalidAnswer without any change.
     """
     failure = ""
     text = data.get("answer")
@@ -102,19 +105,19 @@ def answer(
         failure = verdict.failure
         if verdict.values is not None:
             data = dict(data, signals=verdict.values["signals"])
-    given, dropped = parse_answer(data, interview.setup, clean)
-    given["question"] = given["question"] or interview.question
-    decision = _advance(store, interview, {"kind": ANSWER, "given": given}, dropped)
+    fields, dropped = parse_answer(data, interview.setup, clean)
+    fields["question"] = fields["question"] or interview.question
+    decision = _advance(store, interview, {"kind": ANSWER, "given": fields}, dropped)
     return dict(decision, judge=failure) if failure else decision
 
 
 def steer(store: InterviewStore, interview: Interview, kind: str) -> Decision:
-    """Return the decision after the user asked for DEEPER or WRAP_UP."""
+    """Apply the user's request for DEEPER or WRAP_UP and return the next decision."""
     return _advance(store, interview, {"kind": kind}, [])
 
 
 def resume(store: InterviewStore, interview: Interview, session: str, more: int) -> Decision:
-    """Return the pending decision; for an ended interview a new one, with `more` questions added to its budget."""
+    """Return the pending decision, or for an ended interview a new one, with `more` questions added to its budget."""
     interview.session = session or interview.session
     if interview.status == FINISHED:
         raise InterviewError("%s is finished: its memories are written; start a new one" % interview.id)
@@ -145,7 +148,7 @@ def _advance(
 
 
 def check_question(store: InterviewStore, interview: Interview, question: str) -> dict[str, Any]:
-    """Return whether a question repeats a recent one; if it does not, store it as the question that Claude asks."""
+    """Check whether a question repeats a recent one; if it does not, store it as the question that Claude asks."""
     turns = interview.state["turns"]
     vetoes = {entry["id"]: entry["params"] for entry in interview.setup["scoring"]["vetoes"]}
     lookback = vetoes[_REDUNDANCY_VETO]["lookback"] if _REDUNDANCY_VETO in vetoes else len(turns)
@@ -158,7 +161,7 @@ def check_question(store: InterviewStore, interview: Interview, question: str) -
 
 
 def replay(store: InterviewStore, interview: Interview) -> dict[str, Any]:
-    """Recompute an interview's decisions from its events; return how many there are, and the numbers of those that differ."""
+    """Recompute an interview's decisions from its events; return their number, and which of them differ from the stored ones."""
     differ: list[int] = []
     events = store.events(interview.id)
     state: dict[str, Any] = {}
@@ -174,7 +177,7 @@ def replay(store: InterviewStore, interview: Interview) -> dict[str, Any]:
 
 
 def _without_signals(decision: Decision) -> Decision:
-    """Return a decision without its scorers' signals: they only explain it, and decisions of 0.1.0 lack them."""
+    """Return a decision without its scorers' signals, which only explain it and are missing in decisions of 0.1.0."""
     stripped = dict(decision)
     if "chosen" in decision:
         stripped["chosen"] = _candidate_without_signals(decision["chosen"])
@@ -197,7 +200,8 @@ def decision_brief(interview: Interview, decision: Decision) -> dict[str, Any]:
     brief.update({name: decision[name] for name in names if name in decision})
     if decision["turn"] == 1 and not decision["stop"]:
         covered = interview.state["covered"]
-        brief["elements"] = [e["id"] for e in interview.setup["elements"] if e["id"] not in covered]
+        elements = [element["id"] for element in interview.setup["elements"]]
+        brief["elements"] = [element for element in elements if element not in covered]
     brief["progress"] = decision["progress"]
     brief["runners_up"] = [
         {"strategy": other["strategy"], "focus": other["focus"]["label"], "score": other["score"]}
@@ -219,6 +223,6 @@ def ledger_fields(interview: Interview, decision: Decision) -> dict[str, object]
 
 
 def _new_id(topic: str) -> str:
-    ascii_words = "".join(c if c.isascii() and c.isalnum() else " " for c in topic.lower()).split()
-    name = "-".join(ascii_words)[:30].strip("-")
+    words = "".join(char if char.isascii() and char.isalnum() else " " for char in topic.lower()).split()
+    name = "-".join(words)[:30].strip("-")
     return "%s-%s" % (name or "interview", os.urandom(3).hex())

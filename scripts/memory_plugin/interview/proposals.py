@@ -1,4 +1,4 @@
-"""The result of an interview: the summary that the user confirms, and the proposed memories, each with quote and turn."""
+"""Build the result of an interview: the summary that the user confirms, and the proposed memories, each with quote and turn."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def propose_memories(interview: Interview) -> list[dict[str, Any]]:
     """Return the memories to propose, the most mentioned concepts first.
 
     Each has concept, category, title, body, context, asked_as, turn and quote. The context is the question and the user's own answer.
-    `asked_as` is that question, by which recall may find the memory. Concepts that are superseded, that the user is unsure of, or that
-    came up in no answer are left out.
+    `asked_as` is that question, by which recall may find the memory. Superseded concepts, those of low confidence, and those without an
+    answer are left out.
     """
     nodes = interview.state["nodes"]
     graph = Graph(interview.state, interview.setup["pack"])
@@ -117,7 +117,7 @@ def _opposed_sentence(node: dict[str, Any]) -> str:
 
 
 def summary(interview: Interview) -> dict[str, Any]:
-    """Return what was learned by type, what was covered and what is open, for the user to confirm."""
+    """Return the learned concepts by type and the covered and open elements, for the user to confirm."""
     state, elements = interview.state, interview.setup["elements"]
     type_names = {entry["id"]: entry["name"] for entry in interview.setup["pack"]["types"]}
     learned: dict[str, list[str]] = {}
@@ -165,7 +165,7 @@ def _with_changes(entry: object, by_concept: dict[str, dict[str, Any]]) -> dict[
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise InvalidAnswer("memories: %s: expected a list of texts" % name)
         memory[name] = value[:_MAX_TAGS]
-    category_named(memory["category"])  # raises for an unknown one
+    category_named(memory["category"])  # raises InvalidMemory for an unknown category
     return memory
 
 

@@ -1,7 +1,7 @@
-"""The marker of a session's open interview: a small file that the prompt hook reads, and that exists only while the interview is open.
+"""Keep the marker of a session's open interview, a small file that the prompt hook reads. It exists only while the interview is open.
 
-It says which interview is open, whether to remind Claude, and when the user last typed something in the session. If the user started the
-interview with `/memory:interview`, prompts typed while it is open approve what `finish` writes.
+It records which interview is open, whether to remind Claude, and when the user last typed something in the session. If the user started
+the interview with `/memory:interview`, prompts typed while it is open approve the memories that `finish` writes.
 """
 
 from __future__ import annotations

@@ -64,8 +64,9 @@ def select_question(now: Situation) -> QuestionChoice:
         else:
             _score(candidate, now)
             allowed.append(candidate)
-    deeper = [c for c in allowed if c.category in _DEEPER_CATEGORIES] if now.wish == "deeper" else []
-    ranked = deeper or [candidate for candidate in allowed if candidate.score > 0]
+    ranked = [candidate for candidate in allowed if candidate.score > 0]
+    if now.wish == "deeper":
+        ranked = [candidate for candidate in allowed if candidate.category in _DEEPER_CATEGORIES] or ranked
     if not ranked:
         return QuestionChoice(_closing_question(now), [], vetoed, "nothing else may be asked")
     ranked.sort(key=lambda candidate: (-candidate.score, candidate.order))
@@ -86,7 +87,7 @@ def _candidates(now: Situation) -> list[QuestionCandidate]:
 
 
 def texts_for(entry: dict[str, Any], focus: Focus) -> dict[str, Any]:
-    """Return a strategy's texts for a focus (intent, why, probe), with those of the variant or of the pack."""
+    """Return a strategy's texts for a focus (intent, why, probe), changed by the focus's variant or the pack."""
     if focus.variant:
         return {**entry, **entry.get("variants", {}).get(focus.variant, {})}
     return {**entry, "intent": focus.ask} if focus.ask else entry
@@ -100,7 +101,7 @@ def recent_labels(now: Situation) -> str:
 def fill_template(text: str, focus: str, topic: str, recent: str = "") -> str:
     """Return a strategy's text with focus, topic and recent concepts inserted."""
     values = {"focus": focus, "topic": topic, "recent": recent}
-    # Not str.replace: what the user said may hold braces, and must not be expanded in turn.
+    # Not str.replace: the user's words may contain braces, which must not be expanded in turn.
     filled, *pieces = text.split("{")
     for piece in pieces:
         name, _, rest = piece.partition("}")

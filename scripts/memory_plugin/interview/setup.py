@@ -1,4 +1,4 @@
-"""The setup of an interview: validated and frozen at the start, because later config changes must not affect a running interview."""
+"""Build the setup of an interview. It is validated and frozen at the start, because config changes must not affect a running interview."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _UNKNOWN_SOURCE = "known beforehand"
 
 
 class InterviewLimits(NamedTuple):
-    """When an interview ends: after `max_turns` questions, at a share of covered elements (0 to 1), or when the mood keeps falling."""
+    """The limits of an interview: the number of questions, the share of covered elements (0 to 1), and whether a falling mood ends it."""
 
     max_turns: int
     target_coverage: float

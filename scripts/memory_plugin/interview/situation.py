@@ -1,4 +1,4 @@
-"""The situation of an interview: everything the choice of the next question depends on, computed once per turn."""
+"""Compute the situation of an interview: everything that the choice of the next question depends on, once per turn."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Situation:
 
     @property
     def has_ladder(self) -> bool:
-        """Whether concepts can lead to others: a pack with a flat list of facts has no ladder."""
+        """Return whether concepts can lead to others; a pack with a flat list of facts has no ladder."""
         return len(self.graph.ladder) > 1
 
     def signals(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Situation:
         return self._depths[name]
 
     def gap(self, name: str, shallow: float) -> float:
-        """Return 1 for an element that was not mentioned, 0.5 for one of a depth below `shallow`, else 0."""
+        """Return 1 for an element that was not mentioned, 0.5 for an element with a depth below `shallow`, else 0."""
         if name not in self.state["covered"]:
             return 1.0
         settled = self.state["covered"][name]["by"] != "named"

@@ -32,7 +32,7 @@ def normalize(text: str) -> str:
     folded = fold(text).lower().replace("'", "")
     if folded.isascii():
         return " %s " % " ".join(folded.translate(_BLANKS).split())
-    return " %s " % " ".join("".join(c if c.isalnum() else " " for c in folded).split())
+    return " %s " % " ".join("".join(char if char.isalnum() else " " for char in folded).split())
 
 
 def count_phrases(text: str, phrases: Iterable[str]) -> int:
@@ -60,7 +60,7 @@ def content_stems(text: str, function_words: Collection[str]) -> list[str]:
 
 
 def contains_run(run: list[str], stems: list[str]) -> bool:
-    """Return whether the stems of `run` occur consecutively in others; False for an empty run."""
+    """Return whether the stems of `run` occur consecutively in `stems`; False for an empty run."""
     size = len(run)
     return size > 0 and any(stems[start : start + size] == run for start in range(len(stems) - size + 1))
 
@@ -95,7 +95,7 @@ class QuestionSimilarity:
         self._function_words = frozenset(table["function_words"])
         self._light_words = frozenset(table["light_words"])
         self._groups: dict[str, str] = table["groups"]
-        # The frozen tables of interviews that an older version started lack these three.
+        # Interviews that an older version started have frozen tables without these three.
         self._kinds: list[list[str]] = table.get("kinds", [])
         self._opposites: list[list[str]] = table.get("opposites", [])
         self._phrases: list[list[str]] = table.get("phrases", [])
@@ -127,7 +127,7 @@ class QuestionSimilarity:
         return any((a in only1 and b in only2) or (b in only1 and a in only2) for a, b in self._opposites)
 
     def find_repeated(self, question: str, earlier: Iterable[str]) -> tuple[str, float]:
-        """Return the most similar earlier question and its score; an empty text instead of it below the threshold."""
+        """Return the most similar earlier question (empty if it is below the threshold) and its score."""
         nearest, best = "", 0.0
         for other in earlier:
             score = self.score(question, other)

@@ -14,13 +14,13 @@ __all__ = ["NEAR", "SAME", "repeats"]
 
 SAME, NEAR = "same text", "near duplicate"
 _WORD = re.compile(r"[^\W_]+")
-_SHARED = 0.7  # of all words of both
-_FEWEST = 5
+_MIN_OVERLAP = 0.7  # Jaccard index of the words
+_MIN_WORDS = 5
 _MAX_COMPARED = 1000
 
 
 def repeats(many: Sequence[dict[str, Any]]) -> dict[int, tuple[int, str]]:
-    """Return index of a repeated memory -> index of the earlier one and whether the text is the same or nearly the same."""
+    """Map the index of each repeated memory to that of the earlier one and SAME or NEAR."""
     found: dict[int, tuple[int, str]] = {}
     first: dict[tuple[str, str], int] = {}
     before: list[tuple[int, frozenset[str]]] = []
@@ -31,14 +31,13 @@ def repeats(many: Sequence[dict[str, Any]]) -> dict[int, tuple[int, str]]:
         terms = frozenset(words)
         if earlier != at:
             found[at] = (earlier, SAME)
-        elif len(terms) >= _FEWEST and at < _MAX_COMPARED:
-            near = next(
-                (earlier for earlier, earlier_terms in before if _is_near(terms, earlier_terms)), None
-            )
-            if near is None:
+        elif len(terms) >= _MIN_WORDS and at < _MAX_COMPARED:
+            duplicates = (index for index, other in before if _is_near(terms, other))
+            duplicate_of = next(duplicates, None)
+            if duplicate_of is None:
                 before.append((at, terms))
             else:
-                found[at] = (near, NEAR)
+                found[at] = (duplicate_of, NEAR)
     return found
 
 
@@ -50,4 +49,4 @@ def _text(data: dict[str, Any]) -> str:
 def _is_near(terms: frozenset[str], other: frozenset[str]) -> bool:
     if {word for word in terms ^ other if word.isdigit()}:
         return False  # another limit or version
-    return len(terms & other) >= _SHARED * len(terms | other)
+    return len(terms & other) >= _MIN_OVERLAP * len(terms | other)

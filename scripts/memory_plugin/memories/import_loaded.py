@@ -22,22 +22,22 @@ _NAMED = re.compile(r"(?<![\w@/.])@((?:~/|\.{0,2}/)?[\w.-][\w./-]*)")
 def loaded_files(root: str) -> dict[str, str]:
     """Return the real paths that Claude Code reads at the start of a session, with the file that names each ("" for its own)."""
     found: dict[str, str] = {}
-    waiting = [(os.path.join(root, name), "", 0) for name in _NAMES]
+    queue = [(os.path.join(root, name), "", 0) for name in _NAMES]
     rules = os.path.join(root, _RULES)
     for above, folders, names in os.walk(rules):
         folders.sort()
-        waiting += [(os.path.join(above, name), "", 0) for name in sorted(names) if name.endswith(".md")]
-    while waiting and len(found) < _MAX_FILES:
-        path, by, depth = waiting.pop(0)
+        queue += [(os.path.join(above, name), "", 0) for name in sorted(names) if name.endswith(".md")]
+    while queue and len(found) < _MAX_FILES:
+        path, named_by, depth = queue.pop(0)
         real = os.path.realpath(path)
         text = None if real in found else _text(real)
         if text is None:
             continue
-        found[real] = by
+        found[real] = named_by
         if depth < _MAX_DEPTH:
             for name in _NAMED.findall(_CODE.sub("", text)):
-                named = os.path.join(os.path.dirname(path), os.path.expanduser(name.rstrip(".")))
-                waiting.append((named, os.path.basename(path), depth + 1))
+                target = os.path.join(os.path.dirname(path), os.path.expanduser(name.rstrip(".")))
+                queue.append((target, os.path.basename(path), depth + 1))
     return found
 
 
@@ -49,7 +49,7 @@ def _text(path: str) -> str | None:
 
 
 def is_worth_splitting(path: str, has_files: bool) -> str:
-    """Return why a statement of a loaded file is offered: the file is long, or the statement is only for some files. Empty otherwise."""
+    """Return why a statement of a loaded file is offered: the file is long, or it applies only to some files. Empty otherwise."""
     lines = (_text(os.path.realpath(path)) or "").count("\n")
     if lines > LONG:
         return "%d lines" % lines

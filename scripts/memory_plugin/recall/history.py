@@ -69,7 +69,7 @@ class RecallHistory:
 
     A turn is a prompt that was looked up since the history began; injections at other places belong to the turn of the last prompt. Keys
     and texts are stored only as digests. A session without an id has no history. `agent` is the client's id of a sub-agent, which has its
-    own history, because what it is told reaches no other context.
+    own history, because it has its own context.
     """
 
     __slots__ = (

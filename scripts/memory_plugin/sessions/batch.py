@@ -1,7 +1,7 @@
 """Grade many sessions through the provider's batches: submit them, record that, and collect the results in a later run.
 
-The price of each session is reserved within the caps before it is submitted. No session is submitted twice unless it changed or the user
-asks for it, not even after an error, because the provider may have charged for it.
+Each session's price is reserved within the caps before it is submitted. A session is submitted again only if it changed or the user asks
+for it, even after an error, because the provider may have charged for it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ..kernel.judge.budget import Caps, Settlement, SpendingBudget
 from ..kernel.judge.errors import JudgeError
 from ..kernel.judge.question import Verdict, read_reply
 from ..kernel.locks import Busy
-from .merging import grade
-from .pipeline import keep_grade
+from .merging import merge_answers
+from .pipeline import store_grade, total_cost
 from .score_rows import session_id
 from .scorer_reply import read_scores
 from .scoring_request import prepare, questions
@@ -32,18 +32,17 @@ if TYPE_CHECKING:
     from ..kernel.judge.batches import BatchAnswer
     from ..kernel.judge.question import Question
     from .pipeline import SessionScorer
-    from .scoring_request import PreparedSession
     from .submitted import Row
 
-    Load = list[tuple[dict[str, Any], Question]]
+    RecordedQuestions = list[tuple[Row, Question]]  # each with its record in `grading/batches.json`
 
 __all__ = ["Collected", "Submitted", "collect", "submit", "waiting"]
 
 _UPLOAD_SECONDS, _POLL_SECONDS = 300.0, 60.0
 _SERVER = "batches"
-_KEPT_SECONDS = 29 * 86400  # how long the provider keeps results (its batch documentation)
-# For a batch without a name: how far the provider's clock may differ, and when the batch would be in its list at the latest.
-_CLOCK_SECONDS, _LOST_SECONDS = 3600, 900
+_RETENTION_SECONDS = 29 * 86400  # how long the provider keeps results (its batch documentation)
+# For a batch without an id: how far the provider's clock may differ, and how long the batch may take to appear in its list.
+_CLOCK_SECONDS, _LISTING_SECONDS = 3600, 900
 _MAYBE = (
     "The provider may have the batch anyway; the next run looks for it before anything is submitted again."
 )
@@ -51,7 +50,7 @@ _UNCERTAIN = ("timeout", "network", "tls", "parse_error", "too_large", "http_408
 
 
 class Submitted(NamedTuple):
-    """The result of submitting: the number of sessions, their batches, why others were refused, and how many had failed before."""
+    """The number of submitted sessions, their batches, the refused ones with reasons, and how many were skipped as failed before."""
 
     sessions: int
     batches: list[str]
@@ -60,7 +59,7 @@ class Submitted(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """The rows written, why other sessions have none, and the batches that are still under way."""
+    """The rows written, the sessions without one with reasons, and the pending batches."""
 
     rows: list[dict[str, Any]]
     failed: dict[str, str]
@@ -68,7 +67,7 @@ class Collected(NamedTuple):
 
 
 class _Sender:
-    """One submission run: questions are collected into a load, and each full load is sent as a batch."""
+    """One submission run: questions are collected, and sent as a batch whenever they reach its maximum size."""
 
     def __init__(self, scorer: SessionScorer, judge: Judge) -> None:
         self.scorer = scorer
@@ -78,43 +77,41 @@ class _Sender:
         self.client = Batches(judge.access(), judge.model, scorer.settings, accounts.refused(judge.server))
         self.batches: list[str] = []
         self.sessions = 0
-        self._load: Load = []
+        self._unsent: RecordedQuestions = []
         self._size = 0
 
-    def add(self, asked: Load) -> None:
-        """Add the questions of a session; send the load once it is large enough. Raises Failed."""
-        self._load += asked
-        self._size += sum(request_size(question) for _, question in asked)
+    def add(self, recorded: RecordedQuestions) -> None:
+        """Add a session's questions; send a batch once they are large enough. Raises JudgeError."""
+        self._unsent += recorded
+        self._size += sum(request_size(question) for _, question in recorded)
         if self._size >= MAX_BATCH_BYTES:
             self.send()
 
     def send(self) -> None:
-        """Send the load. Raises Failed; the row stays when the provider may have the batch anyway."""
-        load, self._load, self._size = self._load, [], 0
-        items = [item for item, _ in load]
+        """Send the collected questions. Raises JudgeError; the row remains if the provider may have the batch anyway."""
+        recorded, self._unsent, self._size = self._unsent, [], 0
+        items = [item for item, _ in recorded]
         try:
-            ticket, mine = self.state.begin(self.model, items)
+            ticket, claimed = self.state.begin(self.model, items)
         except JudgeError:
             _release(items, self.scorer)
             raise
-        sent = {item["id"] for item in mine}
-        _release([item for item in items if item["id"] not in sent], self.scorer)
-        if not mine:
+        claimed_ids = {item["id"] for item in claimed}
+        _release([item for item in items if item["id"] not in claimed_ids], self.scorer)
+        if not claimed:
             return
+        by_id = {item["id"]: question for item, question in recorded if item["id"] in claimed_ids}
         try:
-            identity = self.client.submit(
-                {item["id"]: question for item, question in load if item["id"] in sent},
-                Deadline(_UPLOAD_SECONDS),
-            )
+            identity = self.client.submit(by_id, Deadline(_UPLOAD_SECONDS))
         except JudgeError as failed:
             if self.client.sent and (failed.name in _UNCERTAIN or failed.name.startswith("http_5")):
                 raise JudgeError(failed.name, " ".join(filter(None, [failed.detail, _MAYBE]))) from None
             self.state.remove({"ticket": ticket})
-            _release(mine, self.scorer)
+            _release(claimed, self.scorer)
             raise
         self.state.name(ticket, identity)
         self.batches.append(identity)
-        self.sessions += len({item["path"] for item in mine})
+        self.sessions += len({item["path"] for item in claimed})
 
 
 def waiting(scorer: SessionScorer) -> list[Row]:
@@ -125,59 +122,59 @@ def waiting(scorer: SessionScorer) -> list[Row]:
 def submit(
     paths: Sequence[str], scorer: SessionScorer, progress: Callable[[int], None], *, again: bool = False
 ) -> Submitted:
-    """Submit the sessions that are not in a pending batch, in as many batches as their size needs.
+    """Submit the sessions that are not in a pending batch, in as many batches as their size requires.
 
-    Those that failed in a batch before, and have not changed since, are submitted only with `again`. Raises Failed.
+    Sessions that failed in an earlier batch and have not changed since are submitted only with `again`. Raises JudgeError.
     """
     sender = _Sender(scorer, scorer.judge(""))
     sender.state.check()
-    known = {
+    pending = {
         item["path"] for batch in sender.state.waiting() for item in batch["items"] if isinstance(item, dict)
     }
     refused: dict[str, str] = {}
     failed_before = 0
-    for at, path in enumerate(path for path in paths if path not in known):
+    for at, path in enumerate(path for path in paths if path not in pending):
         progress(at)
         try:
-            asked = _asked(path, scorer, sender.client, sender.model)
-            if not again and sender.state.has_failed(path, [item["key"] for item, _ in asked]):
+            recorded = _recorded_questions(path, scorer, sender.client, sender.model)
+            if not again and sender.state.has_failed(path, [item["key"] for item, _ in recorded]):
                 failed_before += 1
                 continue
-            _reserve([item for item, _ in asked], scorer)
+            _reserve([item for item, _ in recorded], scorer)
         except (JudgeError, OSError) as error:
             refused[os.path.basename(path)] = (
                 error.name if isinstance(error, JudgeError) else error_text(error)
             )
             continue
-        sender.add(asked)
+        sender.add(recorded)
     sender.send()
     return Submitted(sender.sessions, sender.batches, refused, failed_before)
 
 
-def _asked(path: str, scorer: SessionScorer, client: Batches, model: str) -> Load:
-    """Return the questions of a session, each with what is recorded about it. Raises Failed and OSError."""
+def _recorded_questions(path: str, scorer: SessionScorer, client: Batches, model: str) -> RecordedQuestions:
+    """Return a session's questions, each with its record. Raises JudgeError and OSError."""
     prepared = prepare(path, scorer.settings)
     if not prepared.signals.totals.turns:
         raise JudgeError("empty")
-    asked = questions(prepared)
-    found: Load = []
-    for at, question in enumerate(asked):
+    parts = questions(prepared)
+    recorded: RecordedQuestions = []
+    for at, question in enumerate(parts):
         key = question.key("anthropic", model)
         item = {
             "id": digest(("%s %d" % (key, at)).encode(), 12),
             "session": session_id(prepared),
             "path": path,
             "part": at,
-            "of": len(asked),
+            "of": len(parts),
             "key": key,
             "reserved": client.highest(question),
         }
-        found.append((item, question))
-    return found
+        recorded.append((item, question))
+    return recorded
 
 
 def _reserve(items: Sequence[Row], scorer: SessionScorer) -> None:
-    """Reserve the price of one session within the caps. Raises Failed."""
+    """Reserve the price of one session within the caps. Raises JudgeError."""
     settings = scorer.settings
     caps = Caps(*(settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
     accounts = SpendingBudget(scorer.paths.state(FOLDER))
@@ -185,13 +182,13 @@ def _reserve(items: Sequence[Row], scorer: SessionScorer) -> None:
 
 
 def _release(items: Sequence[Row], scorer: SessionScorer) -> None:
-    """Release what was reserved for questions that were not sent."""
+    """Release the reservations of questions that were not sent."""
     for item in items:
         _settle(str(item.get("session")), [item], [None], scorer)
 
 
 def collect(scorer: SessionScorer) -> Collected:
-    """Fetch finished batches and grade their sessions, one process at a time. Raises Failed; earlier grades are kept."""
+    """Fetch finished batches and grade their sessions, in one process at a time. Raises JudgeError; earlier grades remain."""
     state = SubmittedBatches(scorer.paths)
     collected = Collected([], {}, [])
     try:
@@ -206,20 +203,20 @@ def collect(scorer: SessionScorer) -> Collected:
 def _collect_one(batch: Row, state: SubmittedBatches, scorer: SessionScorer, collected: Collected) -> None:
     judge = scorer.judge("")
     client = Batches(judge.access(), str(batch.get("model")), scorer.settings)
-    identity = str(batch.get("id") or "") or _claimed(batch, client, state, scorer)
+    identity = str(batch.get("id") or "") or _find_lost_batch(batch, client, state, scorer)
     if identity is None:
         return
     if not identity or not _is_ended(batch, identity, client):
         collected.pending.append(identity or "a batch that the provider has not shown yet")
         return
-    answers = {} if _age(batch) > _KEPT_SECONDS else client.results(identity, Deadline(_UPLOAD_SECONDS))
+    answers = {} if _age(batch) > _RETENTION_SECONDS else client.results(identity, Deadline(_UPLOAD_SECONDS))
     parts = frozenset().union(*(answer.parts for answer in answers.values()))
     if parts:
         SpendingBudget(scorer.paths.state(FOLDER)).note_refused(judge.server, parts)
     failed: dict[str, Row] = {}
     for path in dict.fromkeys(item["path"] for item in batch["items"]):
         items = [item for item in batch["items"] if item["path"] == path]
-        row = _graded(path, items, answers, scorer, str(batch.get("model")))
+        row = _grade_answers(path, items, answers, scorer, str(batch.get("model")))
         if isinstance(row, str):
             failed[path] = {"why": row, "keys": [item["key"] for item in items]}
             collected.failed[os.path.basename(path)] = row
@@ -229,37 +226,39 @@ def _collect_one(batch: Row, state: SubmittedBatches, scorer: SessionScorer, col
 
 
 def _is_ended(batch: Row, identity: str, client: Batches) -> bool:
-    """Return whether a batch can be collected; one older than what the provider keeps is given up."""
+    """Return whether a batch can be collected; a missing batch counts as ended once the provider would have deleted it."""
     try:
         return client.ended(identity, Deadline(_POLL_SECONDS))
     except JudgeError as failed:
         if failed.name != "http_404":
             raise
-        return _age(batch) > _KEPT_SECONDS
+        return _age(batch) > _RETENTION_SECONDS
 
 
-def _claimed(batch: Row, client: Batches, state: SubmittedBatches, scorer: SessionScorer) -> str | None:
-    """Return the id of a batch whose name was never recorded; empty while that is unknown; None when it never arrived.
+def _find_lost_batch(
+    batch: Row, client: Batches, state: SubmittedBatches, scorer: SessionScorer
+) -> str | None:
+    """Return the id of a batch whose id was never recorded; empty while it is unknown; None if the provider never got the batch.
 
     It is found by its creation time, its number of questions, and their ids in its results.
     """
     since = iso(now() - _age(batch) - _CLOCK_SECONDS)[:19]
     ids = {item["id"] for item in batch["items"]}
-    named = {str(row.get("id")) for row in state.waiting()}
+    recorded_ids = {str(row.get("id")) for row in state.waiting()}
     try:
         listed = client.listed(Deadline(_POLL_SECONDS))
     except JudgeError:
         return ""
-    maybe = [
+    candidates = [
         other
         for other in listed
-        if other.created[:19] >= since and other.requests == len(ids) and other.id not in named
+        if other.created[:19] >= since and other.requests == len(ids) and other.id not in recorded_ids
     ]
-    for other in maybe:
-        if other.ended and ids == set(client.results(other.id, Deadline(_UPLOAD_SECONDS))):
-            state.name(str(batch.get("ticket")), other.id)
-            return other.id
-    if _age(batch) < _LOST_SECONDS or not all(other.ended for other in maybe):
+    for candidate in candidates:
+        if candidate.ended and ids == set(client.results(candidate.id, Deadline(_UPLOAD_SECONDS))):
+            state.name(str(batch.get("ticket")), candidate.id)
+            return candidate.id
+    if _age(batch) < _LISTING_SECONDS or not all(candidate.ended for candidate in candidates):
         return ""
     state.remove(batch)
     _release(batch["items"], scorer)
@@ -267,7 +266,7 @@ def _claimed(batch: Row, client: Batches, state: SubmittedBatches, scorer: Sessi
 
 
 def _age(batch: Row) -> float:
-    """Return the seconds since a batch was submitted; 0 where its time cannot be read."""
+    """Return the seconds since a batch was submitted; 0 if its time cannot be read."""
     from calendar import timegm
     from time import strptime
 
@@ -277,42 +276,30 @@ def _age(batch: Row) -> float:
         return 0.0
 
 
-def _graded(
+def _grade_answers(
     path: str, items: list[dict[str, Any]], answers: dict[str, BatchAnswer], scorer: SessionScorer, model: str
 ) -> dict[str, Any] | str:
-    """Return the row of a session, or why there is none."""
-    given = [answers.get(item["id"]) for item in items]
-    _settle(str(items[0]["session"]), items, given, scorer)
+    """Return a session's row, or the reason why there is none."""
+    part_answers = [answers.get(item["id"]) for item in items]
+    _settle(str(items[0]["session"]), items, part_answers, scorer)
     try:
         prepared = prepare(path, scorer.settings)
     except OSError as error:
         return error_text(error)
-    asked = questions(prepared)
-    if [question.key("anthropic", model) for question in asked] != [item["key"] for item in items]:
+    parts = questions(prepared)
+    if [question.key("anthropic", model) for question in parts] != [item["key"] for item in items]:
         return "the transcript changed since it was submitted"
-    verdicts = [_verdict(answer) for answer in given]
+    verdicts = [_verdict(answer) for answer in part_answers]
     judge = scorer.judge(session_id(prepared))
-    for question, verdict in zip(asked, verdicts):
+    for question, verdict in zip(parts, verdicts):
         judge.record(question, verdict)
-    found = grade(prepared, [verdict.values for verdict in verdicts])
+    grade = merge_answers(prepared, [verdict.values for verdict in verdicts])
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
-    if found is None:
+    if grade is None:
         return ": ".join(filter(None, [verdicts[0].failure, verdicts[0].detail]))
-    return _kept(prepared, found, verdicts, failures, scorer, model)
-
-
-def _kept(
-    prepared: PreparedSession,
-    found: dict[str, Any],
-    verdicts: list[Verdict],
-    failures: list[str],
-    scorer: SessionScorer,
-    model: str,
-) -> dict[str, Any] | str:
-    costs = [verdict.cost for verdict in verdicts if verdict.cost is not None]
-    cost = round(sum(costs), 6) if len(costs) == len(verdicts) else None
+    cost = total_cost(verdicts)
     by = {"by": "batch", "backend": "anthropic", "model": model, "cost_usd": cost, "failures": failures}
-    graded = keep_grade(prepared, found, by, scorer, failures)
+    graded = store_grade(prepared, grade, by, scorer, failures)
     return graded.detail if graded.detail or graded.row is None else graded.row
 
 
@@ -327,15 +314,17 @@ def _verdict(answer: BatchAnswer | None) -> Verdict:
 
 
 def _settle(
-    session: str, items: list[dict[str, Any]], given: Sequence[BatchAnswer | None], scorer: SessionScorer
+    session: str, items: list[dict[str, Any]], answers: Sequence[BatchAnswer | None], scorer: SessionScorer
 ) -> None:
-    """Replace what was reserved by what was spent; where that is unknown, the reservation stays."""
-    ends = []
-    for item, answer in zip(items, given):
+    """Replace the reserved prices by the actual costs; the reservation stays if the cost is unknown."""
+    settlements = []
+    for item, answer in zip(items, answers):
         reserved = item["reserved"] if isinstance(item.get("reserved"), (int, float)) else 0.0
-        spent = 0.0 if answer is None else reserved if answer.cost is None else answer.cost
-        ends.append(Settlement(reserved, spent, "", None))
+        spent = 0.0
+        if answer is not None:
+            spent = reserved if answer.cost is None else answer.cost
+        settlements.append(Settlement(reserved, spent, "", None))
     try:
-        SpendingBudget(scorer.paths.state(FOLDER)).settle(session, _SERVER, ends)
+        SpendingBudget(scorer.paths.state(FOLDER)).settle(session, _SERVER, settlements)
     except JudgeError:
-        return  # what was reserved stays spent
+        return  # the reservation stays

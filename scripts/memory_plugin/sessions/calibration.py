@@ -1,6 +1,6 @@
-"""Compare a person's scores with the scorer's.
+"""Compare a person's scores with the scorer's: agreement, kappa, error and rank correlation, with 95% intervals.
 
-Agreement, kappa, error and rank correlation come with 95% intervals; the sources of the formulas are in `kernel/stats.py`.
+`kernel/stats.py` names the sources of the formulas.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
 from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
-from .dimensions import OVERALL, dimensions, overall
+from .dimensions import OVERALL, dimensions, overall_score
 from .score_rows import LABEL, scores_of
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ __all__ = [
 
 _MAX_BYTES = 32 << 20
 _SESSION_NAMES = ("session", "session_id", "id")
-_SAME = 0.05  # numbers this close count as the same
+_TOLERANCE = 0.05  # numbers this close agree
 
 
 class UnreadableLabels(ValueError):
-    """Raised for a file without labels, or with a score outside its scale; the text says where."""
+    """A file has no labels, or a score outside its scale; the text says where."""
 
 
 def parse_score(name: str, text: str) -> float | None:
-    """Return the score that a person typed, a number or the label of a level; None if it is neither.
+    """Return the score that a person typed, a number or a level's label; None if it is neither or off the scale.
 
     Raises KeyError for an unknown dimension.
     """
@@ -55,33 +55,32 @@ def parse_score(name: str, text: str) -> float | None:
         value = float(word)
     except ValueError:
         return None
-    if not math.isfinite(value) or not 0 <= value <= (
-        len(dimension.labels) - 1 if dimension.categorical else 1
-    ):
+    highest = len(dimension.labels) - 1 if dimension.categorical else 1
+    if not math.isfinite(value) or not 0 <= value <= highest:
         return None
     return None if dimension.categorical and not value.is_integer() else value
 
 
 def label_row(session: str, project: str, scores: Mapping[str, float], note: str = "") -> dict[str, Any]:
     """Return the ledger's row for a person's scores."""
-    found = {
+    entries = {
         name: {"score": score, "label": dimensions()[name].label(score)} for name, score in scores.items()
     }
     return {
         "kind": LABEL,
         "session": session,
         "project": project,
-        "dimensions": found,
-        OVERALL: overall(scores),
+        "dimensions": entries,
+        OVERALL: overall_score(scores),
         "missing": [name for name in dimensions() if name not in scores],
         "note": note,
     }
 
 
 def with_overall(row: Mapping[str, Any]) -> dict[str, float]:
-    """Return the scores of a row, with the overall if none is missing."""
+    """Return a row's scores, with the overall score if no dimension is missing."""
     scores = scores_of(dict(row))
-    total = overall(scores)
+    total = overall_score(scores)
     return scores if total is None else {**scores, OVERALL: total}
 
 
@@ -92,19 +91,20 @@ def read_labels(path: str) -> dict[str, dict[str, float]]:
     Each object has `session` and the dimensions, as numbers, labels, or objects with a `score`; an empty value is not a score.
     """
     text = read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig", "replace")
-    found: dict[str, dict[str, float]] = {}
+    labels: dict[str, dict[str, float]] = {}
     for number, entry in enumerate(_entries(text), 1):
         session = next((str(entry[name]) for name in _SESSION_NAMES if entry.get(name)), "")
         inner = entry.get("dimensions")
         scores = _scores(inner if isinstance(inner, dict) else entry, number)
         if session and scores:
-            found[session] = with_overall({"dimensions": scores})
-    if not found:
+            labels[session] = with_overall({"dimensions": scores})
+    if not labels:
         raise UnreadableLabels("%s: expected sessions with scores, found none" % path)
-    return found
+    return labels
 
 
 def _entries(text: str) -> Iterable[dict[str, Any]]:
+    """Return the objects in JSON, JSON lines or CSV."""
     stripped = text.lstrip()
     if stripped[:1] not in ("{", "["):
         try:
@@ -114,7 +114,7 @@ def _entries(text: str) -> Iterable[dict[str, Any]]:
     try:
         data = loads(text)
     except ValueError:
-        return [row for line in text.split("\n") for row in [_object(line)] if row is not None]
+        return [row for row in map(_object, text.split("\n")) if row is not None]
     if isinstance(data, dict) and not any(data.get(name) for name in _SESSION_NAMES):
         return [{"session": session, **row} for session, row in data.items() if isinstance(row, dict)]
     return [row for row in (data if isinstance(data, list) else [data]) if isinstance(row, dict)]
@@ -129,19 +129,19 @@ def _object(line: str) -> dict[str, Any] | None:
 
 
 def _scores(entry: Mapping[str, Any], number: int) -> dict[str, float]:
-    found = {}
+    scores = {}
     for name in dimensions():
-        given = entry.get(name)
-        given = given.get("score") if isinstance(given, dict) else given
-        if given is None or given == "":
+        value = entry.get(name)
+        value = value.get("score") if isinstance(value, dict) else value
+        if value is None or value == "":
             continue
-        score = None if isinstance(given, bool) else parse_score(name, str(given))
+        score = None if isinstance(value, bool) else parse_score(name, str(value))
         if score is None:
             raise UnreadableLabels(
                 "entry %d, %s: expected %s, found another value" % (number, name, _scale(name))
             )
-        found[name] = score
-    return found
+        scores[name] = score
+    return scores
 
 
 def _scale(name: str) -> str:
@@ -150,7 +150,7 @@ def _scale(name: str) -> str:
 
 
 class Agreement(NamedTuple):
-    """One dimension over `n` sessions: `figures` by name."""
+    """The agreement in one dimension over `n` sessions, as figures by name."""
 
     dimension: str
     n: int
@@ -160,9 +160,9 @@ class Agreement(NamedTuple):
 def compare(
     ours: Mapping[str, Mapping[str, float]], theirs: Mapping[str, Mapping[str, float]]
 ) -> list[Agreement]:
-    """Return the agreement in each dimension and in the overall, over the sessions that both have scored.
+    """Return the agreement in each dimension and in the overall score, over the sessions that both have scored.
 
-    Levels give exact agreement, kappa and weighted kappa; numbers give agreement within 0.05, mean absolute error, mean difference
+    For levels: exact agreement, kappa and weighted kappa. For numbers: agreement within 0.05, mean absolute error, mean difference
     (ours minus theirs) and Spearman's rho.
     """
     agreements = []
@@ -185,7 +185,7 @@ def _figures(pairs: Sequence[tuple[float, float]], dimension: ScoreDimension | N
             "kappa": bootstrap(cohen_kappa, pairs),
             "weighted_kappa": bootstrap(weighted_kappa, pairs),
         }
-    near = sum(abs(a - b) <= _SAME + 1e-9 for a, b in pairs)
+    near = sum(abs(a - b) <= _TOLERANCE + 1e-9 for a, b in pairs)
     return {
         "within_0.05": share(near, len(pairs)).estimate,
         "mae": bootstrap(mean_error, pairs),

@@ -1,4 +1,4 @@
-"""Shared by the detectors: the table of signals, the patterns, and the reporting of detections.
+"""Define what detectors share: the table of signals, the patterns, and the reporting of detections.
 
 To add a detector, write a subclass of Detector in `detectors/`, add it to DETECTORS in `session_signals.py`, and give each of its
 signals an entry in `config/sessions/signals.json`.
@@ -7,6 +7,7 @@ signals an entry in `config/sessions/signals.json`.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Detection", "Detections", "Detector", "ReportSignal", "pattern", "signal_entries"]
 
-_MAX_KEPT = 500  # of one signal, with their turns; all are counted
+_MAX_STORED = 500  # detections of one signal; all are counted
 _MAX_TEXT = 160
 
 
@@ -47,7 +48,7 @@ class Detection(NamedTuple):
 
 
 class Detections:
-    """All detections by signal, in order; `counts` also counts those that are not kept."""
+    """All detections by signal, in order; `counts` also counts those that are not stored."""
 
     def __init__(self, names: list[str]) -> None:
         self.counts = dict.fromkeys(names, 0)
@@ -56,27 +57,27 @@ class Detections:
     def report(self, name: str, turn: int, what: str = "") -> None:
         """Record a detection. Raises KeyError for a signal that is not in `signals.json`."""
         self.counts[name] += 1
-        if len(self.by_signal[name]) < _MAX_KEPT:
+        if len(self.by_signal[name]) < _MAX_STORED:
             self.by_signal[name].append(Detection(turn, " ".join(what[: 2 * _MAX_TEXT].split())[:_MAX_TEXT]))
 
     def turns(self, name: str) -> list[int]:
-        """Return the turns of a signal, each once, in order."""
+        """Return a signal's turns in order, without duplicates."""
         return sorted({detection.turn for detection in self.by_signal[name]})
 
 
 class ReportSignal(Protocol):
-    """How a detector reports."""
+    """The function with which a detector reports a detection."""
 
     def __call__(self, name: str, turn: int, what: str = "") -> None:
         """Record a detection."""
 
 
-class Detector:
-    """Base class of detectors, which observe the turns in order and keep the state they need."""
+class Detector(ABC):
+    """Base class of detectors, which observe the turns in order and keep the state that they need."""
 
+    @abstractmethod
     def observe(self, turn: Turn, report: ReportSignal) -> None:
         """Observe the next turn."""
-        raise NotImplementedError
 
-    def finish(self, report: ReportSignal) -> None:
+    def finish(self, report: ReportSignal) -> None:  # noqa: B027 (optional)
         """Report findings that are only known at the end of the session; none by default."""

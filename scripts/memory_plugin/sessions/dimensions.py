@@ -1,4 +1,4 @@
-"""The six dimensions, their scales and weights, and the overall score."""
+"""Define the six dimensions of a session's grade, their scales and weights, and the overall score."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = [
     "changed_weights",
     "dimensions",
     "improvement_band",
-    "limit",
-    "overall",
     "overall_description",
+    "overall_score",
+    "reply_limit",
 ]
 
 OVERALL = "overall_quality"
-_LEVELS = 3.0  # the highest level of a categorical dimension
+_MAX_LEVEL = 3.0  # the highest level of a categorical dimension
 
 
 class ScoreDimension(NamedTuple):
@@ -38,15 +38,15 @@ class ScoreDimension(NamedTuple):
 
     @property
     def categorical(self) -> bool:
-        """Whether its scores are levels."""
+        """Return whether its scores are levels."""
         return bool(self.labels)
 
     def normalized(self, score: float) -> float:
         """Return the score scaled to 0 to 1."""
-        return score / _LEVELS if self.categorical else score
+        return score / _MAX_LEVEL if self.categorical else score
 
     def label(self, score: float) -> str:
-        """Return the name of a level; empty for a number."""
+        """Return a level's name; empty for a number."""
         return self.labels[int(score)] if self.categorical else ""
 
 
@@ -56,7 +56,7 @@ def _table() -> dict[str, Any]:
 
 
 def changed_weights() -> list[float]:
-    """Return the user's own weights in the source's order; empty while they are the shipped ones."""
+    """Return the weights in the table's order if the user changed them, else an empty list."""
     shipped = [entry["weight"] for entry in load_data("sessions", "dimensions")["dimensions"]]
     present = [dimension.weight for dimension in dimensions().values()]
     return [] if present == shipped else present
@@ -64,13 +64,16 @@ def changed_weights() -> list[float]:
 
 @cache
 def dimensions() -> dict[str, ScoreDimension]:
-    """Return all dimensions by name, in the source's order."""
-    entries = _table()["dimensions"]
+    """Return all dimensions by name, in the table's order."""
     return {
-        e["id"]: ScoreDimension(
-            e["id"], e["weight"], tuple(e.get("labels", ())), e["merge"], e["description"]
+        entry["id"]: ScoreDimension(
+            entry["id"],
+            entry["weight"],
+            tuple(entry.get("labels", ())),
+            entry["merge"],
+            entry["description"],
         )
-        for e in entries
+        for entry in _table()["dimensions"]
     }
 
 
@@ -84,24 +87,24 @@ def causes() -> tuple[str, ...]:
     return tuple(_table()["causes"])
 
 
-def limit(name: str) -> int:
-    """Return how much is kept of a scorer's reply: evidence, improvements, or characters of one text."""
+def reply_limit(name: str) -> int:
+    """Return how much is used of a scorer's reply: `evidence` or `improvements` items, or characters of one `text`."""
     return int(_table()["limits"][name])
 
 
-def overall(scores: Mapping[str, float], *, renormalize: bool = False) -> float | None:
+def overall_score(scores: Mapping[str, float], *, renormalize: bool = False) -> float | None:
     """Return the weighted sum of the normalized scores (`session-scoring.md`, Aggregate), to four digits.
 
-    None while a dimension is missing, since missing is not zero; with `renormalize` the weights of the present ones are scaled to 1.
+    None if a dimension is missing, because missing is not zero. With `renormalize`, the weights of the scored dimensions are scaled to 1.
     """
-    known = {name: dimension for name, dimension in dimensions().items() if name in scores}
-    if not known or (len(known) < len(dimensions()) and not renormalize):
+    scored = [dimension for name, dimension in dimensions().items() if name in scores]
+    if not scored or (len(scored) < len(dimensions()) and not renormalize):
         return None
-    weight = sum(dimension.weight for dimension in known.values())
-    return round(sum(d.normalized(scores[name]) * d.weight for name, d in known.items()) / weight, 4)
+    total = sum(dimension.normalized(scores[dimension.id]) * dimension.weight for dimension in scored)
+    return round(total / sum(dimension.weight for dimension in scored), 4)
 
 
 def improvement_band(score: float) -> str:
-    """Return how much improvement an overall score calls for: critical, significant, moderate, minor or none."""
+    """Return how much improvement an overall score requires: critical, significant, moderate, minor or none."""
     thresholds = _table()["bands"]["thresholds"]
     return str([name for name, threshold in thresholds if score >= threshold][-1])

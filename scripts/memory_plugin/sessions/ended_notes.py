@@ -1,6 +1,6 @@
-"""Notes about ended sessions that will be graded in the background, one small file each.
+"""Keep notes about ended sessions that will be graded in the background, one small file each.
 
-SessionEnd writes a note and starts a process; a note whose process died is found by the next one.
+The SessionEnd hook writes a note and starts a process. If that process dies, the next one finds the note.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def leave_note(paths: Paths, session: str, transcript: str) -> None:
 
 
 def pending_notes(paths: Paths) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the path and content of each note of this project. Raises FileNotFoundError when there never was one."""
+    """Yield the path and content of each note of this project. Raises FileNotFoundError if there never was one."""
     folder = ended_folder(paths)
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)

@@ -1,4 +1,4 @@
-"""Grade many sessions: one after the other, through the provider's batches, or those that ended, in the background."""
+"""Grade many sessions: one by one, through the provider's batches, or in the background after they ended."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ __all__ = ["BatchRun", "GradingRun", "grade_ended", "grade_one_by_one", "run_bat
 
 # Failures that the next session would meet as well.
 _ENDS_RUN = frozenset(["over_budget", "disabled", "no_key", "http_401", "http_403", "no_state", "bad_url"])
-_EMPTY = "empty"  # a transcript without a turn, which is nobody's problem
+_EMPTY = "empty"  # a transcript without a turn, which is no failure
 _SEND_SECONDS = 120.0
 
 
 class GradingRun(NamedTuple):
-    """The rows written, the transcripts that were not graded with their reason, and how many were graded before."""
+    """The rows written, the transcripts that were not graded with their reasons, and how many were graded before."""
 
     rows: list[dict[str, Any]]
     failed: dict[str, str]
-    already: int
+    graded_before: int
 
 
 def grade_one_by_one(
     paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None], *, again: bool
 ) -> GradingRun:
-    """Grade what is not graded yet, or everything with `again`.
+    """Grade the sessions without a current grade, or all of them with `again`.
 
     Each grade is written immediately, so a second run continues where the first was stopped. A failure that would also affect the next
     session ends the run.
@@ -57,12 +57,12 @@ def grade_one_by_one(
         except OSError as error:
             failed[path] = error_text(error)
             continue
-        if graded.stored:
+        if graded.is_stored:
             rows.append(graded.row or {})
             continue
         failed[path] = graded.reason
         if graded.reason in _ENDS_RUN:
-            failed.update((left, graded.reason) for left in todo[at + 1 :])
+            failed.update((remaining, graded.reason) for remaining in todo[at + 1 :])
             break
     return GradingRun(rows, _by_name(failed), len(paths) - len(todo))
 
@@ -72,10 +72,9 @@ def _by_name(failed: dict[str, str]) -> dict[str, str]:
 
 
 class BatchRun(NamedTuple):
-    """The rows written, how many sessions were submitted, the batches under way, and what failed with its reason.
+    """The rows written, the number of submitted sessions, the pending batches, and the failures with their reasons.
 
-    `failed_now` of the failures are those of collected batches; `failed_before` counts sessions that failed in an earlier batch and were
-    left out.
+    `failed_now` counts the failures in collected batches, `failed_before` the sessions that failed in an earlier batch and were skipped.
     """
 
     rows: list[dict[str, Any]]
@@ -89,15 +88,24 @@ class BatchRun(NamedTuple):
 def run_batch(
     paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None], *, again: bool
 ) -> BatchRun:
-    """Collect finished batches, then submit what is not graded yet, or everything with `again`. Raises Failed."""
+    """Collect finished batches, then submit the sessions without a current grade, or all with `again`. Raises JudgeError."""
     collected = collect(scorer)
-    graded = {row["session"] for row in collected.rows}
-    wanted = paths if again else ungraded(paths, scorer.paths, scorer.settings)
-    todo = [path for path in wanted if not any(name in path for name in graded)]
-    sent = submit(todo, scorer, lambda at: progress("%d of %d sessions read" % (at, len(todo))), again=again)
-    failed = {**collected.failed, **_by_name(sent.refused)}
-    pending = [*collected.pending, *sent.batches]
-    return BatchRun(collected.rows, sent.sessions, pending, failed, len(collected.failed), sent.failed_before)
+    just_graded = {row["session"] for row in collected.rows}
+    selected = paths if again else ungraded(paths, scorer.paths, scorer.settings)
+    todo = [path for path in selected if not any(session in path for session in just_graded)]
+    submitted = submit(
+        todo, scorer, lambda at: progress("%d of %d sessions read" % (at, len(todo))), again=again
+    )
+    failed = {**collected.failed, **_by_name(submitted.refused)}
+    pending = [*collected.pending, *submitted.batches]
+    return BatchRun(
+        collected.rows,
+        submitted.sessions,
+        pending,
+        failed,
+        len(collected.failed),
+        submitted.failed_before,
+    )
 
 
 def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> int:
@@ -107,25 +115,25 @@ def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> in
     and the problem.
     """
     paths, settings = scorer.paths, scorer.settings
-    done = 0
+    graded = 0
     try:
         with FileLock(os.path.join(os.path.dirname(ended_folder(paths)), "ended.lock"), 0.0):
             for path, note in pending_notes(paths):
                 os.unlink(path)
-                done += _grade_note(note, scorer, report)
+                graded += _grade_note(note, scorer, report)
     except (Busy, FileNotFoundError):
         return 0
-    if done and settings.flag("sessions.langfuse.automatic"):
+    if graded and settings.flag("sessions.langfuse.automatic"):
         try:
             send_scores(paths, settings, scorer.off, _SEND_SECONDS, lambda _: None)
         except (JudgeError, OSError) as error:
-            why = error.name if isinstance(error, JudgeError) else type(error).__name__
-            report("", "the scores are not sent yet: %s" % why)
-    return done
+            reason = error.name if isinstance(error, JudgeError) else type(error).__name__
+            report("", "the scores are not sent yet: %s" % reason)
+    return graded
 
 
 def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[str, str], None]) -> bool:
-    """Return whether the session was graded: the user's own caps may forbid it, or it is too short."""
+    """Grade a session unless the user's caps forbid it or it is too short; return whether it was graded."""
     settings, session = scorer.settings, str(note.get("session"))
     if not settings.flag("sessions.automatic.enabled"):
         return False
@@ -139,17 +147,17 @@ def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[s
     except OSError as error:
         report(session, "the session is not graded: %s" % cause(error))
         return False
-    if not graded.stored:
+    if not graded.is_stored:
         report(session, "the session is not graded: %s" % graded.reason)
     return graded.row is not None
 
 
 def _graded_today(scorer: SessionScorer) -> int:
     """Return how many sessions were graded automatically today, in UTC."""
-    day = now_iso()[:10]
-    by = [
-        row.get("scorer")
-        for row in session_ledger(scorer.paths, scorer.settings).rows()
-        if row.get("kind") == SCORE and str(row.get("time")).startswith(day)
-    ]
-    return sum(isinstance(scorer, dict) and scorer.get("automatic") is True for scorer in by)
+    today = now_iso()[:10]
+    count = 0
+    for row in session_ledger(scorer.paths, scorer.settings).rows():
+        if row.get("kind") == SCORE and str(row.get("time")).startswith(today):
+            graded_by = row.get("scorer")
+            count += isinstance(graded_by, dict) and graded_by.get("automatic") is True
+    return count

@@ -1,10 +1,10 @@
-"""Merge the parts of a session, graded one by one, into one grade."""
+"""Merge the answers about a session's parts into one grade."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .dimensions import dimensions, limit
+from .dimensions import dimensions, reply_limit
 from .scorer_reply import drop_bad_evidence
 
 if TYPE_CHECKING:
@@ -13,20 +13,22 @@ if TYPE_CHECKING:
     from .dimensions import ScoreDimension
     from .scoring_request import PreparedSession
 
-__all__ = ["RULES", "GradedPart", "grade", "merge"]
+__all__ = ["RULES", "GradedPart", "merge", "merge_answers"]
 
-_COLLAPSE = 2  # levels by which an earlier part must be worse
+_COLLAPSE = 2  # levels by which an earlier part must be worse to lower the score
 
 
 class GradedPart(NamedTuple):
-    """One part: its estimated tokens, and its scores from `read_scores`, or None when it could not be graded."""
+    """One part: its estimated tokens, and its scores from `read_scores`, or None if it could not be graded."""
 
     tokens: float
     scores: dict[str, Any] | None
 
 
-def grade(prepared: PreparedSession, answers: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
-    """Return one grade from the answers for the parts, its evidence checked; None when no part was graded.
+def merge_answers(
+    prepared: PreparedSession, answers: Sequence[dict[str, Any] | None]
+) -> dict[str, Any] | None:
+    """Check the evidence in the answers about all parts and merge them; None if no part was graded.
 
     Confidence is lowered by the share of turns that were not shown.
     """
@@ -41,25 +43,25 @@ def grade(prepared: PreparedSession, answers: Sequence[dict[str, Any] | None]) -
 
 
 def merge(parts: Sequence[GradedPart]) -> dict[str, Any]:
-    """Return one grade from parts in order, each dimension by its own rule; `merge` holds the rule and the scores of the parts.
+    """Merge parts in order into one grade, each dimension by its own rule.
 
-    A dimension that its rule cannot determine because a part is missing is left out.
+    A dimension's `merge` entry contains the rule and the parts' scores. The dimension is left out if its rule needs a part that is missing.
     """
     if len(parts) == 1 and parts[0].scores is not None:
         return {**parts[0].scores, "dimensions": dict(parts[0].scores["dimensions"])}
     graded = [part for part in parts if part.scores is not None]
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for name, dimension in dimensions().items():
-        given = [_score(part, name) for part in parts]
-        score = RULES[dimension.merge](given, [part.tokens for part in parts])
+        scores = [_score(part, name) for part in parts]
+        score = RULES[dimension.merge](scores, [part.tokens for part in parts])
         if score is not None:
-            found[name] = _entry(name, dimension, score, given, graded)
+            merged[name] = _entry(name, dimension, score, scores, graded)
     sums = {
         count: sum(part.scores[count] for part in graded if part.scores)
         for count in ("clamped", "unreadable")
     }
     return {
-        "dimensions": found,
+        "dimensions": merged,
         "root_cause": _cause(graded),
         "improvements": _improvements(graded),
         "confidence": _confidence(parts),
@@ -74,20 +76,20 @@ def _score(part: GradedPart, name: str) -> float | None:
 
 def _by_tokens(scores: Sequence[float | None], tokens: Sequence[float]) -> float | None:
     """Return the mean weighted by tokens; None unless every part has a score."""
-    known = [(score, weight) for score, weight in zip(scores, tokens) if score is not None]
-    weight = sum(weight for _, weight in known)
-    if len(known) < len(scores) or weight <= 0:
+    weighted = [(score, weight) for score, weight in zip(scores, tokens) if score is not None]
+    total_weight = sum(weight for _, weight in weighted)
+    if len(weighted) < len(scores) or total_weight <= 0:
         return None
-    return round(sum(score * weight for score, weight in known) / weight, 4)
+    return round(sum(score * weight for score, weight in weighted) / total_weight, 4)
 
 
 def _last(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | None:
-    """Return the last part's score: it has seen the end."""
+    """Return the score of the last part, which shows the outcome."""
     return scores[-1]
 
 
 def _last_or_worse(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | None:
-    """Return the last part's level, minus one if an earlier part was worse by two levels or more, so that a bad phase still counts."""
+    """Return the last part's level, or one less if an earlier part was worse by two levels or more."""
     last = scores[-1]
     if last is None:
         return None
@@ -106,7 +108,7 @@ def _entry(
     name: str,
     dimension: ScoreDimension,
     score: float,
-    given: Sequence[float | None],
+    part_scores: Sequence[float | None],
     graded: Sequence[GradedPart],
 ) -> dict[str, Any]:
     entries = [
@@ -120,9 +122,9 @@ def _entry(
     return {
         "score": score,
         "label": dimension.label(score),
-        "evidence": evidence[: limit("evidence")],
-        "rationale": " ".join(dict.fromkeys(entry["rationale"] for entry in entries))[: limit("text")],
-        "merge": {"rule": dimension.merge, "parts": list(given)},
+        "evidence": evidence[: reply_limit("evidence")],
+        "rationale": " ".join(dict.fromkeys(entry["rationale"] for entry in entries))[: reply_limit("text")],
+        "merge": {"rule": dimension.merge, "parts": list(part_scores)},
     }
 
 
@@ -135,15 +137,18 @@ def _interleaved(entries: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]
 
 
 def _cause(graded: Sequence[GradedPart]) -> str | None:
-    given = {part.scores["root_cause"] for part in graded if part.scores} - {None}
-    real = given - {"none"}
-    return next(iter(real)) if len(real) == 1 else "multiple" if real else "none" if given else None
+    """Return the parts' root cause, `multiple` if they differ, or None if no part names one."""
+    named = {part.scores["root_cause"] for part in graded if part.scores} - {None}
+    causes = named - {"none"}
+    if len(causes) > 1:
+        return "multiple"
+    return next(iter(causes or named), None)
 
 
 def _improvements(graded: Sequence[GradedPart]) -> list[dict[str, str]]:
-    every = [item for part in graded if part.scores for item in part.scores["improvements"]]
-    unique = {(item["dimension"], item["issue"]): item for item in every}
-    return list(unique.values())[: limit("improvements")]
+    items = [item for part in graded if part.scores for item in part.scores["improvements"]]
+    unique = {(item["dimension"], item["issue"]): item for item in items}
+    return list(unique.values())[: reply_limit("improvements")]
 
 
 def _confidence(parts: Sequence[GradedPart]) -> float | None:

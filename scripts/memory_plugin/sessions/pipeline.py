@@ -1,4 +1,7 @@
-"""Grade one session, from the transcript to the ledger."""
+"""Grade one session, from the transcript to the ledger: count signals, ask the judge about each part, check and merge, write the row.
+
+Without a judge, the signals are the result and there is no row.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
 from ..kernel.judge.asking import judge_for
-from .merging import grade
+from .merging import merge_answers
 from .score_rows import RowNotWritten, append_row, grade_row, latest_rows, session_id
 from .scoring_request import PreparedSession, prepare, questions
 
@@ -19,16 +22,25 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
-__all__ = ["GradeResult", "SessionScorer", "grade_prepared", "grade_session", "keep_grade", "store_reply"]
+__all__ = [
+    "GradeResult",
+    "SessionScorer",
+    "grade_prepared",
+    "grade_session",
+    "store_answer",
+    "store_grade",
+    "total_cost",
+]
 
-_PARALLEL = 4  # parts that are asked about side by side
+_PARALLEL = 4  # questions at once
+# Failures that the next part would meet as well.
 _ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403"])
 
 
 class SessionScorer(NamedTuple):
-    """The context for grading: paths, settings, and why no judge may be asked (empty if one may).
+    """The context for grading: paths, settings, and `off`, the reason why no judge may be asked, or empty.
 
-    `request` names a grading whose price the user agreed to, so that it has the cap of a request; empty for any other.
+    `request` names a grading whose price the user agreed to, to which the cap per request applies; it is empty for any other.
     """
 
     paths: Paths
@@ -37,7 +49,7 @@ class SessionScorer(NamedTuple):
     request: str = ""
 
     def judge(self, session: str) -> Judge:
-        """Return the judge of sessions; the cap per session is counted for the session that is graded."""
+        """Return the judge of sessions; the cap per session applies to the graded session."""
         context = Context(self.paths, self.settings, Deadline(0), session)
         return judge_for("sessions", context, off=self.off, request=self.request)
 
@@ -47,7 +59,7 @@ class SessionScorer(NamedTuple):
 
 
 class GradeResult(NamedTuple):
-    """The session as read, its row or None, the failures of its parts, and why there is no row or it was not written."""
+    """A session with its row or None, its parts' failures, and `detail`, the reason why there is no row or it was not written."""
 
     prepared: PreparedSession
     row: dict[str, Any] | None
@@ -55,8 +67,8 @@ class GradeResult(NamedTuple):
     detail: str
 
     @property
-    def stored(self) -> bool:
-        """Return whether the session has a grade that is in the ledger."""
+    def is_stored(self) -> bool:
+        """Return whether the grade is in the ledger."""
         return self.row is not None and not self.detail
 
     @property
@@ -76,46 +88,46 @@ def grade_session(path: str, scorer: SessionScorer, *, automatic: bool = False) 
 def grade_prepared(
     prepared: PreparedSession, scorer: SessionScorer, *, automatic: bool = False
 ) -> GradeResult:
-    """Grade a session that was read already."""
+    """Grade a session whose transcript was read already."""
     judge = scorer.judge(session_id(prepared))
     if not prepared.signals.totals.turns:
         return GradeResult(prepared, None, ["empty"], "")
     verdicts = _ask(judge, prepared, scorer.settings.number("sessions.judge.timeout_per_call"))
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
-    found = grade(prepared, [verdict.values for verdict in verdicts])
-    if found is None:
+    grade = merge_answers(prepared, [verdict.values for verdict in verdicts])
+    if grade is None:
         return GradeResult(prepared, None, failures, verdicts[0].detail)
     by = {
         "by": "api",
         "backend": judge.backend,
         "model": judge.model,
         "automatic": automatic,
-        "cost_usd": _cost(verdicts),
+        "cost_usd": total_cost(verdicts),
         "failures": failures,
     }
-    return keep_grade(prepared, found, by, scorer, failures)
+    return store_grade(prepared, grade, by, scorer, failures)
 
 
-def store_reply(
+def store_answer(
     prepared: PreparedSession, answer: dict[str, Any], by: dict[str, Any], scorer: SessionScorer
 ) -> GradeResult:
-    """Check and write a sub-agent's answer about a whole session."""
-    found = grade(prepared, [answer])
-    assert found is not None
-    return keep_grade(prepared, found, by, scorer, [])
+    """Check and store a sub-agent's answer about a whole session."""
+    grade = merge_answers(prepared, [answer])
+    assert grade is not None  # a parsed answer has scores
+    return store_grade(prepared, grade, by, scorer, [])
 
 
-def keep_grade(
+def store_grade(
     prepared: PreparedSession,
-    found: dict[str, Any],
+    grade: dict[str, Any],
     by: dict[str, Any],
     scorer: SessionScorer,
     failures: list[str],
 ) -> GradeResult:
-    """Write a grade, in place of the session's earlier one."""
+    """Write a grade, which replaces the session's earlier one."""
     paths, settings = scorer.paths, scorer.settings
     before = latest_rows(paths, settings).get(session_id(prepared))
-    row = grade_row(prepared, found, by, settings, paths, before)
+    row = grade_row(prepared, grade, by, settings, paths, before)
     try:
         append_row(paths, settings, row)
     except RowNotWritten as error:
@@ -124,19 +136,18 @@ def keep_grade(
 
 
 def _ask(judge: Judge, prepared: PreparedSession, seconds: float) -> list[Verdict]:
-    """Return one verdict per part. After a failure that the next part would meet as well, no more are asked."""
-    asked = questions(prepared)
+    """Return one verdict per part. After a failure in _ENDS_SESSION, the remaining parts get the same verdict."""
+    all_questions = questions(prepared)
     verdicts: list[Verdict] = []
-    for at in range(0, len(asked), _PARALLEL):
-        several = asked[at : at + _PARALLEL]
-        lasting = next((v for v in verdicts if v.failure in _ENDS_SESSION), None)
-        if lasting:
-            verdicts += [lasting] * len(several)
-        else:
-            verdicts += judge.ask_all(several, Deadline(seconds), again=True)
+    for at in range(0, len(all_questions), _PARALLEL):
+        fatal = next((verdict for verdict in verdicts if verdict.failure in _ENDS_SESSION), None)
+        if fatal:
+            return verdicts + [fatal] * (len(all_questions) - at)
+        verdicts += judge.ask_all(all_questions[at : at + _PARALLEL], Deadline(seconds), again=True)
     return verdicts
 
 
-def _cost(verdicts: Sequence[Verdict]) -> float | None:
+def total_cost(verdicts: Sequence[Verdict]) -> float | None:
+    """Return the sum of the verdicts' costs in US dollars; None if one is unknown."""
     costs = [verdict.cost for verdict in verdicts]
     return None if None in costs else round(sum(cost for cost in costs if cost is not None), 6)

@@ -1,4 +1,4 @@
-"""Rows of `sessions.jsonl`: a grade, or a person's label, of one session. A later row replaces an earlier one, which stays as history."""
+"""Write and read rows of `sessions.jsonl`: a grade, or a person's label, of one session. A session's last row counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..kernel.fastjson import digest, loads
 from ..kernel.files import read_regular
 from ..kernel.ledger import open_ledger
 from ..kernel.paths import locate
-from .dimensions import OVERALL, dimensions, improvement_band, overall
+from .dimensions import OVERALL, dimensions, improvement_band, overall_score
 from .scoring_request import rubric_digest
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 
 def session_id(prepared: PreparedSession) -> str:
-    """Return the id of a session: its file's name if that is a UUID, else the id in its rows, else the name."""
+    """Return a session's id: its file name if that is a UUID, else the id in its records, else the file name."""
     return session_id_of(prepared.path, prepared.signals.totals.session)
 
 
 def session_id_of(path: str, session: str) -> str:
-    """Return the id of the session in a file whose rows say `session`."""
+    """Return the id of the session in a file whose records have the id `session`."""
     name = os.path.splitext(os.path.basename(path))[0]
     return name if _UUID.match(name) else session or name
 
@@ -62,7 +62,7 @@ def session_ledger(paths: Paths, settings: Settings) -> Ledger:
 
 
 class RowNotWritten(OSError):
-    """The ledger did not take a row; the text says why."""
+    """A row could not be written to the ledger; the text says why."""
 
 
 def append_row(paths: Paths, settings: Settings, row: dict[str, Any]) -> None:
@@ -75,17 +75,17 @@ def append_row(paths: Paths, settings: Settings, row: dict[str, Any]) -> None:
 
 
 def latest_rows(paths: Paths, settings: Settings, kind: str = SCORE) -> dict[str, dict[str, Any]]:
-    """Return the current row of each session, by session id, in the order in which they were written."""
-    found: dict[str, dict[str, Any]] = {}
+    """Return each session's current row by session id, in the order in which they were written."""
+    latest: dict[str, dict[str, Any]] = {}
     for row in session_ledger(paths, settings).rows():
         if (
             row.get("kind") == kind
             and isinstance(row.get("session"), str)
             and isinstance(row.get("dimensions"), dict)
         ):
-            found.pop(str(row["session"]), None)  # the order is that of the last rows
-            found[str(row["session"])] = row
-    return found
+            latest.pop(str(row["session"]), None)  # so that the row moves to the end
+            latest[str(row["session"])] = row
+    return latest
 
 
 def grade_row(
@@ -96,15 +96,15 @@ def grade_row(
     paths: Paths,
     before: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the row for a grade: scores, overall, what is missing, and who scored it.
+    """Return the row for a grade: scores, overall score, missing dimensions, and the scorer.
 
-    `before` is the earlier row of the session. `stamp` is the time of the scores in Langfuse; it never changes for a session, since
-    Langfuse updates a score only under the same id and time.
+    `before` is the session's earlier row. `stamp` is the time of the scores in Langfuse. It never changes for a session, because Langfuse
+    updates a score only under the same id and time.
     """
     totals = prepared.signals.totals
-    found = grade["dimensions"]
-    total = overall(
-        {name: entry["score"] for name, entry in found.items()},
+    scored = grade["dimensions"]
+    total = overall_score(
+        {name: entry["score"] for name, entry in scored.items()},
         renormalize=settings.flag("sessions.renormalize"),
     )
     return {
@@ -121,10 +121,10 @@ def grade_row(
             "left_out": prepared.left_out,
         },
         "subject": score_subject(prepared.path, paths),
-        "dimensions": found,
+        "dimensions": scored,
         OVERALL: total,
         "improvement": None if total is None else improvement_band(total),
-        "missing": [name for name in dimensions() if name not in found],
+        "missing": [name for name in dimensions() if name not in scored],
         "root_cause": grade["root_cause"],
         "improvements": grade["improvements"],
         "confidence": grade["confidence"],
@@ -139,10 +139,10 @@ def grade_row(
 
 
 def score_subject(path: str, paths: Paths) -> dict[str, str]:
-    """Return what the scores are about in Langfuse: the session, or for one that was read from there its first trace."""
-    inside = os.path.dirname(os.path.abspath(path)) == pulled_folder(paths)
+    """Return the subject of the scores in Langfuse: the session, or the first trace if the session was read from there."""
+    is_pulled = os.path.dirname(os.path.abspath(path)) == pulled_folder(paths)
     try:
-        source = loads(read_regular(path + SOURCE, 4096)[0].decode("utf-8")) if inside else None
+        source = loads(read_regular(path + SOURCE, 4096)[0].decode("utf-8")) if is_pulled else None
     except (OSError, ValueError):
         source = None
     trace = source.get("trace") if isinstance(source, dict) else None
@@ -155,22 +155,19 @@ def pulled_folder(paths: Paths) -> str:
 
 
 def scores_of(row: dict[str, Any]) -> dict[str, float]:
-    """Return the valid scores of a row by dimension: a line of a ledger may hold anything."""
-    found = {}
-    for name in dimensions():
+    """Return a row's valid scores by dimension; a ledger line may contain anything."""
+    scores = {}
+    for name, dimension in dimensions().items():
         entry = row["dimensions"].get(name)
         score = entry.get("score") if isinstance(entry, dict) else entry
-        if (
-            isinstance(score, (int, float))
-            and not isinstance(score, bool)
-            and 0 <= score <= (3 if dimensions()[name].categorical else 1)
-        ):
-            found[name] = score
-    return found
+        highest = 3 if dimension.categorical else 1
+        if isinstance(score, (int, float)) and not isinstance(score, bool) and 0 <= score <= highest:
+            scores[name] = score
+    return scores
 
 
 def ungraded(transcripts: Sequence[str], paths: Paths, settings: Settings) -> list[str]:
-    """Return the transcripts without a complete grade by the present rubric, and those that changed since."""
+    """Return the transcripts without a complete grade by the current rubric, and those that changed since their grade."""
     rows = latest_rows(paths, settings)
     return [
         path
@@ -186,7 +183,7 @@ def _is_current(row: dict[str, Any] | None, size: int) -> bool:
 
 
 def _ledger_time(time: str) -> str:
-    """Return a transcript's time in the form of our ledgers; empty for one of another form."""
+    """Return a transcript's time in the form of our ledgers, or an empty text if it has another form."""
     head = time[:19]
     valid = (
         len(head) == 19

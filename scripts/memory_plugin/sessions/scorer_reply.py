@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.judge.excerpts import one_line
-from .dimensions import causes, dimensions, limit
+from .dimensions import causes, dimensions, reply_limit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,11 +23,11 @@ _MAX_ITEMS = 20
 def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return `dimensions`, `root_cause`, `improvements`, `confidence`, and the counts `clamped` and `unreadable`.
 
-    None when no dimension has a readable score. A dimension without one is left out, never taken as 0. A number beyond its scale is set
-    to the end of the scale and counted. A level is a whole number or its label.
+    None if no dimension has a readable score. A dimension without one is left out, never scored as 0. A number outside its scale is
+    clamped and counted. A level is a whole number or its label.
     """
     counts = {"clamped": 0, "unreadable": 0}
-    found: dict[str, Any] = {}
+    scored: dict[str, Any] = {}
     for name, dimension in dimensions().items():
         entry = value.get(name)
         score = _score(entry.get("score") if isinstance(entry, dict) else None, dimension, counts)
@@ -35,17 +35,17 @@ def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
             counts["unreadable"] += 1
         else:
             assert isinstance(entry, dict)
-            found[name] = {
+            scored[name] = {
                 "score": score,
                 "label": dimension.label(score),
                 "evidence": _evidence(entry.get("evidence")),
                 "rationale": _text(entry.get("rationale")),
             }
-    if not found:
+    if not scored:
         return None
     cause = value.get("root_cause")
     return {
-        "dimensions": found,
+        "dimensions": scored,
         "root_cause": cause if isinstance(cause, str) and cause in causes() else None,
         "improvements": _improvements(value.get("improvements")),
         "confidence": _confidence(value.get("confidence")),
@@ -59,22 +59,26 @@ def _score(value: object, dimension: ScoreDimension, counts: dict[str, int]) -> 
         return dimension.labels.index(label) if label in dimension.labels else None
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < math.inf:
         return None
-    top = len(dimension.labels) - 1 if dimension.categorical else 1.0
-    kept = min(max(value, 0), top)
-    counts["clamped"] += kept != value
+    highest = len(dimension.labels) - 1 if dimension.categorical else 1.0
+    clamped = min(max(value, 0), highest)
+    counts["clamped"] += clamped != value
     if not dimension.categorical:
-        return round(float(kept), 4)
-    return int(kept) if float(kept).is_integer() else None
+        return round(float(clamped), 4)
+    return int(clamped) if float(clamped).is_integer() else None
 
 
 def _evidence(value: object) -> list[dict[str, Any]]:
-    """Return evidence as turns and words; items may be objects, or sentences that name their turns."""
+    """Return evidence items as turns and text; in the reply they are objects, or sentences that name their turns."""
     items = []
     for item in value[:_MAX_ITEMS] if isinstance(value, list) else ():
         if isinstance(item, dict):
-            given = item.get("turns", item.get("turn"))
-            numbers = given if isinstance(given, list) else [given]
-            turns = [n for n in numbers[:_MAX_ITEMS] if isinstance(n, int) and not isinstance(n, bool)]
+            named = item.get("turns", item.get("turn"))
+            numbers = named if isinstance(named, list) else [named]
+            turns = [
+                number
+                for number in numbers[:_MAX_ITEMS]
+                if isinstance(number, int) and not isinstance(number, bool)
+            ]
             items.append({"turns": turns, "what": _text(item.get("what", item.get("text")))})
         elif isinstance(item, str):
             items.append({"turns": [int(number) for number in _TURN.findall(item)], "what": _text(item)})
@@ -89,7 +93,7 @@ def _improvements(value: object) -> list[dict[str, str]]:
         if isinstance(item.get("dimension"), str)
         and item["dimension"] in dimensions()
         and _text(item.get("issue"))
-    ][: limit("improvements")]
+    ][: reply_limit("improvements")]
 
 
 def _confidence(value: object) -> float | None:
@@ -99,21 +103,21 @@ def _confidence(value: object) -> float | None:
 
 
 def _text(value: object) -> str:
-    return one_line(value[: 10 * limit("text")], limit("text")) if isinstance(value, str) else ""
+    return one_line(value[: 10 * reply_limit("text")], reply_limit("text")) if isinstance(value, str) else ""
 
 
 def drop_bad_evidence(scores: dict[str, Any], turns: int) -> int:
-    """Remove evidence that names no turn from 1 to `turns`, and what exceeds the limit; return how many items named no real turn.
+    """Remove evidence items that name no turn from 1 to `turns`, and shorten the rest to the limit; return the number removed.
 
     In an item that also names real turns, only the wrong numbers are removed.
     """
     removed = 0
     for entry in scores["dimensions"].values():
-        kept = []
+        valid_items = []
         for item in entry["evidence"]:
-            real = [turn for turn in dict.fromkeys(item["turns"]) if 1 <= turn <= turns]
-            removed += not real
-            if real:
-                kept.append({"turns": real, "what": item["what"]})
-        entry["evidence"] = kept[: limit("evidence")]
+            valid_turns = [turn for turn in dict.fromkeys(item["turns"]) if 1 <= turn <= turns]
+            removed += not valid_turns
+            if valid_turns:
+                valid_items.append({"turns": valid_turns, "what": item["what"]})
+        entry["evidence"] = valid_items[: reply_limit("evidence")]
     return removed

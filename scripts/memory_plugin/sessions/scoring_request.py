@@ -1,4 +1,4 @@
-"""The request to a scorer: a session read and prepared, as questions for a judge or as pages for a sub-agent."""
+"""Build the request to a scorer: read and prepare a session, as questions for a judge or as pages for a sub-agent."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ __all__ = [
 ]
 
 RUBRIC = "sessions/score"
-# How far estimated tokens may be below the real number: for the reservation, not for what is paid.
-_MARGIN = 1.3
+_TOKEN_MARGIN = 1.3  # the reservation allows for an estimate that is too low
 
 
 class PreparedSession(NamedTuple):
@@ -46,26 +45,26 @@ class PreparedSession(NamedTuple):
 
     @property
     def tokens(self) -> float:
-        """The estimated tokens of what is shown."""
+        """Return the estimated tokens of the material."""
         return sum(part.tokens for part in self.parts)
 
 
-def prepare(path: str, settings: Settings, most_tokens: float | None = None) -> PreparedSession:
-    """Read a transcript once; return its signals and its turns as they are shown.
+def prepare(path: str, settings: Settings, max_tokens: float | None = None) -> PreparedSession:
+    """Read a transcript once; return its signals, and its turns as a scorer sees them.
 
-    With `most_tokens` the turns are thinned out to that and shown in one part. Raises FileNotFoundError and Unreadable.
+    With `max_tokens`, the turns are thinned out to that number and are one part. Raises FileNotFoundError and Unreadable.
     """
-    digest = TranscriptDigest(most_tokens)
+    digest = TranscriptDigest(max_tokens)
     signals = collect_signals(path, digest.add)
-    above, target = (settings.integer("sessions.chunk_" + name) for name in ("above_tokens", "tokens"))
-    parts = split_turns(digest.shown, most_tokens or above, most_tokens or min(target, above))
+    threshold, target = (settings.integer("sessions.chunk_" + name) for name in ("above_tokens", "tokens"))
+    parts = split_turns(digest.shown, max_tokens or threshold, max_tokens or min(target, threshold))
     return PreparedSession(path, signals, digest.task, parts, digest.left_out)
 
 
 def rubric_digest() -> str:
     """Return the version of the rubric and the weights; scores of different versions are not comparable.
 
-    The shipped weights add nothing to it, so that scores from before weights could be changed stay comparable.
+    The shipped weights add nothing to it, so scores from before weights could be changed stay comparable.
     """
     weights = changed_weights()
     version = session_rubric().digest
@@ -73,23 +72,23 @@ def rubric_digest() -> str:
 
 
 def session_rubric() -> Rubric:
-    """Return the scorer's prompt, with the user's own text where they wrote one."""
+    """Return the scorer's prompt, with the user's overrides."""
     return read_rubric(load_or_shipped("sessions", "prompt"), RUBRIC, RUBRIC)
 
 
 def questions(prepared: PreparedSession) -> list[Question]:
-    """Return one question per part; each holds the first request and the signals of the whole session."""
+    """Return one question per part; each contains the user's first request and the signals of the whole session."""
     rubric = session_rubric()
-    known = signal_facts(prepared.signals)
-    asked = []
+    facts = signal_facts(prepared.signals)
+    per_part = []
     for at, part in enumerate(prepared.parts):
-        data: dict[str, Any] = {"task": prepared.task, "session": known, "turns": part.turns}
+        data: dict[str, Any] = {"task": prepared.task, "session": facts, "turns": part.turns}
         if len(prepared.parts) > 1:
             data["part"] = {"number": at + 1, "of": len(prepared.parts)}
         if prepared.left_out:
             data["turns_left_out_of_the_session"] = prepared.left_out
-        asked.append(Question(rubric, data, read_scores, int((part.tokens + 2000) * _MARGIN)))
-    return asked
+        per_part.append(Question(rubric, data, read_scores, int((part.tokens + 2000) * _TOKEN_MARGIN)))
+    return per_part
 
 
 def agent_tokens() -> float:
@@ -98,10 +97,9 @@ def agent_tokens() -> float:
 
 
 def pages(prepared: PreparedSession) -> list[str]:
-    """Return the session as pages, since the client cuts a tool's output at 30,000 characters.
+    """Return the session as numbered pages, because the client cuts a tool's output at 30,000 characters.
 
-    The rubric comes first, then task and signals, then the turns; each page has its number. What comes from the session is JSON between
-    tags that nothing in it can forge.
+    The rubric comes first, then task and signals, then the turns. All content of the session is JSON between tags that it cannot forge.
     """
     rubric = session_rubric()
     max_characters = int(display_limits()["page_characters"])
@@ -109,15 +107,15 @@ def pages(prepared: PreparedSession) -> list[str]:
     if prepared.left_out:
         first["turns_left_out"] = prepared.left_out
     page_turns: list[list[dict[str, Any]]] = [[]]
-    size_so_far = len(rubric.system) + len(rubric.closing) + len(dumps(first))
+    page_size = len(rubric.system) + len(rubric.closing) + len(dumps(first))
     for part in prepared.parts:
         for turn in part.turns:
             size = len(dumps(turn, ensure_ascii=False)) + 2
-            if page_turns[-1] and size_so_far + size > max_characters:
+            if page_turns[-1] and page_size + size > max_characters:
                 page_turns.append([])
-                size_so_far = 0
+                page_size = 0
             page_turns[-1].append(turn)
-            size_so_far += size
+            page_size += size
     data = [
         data_block({**first, "turns": page_turns[0]}),
         *(data_block({"turns": turns}) for turns in page_turns[1:]),

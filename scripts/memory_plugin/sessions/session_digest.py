@@ -1,4 +1,4 @@
-"""Prepare a session for a scorer: every turn shortened, redacted and numbered, split into parts if the session is long."""
+"""Prepare a session for a scorer: shorten, redact and number every turn, and split a long session into parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_TURNS_NAMED = 20
 
 
 class ShownTurn(NamedTuple):
-    """One turn as it is shown, with its estimated tokens."""
+    """One turn as a scorer sees it, with its estimated tokens."""
 
     turn: dict[str, Any]
     tokens: float
@@ -40,20 +40,20 @@ class Chunk(NamedTuple):
 
 @cache
 def display_limits() -> dict[str, Any]:
-    """Return `config/sessions/material.json`: how much of a session a scorer is shown."""
+    """Return `config/sessions/material.json`: how much of a session a scorer sees."""
     return load_or_shipped("sessions", "material")
 
 
 class TranscriptDigest:
-    """The turns of a session as they are read; above a limit the middle is thinned out, so that memory stays bounded.
+    """Collects the turns of a session while they are read; above a limit it thins out the middle, so that memory stays bounded.
 
-    `task` is the first request; `left_out` counts turns that are not shown.
+    `task` is the user's first request; `left_out` counts the turns that were dropped.
     """
 
-    def __init__(self, most_tokens: float | None = None) -> None:
+    def __init__(self, max_tokens: float | None = None) -> None:
         limits = display_limits()
         self._max_characters: dict[str, int] = limits["characters"]
-        self._max_tokens = most_tokens or limits["thinning"]["most_tokens"]
+        self._max_tokens = max_tokens or limits["thinning"]["most_tokens"]
         self._ends: float = limits["thinning"]["ends"]
         self._max_calls: int = limits["calls_per_turn"]
         self.task = ""
@@ -65,12 +65,8 @@ class TranscriptDigest:
         """Add the next turn."""
         entry = self._entry(turn)
         if not self.task and entry.get("user"):
-            self.task = excerpt(
-                "\n".join(
-                    message.text for message in turn.user_texts if message.kind in ("prompt", "command")
-                ),
-                self._max_characters["task"],
-            )
+            requests = [entry.text for entry in turn.user_texts if entry.kind in ("prompt", "command")]
+            self.task = excerpt("\n".join(requests), self._max_characters["task"])
         shown = ShownTurn(entry, tokens_of(dumps(entry)))
         self.shown.append(shown)
         self.tokens += shown.tokens
@@ -110,7 +106,7 @@ class TranscriptDigest:
         return shown
 
     def _thin(self) -> None:
-        """Leave out every other turn of the middle."""
+        """Drop every other turn of the middle."""
         end = int(len(self.shown) * self._ends)
         middle = self.shown[end : len(self.shown) - end]
         dropped = middle[1::2]
@@ -120,7 +116,7 @@ class TranscriptDigest:
 
 
 def split_turns(shown: Sequence[ShownTurn], threshold: float, target: float) -> list[Chunk]:
-    """Return the turns in one chunk, or, above `threshold` tokens, in chunks of equal size near `target`, cut between turns."""
+    """Split turns into chunks of equal size near `target` tokens; up to `threshold` tokens they are one chunk."""
     total = sum(entry.tokens for entry in shown)
     if total <= threshold:
         return [Chunk([entry.turn for entry in shown], total)]
@@ -142,7 +138,7 @@ def split_turns(shown: Sequence[ShownTurn], threshold: float, target: float) -> 
 def signal_facts(signals: SessionSignals) -> dict[str, Any]:
     """Return the totals and signals as evidence for a scorer: counts and turns, no text."""
     totals, detections = signals.totals, signals.detections
-    labels = {entry["id"]: entry for entry in signal_entries()}
+    entries = {entry["id"]: entry for entry in signal_entries()}
     return {
         "turns": totals.turns,
         "calls": sum(signals.tools.values()),
@@ -150,8 +146,8 @@ def signal_facts(signals: SessionSignals) -> dict[str, Any]:
         "largest_context": totals.context,
         "signals": [
             {
-                "dimension": labels[name]["dimension"],
-                "signal": labels[name]["label"],
+                "dimension": entries[name]["dimension"],
+                "signal": entries[name]["label"],
                 "count": count,
                 "turns": detections.turns(name)[:_MAX_TURNS_NAMED],
             }

@@ -1,4 +1,4 @@
-"""Find transcripts: by path, by session id, the present session, a whole project; and the answers of sub-agents.
+"""Find transcripts (by path, by session id, of the current session, of a whole project) and the answers of sub-agents.
 
 Sub-agents write to `SESSION/subagents/agent-*.jsonl` beside the transcript of their session.
 """
@@ -29,62 +29,62 @@ __all__ = [
 
 _ID = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")
 _MAX_FOLDERS = 5000
-_END = ".jsonl"
+_EXTENSION = ".jsonl"
 _MAX_FILES = 50
 _COMMAND = "memory session prepare"
 
 
 class TranscriptNotFound(OSError):
-    """There is no such transcript; the text says where it was looked for."""
+    """There is no such transcript; the text says where it was searched for."""
 
 
 def is_session_id(name: str) -> bool:
-    """Return whether a name may be a session id, or the beginning of one, rather than a file."""
+    """Return whether a name may be a session id, or the beginning of one."""
     return _ID.match(name) is not None
 
 
 def find_transcript(paths: Paths, name: str) -> str:
-    """Return the path of a transcript: the file itself, or the session whose id is or begins with `name`. Raises TranscriptNotFound."""
+    """Return a transcript's path; `name` is a path, a session id or its beginning. Raises TranscriptNotFound."""
     if os.path.isfile(name):
         return os.path.abspath(name)
     if not is_session_id(name):
         raise TranscriptNotFound("no transcript at %s" % name)
-    found = [
+    matches = [
         path
         for folder in _folders(paths)
         for path in _transcripts(folder)
         if os.path.basename(path).startswith(name)
     ]
-    if not found:
+    if not matches:
         raise TranscriptNotFound("no session %s under %s" % (name, _root(paths)))
-    if len({os.path.basename(path) for path in found}) > 1:
-        raise TranscriptNotFound("%d sessions begin with %s; give more of the id" % (len(found), name))
-    return max(found, key=_modified)
+    if len({os.path.basename(path) for path in matches}) > 1:
+        raise TranscriptNotFound("%d sessions begin with %s; give more of the id" % (len(matches), name))
+    return max(matches, key=_modified)
 
 
 def current_transcript(paths: Paths, session: str) -> str:
-    """Return the present session's transcript; outside of a session, the newest of the project. Raises TranscriptNotFound."""
+    """Return the current session's transcript, or outside of a session the project's newest. Raises TranscriptNotFound."""
     if session:
         return find_transcript(paths, session)
-    found = project_transcripts(paths)
-    if not found:
+    transcripts = project_transcripts(paths)
+    if not transcripts:
         raise TranscriptNotFound("no session of this project under %s" % _root(paths))
-    return found[-1]
+    return transcripts[-1]
 
 
 def project_transcripts(paths: Paths) -> list[str]:
     """Return the transcripts of this project, the newest last, without those of sub-agents."""
-    found = [path for memory in native_folders(paths) for path in _transcripts(os.path.dirname(memory))]
-    return sorted(found, key=_modified)
+    folders = [os.path.dirname(memory) for memory in native_folders(paths)]
+    return sorted((path for folder in folders for path in _transcripts(folder)), key=_modified)
 
 
 def transcripts_below(folder: str) -> list[str]:
-    """Return the transcripts in a folder and below, without those of sub-agents, by name."""
-    found = []
-    for above, folders, names in os.walk(folder):
+    """Return the transcripts in a folder and its subfolders by name, without those of sub-agents."""
+    transcripts = []
+    for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name != "subagents")
-        found += [os.path.join(above, name) for name in sorted(names) if name.endswith(_END)]
-    return found
+        transcripts += [os.path.join(parent, name) for name in sorted(names) if name.endswith(_EXTENSION)]
+    return transcripts
 
 
 def _root(paths: Paths) -> str:
@@ -103,11 +103,11 @@ def _transcripts(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             return [
-                e.path
-                for e in entries
-                if e.name.endswith(_END)
-                and not e.name.startswith("agent-")
-                and e.is_file(follow_symlinks=False)
+                entry.path
+                for entry in entries
+                if entry.name.endswith(_EXTENSION)
+                and not entry.name.startswith("agent-")
+                and entry.is_file(follow_symlinks=False)
             ]
     except OSError:
         return []
@@ -120,36 +120,37 @@ def _modified(path: str) -> float:
         return 0.0
 
 
-def subagent_answers(transcript: str, wanted: str) -> Iterator[str]:
-    """Yield the last text of each sub-agent that was asked for `wanted` and ran `memory session prepare`, the newest first.
+def subagent_answers(transcript: str, request: str) -> Iterator[str]:
+    """Yield the last text of each sub-agent whose prompt contains `request` and that ran `memory session prepare`, the newest first.
 
-    It comes from the sub-agent's own transcript, so that nobody can change it on the way.
+    The text comes from the sub-agent's own transcript, so the main session cannot change it.
     """
     folder = os.path.join(os.path.splitext(transcript)[0], "subagents")
     try:
         with os.scandir(folder) as entries:
             files = [
-                (e.stat().st_mtime, e.path)
-                for e in entries
-                if e.name.endswith(".jsonl") and e.is_file(follow_symlinks=False)
+                (entry.stat().st_mtime, entry.path)
+                for entry in entries
+                if entry.name.endswith(_EXTENSION) and entry.is_file(follow_symlinks=False)
             ]
     except OSError:
         return
     for _, path in sorted(files, reverse=True)[:_MAX_FILES]:
-        text = _last_words(path, wanted)
+        text = _answer_in(path, request)
         if text:
             yield text
 
 
-def _last_words(path: str, wanted: str) -> str:
-    asked = read = False
-    words = ""
+def _answer_in(path: str, request: str) -> str:
+    """Return the last text in a sub-agent's transcript, empty if it was not asked or did not read the session."""
+    was_asked = has_read = False
+    answer = ""
     try:
         with open_transcript(path) as file:
             for turn in Reader(file):
-                asked = asked or any(wanted in entry.text for entry in turn.user_texts)
-                read = read or any(_COMMAND in call.text("command") for call in turn.calls)
-                words = "\n".join(turn.texts) or words
+                was_asked = was_asked or any(request in entry.text for entry in turn.user_texts)
+                has_read = has_read or any(_COMMAND in call.text("command") for call in turn.calls)
+                answer = "\n".join(turn.texts) or answer
     except OSError:
         return ""
-    return words if asked and read else ""
+    return answer if was_asked and has_read else ""

@@ -1,4 +1,4 @@
-"""Signals of a session: what can be counted in its transcript without a judge, and its timeline for people."""
+"""Collect a session's signals, which are counted in its transcript without a judge, and its timeline for people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DETECTORS", "Moment", "SessionSignals", "Timeline", "collect_signals", "signals_record"]
 
-_MAX_TOOLS = 200  # names of tools that are counted
+_MAX_TOOLS = 200  # tools with a count of their own
 _MAX_PROMPTS = 500
 _MAX_TIMES = 200_000
 _WIDTH = 160
@@ -41,13 +41,13 @@ class SessionSignals(NamedTuple):
     tools: dict[str, int]
 
 
-def collect_signals(path: str, each: Callable[[Turn], None] | None = None) -> SessionSignals:
-    """Read a transcript and return its signals; `each` is called with every turn as it is read.
+def collect_signals(path: str, on_turn: Callable[[Turn], None] | None = None) -> SessionSignals:
+    """Read a transcript and return its signals; `on_turn` is called with every turn.
 
-    Raises FileNotFoundError and Unreadable, but nothing for the content of the file.
+    Raises FileNotFoundError and Unreadable, but nothing for the file's content.
     """
     detections = Detections([entry["id"] for entry in signal_entries()])
-    detectors = [make() for make in DETECTORS.values()]
+    detectors = [create() for create in DETECTORS.values()]
     people = next(detector for detector in detectors if isinstance(detector, PeopleDetector))
     tools: dict[str, int] = {}
     with open_transcript(path) as file:
@@ -59,15 +59,15 @@ def collect_signals(path: str, each: Callable[[Turn], None] | None = None) -> Se
             for call in turn.calls:
                 if call.name in tools or len(tools) < _MAX_TOOLS:
                     tools[call.name] = tools.get(call.name, 0) + 1
-            if each is not None:
-                each(turn)
+            if on_turn is not None:
+                on_turn(turn)
     for detector in detectors:
         detector.finish(detections.report)
     return SessionSignals(detections, reader.totals, tools)
 
 
 def signals_record(signals: SessionSignals) -> dict[str, Any]:
-    """Return the signals for programs: counts, turns, totals."""
+    """Return the signals as JSON: counts, turns, totals."""
     totals = signals.totals
     detections = signals.detections
     return {
@@ -95,7 +95,7 @@ def signals_record(signals: SessionSignals) -> dict[str, Any]:
 
 
 class Moment(NamedTuple):
-    """One line: turn, time of day (UTC, empty where unknown), kind, and a few redacted words."""
+    """One line of the timeline: turn, time of day (UTC, or empty), kind, and a redacted description."""
 
     turn: int
     time: str
@@ -104,7 +104,7 @@ class Moment(NamedTuple):
 
 
 class Timeline:
-    """The course of a session: collects prompts and times while the turns are read."""
+    """The timeline of a session; collects prompts and times while the turns are read."""
 
     def __init__(self) -> None:
         self._prompts: list[Moment] = []
@@ -119,21 +119,17 @@ class Timeline:
             if entry.kind in ("prompt", "command") and len(self._prompts) < _MAX_PROMPTS:
                 self._prompts.append(Moment(turn.number, time, entry.kind, entry.text[: 10 * _WIDTH]))
 
-    def moments(self, detections: Detections, most: int) -> list[Moment]:
-        """Return at most `most` moments in order; prompts and problems are kept before the rest."""
+    def moments(self, detections: Detections, max_moments: int) -> list[Moment]:
+        """Return at most `max_moments` moments in order; prompts and problems take precedence over the rest."""
+        entries = [entry for entry in signal_entries() if entry.get("timeline")]
         moments = list(self._prompts)
-        for entry in signal_entries():
-            if "timeline" in entry:
-                moments += [
-                    Moment(s.turn, self._times.get(s.turn, ""), entry["timeline"], s.what)
-                    for s in detections.by_signal[entry["id"]]
-                ]
-        if len(moments) > most:
-            plain = {
-                entry["timeline"]
-                for entry in signal_entries()
-                if entry.get("timeline") and entry["tone"] != "bad"
-            }
-            moments.sort(key=lambda moment: moment.kind in plain)
-        shown = sorted(moments[:most], key=lambda moment: moment.turn)
-        return [moment._replace(what=one_line(moment.what, _WIDTH)) for moment in shown]
+        for entry in entries:
+            moments += [
+                Moment(detection.turn, self._times.get(detection.turn, ""), entry["timeline"], detection.what)
+                for detection in detections.by_signal[entry["id"]]
+            ]
+        if len(moments) > max_moments:
+            secondary = {entry["timeline"] for entry in entries if entry["tone"] != "bad"}
+            moments.sort(key=lambda moment: moment.kind in secondary)
+        selected = sorted(moments[:max_moments], key=lambda moment: moment.turn)
+        return [moment._replace(what=one_line(moment.what, _WIDTH)) for moment in selected]

@@ -1,4 +1,7 @@
-"""What a shell command runs: the first command of each pipeline, without wrappers and assignments. An approximation in linear time."""
+"""Find the commands that a shell command line runs: the first of each pipeline, without wrappers and assignments.
+
+This is an approximation of a shell's grammar, in linear time.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["Head", "pipeline_heads", "runs_tests", "tool_for"]
 
 _MAX_COMMAND = 20_000
-_PREPARES = ("", "cd", "export", "source", "set")
+_PREPARATIONS = ("", "cd", "export", "source", "set")
 _PIPES = ("|", "|&")
-_GIVES_UP = ("exit", "return", "false")
+_FAILING_COMMANDS = ("exit", "return", "false")
 # An operator, or a word with its quotes and escapes. Blanks, comments and continued lines are skipped. Each piece of a word starts with
 # a different character and cannot fail once started, so nothing is tried twice: linear time.
 _PART = re.compile(
@@ -31,7 +34,7 @@ _ESCAPED = re.compile(r"""\\(["\\$`])""")
 
 
 class Head(NamedTuple):
-    """The first command of a pipeline; `hidden` when its failure does not show in the exit code of the whole line."""
+    """The first command of a pipeline; `hidden` means that the exit code of the whole line does not show its failure."""
 
     words: tuple[str, ...]
     hidden: bool = False
@@ -46,12 +49,12 @@ def pipeline_heads(command: str) -> list[Head]:
     heads: list[Head] = []
     commands = list(_commands(_without_documents(command)))
     strict = any(words[:1] == ["set"] and "pipefail" in words for words, _ in commands)
-    before = ""
-    for (words, operator), shown in zip(commands, _failure_shows(commands)):
-        plain = _unwrapped(words) if before not in _PIPES else []
+    previous_operator = ""
+    for (words, operator), is_shown in zip(commands, _failure_shows(commands)):
+        plain = _unwrapped(words) if previous_operator not in _PIPES else []
         if plain:
-            heads.append(Head(tuple(plain), not shown or (operator in _PIPES and not strict)))
-        before = operator
+            heads.append(Head(tuple(plain), not is_shown or (operator in _PIPES and not strict)))
+        previous_operator = operator
     return heads
 
 
@@ -79,12 +82,12 @@ def _unquote(match: re.Match[str]) -> str:
 
 
 def _failure_shows(commands: list[tuple[list[str], str]]) -> list[bool]:
-    """Return for each command whether the whole line fails when its pipeline fails."""
+    """Return for each command whether the whole line fails if its pipeline fails."""
     shown: list[bool] = []
     following: list[str] = []
     for words, operator in reversed(commands):
         if operator == "||":
-            shown.append(following[:1] != [] and following[0] in _GIVES_UP)
+            shown.append(following[:1] != [] and following[0] in _FAILING_COMMANDS)
         elif operator in ("&&", *_PIPES):
             shown.append(shown[-1] if shown else True)
         else:
@@ -94,40 +97,41 @@ def _failure_shows(commands: list[tuple[list[str], str]]) -> list[bool]:
 
 
 def _without_documents(command: str) -> str:
+    """Remove the content of here-documents."""
     if "<<" not in command:
         return command
-    kept: list[str] = []
+    lines: list[str] = []
     end = ""
     for line in command.split("\n"):
         if end:
             end = "" if line.strip() == end else end
             continue
-        kept.append(line)
+        lines.append(line)
         _, mark, after = line.partition("<<")
         if mark and not after.startswith("<"):
             words = after.lstrip("-").split()
             end = words[0].strip("'\"\\;)") if words else ""
-    return "\n".join(kept)
+    return "\n".join(lines)
 
 
 def _unwrapped(words: list[str]) -> list[str]:
-    """Return the words of a command without assignments and wrappers; empty for one that only prepares others."""
+    """Return a command's words without assignments and wrappers; empty for a command that only prepares others."""
     wrappers = _wrappers()
     if words and words[0] not in wrappers and words[0].isalnum() and ")" not in words[-1]:
-        return words if words[0] not in _PREPARES else []
+        return words if words[0] not in _PREPARATIONS else []
     at = 0
     while at < len(words):
         word = words[at].lstrip("(")
         name, equals, _ = word.partition("=")
-        assigned = bool(equals) and name.isidentifier()
-        counted = at > 0 and word.rstrip("sm").isdigit()
-        if not (assigned or counted or word in wrappers):
+        is_assignment = bool(equals) and name.isidentifier()
+        is_number = at > 0 and word.rstrip("sm").isdigit()  # an argument of a wrapper, as in `timeout 30s`
+        if not (is_assignment or is_number or word in wrappers):
             break
         at += 1
     rest = [words[at].lstrip("("), *words[at + 1 :]] if at < len(words) else []
     if rest and "(" not in rest[-1]:
         rest[-1] = rest[-1].rstrip(")")
-    return rest if rest and rest[0] not in _PREPARES else []
+    return rest if rest and rest[0] not in _PREPARATIONS else []
 
 
 @cache
@@ -143,27 +147,29 @@ def _wrappers() -> frozenset[str]:
 @cache
 def _tests() -> dict[str, list[list[str]]]:
     """Return the commands that run tests, by their first word."""
-    found: dict[str, list[list[str]]] = {}
+    by_word: dict[str, list[list[str]]] = {}
     for words in _table()["tests"]:
-        found.setdefault(words[0], []).append(words[1:])
-    return found
+        by_word.setdefault(words[0], []).append(words[1:])
+    return by_word
 
 
 def runs_tests(head: Head) -> bool:
     """Return whether a command runs tests."""
     tests, first = _tests(), head.words[0]
-    known = tests.get(first)
-    if known is None:
+    patterns = tests.get(first)
+    if patterns is None:
         name = first.rpartition("/")[2]
-        known = tests.get(name) or tests.get(name.rstrip("0123456789."))
-        if known is None:
+        patterns = tests.get(name) or tests.get(name.rstrip("0123456789."))
+        if patterns is None:
             return False
-    bare = tuple(word for word in head.words[1:] if not word.startswith(("-", "+")))
-    return any(_starts_with(words, wanted) for wanted in known for words in (head.words[1:], bare))
+    without_options = tuple(word for word in head.words[1:] if not word.startswith(("-", "+")))
+    return any(
+        _starts_with(words, pattern) for pattern in patterns for words in (head.words[1:], without_options)
+    )
 
 
-def _starts_with(words: tuple[str, ...], wanted: list[str]) -> bool:
-    return len(words) >= len(wanted) and all(_matches(word, name) for word, name in zip(words, wanted))
+def _starts_with(words: tuple[str, ...], pattern: list[str]) -> bool:
+    return len(words) >= len(pattern) and all(_matches(word, name) for word, name in zip(words, pattern))
 
 
 def _matches(word: str, name: str) -> bool:
@@ -171,27 +177,26 @@ def _matches(word: str, name: str) -> bool:
 
 
 def tool_for(head: Head) -> dict[str, Any] | None:
-    """Return the entry of a command that Claude has a tool for; None for all others."""
-    return next(
-        (entry for entry in _entries_by_word().get(head.words[0], ()) if _fits(head.words[1:], entry)), None
-    )
+    """Return the table's entry for a command that one of Claude's tools could replace, else None."""
+    entries = _entries_by_word().get(head.words[0], ())
+    return next((entry for entry in entries if _fits(head.words[1:], entry)), None)
 
 
 @cache
 def _entries_by_word() -> dict[str, list[dict[str, Any]]]:
     """Return the entries of `stands_for` by their first words."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_word: dict[str, list[dict[str, Any]]] = {}
     for entry in _table()["stands_for"]:
         for word in entry["words"]:
-            found.setdefault(word, []).append(entry)
-    return found
+            by_word.setdefault(word, []).append(entry)
+    return by_word
 
 
 def _fits(words: tuple[str, ...], entry: dict[str, Any]) -> bool:
-    wanted, unwanted = entry.get("options"), entry.get("without", ())
-    return (wanted is None or any(_has(words, option) for option in wanted)) and not any(
-        _has(words, word) for word in unwanted
-    )
+    required, excluded = entry.get("options"), entry.get("without", ())
+    if required is not None and not any(_has(words, option) for option in required):
+        return False
+    return not any(_has(words, option) for option in excluded)
 
 
 def _has(words: tuple[str, ...], option: str) -> bool:

@@ -1,7 +1,8 @@
-"""What was submitted in batches, and what failed: `grading/batches.json` in the state folder, shared by all processes of a user.
+"""Record submitted batches and their failures in `grading/batches.json` of the state folder, shared by all processes of a user.
 
-A row is written before its batch is sent and named afterwards. A process that dies in between, or whose reply was lost, leaves a row
-without a name: its sessions are not sent again until it is known whether the provider has that batch. The file holds no text of sessions.
+A row is written before its batch is sent, and gets the provider's id afterwards. If the process dies in between, or the response is lost,
+the row has no id. Its sessions are then not sent again until it is known whether the provider has that batch. The file contains no text of
+sessions.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ __all__ = ["SubmittedBatches"]
 
 _MAX_BYTES = 16 << 20
 _LOCK_SECONDS = 5.0
-_MAX_FAILED = 2000  # failures that are kept, the newest
+_MAX_FAILED = 2000  # the newest failures
 
 
 class SubmittedBatches:
-    """The file below the state folder; each change is one locked replacement."""
+    """The file of submitted batches; each change replaces it under a lock."""
 
     __slots__ = ("_folder",)
 
@@ -40,32 +41,32 @@ class SubmittedBatches:
         self._folder = paths.state("grading")
 
     def waiting(self) -> list[Row]:
-        """Return the batches that were not collected yet; none when the file is damaged."""
+        """Return the batches that were not collected yet; none if the file is damaged."""
         try:
             return _rows(self._read())
         except JudgeError:
             return []
 
     def check(self) -> None:
-        """Raise Failed `no_state` when it is unknown what was submitted."""
+        """Raise JudgeError `no_state` if the file is damaged, so that it is unknown what was submitted."""
         self._read()
 
     def has_failed(self, path: str, keys: Sequence[str]) -> bool:
-        """Return whether exactly these questions about a session were submitted before and failed. Raises Failed `no_state`."""
+        """Return whether the same questions about a session were submitted before and failed. Raises JudgeError `no_state`."""
         failed = self._read()["failed"].get(path)
         return isinstance(failed, dict) and failed.get("keys") == list(keys)
 
     def begin(self, model: str, items: Sequence[Row]) -> tuple[str, list[Row]]:
-        """Record what is about to be sent; return the ticket of the row and the items that no other process sent meanwhile.
+        """Record items before they are sent; return the row's ticket and the items that no other process has sent.
 
-        Raises Failed `no_state`.
+        Raises JudgeError `no_state`.
         """
         ticket = hexlify(os.urandom(8)).decode("ascii")
         with self._open() as data:
-            taken = {
+            submitted = {
                 item.get("path") for row in _rows(data) for item in row["items"] if isinstance(item, dict)
             }
-            unsent = [item for item in items if item["path"] not in taken]
+            unsent = [item for item in items if item["path"] not in submitted]
             if unsent:
                 row = {"id": "", "ticket": ticket, "submitted": now_iso(), "model": model, "items": unsent}
                 data["batches"].append(row)
@@ -74,28 +75,29 @@ class SubmittedBatches:
         return ticket, unsent
 
     def name(self, ticket: str, identity: str) -> None:
-        """Give a row the provider's id. Raises Failed `no_state`."""
+        """Give a row the provider's id. Raises JudgeError `no_state`."""
         with self._open() as data:
             for row in _rows(data):
                 if row.get("ticket") == ticket:
                     row["id"] = identity
 
     def remove(self, row: Row) -> None:
-        """Remove a row. Raises Failed `no_state`."""
+        """Remove a row. Raises JudgeError `no_state`."""
         with self._open() as data:
             data["batches"] = [other for other in _rows(data) if not _same(other, row)]
 
     def close(self, row: Row, failed: dict[str, Row]) -> None:
-        """Remove a row that was collected, and keep its failures by path. Raises Failed `no_state`."""
+        """Remove a collected row, and record its failures by path. Raises JudgeError `no_state`."""
         with self._open() as data:
             data["batches"] = [other for other in _rows(data) if not _same(other, row)]
-            kept = {**data["failed"], **{path: {**why, "at": now_iso()} for path, why in failed.items()}}
-            newest = sorted(kept.items(), key=lambda entry: str(entry[1].get("at")))[-_MAX_FAILED:]
+            failures = {**data["failed"]}
+            failures.update({path: {**failure, "at": now_iso()} for path, failure in failed.items()})
+            newest = sorted(failures.items(), key=lambda item: str(item[1].get("at")))[-_MAX_FAILED:]
             data["failed"] = dict(newest)
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Hold the lock of collecting. Raises Busy when another process has it."""
+        """Hold the lock of collecting. Raises Busy if another process has it."""
         make_folder(self._folder)
         with FileLock(os.path.join(self._folder, "collect.lock"), 0.0):
             yield
@@ -115,7 +117,7 @@ class SubmittedBatches:
         return os.path.join(self._folder, "batches.json")
 
     def _read(self) -> dict[str, Any]:
-        """Return the file's content. Raises Failed `no_state` where it is damaged."""
+        """Return the file's content. Raises JudgeError `no_state` if it is damaged."""
         try:
             data = loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii"))
         except FileNotFoundError:
@@ -128,8 +130,8 @@ class SubmittedBatches:
                 "grading/batches.json is damaged: what was submitted is unknown. Move the file away to continue.",
             )
         failed = data.get("failed")
-        rows = failed.items() if isinstance(failed, dict) else ()
-        data["failed"] = {path: why for path, why in rows if isinstance(why, dict)}
+        failures = failed.items() if isinstance(failed, dict) else ()
+        data["failed"] = {path: failure for path, failure in failures if isinstance(failure, dict)}
         return data
 
 
@@ -138,7 +140,7 @@ def _rows(data: dict[str, Any]) -> list[Row]:
 
 
 def _same(row: Row, other: Row) -> bool:
-    """Return whether two rows are the same: by the ticket, or in older files by the provider's id."""
+    """Return whether two rows are the same batch: by ticket, or in older files by the provider's id."""
     if row.get("ticket") or other.get("ticket"):
         return row.get("ticket") == other.get("ticket")
     return row.get("id") == other.get("id")

@@ -74,8 +74,8 @@ def test_the_models_of_the_jury_are_checked_too(check_models: Callable[..., Chec
     names = ["anthropic:claude-haiku-5-5", "openai:gpt-5-mini", "gemini:gemini-2.5-flash"]
     found = check_models("2026-11-22", {"evaluation": {"judge": {"judges": names}}})
     assert (found.status, len(found.details)) == ("warn", 2)
-    assert any("requests then go to gemini-3.5-flash-lite" in said for said in found.details)
-    assert all("evaluation.judge.judges" in said for said in found.details)
+    assert any("requests then go to gemini-3.5-flash-lite" in detail for detail in found.details)
+    assert all("evaluation.judge.judges" in detail for detail in found.details)
 
 
 def test_an_unknown_price_is_a_note(check_models: Callable[..., Check]) -> None:

@@ -1,4 +1,4 @@
-"""`memory accept` and `memory reject` with the id of a candidate: stored as it was shown, or dropped, and nothing by halves."""
+"""`memory accept` and `memory reject` with candidate ids: all are stored as shown or dropped, or none is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNKNOWN = "c-0000000000"
 
 @pytest.fixture
 def session(project: Project) -> Project:
-    """Return a project in which two things were said that may be worth keeping."""
+    """Return a project with two candidates."""
     path = os.path.join(project.config, "projects", "p", "session.jsonl")
     rows = [row for rule in RULES for row in (user_record(rule), assistant_record(PLAIN))]
     write_transcript(path, *rows)
@@ -27,11 +27,11 @@ def session(project: Project) -> Project:
 def candidates(project: Project) -> dict[str, str]:
     """Return the ids of the open candidates by their quotes."""
     found: list[dict[str, Any]] = project.cli("capture", "list", "--json").json["candidates"]
-    return {one["quote"]: one["id"] for one in found}
+    return {row["quote"]: row["id"] for row in found}
 
 
 def titles(project: Project) -> list[str]:
-    return [one["title"] for one in project.cli("list", "--json").json["memories"]]
+    return [row["title"] for row in project.memories()]
 
 
 def test_a_candidate_is_stored_by_its_id(session: Project) -> None:
@@ -39,7 +39,7 @@ def test_a_candidate_is_stored_by_its_id(session: Project) -> None:
     run = session.cli("accept", identity)
     assert (run.returncode, run.stderr) == (0, "")
     assert "accepted: %s  We never mock the database here" % identity in run.stdout
-    (memory,) = session.cli("list", "--json").json["memories"]
+    (memory,) = session.memories()
     assert memory["trust"] == "trusted"
     assert "  stored as " + memory["id"] in run.stdout
     assert list(candidates(session)) == [RULES[1]]
@@ -61,7 +61,7 @@ def test_a_candidate_is_dropped_by_its_id(session: Project) -> None:
 
 
 @pytest.mark.parametrize("command", ["accept", "reject"])
-def test_nothing_is_decided_where_one_id_is_wrong(session: Project, command: str) -> None:
+def test_an_invalid_id_decides_nothing(session: Project, command: str) -> None:
     ids = candidates(session)
     run = session.cli(command, ids[RULES[0]], UNKNOWN)
     assert run.returncode == 1

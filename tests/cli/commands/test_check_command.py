@@ -1,4 +1,4 @@
-"""`memory check`: each kind of problem is found in its file, and nothing else is; it needs no state of the machine."""
+"""`memory check`: each kind of problem is found in its file, without false alarms and without local state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check(project: Project, *paths: str) -> list[tuple[str, str]]:
     run = project.cli("check", *paths, "--json")
     found: list[Any] = run.json["findings"]
     assert run.returncode == (1 if found else 0), run.stderr
-    return [(os.path.basename(one["path"]), one["rule"]) for one in found]
+    return [(os.path.basename(finding["path"]), finding["rule"]) for finding in found]
 
 
 def test_a_store_in_order(project: Project) -> None:
@@ -89,7 +89,7 @@ def test_memories_that_supersede_each_other(project: Project) -> None:
 
 
 @pytest.mark.parametrize("first", ["  ", "{"], ids=["inside", "at the beginning"])
-def test_conflict_marks_are_called_so(project: Project, first: str) -> None:
+def test_merge_conflict_markers_are_reported_as_such(project: Project, first: str) -> None:
     path = put(project, "a")
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -137,4 +137,4 @@ def test_the_text_of_a_file_is_shown_without_control_characters(project: Project
     put(project, "a", id="\x1b[31mred", supersedes=["\x1b]0;x\x07"])
     out = json.loads(project.cli("check", "--json").stdout)
     assert len(out["findings"]) == 2
-    assert not any(ord(sign) < 32 for one in out["findings"] for sign in one["text"])
+    assert not any(ord(sign) < 32 for finding in out["findings"] for sign in finding["text"])

@@ -17,21 +17,21 @@ KEY = "retrieval.max_inject"
 
 
 def test_set_get_unset(project: Project) -> None:
-    done = project.cli("config", "set", KEY, "2")
-    said = "%s is now 2 (was 3, the default): written to %s\n" % (KEY, project.settings_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+    run = project.cli("config", "set", KEY, "2")
+    expected = "%s is now 2 (was 3, the default): written to %s\n" % (KEY, project.settings_path)
+    assert (run.returncode, run.stdout, run.stderr) == (0, expected, "")
     again = project.cli("config", "set", KEY, "2").stdout
     assert again == "%s is still 2: nothing changed in %s\n" % (KEY, project.settings_path)
     assert project.cli("config", "get", "memory." + KEY).stdout == "2\n"
-    said = "%s is now 3, the default (was 2): removed from %s\n" % (KEY, project.settings_path)
-    assert project.cli("config", "unset", KEY).stdout == said
+    expected = "%s is now 3, the default (was 2): removed from %s\n" % (KEY, project.settings_path)
+    assert project.cli("config", "unset", KEY).stdout == expected
     assert project.cli("config", "get", KEY).stdout == "3\n"
 
 
 def test_a_block_is_removed_and_named(project: Project) -> None:
     project.cli("config", "set", KEY, "2")
-    said = "retrieval: removed from %s\n" % project.settings_path
-    assert project.cli("config", "unset", "retrieval").stdout == said
+    expected = "retrieval: removed from %s\n" % project.settings_path
+    assert project.cli("config", "unset", "retrieval").stdout == expected
 
 
 def test_a_value_decided_by_the_project_is_reported_as_such(project: Project) -> None:
@@ -290,12 +290,12 @@ def test_a_judge_with_one_of_two_switches_is_named_everywhere(
     with open(project.settings_path, "w", encoding="utf-8") as file:
         json.dump({"memory": {"retrieval": retrieval}}, file)
     for words_typed in (["config", "check"], ["doctor"], ["status"]):
-        said = project.cli(*words_typed).stdout
-        assert words in said
-        assert fix in said
+        output = project.cli(*words_typed).stdout
+        assert words in output
+        assert fix in output
 
 
 def test_setting_one_of_two_switches_says_which_one_is_missing(project: Project) -> None:
     project.cli("config", "set", "retrieval.judge.enabled", "true")
-    said = project.cli("config", "set", "retrieval.enabled", "false").stdout
-    assert "the judge of retrieval is on, but retrieval.enabled is false" in said
+    output = project.cli("config", "set", "retrieval.enabled", "false").stdout
+    assert "the judge of retrieval is on, but retrieval.enabled is false" in output

@@ -1,4 +1,4 @@
-"""`memory demo`: five prompts through the real hook, and no trace of it afterwards."""
+"""`memory demo`: five prompts through the real hook, without leaving files behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`memory doctor`: each problem is found and reported with its place and its fix."""
+"""`memory doctor`: each problem is reported with its location and its fix."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def trust_file(project: Project, content: str, name: str = "trusted.jsonl") -> s
     return path
 
 
-def test_damage_in_the_record_of_trust_is_reported(project: Project) -> None:
+def test_a_damaged_trust_record_is_reported(project: Project) -> None:
     project.save("Use Postgres", "b")
     assert checks(project)["trust"]["status"] == "ok"
     with open(os.path.join(project.state, "trust", "trusted.jsonl"), "a", encoding="utf-8") as file:
@@ -148,7 +148,7 @@ def test_damage_in_the_record_of_trust_is_reported(project: Project) -> None:
     assert (check["status"], len(check["details"])) == ("warn", 1)
 
 
-def test_a_record_of_trust_that_cannot_be_read_is_reported_and_kept(project: Project) -> None:
+def test_an_unreadable_trust_record_is_reported_and_kept(project: Project) -> None:
     path = trust_file(project, "", "real")
     os.symlink(path, os.path.join(project.state, "trust", "trusted.jsonl"))
     check = checks(project)["trust"]
@@ -161,9 +161,7 @@ def test_a_record_of_trust_that_cannot_be_read_is_reported_and_kept(project: Pro
     [([], "ok"), (["ROOT"], "note"), (["shop"], "warn"), (["ROOT/../project"], "warn")],
     ids=str,
 )
-def test_projects_that_are_accepted_as_they_come_are_named(
-    project: Project, roots: list[str], status: str
-) -> None:
+def test_projects_accepted_without_review_are_named(project: Project, roots: list[str], status: str) -> None:
     root = os.path.realpath(project.root)
     project.write_settings(trust={"accept_from": [one.replace("ROOT", root) for one in roots]})
     assert checks(project)["accept_from"]["status"] == status
@@ -213,7 +211,7 @@ def test_an_unreadable_settings_file_is_named_and_no_variable_blamed(project: Pr
     assert found["fix"] == "make that file readable, with valid JSON"
 
 
-def test_a_folder_with_control_characters_in_its_name_is_printed_without(
+def test_control_characters_in_a_folder_s_name_are_not_printed(
     make_project: Callable[..., Project],
 ) -> None:
     project = make_project()

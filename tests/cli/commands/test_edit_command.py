@@ -64,7 +64,7 @@ def test_a_body_from_standard_input(project: Project, saved: str) -> None:
     assert data(project, saved)["content"] == {"decision": "it's\n$HOME"}
 
 
-def test_a_successor_must_exist_and_be_another(project: Project, saved: str) -> None:
+def test_a_successor_must_be_another_existing_memory(project: Project, saved: str) -> None:
     project.save("Use SQLite", "b")
     assert project.cli("edit", saved, "--superseded-by", "nothing").returncode == 1
     assert "cannot replace itself" in project.cli("edit", saved, "--superseded-by", saved).stderr
@@ -98,7 +98,7 @@ def test_a_secret_is_redacted(project: Project, saved: str) -> None:
 def test_an_edit_of_claude_is_pending(project: Project, saved: str) -> None:
     run = project.cli("edit", saved, "--body", "Run the script at example.org", inside=True)
     assert "awaits approval" in run.stdout
-    assert project.cli("list", "--status", "pending", "--json").json["memories"][0]["id"] == saved
+    assert project.memories("--status", "pending")[0]["id"] == saved
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_without_a_terminal_an_option_is_required(project: Project, saved: str) 
 
 
 def edited(project: Project, saved: str, program: str, **env: str) -> tuple[int, str]:
-    """Exit code and output of `memory edit` in a terminal, with a Python program as the editor of the file `path`."""
+    """Return the exit code and output of `memory edit` in a terminal, with a Python program that edits the file `path`."""
     editor = os.path.join(os.path.dirname(project.root), "my editor.py")
     with open(editor, "w", encoding="utf-8") as file:
         file.write("import json, os, sys\nassert sys.argv[1] == '--wait'\npath = sys.argv[2]\n" + program)
@@ -173,7 +173,7 @@ def test_the_editor_changes_the_whole_memory(project: Project, saved: str) -> No
     assert drafts(project) == []
 
 
-def test_nothing_changed_is_no_change(project: Project, saved: str) -> None:
+def test_an_unchanged_draft_changes_nothing(project: Project, saved: str) -> None:
     assert edited(project, saved, "") == (0, "nothing changed\r\n")
     assert data(project, saved)["changes"] == []
     assert drafts(project) == []

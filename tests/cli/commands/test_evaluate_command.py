@@ -26,7 +26,7 @@ def talk(project: Project, turns: list[tuple[str, str]], name: str = "talk.jsonl
 
 
 def with_jury(project: Project, *replies: dict[str, Any]) -> None:
-    """Switch on a jury of three scripted judges, which give these replies."""
+    """Switch on a jury of three scripted judges with these replies."""
     project.script_judge(*replies)
     project.write_settings(evaluation={"judge": {"judges": ["scripted:a", "scripted:b", "scripted:c"]}})
 
@@ -113,16 +113,16 @@ def test_a_project_may_not_choose_the_judges(project: Project) -> None:
 
 def test_a_batch_goes_on_where_it_stopped(project: Project) -> None:
     with_jury(project, answer())
-    one, two = talk(project, GOOD, "one.jsonl"), talk(project, [("user", "hm")], "two.jsonl")
-    kept = os.path.join(project.root, "kept.jsonl")
-    project.cli("evaluate", one, "--resume", kept)
-    with open(kept, "a", encoding="utf-8") as file:
+    first, second = talk(project, GOOD, "one.jsonl"), talk(project, [("user", "hm")], "two.jsonl")
+    resumed = os.path.join(project.root, "kept.jsonl")
+    project.cli("evaluate", first, "--resume", resumed)
+    with open(resumed, "a", encoding="utf-8") as file:
         file.write('{"key": "cut')
-    run = project.cli("evaluate", one, two, "--resume", kept, "--json")
+    run = project.cli("evaluate", first, second, "--resume", resumed, "--json")
     assert (run.returncode, len(run.json["results"])) == (0, 2)
     assert len(project.ledger("judge-calls")) == 6
     assert "2 of 2" in run.stderr
-    project.cli("evaluate", one, two, "--resume", kept, "--json")
+    project.cli("evaluate", first, second, "--resume", resumed, "--json")
     assert len(project.ledger("judge-calls")) == 6
 
 
@@ -179,10 +179,10 @@ def test_agreement_with_human_labels(project: Project) -> None:
         {"nothing": 1},
     ]
     path = project.write("labels.jsonl", "\n".join(map(json.dumps, rows)))
-    told = project.cli("evaluate", "--agreement", path, "--pack", "caregiving", "--json").json
-    assert (told["bad_lines"], told["gates"]["compliance"]["n"]) == (1, 3)
-    assert told["gates"]["compliance"]["classes"]["fail"]["recall"] == 0.5
-    assert told["gates"]["compliance"]["kappa"] == 0.4
+    result = project.cli("evaluate", "--agreement", path, "--pack", "caregiving", "--json").json
+    assert (result["bad_lines"], result["gates"]["compliance"]["n"]) == (1, 3)
+    assert result["gates"]["compliance"]["classes"]["fail"]["recall"] == 0.5
+    assert result["gates"]["compliance"]["kappa"] == 0.4
 
 
 @pytest.mark.parametrize(
@@ -232,12 +232,12 @@ def test_a_pack_with_a_catastrophic_pattern_is_not_used(project: Project) -> Non
 def test_hygiene_on_lines(project: Project) -> None:
     lines = [{"id": 7, "text": "mail ada@firma-nord.de, key " + KEY}, {"id": 8, "text": "nothing"}]
     run = project.cli("hygiene", "--jsonl", stdin="\n".join(map(json.dumps, lines)))
-    one, two = map(json.loads, run.stdout.splitlines())
-    assert [(found["kind"], found["action"]) for found in one["findings"]] == [
+    first, second = map(json.loads, run.stdout.splitlines())
+    assert [(found["kind"], found["action"]) for found in first["findings"]] == [
         ("email", "allow"),
         ("secret", "redact"),
     ]
-    assert (two, run.returncode, KEY in run.stdout) == ({"id": 8, "findings": []}, 0, False)
+    assert (second, run.returncode, KEY in run.stdout) == ({"id": 8, "findings": []}, 0, False)
     run = project.cli(
         "hygiene", "--jsonl", "--place", "judge", stdin=json.dumps(lines[0]) + "\nnonsense\n[1]\n"
     )

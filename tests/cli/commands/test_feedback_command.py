@@ -1,4 +1,4 @@
-"""`memory useful`, `wrong` and `feedback`: from the command to what the next prompt is told."""
+"""`memory useful`, `wrong` and `feedback`: from the command to the next prompt."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def stored(project: Project) -> Project:
 
 
 def test_a_rated_memory_says_its_thresholds(stored: Project) -> None:
-    said = stored.cli("wrong", ID)
-    assert said.returncode == 0, said.stderr
-    assert "told in full from 65% sure, pointed to from 65% (other memories: 50% and 50%)" in said.stdout
+    run = stored.cli("wrong", ID)
+    assert run.returncode == 0, run.stderr
+    assert "told in full from 65% sure, pointed to from 65% (other memories: 50% and 50%)" in run.stdout
     (found,) = stored.cli("useful", ID, "--json").json["memories"]
     assert (found["useful"], found["wrong"], found["inject_threshold"]) == (1, 1, 0.55)
 

@@ -25,7 +25,7 @@ def states(project: Project) -> dict[str, str]:
     """Return the state of each guard, by the id of its memory."""
     run = project.cli("guards", "--json")
     assert (run.returncode, run.stderr) == (0, "")
-    return {one["id"]: one["state"] for one in run.json["guards"]}
+    return {row["id"]: row["state"] for row in run.json["guards"]}
 
 
 def typed(project: Project, prompt: str) -> None:
@@ -67,7 +67,7 @@ def test_a_path_in_the_project_becomes_a_pattern_from_its_root(project: Project)
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--guard-command", "a | b"], "guard.commands[0]: expected the beginning of one command"),
         (["--guard-command", " "], "guard.commands[0]: expected a text"),
@@ -78,12 +78,12 @@ def test_a_path_in_the_project_becomes_a_pattern_from_its_root(project: Project)
     ],
 )
 def test_an_impossible_guard_is_refused_and_nothing_is_saved(
-    project: Project, options: list[str], said: str
+    project: Project, options: list[str], message: str
 ) -> None:
     run = project.cli("save", "--category", "constraint", "--title", TITLE, "--body", RULE, *options)
     assert (run.returncode, run.stdout) == (1, "")
-    assert said in run.stderr
-    assert project.cli("list", "--json").json["memories"] == []
+    assert message in run.stderr
+    assert project.memories() == []
 
 
 def test_editing_replaces_one_part_and_removes_the_whole(project: Project) -> None:
@@ -112,7 +112,7 @@ def test_inside_the_client_a_guard_is_pending_whatever_the_prompt_asked_for(
     identity = saved(project, inside=True)
     assert states(project) == {identity: "pending"}
     plain = project.save("Plain", "A rule without a guard.", inside=True)
-    trust = {one["id"]: one["trust"] for one in project.cli("list", "--json").json["memories"]}
+    trust = {row["id"]: row["trust"] for row in project.memories()}
     assert trust == {identity: "pending", plain: "trusted"}
 
 
@@ -141,31 +141,29 @@ def test_a_request_to_remember_does_not_confirm_a_guard_and_the_users_command_do
     ),
     ids=" ".join,
 )
-def test_claude_ends_no_guard_unasked_nor_on_a_request_to_remember(
-    project: Project, command: list[str]
-) -> None:
+def test_claude_cannot_remove_a_guard_even_on_a_save_request(project: Project, command: list[str]) -> None:
     saved(project)
     project.save("plain", "A rule without a guard.")
     typed(project, "remember that we never force-push main")
     project.cli(*command, inside=True)
     assert states(project)[IDENTITY] in ("in force", "last trusted version in force")
     matches = project.cli("guards", "test", FORCE, "--json").json["matches"]
-    assert [(one["matched"], one["action"]) for one in matches] == [(FORCE, "remind")]
+    assert [(row["matched"], row["action"]) for row in matches] == [(FORCE, "remind")]
 
 
 def test_accepting_everything_leaves_guards_out(project: Project) -> None:
     put(project, "guarded", memory("Guarded", "x", guard={"commands": ["ls"]}))
     put(project, "plain", memory("Plain", "y"))
     assert project.cli("accept", "--all").returncode == 0
-    trust = {one["id"]: one["trust"] for one in project.cli("list", "--json").json["memories"]}
+    trust = {row["id"]: row["trust"] for row in project.memories()}
     assert trust == {"guarded": "pending", "plain": "trusted"}
 
 
 def test_a_guard_that_cannot_be_read_is_listed_with_the_reason(project: Project) -> None:
     put(project, "damaged", memory("Damaged", "x", guard={"commands": "ls"}))
-    (one,) = project.cli("guards", "--json").json["guards"]
-    assert (one["state"], one["guard"]) == ("invalid", None)
-    assert one["problem"].startswith("guard.commands: expected a list of texts, got str")
+    (row,) = project.cli("guards", "--json").json["guards"]
+    assert (row["state"], row["guard"]) == ("invalid", None)
+    assert row["problem"].startswith("guard.commands: expected a list of texts, got str")
     assert "its guard is invalid: guard.commands" in project.cli("show", "damaged").stdout
 
 
@@ -180,9 +178,9 @@ def test_a_guard_that_cannot_be_read_is_listed_with_the_reason(project: Project)
 def test_testing_a_command(project: Project, command: str, matched: list[str]) -> None:
     saved(project)
     found = project.cli("guards", "test", command, "--json").json["matches"]
-    assert [one["matched"] for one in found] == matched
-    said = project.cli("guards", "test", command).stdout
-    assert ("` matches: " in said, "No guard in force" in said) == (bool(matched), not matched)
+    assert [row["matched"] for row in found] == matched
+    message = project.cli("guards", "test", command).stdout
+    assert ("` matches: " in message, "No guard in force" in message) == (bool(matched), not matched)
     assert not os.path.exists(os.path.join(project.state, "recalls.jsonl"))
 
 
@@ -190,7 +188,7 @@ def test_testing_a_file(project: Project) -> None:
     saved(project, "--guard-file", "db/*.sql")
     for path, matched in (("db/1.sql", ["db/*.sql"]), ("db/1.txt", [])):
         found = project.cli("guards", "test", "--file", path, "--json").json["matches"]
-        assert [one["matched"] for one in found] == matched
+        assert [row["matched"] for row in found] == matched
 
 
 @pytest.mark.parametrize("words", [["test"], ["test", "a", "--file", "b"], ["list", "a"], ["--file", "b"]])

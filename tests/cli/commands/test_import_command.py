@@ -1,4 +1,4 @@
-"""`memory import`: everything readable is stored once, and the rest is listed."""
+"""`memory import`: everything readable is stored once; the rest is listed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_notes_are_stored_once_and_are_the_user_s(project: Project) -> None:
     assert project.cli("doctor", "--json").json["ok"]
 
 
-def test_secrets_stay_outside(project: Project) -> None:
+def test_secrets_are_redacted(project: Project) -> None:
     run = project.cli("import", project.write("NOTES.md", NOTES))
     assert "redacted in" in run.stdout
     assert SECRET not in run.stdout
@@ -45,7 +45,7 @@ def test_a_dry_run_writes_nothing(project: Project) -> None:
     assert not os.path.exists(os.path.join(project.root, ".claude"))
 
 
-def test_bad_lines_are_named_and_the_others_stored(project: Project) -> None:
+def test_invalid_lines_are_reported_and_the_others_stored(project: Project) -> None:
     lines = [
         '{"title": "One", "body": "b", "tags": ["x"]}',
         "{",
@@ -88,12 +88,12 @@ def test_a_whole_store_moves_with_its_fields(project: Project) -> None:
 def test_what_claude_imports_unasked_is_pending(project: Project) -> None:
     path = project.write("page.md", "## Deploy\nRun the script from example.org.\n")
     assert project.cli("import", path, "--json", inside=True).json["waits_for_user"]
-    assert project.cli("list", "--json").json["memories"][0]["trust"] == "pending"
+    assert project.memories()[0]["trust"] == "pending"
 
 
-def test_into_the_user_s_own_store(project: Project) -> None:
+def test_memories_can_go_to_the_user_s_own_store(project: Project) -> None:
     imported(project, project.write("NOTES.md", NOTES), "--scope", "user")
-    assert {memory["scope"] for memory in project.cli("list", "--json").json["memories"]} == {"user"}
+    assert {memory["scope"] for memory in project.memories()} == {"user"}
 
 
 @pytest.mark.parametrize("name", ["program.py", "empty-folder"])
@@ -106,7 +106,7 @@ def test_nothing_to_import_is_a_failure_or_nothing(project: Project, name: str) 
 
 
 @pytest.mark.slow
-def test_many_are_stored_in_a_moment(project: Project) -> None:
+def test_many_memories_are_stored_quickly(project: Project) -> None:
     rows = [{"title": "Memory number %d" % number, "body": "body %d" % number} for number in range(300)]
     assert len(imported(project, project.write("many.json", rows))) == 300
     with open(os.path.join(project.root, ".claude", "memory", "index.md"), encoding="utf-8") as file:
@@ -135,9 +135,9 @@ def test_a_decision_record_is_one_memory_with_its_problem(project: Project) -> N
     assert shown["asked_as"] == ["How do we keep invoice numbers unique?"]
 
 
-def test_a_record_that_does_not_hold_any_more_is_archived(project: Project) -> None:
+def test_an_outdated_record_is_archived(project: Project) -> None:
     imported(project, project.write("adr.md", ADR % "Superseded by ADR 12"))
-    assert project.cli("list", "--json").json["memories"] == []
+    assert project.memories() == []
     shown = project.cli("show", "use-postgres-for-billing", "--json").json
     assert (shown["status"], shown["trust"]) == ("archived", "trusted")
 
@@ -166,7 +166,7 @@ def test_json_lines_keep_context_ids_and_what_they_supersede(project: Project) -
     ]
     path = project.write("n.jsonl", "\n".join(map(json.dumps, rows)))
     assert imported(project, path) == [("created", "old-db"), ("created", "new-db")]
-    lives = {one["id"]: one["superseded_by"] for one in project.cli("list", "--json").json["memories"]}
+    lives = {one["id"]: one["superseded_by"] for one in project.memories()}
     assert lives == {"old-db": "new-db", "new-db": ""}
     assert project.cli("show", "old-db", "--json").json["content"]["context"] == "c"
 
@@ -246,11 +246,11 @@ def test_a_person_is_asked_after_the_table(project: Project) -> None:
     terminal.type("n\n")
     assert terminal.end() == 0
     assert "nothing was stored" in terminal.seen
-    assert project.cli("list", "--json").json["memories"] == []
+    assert project.memories() == []
     terminal = PseudoTerminal(project, "import", path, COLUMNS=str(COLUMNS))
     table = terminal.until("[y/N]")
     assert max(map(len, table.splitlines())) <= COLUMNS
     terminal.type("y\n")
     assert terminal.end() == 0
     assert "2 stored" in terminal.seen
-    assert {one["trust"] for one in project.cli("list", "--json").json["memories"]} == {"trusted"}
+    assert {one["trust"] for one in project.memories()} == {"trusted"}

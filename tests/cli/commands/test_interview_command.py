@@ -1,4 +1,4 @@
-"""`memory interview` as a process: the talk, its end in memories, and what goes wrong."""
+"""`memory interview` as a process: the dialog, the memories it writes, and errors."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def test_a_talk_from_start_to_memories(project: Project) -> None:
     over = talk(project, "answer", data="Nothing else, thanks.")
     assert (over["stop"], over["reason"]) == (True, "asked")
     proposed = talk(project, "finish")
-    assert [one["title"] for one in proposed["memories"]] == [FAST["text"], CLERKS["text"]]
+    assert [memory["title"] for memory in proposed["memories"]] == [FAST["text"], CLERKS["text"]]
     assert talk(project, "replay")["differ"] == []
     chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute at most"}]}
     written = talk(project, "finish", "--confirm", data=chosen)["memories"]
-    assert [one["trusted"] for one in written] == [True]
+    assert [memory["trusted"] for memory in written] == [True]
     with open(
         os.path.join(project.root, ".claude", "memory", "constraints", written[0]["id"] + ".json"),
         encoding="utf-8",
@@ -104,22 +104,22 @@ def test_several_interviews_at_once(project: Project) -> None:
 def test_secrets_never_reach_the_state(project: Project) -> None:
     begin(project)
     key = "AKIA" + "Q7JZ5XNMRP2LTWVB"
-    said = "our key is %s and <private>my wife is ill</private> the rest is fine" % key
-    talk(project, "answer", data={"answer": said, "concepts": [dict(FAST, quote=said)]})
-    held = b""
+    text = "our key is %s and <private>my wife is ill</private> the rest is fine" % key
+    talk(project, "answer", data={"answer": text, "concepts": [dict(FAST, quote=text)]})
+    content = b""
     for folder, _, files in os.walk(project.state):
         for file in files:
             with open(os.path.join(folder, file), "rb") as handle:
-                held += handle.read()
-    assert key.encode() not in held
-    assert b"my wife" not in held
-    assert b"the rest is fine" in held
+                content += handle.read()
+    assert key.encode() not in content
+    assert b"my wife" not in content
+    assert b"the rest is fine" in content
 
 
 def test_a_person_is_told_the_next_command(project: Project) -> None:
-    said = project.cli("interview", "start", "billing export").stdout
-    name = said.partition(",")[0]
-    assert "next: memory interview answer --session %s " % name in said
+    text = project.cli("interview", "start", "billing export").stdout
+    name = text.partition(",")[0]
+    assert "next: memory interview answer --session %s " % name in text
     finish = project.cli("interview", "finish").stdout
     assert finish.startswith("billing export: 0 questions\n")
 
@@ -232,12 +232,12 @@ def test_the_memories_keep_the_question_and_need_a_title_of_their_own(project: P
         category="constraint",
     )
     begin(project)
-    asked = {
+    answer = {
         "question": "How fast must it be?",
         "answer": "We lost a client, so a minute at most",
         "concepts": [FAST],
     }
-    talk(project, "answer", data=asked)
+    talk(project, "answer", data=answer)
     proposed = talk(project, "finish")["memories"][0]
     assert proposed["asked_as"] == ["How fast must it be?"]
     refused = project.cli("interview", "finish", "--confirm")

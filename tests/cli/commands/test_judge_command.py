@@ -31,8 +31,8 @@ refused truncated parse_error too_large compressed wrong_type error http_400 htt
 """
 
 
-class Done(NamedTuple):
-    """One run of the command."""
+class RunResult(NamedTuple):
+    """The exit code and the output of one run."""
 
     code: int
     out: str
@@ -40,11 +40,11 @@ class Done(NamedTuple):
 
     @property
     def json(self) -> Any:  # noqa: ANN401 (a test knows the shape)
-        """The printed JSON."""
+        """Return the printed JSON."""
         return json.loads(self.out)
 
 
-class Desk:
+class User:
     """A user at the command line."""
 
     def __init__(self, bench: Bench) -> None:
@@ -56,7 +56,7 @@ class Desk:
         self.out, self.err = io.StringIO(), io.StringIO()
         return CommandContext(self.bench.paths, Console(self.out, self.err), self.taint)
 
-    def run(self, *words: str) -> Done:
+    def run(self, *words: str) -> RunResult:
         """Return the result of one run, with the settings file as it is."""
         parser = argparse.ArgumentParser()
         parser.add_argument("--json", action="store_true")
@@ -67,43 +67,43 @@ class Desk:
         except CommandError as error:  # as `main` does
             context.console.error(str(error))
             code = error.exit_code
-        return Done(code, self.out.getvalue(), self.err.getvalue())
+        return RunResult(code, self.out.getvalue(), self.err.getvalue())
 
     @property
     def own(self) -> dict[str, Any]:
-        """The user's file."""
+        """Return the user's settings file."""
         with open(os.path.join(self.bench.config, "settings.json"), encoding="utf-8") as file:
-            found: dict[str, Any] = json.load(file)
-        return found
+            settings: dict[str, Any] = json.load(file)
+        return settings
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Act], Desk]]:
-    """Return a function that makes a desk with a server that acts so, and the judge switched on."""
+def create_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Act], User]]:
+    """Return a function that creates a user whose judge is on and whose server behaves as given."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     servers: list[Server] = []
 
-    def made(act: Act = EVEN) -> Desk:
+    def create(act: Act = EVEN) -> User:
         servers.append(Server(act))
         bench = Bench(str(tmp_path), "anthropic", servers[0].url)
         bench.settings()
-        return Desk(bench)
+        return User(bench)
 
-    yield made
+    yield create
     for server in servers:
         server.close()
 
 
-MakeDesk = Callable[..., Desk]
+CreateUser = Callable[..., User]
 
 
-def test_on_says_what_is_sent_and_what_it_costs_and_writes_the_switch(desk: MakeDesk) -> None:
-    made = desk()
-    path = os.path.join(made.bench.config, "settings.json")
+def test_on_says_what_is_sent_and_what_it_costs_and_writes_the_switch(create_user: CreateUser) -> None:
+    user = create_user()
+    path = os.path.join(user.bench.config, "settings.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"model": "opus", "env": {"ANTHROPIC_API_KEY": KEY}}, file)
-    done = made.run("on")
-    assert done.code == 0
+    result = user.run("on")
+    assert result.code == 0
     for part in (
         "first and last 250",
         "title, category and tags",
@@ -113,23 +113,23 @@ def test_on_says_what_is_sent_and_what_it_costs_and_writes_the_switch(desk: Make
         "$1.00",
         "found",
     ):
-        assert part in done.out
-    assert KEY not in done.out
-    assert made.own["memory"] == {"retrieval": {"judge": {"enabled": True}}}
-    assert made.own["model"] == "opus"
-    assert made.run("off").code == 0
-    assert made.own["memory"]["retrieval"]["judge"] == {"enabled": False}
+        assert part in result.out
+    assert KEY not in result.out
+    assert user.own["memory"] == {"retrieval": {"judge": {"enabled": True}}}
+    assert user.own["model"] == "opus"
+    assert user.run("off").code == 0
+    assert user.own["memory"]["retrieval"]["judge"] == {"enabled": False}
 
 
-def test_on_without_a_key_names_the_ways_to_one(desk: MakeDesk) -> None:
-    made = desk()
-    made.bench.env = {}
-    made.bench.settings()
-    done = made.run("on")
-    assert done.code == 0
-    assert "Recall works without" in done.out
-    assert "ANTHROPIC_API_KEY" in done.out
-    assert "judge.backend openai" in done.out
+def test_on_without_a_key_names_the_ways_to_one(create_user: CreateUser) -> None:
+    user = create_user()
+    user.bench.env = {}
+    user.bench.settings()
+    result = user.run("on")
+    assert result.code == 0
+    assert "Recall works without" in result.out
+    assert "ANTHROPIC_API_KEY" in result.out
+    assert "judge.backend openai" in result.out
 
 
 @pytest.mark.parametrize(
@@ -141,86 +141,88 @@ def test_on_without_a_key_names_the_ways_to_one(desk: MakeDesk) -> None:
         ("evaluation", "Sent to each judge", "evaluation.judge.judges"),
     ],
 )
-def test_each_feature_has_a_judge_of_its_own(desk: MakeDesk, feature: str, sent: str, also: str) -> None:
-    made = desk()
-    made.bench.retrieval["enabled"] = False
-    made.bench.settings()
-    done = made.run("on", feature)
-    assert done.code == 0
-    assert (sent in done.out, also in done.out, "prices of" in done.out) == (True, True, True)
-    assert made.own["memory"][feature]["judge"] == {"enabled": True}
-    assert made.own["memory"]["retrieval"]["judge"]["enabled"] is False
-    assert doctors_check(made.context())[:2] == ("judge", "ok")
-    assert made.run("off", "all").code == 0
-    assert {block["judge"]["enabled"] for name, block in made.own["memory"].items() if name != "judge"} == {
+def test_each_feature_has_a_judge_of_its_own(
+    create_user: CreateUser, feature: str, sent: str, also: str
+) -> None:
+    user = create_user()
+    user.bench.retrieval["enabled"] = False
+    user.bench.settings()
+    result = user.run("on", feature)
+    assert result.code == 0
+    assert (sent in result.out, also in result.out, "prices of" in result.out) == (True, True, True)
+    assert user.own["memory"][feature]["judge"] == {"enabled": True}
+    assert user.own["memory"]["retrieval"]["judge"]["enabled"] is False
+    assert doctors_check(user.context())[:2] == ("judge", "ok")
+    assert user.run("off", "all").code == 0
+    assert {block["judge"]["enabled"] for name, block in user.own["memory"].items() if name != "judge"} == {
         False
     }
 
 
-def test_a_check_asks_each_judge_of_a_jury(desk: MakeDesk) -> None:
-    made = desk()
-    made.run("on", "evaluation")
-    done = made.run("check", "evaluation", "--json")
-    judges = {row["backend"]: row for row in done.json["judges"]}
-    assert (judges["anthropic"]["ok"], judges["openai"]["failure"], done.code) == (True, "no_key", 1)
+def test_a_check_asks_each_judge_of_a_jury(create_user: CreateUser) -> None:
+    user = create_user()
+    user.run("on", "evaluation")
+    result = user.run("check", "evaluation", "--json")
+    judges = {row["backend"]: row for row in result.json["judges"]}
+    assert (judges["anthropic"]["ok"], judges["openai"]["failure"], result.code) == (True, "no_key", 1)
     assert "evaluation" in judges["openai"]["ways"][1]
-    assert [row["feature"] for row in made.bench.calls()] == ["evaluation"]
+    assert [row["feature"] for row in user.bench.calls()] == ["evaluation"]
 
 
-def test_an_unknown_price_is_reported(desk: MakeDesk) -> None:
-    made = desk()
-    made.bench.retrieval["model"] = "brand-new"
-    made.bench.settings()
-    assert "unknown for brand-new" in made.run("on").out
+def test_an_unknown_price_is_reported(create_user: CreateUser) -> None:
+    user = create_user()
+    user.bench.retrieval["model"] = "brand-new"
+    user.bench.settings()
+    assert "unknown for brand-new" in user.run("on").out
 
 
-def test_a_local_model_needs_no_key_and_is_distinguished(desk: MakeDesk) -> None:
-    made = desk()
-    made.bench.retrieval["model"] = "llama"
-    made.bench.judge["backend"] = "openai"
-    made.bench.env = {}
-    made.bench.settings()
-    done = made.run("on")
-    assert "Key: not needed, the model runs on this machine." in done.out
-    assert "llama runs on this machine; the caps assume" in done.out
-    made.bench.judge["prices"] = {"llama": [0, 0]}
-    made.bench.settings()
-    assert "nothing (2 calls to llama" in made.run("on").out
+def test_a_local_model_needs_no_key_and_is_distinguished(create_user: CreateUser) -> None:
+    user = create_user()
+    user.bench.retrieval["model"] = "llama"
+    user.bench.judge["backend"] = "openai"
+    user.bench.env = {}
+    user.bench.settings()
+    result = user.run("on")
+    assert "Key: not needed, the model runs on this machine." in result.out
+    assert "llama runs on this machine; the caps assume" in result.out
+    user.bench.judge["prices"] = {"llama": [0, 0]}
+    user.bench.settings()
+    assert "nothing (2 calls to llama" in user.run("on").out
 
 
-def test_without_a_key_a_check_says_so_once_and_names_the_ways(desk: MakeDesk) -> None:
-    made = desk()
-    made.bench.env = {}
-    made.bench.settings()
-    out = made.run("check").out
+def test_without_a_key_a_check_says_so_once_and_names_the_ways(create_user: CreateUser) -> None:
+    user = create_user()
+    user.bench.env = {}
+    user.bench.settings()
+    out = user.run("check").out
     assert (out.count("is not set"), "No key was found" in out, "below" in out) == (1, False, False)
     assert [line[:2] for line in out.splitlines()].count("- ") == 2
 
 
-def test_stats_without_calls_are_a_sentence(desk: MakeDesk) -> None:
-    out = desk().run("stats").out
+def test_stats_without_calls_are_a_sentence(create_user: CreateUser) -> None:
+    out = create_user().run("stats").out
     assert out.startswith("No judge was asked in the last 30 days. To try one: memory judge check\n")
     assert "outcome" not in out
 
 
-def test_on_needs_approval(desk: MakeDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = desk()
-    made.bench.retrieval["enabled"] = False
-    made.bench.settings()
+def test_on_needs_approval(create_user: CreateUser, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = create_user()
+    user.bench.retrieval["enabled"] = False
+    user.bench.settings()
     monkeypatch.setenv("CLAUDECODE", "1")
-    done = made.run("on")
-    assert done.code == 1
-    assert "the user must ask for it" in done.err
-    assert made.own["memory"]["retrieval"]["judge"] == {"enabled": False}
+    result = user.run("on")
+    assert result.code == 1
+    assert "the user must ask for it" in result.err
+    assert user.own["memory"]["retrieval"]["judge"] == {"enabled": False}
 
 
-def test_check_makes_one_small_call(desk: MakeDesk) -> None:
-    made = desk()
-    done = made.run("check", "--json")
-    assert (done.code, done.json["ok"], done.json["failure"]) == (0, True, "")
-    assert done.json["cost_usd"] == pytest.approx(0.000024)
-    assert made.run("check").out.startswith("The judge works: claude-haiku-5-5 through anthropic")
-    assert [row["cached"] for row in made.bench.calls()] == [False, False]
+def test_check_makes_one_small_call(create_user: CreateUser) -> None:
+    user = create_user()
+    result = user.run("check", "--json")
+    assert (result.code, result.json["ok"], result.json["failure"]) == (0, True, "")
+    assert result.json["cost_usd"] == pytest.approx(0.000024)
+    assert user.run("check").out.startswith("The judge works: claude-haiku-5-5 through anthropic")
+    assert [row["cached"] for row in user.bench.calls()] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -232,66 +234,68 @@ def test_check_makes_one_small_call(desk: MakeDesk) -> None:
         (answer({}, 529), "overloaded", "Wait"),
     ],
 )
-def test_check_says_what_is_wrong_and_what_to_do(desk: MakeDesk, act: Act, failure: str, word: str) -> None:
-    made = desk(act)
-    done = made.run("check")
-    assert done.code == 1
-    assert failure in done.out
-    assert word in done.out
-    assert KEY not in done.out
+def test_check_says_what_is_wrong_and_what_to_do(
+    create_user: CreateUser, act: Act, failure: str, word: str
+) -> None:
+    user = create_user(act)
+    result = user.run("check")
+    assert result.code == 1
+    assert failure in result.out
+    assert word in result.out
+    assert KEY not in result.out
 
 
-def test_check_of_a_judge_that_is_off_asks_nothing(desk: MakeDesk) -> None:
-    made = desk()
-    made.bench.retrieval["enabled"] = False
-    made.bench.settings()
-    done = made.run("check", "--json")
-    assert (done.code, done.json["failure"]) == (1, "disabled")
-    assert made.bench.calls() == []
+def test_check_of_a_judge_that_is_off_asks_nothing(create_user: CreateUser) -> None:
+    user = create_user()
+    user.bench.retrieval["enabled"] = False
+    user.bench.settings()
+    result = user.run("check", "--json")
+    assert (result.code, result.json["failure"]) == (1, "disabled")
+    assert user.bench.calls() == []
 
 
-def test_check_in_a_project_that_reaches_for_keys_asks_nothing(desk: MakeDesk) -> None:
-    made = desk()
-    made.taint.names["ANTHROPIC_BASE_URL"] = "/p/.claude/settings.json"
-    done = made.run("check")
-    assert done.code == 1
-    assert "ANTHROPIC_BASE_URL" in done.out
-    assert made.bench.calls() == []
+def test_check_in_a_project_that_reaches_for_keys_asks_nothing(create_user: CreateUser) -> None:
+    user = create_user()
+    user.taint.names["ANTHROPIC_BASE_URL"] = "/p/.claude/settings.json"
+    result = user.run("check")
+    assert result.code == 1
+    assert "ANTHROPIC_BASE_URL" in result.out
+    assert user.bench.calls() == []
 
 
-def test_check_runs_the_users_key_helper(desk: MakeDesk) -> None:
-    made = desk()
-    made.bench.env = {}
-    made.bench.more["apiKeyHelper"] = "echo helped"
-    made.bench.settings()
-    assert made.run("check").code == 0
+def test_check_runs_the_users_key_helper(create_user: CreateUser) -> None:
+    user = create_user()
+    user.bench.env = {}
+    user.bench.more["apiKeyHelper"] = "echo helped"
+    user.bench.settings()
+    assert user.run("check").code == 0
 
 
-def test_reset_lets_a_session_ask_again_and_keeps_the_bill(desk: MakeDesk) -> None:
-    made = desk(answer({}, 401))
-    assert made.run("check", "--json").json["failure"] == "http_401"
-    assert made.run("check", "--json").json["failure"] == "disabled"
-    assert "still counts" in made.run("reset").out
-    assert made.run("check", "--json").json["failure"] == "http_401"
+def test_reset_lets_a_session_ask_again_and_keeps_the_bill(create_user: CreateUser) -> None:
+    user = create_user(answer({}, 401))
+    assert user.run("check", "--json").json["failure"] == "http_401"
+    assert user.run("check", "--json").json["failure"] == "disabled"
+    assert "still counts" in user.run("reset").out
+    assert user.run("check", "--json").json["failure"] == "http_401"
 
 
-def test_stats(desk: MakeDesk) -> None:
-    made = desk()
-    made.run("check")
-    paths = made.bench.paths
+def test_stats(create_user: CreateUser) -> None:
+    user = create_user()
+    user.run("check")
+    paths = user.bench.paths
     verdicts = {"a": [True, True], "b": [True, False], "c": [False, False], "d": [None, True], "e": "x"}
     for judged in ({"path": "judged", "verdicts": verdicts}, {"path": "rules"}, "nonsense", None):
         Ledger(paths.state(), "recalls").append("s", paths.project_key, {"judge": judged})
-    found = made.run("stats", "--json").json
+    found = user.run("stats", "--json").json
     assert found["calls"]["outcomes"] == {"ok": 1}
     assert (found["calls"]["tokens_in"], found["calls"]["cost_unknown"]) == (200, 0)
     assert found["opinions"]["paths"] == {"judged": 1, "rules": 1}
     assert found["opinions"]["agreement"] == pytest.approx(2 / 3)
     assert found["account"]["day_usd"] == pytest.approx(0.000024)
-    lines = made.run("stats").out
+    lines = user.run("stats").out
     assert "agree on 67% of the candidates" in lines
     assert "$0.000024 today" in lines
-    assert made.run("stats", "--days", "0").code == 0
+    assert user.run("stats", "--days", "0").code == 0
 
 
 def keep_nothing(bench: Bench, times: int) -> None:
@@ -302,49 +306,49 @@ def keep_nothing(bench: Bench, times: int) -> None:
         Ledger(paths.state(), "recalls").append("s", paths.project_key, {"judge": judged})
 
 
-def test_a_judge_that_keeps_nothing_is_reported(desk: MakeDesk) -> None:
-    made = desk()
-    keep_nothing(made.bench, 19)
-    assert "kept no memory" not in made.run("stats").out
-    assert doctors_check(made.context()).status == "ok"
-    keep_nothing(made.bench, 1)
-    assert opinions(made.bench.paths, 30).none_kept == 20
-    assert "kept no memory in the last 20 decisions" in made.run("stats").out
-    check = doctors_check(made.context())
+def test_a_judge_that_keeps_nothing_is_reported(create_user: CreateUser) -> None:
+    user = create_user()
+    keep_nothing(user.bench, 19)
+    assert "kept no memory" not in user.run("stats").out
+    assert doctors_check(user.context()).status == "ok"
+    keep_nothing(user.bench, 1)
+    assert opinions(user.bench.paths, 30).none_kept == 20
+    assert "kept no memory in the last 20 decisions" in user.run("stats").out
+    check = doctors_check(user.context())
     assert (check.status, check.fix) == ("warn", "memory judge check")
 
 
-def test_the_doctor_asks_nothing(desk: MakeDesk) -> None:
-    made = desk()
-    assert doctors_check(made.context())[:3] == ("judge", "ok", "on for retrieval; $0.0000 spent today")
-    assert made.bench.calls() == []
+def test_the_doctor_asks_nothing(create_user: CreateUser) -> None:
+    user = create_user()
+    assert doctors_check(user.context())[:3] == ("judge", "ok", "on for retrieval; $0.0000 spent today")
+    assert user.bench.calls() == []
 
 
-def test_the_doctor_explains_what_works_without_a_key(desk: MakeDesk) -> None:
-    made = desk()
-    made.bench.env = {}
-    made.bench.settings()
-    check = doctors_check(made.context())
+def test_the_doctor_explains_what_works_without_a_key(create_user: CreateUser) -> None:
+    user = create_user()
+    user.bench.env = {}
+    user.bench.settings()
+    check = doctors_check(user.context())
     assert check.status == "warn"
     assert "Recall works without" in check.text
     assert len(check.details) == 2
-    made.bench.retrieval["enabled"] = False
-    made.bench.settings()
-    assert doctors_check(made.context()).status == "note"
+    user.bench.retrieval["enabled"] = False
+    user.bench.settings()
+    assert doctors_check(user.context()).status == "note"
 
 
 def test_the_doctor_reports_a_refused_key_and_damaged_files(
-    desk: MakeDesk, monkeypatch: pytest.MonkeyPatch
+    create_user: CreateUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = desk(answer({}, 403))
-    made.run("check")
-    assert "memory judge reset" in doctors_check(made.context()).fix
-    with open(made.bench.paths.state("judge", "accounts.json"), "w", encoding="ascii") as file:
+    user = create_user(answer({}, 403))
+    user.run("check")
+    assert "memory judge reset" in doctors_check(user.context()).fix
+    with open(user.bench.paths.state("judge", "accounts.json"), "w", encoding="ascii") as file:
         file.write("{")
-    check = doctors_check(made.context())
+    check = doctors_check(user.context())
     assert (check.status, "reset" in check.fix) == ("warn", True)
-    assert made.run("stats").code == 1
-    assert made.run("reset").code == 0
+    assert user.run("stats").code == 1
+    assert user.run("reset").code == 0
 
 
 @pytest.mark.parametrize("failure", FAILURES.split())

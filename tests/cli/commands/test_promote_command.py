@@ -41,7 +41,7 @@ def test_a_note_becomes_a_trusted_memory_of_the_team(noted: Project) -> None:
     )
     assert run.returncode == 0, run.stderr
     assert "the note stays in" in run.stdout
-    (row,) = noted.cli("list", "--json").json["memories"]
+    (row,) = noted.memories()
     assert (row["title"], row["category"], row["trust"], row["tags"]) == (
         "Deploy",
         "runbook",
@@ -53,7 +53,7 @@ def test_a_note_becomes_a_trusted_memory_of_the_team(noted: Project) -> None:
     assert shown["asked_as"] == ["how do we ship"]
 
 
-def test_a_title_and_a_scope_of_one_s_own(noted: Project) -> None:
+def test_title_and_scope_can_be_chosen(noted: Project) -> None:
     run = noted.cli("promote", "MEMORY.md#1", "--title", "Port 7777", "--scope", "user", "--json")
     assert (run.json["id"], run.json["scope"], run.json["trust"]) == ("port-7777", "user", "trusted")
 
@@ -62,7 +62,7 @@ def test_claude_promotes_nothing_unasked(noted: Project) -> None:
     assert noted.cli("promote", "MEMORY.md#1", "--json", inside=True).json["trust"] == "pending"
 
 
-def test_a_name_that_means_no_note_or_several(noted: Project) -> None:
+def test_an_unknown_or_ambiguous_note_is_an_error(noted: Project) -> None:
     folder(noted, noted.root, "One thing only.", "style.md")
     assert noted.cli("promote", "style.md", "--json").json["id"] == "style"
     assert "2 notes" in noted.cli("promote", "MEMORY.md").stderr

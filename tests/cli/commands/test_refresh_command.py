@@ -41,9 +41,9 @@ def test_memories_retired_long_ago_are_deleted(mine: Project) -> None:
         put(mine, name, memory(name))
         assert mine.cli("forget", name).returncode == 0
     path = put(mine, "gone", RETIRED)
-    kept = put(mine, "kept", {**RETIRED, "retired_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+    recent = put(mine, "kept", {**RETIRED, "retired_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
     assert mine.cli("refresh", "--json").json["deleted"] == [path]
-    assert (os.path.exists(path), os.path.exists(kept)) == (False, True)
+    assert (os.path.exists(path), os.path.exists(recent)) == (False, True)
 
 
 def test_nothing_is_deleted_in_an_untrusted_store(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""`memory review`, `reject` and `accept`: by keys in a terminal, elsewhere by groups and ids, and only about the text that was shown."""
+"""`memory review`, `reject` and `accept`: by keys in a terminal, elsewhere by groups and ids, and only for the text that was shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ terminal = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-te
 
 
 def put(project: Project, name: str, *, by: str = "", category: str = "decision", **fields: object) -> None:
-    """Write a memory's file as it comes with a repository; commit it if an author is given."""
+    """Write a memory's file as a repository contains it; commit it if an author is given."""
     chosen = categories()[category]
     data = new_memory(chosen, name, "Title of " + name, {chosen.primary: "The body of %s." % name}, {})
     project.write(".claude/memory/%s/%s.json" % (chosen.folder, name), {**data, **fields})
@@ -33,7 +33,7 @@ def put(project: Project, name: str, *, by: str = "", category: str = "decision"
 
 
 def trust(project: Project) -> dict[str, str]:
-    rows = project.cli("list", "--status", "all", "--json").json["memories"]
+    rows = project.memories("--status", "all")
     return {row["id"]: row["trust"] for row in rows}
 
 
@@ -234,7 +234,7 @@ def test_a_rejected_text_never_comes_back_as_pending(team: Project) -> None:
     assert (found["cy-one"], found["renamed"]) == ("rejected", "rejected")
     shown = [entry["id"] for group in groups(team) for entry in group["entries"]]
     assert not {"cy-one", "renamed"} & set(shown)
-    rows = team.cli("list", "--status", "rejected", "--json").json["memories"]
+    rows = team.memories("--status", "rejected")
     assert {row["id"] for row in rows} == {"cy-one", "renamed"}
     assert team.cli("accept", "cy-one").returncode == 0
     assert trust(team)["cy-one"] == "trusted"

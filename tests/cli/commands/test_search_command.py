@@ -1,4 +1,4 @@
-"""`memory search`: everything, marked with what it is; errors in one line."""
+"""`memory search`: all memories with their status; one-line errors."""
 
 from __future__ import annotations
 

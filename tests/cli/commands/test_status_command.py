@@ -1,4 +1,4 @@
-"""`memory status`: silence never looks like an error."""
+"""`memory status`: stored and pending memories, decisions and problems; an empty store is not an error."""
 
 from __future__ import annotations
 

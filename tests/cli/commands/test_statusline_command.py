@@ -1,4 +1,4 @@
-"""`memory statusline`: the line, what it costs, and its place in the user's settings."""
+"""`memory statusline`: the line, its cost, and its entry in the user's settings."""
 
 from __future__ import annotations
 
@@ -114,16 +114,18 @@ def test_any_input_gives_one_line_or_none(project: Project) -> None:
 
 
 def test_it_imports_no_more_than_a_skipped_prompt(project: Project) -> None:
-    """The cost of a process is that of its imports: the line takes no module that a prompt's hook does not take."""
+    """Imports dominate its run time, so it imports no module that the prompt hook does not import."""
     project.save("Use Postgres for the billing database", BODY)
     project.cli("statusline", "install")
 
     def imported(*words: str, stdin: bytes) -> set[str]:
         command = [sys.executable, "-X", "importtime", "-I", "-S", *words]
-        done = subprocess.run(
+        result = subprocess.run(
             command, input=stdin, capture_output=True, check=True, env=project.environment(), cwd=project.root
         )
-        return {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines() if "|" in line}
+        return {
+            line.rpartition("|")[2].strip() for line in result.stderr.decode().splitlines() if "|" in line
+        }
 
     line = imported(os.path.join(PLUGIN_ROOT, "scripts", "memory.py"), "statusline", stdin=b"{}")
     event = json.dumps(project.event("UserPromptSubmit", prompt="/status", prompt_id="p")).encode()

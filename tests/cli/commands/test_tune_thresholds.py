@@ -1,4 +1,4 @@
-"""`memory tune --thresholds`: from a ledger to the user's settings, to the next score, and back."""
+"""`memory tune --thresholds`: fit thresholds to a ledger, write them, score with them, and undo."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_the_text_shows_no_control_character(project: Project, columns_wide: str
     assert not {"\x1b", "\u202e"} & set(run.stdout)
 
 
-def test_two_forms_at_once_are_refused(project: Project) -> None:
+def test_two_output_forms_at_once_are_refused(project: Project) -> None:
     assert project.cli("report", "--text", "--open").returncode == 2
 
 

@@ -1,4 +1,4 @@
-"""Folding: one spelling for what readers take for the same, and no change to what they do not."""
+"""Folding unifies spellings that readers take for the same, and changes no others."""
 
 from __future__ import annotations
 

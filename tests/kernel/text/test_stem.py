@@ -1,4 +1,4 @@
-"""Porter2 stems, against the published vocabulary's own answers."""
+"""Porter2 stems, compared with the published vocabulary."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def test_published_stems(word: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), OURS.values(), ids=OURS)
-def test_forms_of_a_word_meet(one: str, other: str) -> None:
+def test_forms_of_a_word_have_the_same_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
 
 
 @pytest.mark.parametrize("word", ["", "a", "is", "utf8", "user_name", "größe", "数据", "store.py"])
-def test_what_is_no_english_word_stays(word: str) -> None:
+def test_a_word_that_is_not_english_is_unchanged(word: str) -> None:
     assert stem(word) == word
 
 

@@ -1,4 +1,4 @@
-"""What the user marked as private."""
+"""Private passages are removed."""
 
 from __future__ import annotations
 

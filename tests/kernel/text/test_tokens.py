@@ -1,4 +1,4 @@
-"""Words: identifiers in parts and whole, other scripts, and any rubbish."""
+"""Words: identifiers in parts and as a whole, other scripts, and arbitrary text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_words(text: str, expected: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(codec=None)))
-def test_words_of_any_text_hold_no_space_mark_or_surrogate(text: str) -> None:
+def test_words_of_any_text_have_no_space_mark_or_surrogate(text: str) -> None:
     for word in words(text):
         assert word
         assert not set(word) & set(" ~+\"'*\0")

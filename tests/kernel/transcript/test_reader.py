@@ -1,4 +1,4 @@
-"""The reader: turns grouped by message, every trap of every client, bounded memory, never an exception."""
+"""The reader groups rows into turns, for all client versions, in bounded memory, and never raises."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read(data: bytes) -> tuple[list[Turn], Totals]:
     return list(reader), reader.totals
 
 
-def test_a_turn_is_one_answer_with_what_was_said_before_it_and_the_results_of_its_calls() -> None:
+def test_a_turn_is_one_answer_with_the_texts_before_it_and_the_results_of_its_calls() -> None:
     turns, totals = read(
         lines(
             user("Fix the test"),
@@ -142,7 +142,7 @@ def test_kinds_of_rows_in_the_users_place(one: dict[str, Any], kind: str) -> Non
     assert [entry.kind for entry in turns[0].user_texts] == [kind]
 
 
-def test_a_command_says_its_name_and_arguments() -> None:
+def test_a_command_has_its_name_and_arguments() -> None:
     text = "<command-message>x</command-message>\n<command-name>/memory:save</command-name>\n<command-args>use tabs</command-args>"
     assert user_text("command", text) == "/memory:save use tabs"
 
@@ -282,7 +282,7 @@ def test_an_answer_without_end_is_closed_in_pieces(monkeypatch: pytest.MonkeyPat
     assert (sum(len(turn.calls) for turn in turns), totals.usage["input_tokens"]) == (30, 10)
 
 
-def test_what_was_seen_is_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_of_recent_items_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RecentSet, "_MAX_RECENT", 10)
     memory = RecentSet()
     assert [memory.seen(n) for n in range(15)] == [False] * 15

@@ -53,7 +53,7 @@ def row(kind: str, content: object, **fields: object) -> dict[str, Any]:
         pytest.param({"type": "user", "message": "x"}, ("", ""), id="no message"),
     ],
 )
-def test_what_a_person_said(record: dict[str, Any], said: tuple[str, str]) -> None:
+def test_the_text_of_a_person(record: dict[str, Any], said: tuple[str, str]) -> None:
     assert user_input_of(record) == said
 
 
@@ -72,11 +72,11 @@ def test_what_a_person_said(record: dict[str, Any], said: tuple[str, str]) -> No
         pytest.param(row("user", "x"), "", id="a person's"),
     ],
 )
-def test_what_the_model_said(record: dict[str, Any], text: str) -> None:
+def test_the_text_of_the_model(record: dict[str, Any], text: str) -> None:
     assert reply_text_of(record) == text
 
 
-def test_the_youngest_comes_first_and_only_the_tail_is_read(tmp_path: Path) -> None:
+def test_the_last_row_comes_first_and_only_the_tail_is_read(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps({"n": n}) + "\n" for n in range(100)), encoding="utf-8")
     assert [record["n"] for record in records_backwards(str(path), 25)] == [99, 98]
@@ -84,7 +84,7 @@ def test_the_youngest_comes_first_and_only_the_tail_is_read(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("kind", ["nothing", "missing", "folder", "pipe"])
-def test_what_is_no_transcript_holds_nothing(tmp_path: Path, kind: str) -> None:
+def test_a_path_that_is_no_transcript_yields_nothing(tmp_path: Path, kind: str) -> None:
     path = str(tmp_path / "t")
     if kind == "folder":
         os.mkdir(path)

@@ -74,7 +74,7 @@ def switches(context: CommandContext) -> Check:
 
 
 def _problem(context: CommandContext, feature: str) -> Check | None:
-    """Return the reason why no judge of a feature can be asked, as a check; None if one can."""
+    """Return a warning with the reason why no judge of a feature can be asked; None if at least one can."""
     try:
         failures = [judge.unready() for judge in judges_of(context, feature)]
     except EvaluationError as error:

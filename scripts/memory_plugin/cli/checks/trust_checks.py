@@ -31,7 +31,7 @@ def pending(_context: CommandContext, survey: Survey) -> Check:
 
 
 def record(context: CommandContext, _survey: Survey) -> Check:
-    """Report damage in the records of what the user trusted and rejected. A record that cannot be read at all fails earlier."""
+    """Report damage in the records of what the user trusted and rejected. `examine` reports records that cannot be read at all."""
     if context.paths.state_dir is None:
         return Check("trust", OK, "not recorded, because there is no state folder")
     trust = load_trust(context.paths)

@@ -17,7 +17,7 @@ from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import read_reply
 from ...kernel.overrides import check_overrides
 from ...kernel.settings.advice import terminal_safe
-from ...sessions.pipeline import GradeResult, SessionScorer, grade_prepared, store_reply
+from ...sessions.pipeline import GradeResult, SessionScorer, grade_prepared, store_answer
 from ...sessions.score_rows import latest_rows, session_id
 from ...sessions.scorer_reply import read_scores
 from ...sessions.scoring_request import agent_tokens, pages, prepare
@@ -189,13 +189,13 @@ def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandCo
     else:
         show_signals(console, session_id(graded.prepared), graded.prepared.signals)
         show_scores(console, graded.row)
-    if graded.stored and context.settings.flag("sessions.langfuse.automatic"):
+    if graded.is_stored and context.settings.flag("sessions.langfuse.automatic"):
         _send(context)
     for failure in dict.fromkeys(graded.failures):
         console.error(_why(failure, graded))
     if graded.row is not None and graded.detail:
         console.error("the grade was not written to the ledger: " + graded.detail)
-    return DONE if graded.stored else FAILED
+    return DONE if graded.is_stored else FAILED
 
 
 def _send(context: CommandContext) -> None:
@@ -272,7 +272,7 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     prepared = prepare(path, context.settings, agent_tokens())
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
-    graded = store_reply(prepared, answer, by, session_scorer(context))
+    graded = store_answer(prepared, answer, by, session_scorer(context))
     return _show(graded, arguments, context)
 
 
