@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.kernel.hygiene.filters import FILTERS, RuleMatch, entropy
+from memory_plugin.kernel.hygiene.filters import FILTERS, PatternMatch, entropy
 
 CASES = [
     ("code", "config.services.maps.key", "h3Kq8ZpT1vXw6RbN"),
@@ -42,8 +42,8 @@ def test_filter(name: str, false_alarm: str, finding: str) -> None:
     assert not FILTERS[name](_alone(finding))
 
 
-def _alone(value: str) -> RuleMatch:
-    return RuleMatch(value, 0, len(value), value)
+def _alone(value: str) -> PatternMatch:
+    return PatternMatch(value, 0, len(value), value)
 
 
 def test_every_filter_is_in_the_table() -> None:
@@ -52,12 +52,12 @@ def test_every_filter_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("before", ["version ", "Chrome/", "v", "tool==", "release: "])
 def test_four_numbers_after_a_version_word_are_a_version(before: str) -> None:
-    assert FILTERS["version"](RuleMatch(before + "1.2.3.4", len(before), len(before) + 7, "1.2.3.4"))
+    assert FILTERS["version"](PatternMatch(before + "1.2.3.4", len(before), len(before) + 7, "1.2.3.4"))
 
 
 @pytest.mark.parametrize("before", ["staging is ", "http://", ""])
 def test_four_numbers_elsewhere_are_an_address(before: str) -> None:
-    assert not FILTERS["version"](RuleMatch(before + "1.2.3.4", len(before), len(before) + 7, "1.2.3.4"))
+    assert not FILTERS["version"](PatternMatch(before + "1.2.3.4", len(before), len(before) + 7, "1.2.3.4"))
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_four_numbers_elsewhere_are_an_address(before: str) -> None:
     ],
 )
 def test_credentials_of_documentation(password: str, host: str, invented: bool) -> None:
-    candidate = RuleMatch("://anna:%s@%s" % (password, host), 8, 8 + len(password), password)
+    candidate = PatternMatch("://anna:%s@%s" % (password, host), 8, 8 + len(password), password)
     assert FILTERS["url-stand-in"](candidate) is invented
 
 
 def test_a_call_is_code() -> None:
-    assert FILTERS["code"](RuleMatch("make_token9(x)", 0, 11, "make_token9"))
+    assert FILTERS["code"](PatternMatch("make_token9(x)", 0, 11, "make_token9"))
 
 
 def test_an_ssh_remote_is_no_mail() -> None:
     text = "anna@host.de:repo"
-    assert FILTERS["not-mail"](RuleMatch(text, 0, 12, text[:12]))
+    assert FILTERS["not-mail"](PatternMatch(text, 0, 12, text[:12]))
 
 
 @pytest.mark.parametrize(("value", "bits"), [("aaaa", 0.0), ("abab", 1.0), ("abcd", 2.0)])
@@ -90,4 +90,4 @@ def test_entropy_is_bits_per_character(value: str, bits: float) -> None:
 
 def test_the_shortest_piece_of_the_alphabet_is_a_sequence() -> None:
     for value, expected in (("abcdefghij", True), ("abcdefghi", False), ("xabcdefghi", False)):
-        assert FILTERS["sequence"](RuleMatch(value, 0, len(value), value)) == expected
+        assert FILTERS["sequence"](PatternMatch(value, 0, len(value), value)) == expected

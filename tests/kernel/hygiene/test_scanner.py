@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.hygiene import findings, redact
-from memory_plugin.kernel.hygiene.filters import FILTERS, RuleMatch
+from memory_plugin.kernel.hygiene.filters import FILTERS, PatternMatch
 from tests.kernel.hygiene.samples import samples
 
 KEY = "ghp_" + "q7Wm2kLx9Vt0RfZc4Yb8Np1Hd6Js3Gu5Ae0K"
@@ -135,12 +135,12 @@ def test_filters_look_at_each_character_a_bounded_number_of_times(monkeypatch: p
     looked_at = 0
     plain = FILTERS["masked"]
 
-    def counting(candidate: RuleMatch) -> bool:
+    def counting(candidate: PatternMatch) -> bool:
         nonlocal looked_at
         looked_at += len(candidate.value)
         return plain(candidate)
 
-    monkeypatch.setitem(cast("dict[str, Callable[[RuleMatch], bool]]", FILTERS), "masked", counting)
+    monkeypatch.setitem(cast("dict[str, Callable[[PatternMatch], bool]]", FILTERS), "masked", counting)
     redacted = redact(text)
     assert redacted.findings
     assert looked_at < 40 * len(text), "of all rules together"

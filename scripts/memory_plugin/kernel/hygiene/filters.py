@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["FILTERS", "RuleMatch", "entropy"]
+__all__ = ["FILTERS", "PatternMatch", "entropy"]
 
 # The lookahead saves eleven attempts at most characters.
 _MASKED = (
@@ -39,7 +39,7 @@ _MIN_WORDY_SHARE = 0.6
 _compiled = cache(re.compile)  # most scans need few of the patterns
 
 
-class RuleMatch:
+class PatternMatch:
     """A match of a rule's pattern: `value` is `text[start:end]`."""
 
     __slots__ = ("end", "start", "text", "value")
@@ -54,20 +54,20 @@ def entropy(value: str) -> float:
     return -sum(share * log2(share) for share in shares)
 
 
-def _example(candidate: RuleMatch) -> bool:
+def _example(candidate: PatternMatch) -> bool:
     """Reject a key from documentation: vendors write EXAMPLE into it."""
     return "EXAMPLE" in candidate.value or "example" in candidate.value
 
 
-def _masked(candidate: RuleMatch) -> bool:
+def _masked(candidate: PatternMatch) -> bool:
     return _compiled(_MASKED).search(candidate.value) is not None
 
 
-def _repeated(candidate: RuleMatch) -> bool:
+def _repeated(candidate: PatternMatch) -> bool:
     return _compiled(_REPEATED).search(candidate.value) is not None
 
 
-def _sequence(candidate: RuleMatch) -> bool:
+def _sequence(candidate: PatternMatch) -> bool:
     """Reject the alphabet, the digits, or a long piece of them."""
     lower = candidate.value.lower()
     pieces = (
@@ -77,7 +77,7 @@ def _sequence(candidate: RuleMatch) -> bool:
     return any(piece in _SEQUENCE for piece in pieces)
 
 
-def _template(candidate: RuleMatch) -> bool:
+def _template(candidate: PatternMatch) -> bool:
     """Reject a variable that is filled in later: `${X}`, `{{ x }}`, `<x>`, `%s`, `$1`."""
     return _compiled(_TEMPLATE).search(candidate.value) is not None
 
@@ -87,7 +87,7 @@ def _placeholder_pattern() -> re.Pattern[str]:
     return re.compile("|".join(words("placeholders")))
 
 
-def _placeholder(candidate: RuleMatch) -> bool:
+def _placeholder(candidate: PatternMatch) -> bool:
     """Reject a text that says it is a placeholder: `your-token-here`, `changeme`, `insert_key`."""
     return _placeholder_pattern().search(candidate.value.lower()) is not None
 
@@ -97,13 +97,13 @@ def _plain_words() -> frozenset[str]:
     return frozenset(words("plain"))
 
 
-def _stand_in(candidate: RuleMatch) -> bool:
+def _stand_in(candidate: PatternMatch) -> bool:
     """Reject a value made only of digits and of words such as `test`, `user` and `password`: `password123`, `test_user_1`."""
     parts = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", candidate.value).lower())
     return all(part in _plain_words() for part in parts)
 
 
-def _hash(candidate: RuleMatch) -> bool:
+def _hash(candidate: PatternMatch) -> bool:
     """Reject a hexadecimal digest: MD5, SHA-1, SHA-2 and git's names have these lengths."""
     return (
         len(candidate.value) in (32, 40, 56, 64, 96, 128)
@@ -111,18 +111,18 @@ def _hash(candidate: RuleMatch) -> bool:
     )
 
 
-def _path(candidate: RuleMatch) -> bool:
+def _path(candidate: PatternMatch) -> bool:
     return _compiled(_PATH).fullmatch(candidate.value) is not None and entropy(candidate.value) < 4.5
 
 
-def _code(candidate: RuleMatch) -> bool:
+def _code(candidate: PatternMatch) -> bool:
     """Reject an expression: `config.api.key`, `self->token`, a call, or an index."""
     follows = candidate.text[candidate.end : candidate.end + 1]
     value = candidate.value
     return follows in ("(", "[") or (_compiled(_DOTTED).fullmatch(value) is not None and _wordy(candidate))
 
 
-def _slug(candidate: RuleMatch) -> bool:
+def _slug(candidate: PatternMatch) -> bool:
     """Reject words and short numbers with separators: `us-east-1`, `orders-api.rc0.15`, `longer-name`."""
     runs = [run for run in _compiled(_FRAGMENT).findall(candidate.value) if len(run) >= _MIN_WORD]
     return _compiled(_SLUG).fullmatch(candidate.value) is not None and all(
@@ -130,12 +130,12 @@ def _slug(candidate: RuleMatch) -> bool:
     )
 
 
-def _letters(candidate: RuleMatch) -> bool:
+def _letters(candidate: PatternMatch) -> bool:
     """Reject letters and separators only: a word, a name, a sentence."""
     return not any(c.isdigit() or c in "!$%&*+^#~=?|" for c in candidate.value.rstrip("!?=*+"))
 
 
-def _wordy(candidate: RuleMatch) -> bool:
+def _wordy(candidate: PatternMatch) -> bool:
     """Reject a value whose letters are mostly in runs that look like words: identifiers, file names, prose."""
     letters = sum(map(str.isalpha, candidate.value))
     runs = [
@@ -160,16 +160,16 @@ def _is_word(run: str) -> bool:
     return 3 * sum(pairs) >= 2 * len(pairs)
 
 
-def _no_digit(candidate: RuleMatch) -> bool:
+def _no_digit(candidate: PatternMatch) -> bool:
     return not any(map(str.isdigit, candidate.value))
 
 
-def _number(candidate: RuleMatch) -> bool:
+def _number(candidate: PatternMatch) -> bool:
     """Reject a plain number, a date, a version."""
     return all(c.isdigit() or c in ".,_-+:TZ" for c in candidate.value)
 
 
-def _url_stand_in(candidate: RuleMatch) -> bool:
+def _url_stand_in(candidate: PatternMatch) -> bool:
     """Reject `user:password@host` as documentation writes it, and the hosts that RFC 2606 reserves for documentation."""
     after = candidate.text[candidate.end + 1 : candidate.end + 65]
     host = re.split(r"[/:?#\s\"'`)]", after, maxsplit=1)[0].lower()
@@ -181,12 +181,12 @@ def _within(domain: str, names: tuple[str, ...]) -> bool:
     return any(domain == name or domain.endswith("." + name) for name in names)
 
 
-def _example_host(candidate: RuleMatch) -> bool:
+def _example_host(candidate: PatternMatch) -> bool:
     """Reject the domains that RFC 2606 and RFC 6761 reserve for examples."""
     return _within(candidate.value.rpartition("@")[2].lower(), words("example_hosts"))
 
 
-def _not_mail(candidate: RuleMatch) -> bool:
+def _not_mail(candidate: PatternMatch) -> bool:
     """Reject `git@host:path`, a package with its version, and file names such as `icon@2x.png`."""
     name, _, domain = candidate.value.rpartition("@")
     follows = candidate.text[candidate.end : candidate.end + 2]
@@ -194,41 +194,41 @@ def _not_mail(candidate: RuleMatch) -> bool:
     return name == "git" or remote or domain.rpartition(".")[2].lower() in words("file_endings")
 
 
-def _date(candidate: RuleMatch) -> bool:
+def _date(candidate: PatternMatch) -> bool:
     """Reject a date or a span of years."""
     return _compiled(_DATE).search(candidate.value) is not None
 
 
-def _scope(candidate: RuleMatch) -> bool:
+def _scope(candidate: PatternMatch) -> bool:
     """Reject a single name before `::`, which is code unless a prefix length follows."""
     is_single = candidate.value.endswith("::") and candidate.value.count(":") == 2
     return is_single and candidate.text[candidate.end : candidate.end + 1] != "/"
 
 
-def _range(candidate: RuleMatch) -> bool:
+def _range(candidate: PatternMatch) -> bool:
     """Reject a range from one number to a greater one: lines, pages, years."""
     low, _, high = candidate.value.partition("-")
     return low.isdigit() and high.isdigit() and len(high) - len(low) in (0, 1) and int(low) < int(high)
 
 
-def _time_uuid(candidate: RuleMatch) -> bool:
+def _time_uuid(candidate: PatternMatch) -> bool:
     """Reject a UUID made from the time (RFC 9562, versions 1, 6 and 7): it can be guessed and usually names a record."""
     return _compiled(_TIME_UUID).fullmatch(candidate.value) is not None
 
 
-def _version(candidate: RuleMatch) -> bool:
+def _version(candidate: PatternMatch) -> bool:
     """Reject a version of four numbers, after a program's name or a word such as "release"."""
     return (
         _compiled(_VERSION).search(candidate.text[max(0, candidate.start - 24) : candidate.start]) is not None
     )
 
 
-def _shared_home(candidate: RuleMatch) -> bool:
+def _shared_home(candidate: PatternMatch) -> bool:
     """Reject a home folder that identifies no person: `user`, `runner`, `ubuntu`."""
     return candidate.value.lower() in words("shared_homes")
 
 
-FILTERS: Mapping[str, Callable[[RuleMatch], bool]] = {
+FILTERS: Mapping[str, Callable[[PatternMatch], bool]] = {
     "code": _code,
     "date": _date,
     "example": _example,

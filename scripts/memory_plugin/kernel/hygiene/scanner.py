@@ -10,7 +10,7 @@ from . import policy
 from .anchors import Anchors, starts
 from .assignment import names_a_secret, whole_name
 from .checks import CHECKS
-from .filters import FILTERS, RuleMatch, entropy
+from .filters import FILTERS, PatternMatch, entropy
 from .rule_set import Rule, compiled, formed_rules, rules
 from .shadow import Shadow, folded, joined
 
@@ -202,7 +202,7 @@ def _filtered_end(rule: Rule, match: re.Match[str], text: str) -> int:
         return 0
     if rule.name_filter and not names_a_secret(whole_name(text, *match.span("name"))):
         return 0
-    candidate = RuleMatch(text, start, end, value)
+    candidate = PatternMatch(text, start, end, value)
     if any(FILTERS[name](candidate) for name in rule.filters):
         return 0
     return end if not rule.context or _in_context(rule, text, start, end) else 0
