@@ -32,7 +32,7 @@ REASONS = {
     "disabled": "recall is switched off in the settings",
     "empty": "the prompt was empty, or all of it was private",
     "command": "the prompt was a slash command",
-    "not_typed": "the prompt was a notice from the client",
+    "not_typed": "the prompt was a notice from Claude Code",
     "told_not_to": "the prompt said not to use memory",
     "confirmation": "the prompt was a confirmation or small talk",
     "short": "the prompt was too short to say what it is about",
