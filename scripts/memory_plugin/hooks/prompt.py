@@ -14,7 +14,7 @@ from ..kernel.state_file import session_file
 from ..memories.save_requests import request_in
 from ..recall.gate import Prompt
 from ..recall.pipeline import EXPECTED_PROBLEMS, Answer, recall
-from .events import PROBLEM, identity, note, open_context, path
+from .events import PROBLEM, id_field, log_event, open_context, path_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def handle(
         return None
     text = payload.get("prompt", payload.get("user_prompt"))  # the field's name in older hosts
     if not isinstance(text, str):
-        note(paths, identity(payload.get("session_id")), EVENT, "bad_input", "the event holds no prompt")
+        log_event(paths, id_field(payload.get("session_id")), EVENT, "bad_input", "the event holds no prompt")
         return None
     context = open_context(payload, paths, deadline)
     prompt = Prompt(
         text,
-        identity(payload.get("prompt_id")),
-        path(payload.get("transcript_path")),
+        id_field(payload.get("prompt_id")),
+        path_field(payload.get("transcript_path")),
         judges_off=taint.judges_off,
     )
     return _answer(prompt, context)
@@ -70,7 +70,7 @@ def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
         problems.append(_unexpected_problem(answer))
         _append_record(answer, prompt, context, problems)
         for problem in filter(None, problems):
-            note(context.paths, context.session, EVENT, PROBLEM, problem)
+            log_event(context.paths, context.session, EVENT, PROBLEM, problem)
     if answer.needs_refresh:
         from .background import start_refresh
 

@@ -274,9 +274,9 @@ def render_answer(
     answer.receipt = receipt(choice.full, choice.pointers, which_receipt)
     history.has_header = history.has_header or with_header
     for hit in choice.full:
-        history.note_injected(hit.key, hit.inject)
+        history.record_injected(hit.key, hit.inject)
     for hit in choice.pointers:
-        history.note_pointed(hit.key, pointer_line(hit))
+        history.record_pointer(hit.key, pointer_line(hit))
     answer.record.update(
         outcome="injected" if choice.full else "pointed",
         reason="",

@@ -149,13 +149,13 @@ class RecallHistory:
         counts = [self._counts.get(place, (0, 0)) for place in places]
         return sum(full for full, _ in counts), sum(pointers for _, pointers in counts)
 
-    def note_injected(self, key: str, text: str) -> None:
+    def record_injected(self, key: str, text: str) -> None:
         """Record that a memory is injected now at this place."""
         self._injected[_digest(key)] = (_digest(text), self.turn)
         self._unsaved["injected"][_digest(key)] = _digest(text)
         self._count(self._place, 1, 0)
 
-    def note_pointed(self, key: str, line: str) -> None:
+    def record_pointer(self, key: str, line: str) -> None:
         """Record that a pointer to a memory is injected now at this place."""
         self._pointed[_digest(key)] = _digest(line)
         self._unsaved["pointed"][_digest(key)] = _digest(line)
