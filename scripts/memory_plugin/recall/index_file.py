@@ -232,10 +232,10 @@ def snapshot(paths: Iterable[str]) -> dict[str, str]:
     The mark is `-` for a missing path, and `?` for one that changed too recently or could not be examined now.
     """
     now = time()
-    return {path: _mark(path, now) for path in paths}
+    return {path: _fingerprint(path, now) for path in paths}
 
 
-def _mark(path: str, now: float) -> str:
+def _fingerprint(path: str, now: float) -> str:
     try:
         status, link = os.stat(path), os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
