@@ -83,7 +83,7 @@ def arrange(rules: list[str], titles: list[str], max_tokens: int) -> CatalogBloc
 
 
 def _fill(lines: list[str], cut: int, tokens: float, prefix_tokens: float) -> tuple[list[str], float]:
-    """Return the first lines that fit into `tokens`, cut and escaped, and their tokens; `prefix_tokens` is the cost of each line's prefix."""
+    """Return the first lines that fit into `tokens`, cut and escaped, and their tokens; each line's prefix costs `prefix_tokens`."""
     fitting: list[str] = []
     used = 0.0
     for line in lines:

@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
-    from .due_files import Share
+    from .due_files import ReadBudget
     from .ranking import Hit
 
 __all__ = ["Lookup"]
@@ -50,9 +50,9 @@ class Lookup:
     """
 
     __slots__ = (
+        "_budget",
         "_connection",
         "_context",
-        "_share",
         "_wanted",
         "answered_by",
         "needs_refresh",
@@ -62,7 +62,7 @@ class Lookup:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._share: Share | None = None
+        self._budget: ReadBudget | None = None
         self._wanted: frozenset[str] = frozenset()
         self._connection: Connection | None = None
         self.answered_by = "none"
@@ -147,7 +147,7 @@ class Lookup:
             with refresh_lock(path, min(_CREATE_WAIT, self._context.deadline.remaining())):
                 self._connection = open_or_create(path)
                 if changed_paths(self._connection) != set():
-                    self._read_share()
+                    self._read_some()
                 return True
         except Busy:
             self.problem = "refreshed_elsewhere"
@@ -180,7 +180,7 @@ class Lookup:
         """Bring the index up to date; if another process does so, wait briefly, because it usually reads only a few files."""
         try:
             with refresh_lock(index_path(self._context.paths), _REFRESH_WAIT):
-                return self._read_share(edited)
+                return self._read_some(edited)
         except Busy:
             self.problem = "refreshed_elsewhere"
         except OSError as error:
@@ -188,28 +188,29 @@ class Lookup:
             self.needs_refresh = True
         return False
 
-    def _read_share(self, edited: list[str] | None = None) -> bool:
+    def _read_some(self, edited: list[str] | None = None) -> bool:
         """Read a few changed files; return whether any was read, or none is left. Raises OSError."""
-        from .due_files import prompt_share
+        from .due_files import prompt_read_budget
         from .index_refresh import refresh
 
         assert self._connection is not None
-        self._share = self._share or prompt_share()  # one share for all refreshes of this prompt
-        self._share.wanted = self._wanted
+        self._budget = self._budget or prompt_read_budget(
+            self._wanted
+        )  # one budget for all refreshes of this prompt
         paths, settings = self._context.paths, self._context.settings
         try:
-            report = refresh(self._connection, paths, settings, share=self._share, edited=edited or ())
+            report = refresh(self._connection, paths, settings, budget=self._budget, edited=edited or ())
         except SqliteError as error:
             self.problem = failure_reason(error)
             if is_damaged(error):
                 raise
             self.needs_refresh = True
             return False
-        updated = report.read + report.dropped + report.regraded
+        updated = report.read + report.dropped + report.reflagged
         self.refreshed += updated
-        if report.left:
+        if report.remaining:
             self.problem = "refreshing"
             self.needs_refresh = True
         if report.problem:
             self.problem = "not_read: %s" % report.problem
-        return bool(updated or not report.left)
+        return bool(updated or not report.remaining)
