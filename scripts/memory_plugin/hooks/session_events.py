@@ -126,7 +126,7 @@ def _record_answer(answer: CatalogAnswer | None, event: str, context: Context) -
         context.append("recalls", dict(answer.record, ms=context.deadline.elapsed_ms()))
     except LedgerError as error:
         log_event(context.paths, context.session, event, PROBLEM, str(error))
-    return answer.context
+    return answer.block
 
 
 def _receipt(answer: CatalogAnswer | None, context: Context) -> str:

@@ -184,11 +184,11 @@ def _output(
     answer: ToolAnswer, event: str, payload: dict[str, object], context: Context
 ) -> dict[str, object] | None:
     """Return the output for an answer and record it; None for an empty answer, which is not recorded."""
-    if not answer.context:
+    if not answer.block:
         return None
     _append_record(answer.record, payload, event, context)
     output: dict[str, object] = {
-        "hookSpecificOutput": {"hookEventName": event, "additionalContext": answer.context}
+        "hookSpecificOutput": {"hookEventName": event, "additionalContext": answer.block}
     }
     if answer.receipt:
         output["systemMessage"] = answer.receipt

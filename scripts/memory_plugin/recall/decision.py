@@ -270,7 +270,7 @@ def render_answer(
 ) -> None:
     """Render a choice that is not empty into an answer and its record, and add it to the session's history."""
     with_header = bool(choice.full) and not history.has_header  # a list of titles explains itself
-    answer.context = render(choice.full, choice.pointers, with_header=with_header)
+    answer.block = render(choice.full, choice.pointers, with_header=with_header)
     answer.receipt = receipt(choice.full, choice.pointers, which_receipt)
     history.has_header = history.has_header or with_header
     for hit in choice.full:
@@ -282,8 +282,8 @@ def render_answer(
         reason="",
         injected=[hit.key for hit in choice.full],
         pointed=[hit.key for hit in choice.pointers],
-        tokens=estimated_tokens(answer.context),
-        characters=len(answer.context),
+        tokens=estimated_tokens(answer.block),
+        characters=len(answer.block),
     )
 
 

@@ -75,17 +75,17 @@ class Lookup:
         if self._connection is not None:
             self._connection.close()
 
-    def best(self, text: str, extra: str, pool: int) -> list[Hit]:
+    def best(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
         """Return at most `pool` injectable memories for a text, best first; a damaged index is rebuilt once.
 
-        `extra` is the previous turn, which has less weight.
+        `previous_turn` has less weight.
         """
         self._wanted = frozenset(word for word in words(text) if len(word) >= _MIN_WANTED)
         for _attempt in range(2):
             try:
                 if self._connection is None and not self._open():
                     return []
-                return self._rank_current(text, extra, pool)
+                return self._rank_current(text, previous_turn, pool)
             except TimeoutError:
                 self.problem = "timeout"
                 return []
@@ -105,23 +105,23 @@ class Lookup:
         finally:
             self.close()
 
-    def _rank_current(self, text: str, extra: str, pool: int) -> list[Hit]:
+    def _rank_current(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
         """Rank, and rank again if files near the top were edited in place; the caller checks the others."""
-        hits = self._rank(text, extra, pool)
+        hits = self._rank(text, previous_turn, pool)
         for _round in range(_RANK_AGAIN):
             top = hits[: self._context.settings.integer("retrieval.max_inject")]
             edited = [hit.path for hit in top if not hit.is_current()]
             if not edited or not self._refresh(edited):
                 break
-            hits = self._rank(text, extra, pool)
+            hits = self._rank(text, previous_turn, pool)
         return hits
 
-    def _rank(self, text: str, extra: str, pool: int) -> list[Hit]:
+    def _rank(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
         assert self._connection is not None
         strategy = self._context.settings.text("retrieval.match_strategy")
         self.answered_by = backend = candidate_backend(self._connection, strategy)
         deadline = self._context.deadline
-        return rank(self._connection, analyze(text, extra), pool, True, now_iso(), deadline, backend)
+        return rank(self._connection, analyze(text, previous_turn), pool, True, now_iso(), deadline, backend)
 
     def _open(self) -> bool:
         """Open the index and bring it up to date; return False if there is none to ask."""
