@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.files import cause, make_folder
+from ..kernel.files import cause, error_text, make_folder
 from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
 from ..kernel.text.tokens import words
@@ -19,8 +19,8 @@ from .index_file import (
     changed_paths,
     failure_reason,
     index_path,
-    is_damaged,
     is_locked,
+    must_rebuild,
     open_index,
     open_or_create,
     refresh_lock,
@@ -92,7 +92,7 @@ class Lookup:
             except INDEX_ERRORS as error:
                 self.problem = failure_reason(error)
                 self.needs_refresh = True
-                if not is_damaged(error) or not self._discard():
+                if not must_rebuild(error) or not self._discard():
                     return []
         return []
 
@@ -153,7 +153,7 @@ class Lookup:
             self.problem = "refreshed_elsewhere"
             return self._open_unfinished(path)
         except (IndexUnavailable, OSError) as error:
-            self.problem = "no_index: %s" % cause(error)
+            self.problem = "no_index: %s" % error_text(error)
         return False
 
     def _open_unfinished(self, path: str) -> bool:
@@ -202,7 +202,7 @@ class Lookup:
             report = refresh(self._connection, paths, settings, budget=self._budget, edited=edited or ())
         except SqliteError as error:
             self.problem = failure_reason(error)
-            if is_damaged(error):
+            if must_rebuild(error):
                 raise
             self.needs_refresh = True
             return False

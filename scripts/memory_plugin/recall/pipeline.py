@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPECTED_PROBLEMS", "PRELOADED_MODULES", "Answer", "check_gate", "fill_answer", "recall"]
 
-# A refresh in progress is not a fault: recall uses what is already indexed.
-EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere")
+# A refresh in progress is not a fault: recall uses what is already indexed. Nor is a rebuild after an update or a change of the rules.
+EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere", "index_outdated")
 # The modules that a lookup imports, each after its own imports: see `import_ahead`.
 PRELOADED_MODULES = (
     "kernel.sqlite kernel.text.tokens recall.index_file kernel.text.stem recall.query recall.signals recall.confidence recall.scoring "

@@ -214,7 +214,7 @@ def _hit(columns: tuple[str, ...], match: Match, result: Confidence) -> Hit:
 
 
 def _parts(match: Match, signals: dict[str, float]) -> dict[str, object]:
-    values = {"exact": match.exact, "forms": match.forms, "soft": match.soft}
+    values = {"exact": match.stem_score, "forms": match.form_score, "soft": match.gram_score}
     values.update((name, signals[name]) for name in _EXPLAINED)
     parts: dict[str, object] = {name: round(value, 4) for name, value in values.items()}
     parts["terms"] = {term: round(part, 4) for term, part in match.matched.items()}
