@@ -1,4 +1,4 @@
-"""The history of a session: which memories were injected and where, so that nothing is repeated and each place keeps its limits.
+"""The history of a session: which memories were injected and where, so that nothing is repeated and each place stays within its limits.
 
 A place is an occasion on which the plugin adds to Claude's context: `prompt`, `catalog`, `tool`, `failure`, `subagent` or `guard`. The
 history is an append-only file of JSON lines, because the hooks of parallel tool calls write it at the same time. A hook that must not
@@ -38,7 +38,7 @@ __all__ = [
 
 PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"
 SUBAGENT, GUARD = "subagent", "guard"
-_MAX_BYTES = 4 << 20  # tens of thousands of records; a larger file starts again
+_MAX_BYTES = 4 << 20  # tens of thousands of records; a larger file is truncated
 _LOCK_WAIT = 0.05  # seconds; a hook holds the lock for a few milliseconds
 _OPEN = (
     os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)

@@ -99,8 +99,8 @@ class IndexLocked(IndexUnusable):
     """Another process is writing the index file; nothing suggests that the file is damaged."""
 
 
-# Rows of a damaged file raise ValueError, TypeError or LookupError wherever they are used, so a bug in the ranking also looks like damage and
-# costs one rebuild.
+# Rows of a damaged file raise ValueError, TypeError or LookupError wherever they are used, so a bug in the ranking also looks like damage
+# and costs one rebuild.
 INDEX_ERRORS = (SqliteError, IndexUnavailable, ValueError, TypeError, LookupError)
 
 

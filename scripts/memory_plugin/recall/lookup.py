@@ -121,7 +121,15 @@ class Lookup:
         strategy = self._context.settings.text("retrieval.match_strategy")
         self.answered_by = backend = candidate_backend(self._connection, strategy)
         deadline = self._context.deadline
-        return rank(self._connection, analyze(text, previous_turn), pool, True, now_iso(), deadline, backend)
+        return rank(
+            self._connection,
+            analyze(text, previous_turn),
+            pool,
+            only_injectable=True,
+            expires_after=now_iso(),
+            deadline=deadline,
+            backend=backend,
+        )
 
     def _open(self) -> bool:
         """Open the index and bring it up to date; return False if there is none to ask."""

@@ -145,7 +145,7 @@ def check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
 
 def _not_injected_yet(hits: list[Hit], history: RecallHistory, settings: Settings) -> list[Hit]:
     repeat_after = settings.integer("retrieval.repeat_after_turns")
-    return [hit for hit in hits if not history.was_injected(hit.key, hit.inject, repeat_after)]
+    return [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text, repeat_after)]
 
 
 def _judge(answer: Answer, prompt: Prompt, previous_turn: str, hits: list[Hit], context: Context) -> Judged:

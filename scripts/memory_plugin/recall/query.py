@@ -212,10 +212,10 @@ def _distinct_terms(query: Query, model: Model) -> list[Term]:
     for source, count in ((query.words, 1.0), (query.previous_words, model.ranking["extra"])):
         for word in source:
             if word not in stopwords:
-                whole = form(word)
-                stem = whole.partition("~")[0]
+                word_form = form(word)
+                stem = word_form.partition("~")[0]
                 if stem not in terms:
-                    terms[stem] = Term(stem, whole)
+                    terms[stem] = Term(stem, word_form)
                 terms[stem].count += count
                 terms[stem].words.add(word)
     return list(terms.values())
@@ -237,6 +237,7 @@ def correct(connection: Connection, stem: str) -> str:
     if len(stem) < _MIN_CORRECTED or not (stem.isascii() and stem.isalpha()):
         return ""
     near: list[tuple[int, str]] = []
+    # "{" follows "z" in ASCII, so this range holds every stem with the prefix.
     for start in (stem[:2], stem[1] + stem[0]):
         near += connection.execute(
             "SELECT -strong - weak, term FROM vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ? "

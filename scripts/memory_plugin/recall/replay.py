@@ -84,6 +84,7 @@ def replay_prompt(past: PastPrompt, history: RecallHistory, context: Context, ro
         return Result([], [], refusal, 0)
     answer = Answer()
     fill_answer(answer, prompt, previous_turn, room, history, context, ask_judges=False)
+    # As in RecallHistory: a prompt counts as a turn only once something was injected in its session.
     if answer.block or history.turn > 1:
         history.turn += 1
     record = answer.record
