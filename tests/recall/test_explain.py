@@ -9,7 +9,7 @@ import os
 import pytest
 
 from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.recall.explain import REASONS, Outcome, decisions, find_decision, outcomes, sentence
+from memory_plugin.recall.explain import Outcome, REASONS, decisions, find_decision, outcomes, reason_text, sentence
 from tests.project import PLUGIN_ROOT, Project
 from tests.recall.store_files import at_home
 
@@ -39,6 +39,19 @@ def written_reasons() -> set[str]:
 def test_every_reason_has_a_text() -> None:
     assert written_reasons()
     assert written_reasons() <= set(REASONS)
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("no_index: no space left", "the index could not be created: no space left"),
+        ("not_read", "some memories could not be read"),
+        ("healing", "the index is being brought up to date in the background"),
+        ("a later version's: reason", "a later version's: reason"),
+    ],
+)
+def test_a_reason_becomes_a_sentence_with_its_detail(reason: str, sentence: str) -> None:
+    assert reason_text(reason) == sentence
 
 
 def test_the_last_decision_of_this_project_comes_first(project: Project) -> None:
@@ -121,7 +134,7 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},
-            ("not told", "90% sure; Claude was told already in this session", False),
+            ("not told", "90% sure; Claude was already told in this session", False),
         ),
         (
             {"judge": {"verdicts": {"a": [True, False]}}, "pointed": ["a"]},
@@ -138,7 +151,7 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
             {"confidence": 0.2},
             ("not told", "20% sure", False),
         ),
-        ({}, {"confidence": "high"}, ("not told", "sureness unknown", False)),
+        ({}, {"confidence": "high"}, ("not told", "confidence unknown", False)),
     ],
 )
 def test_the_outcome_of_a_candidate_as_text(

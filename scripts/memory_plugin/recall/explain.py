@@ -41,30 +41,34 @@ REASONS = {
     "below_floor": "the best match was not good enough",  # in records of versions with one threshold
     "declined": "the judges found nothing relevant or useful",
     "no_fallback": "no judge answered, and retrieval.judge.fallback_top_k is 0",
-    "already_injected": "Claude was told already in this session",
-    "already_pointed": "Claude was pointed to it already in this session",
-    "over_limit": "other memories filled every place on this prompt",
+    "already_injected": "Claude was already told in this session",
+    "already_pointed": "Claude was already pointed to it in this session",
+    "over_limit": "other memories used up the limit for this prompt",
     "note": "Claude Code itself lists its notes for Claude",
     "over_budget": "nothing fit the token budget",
     "max_inject": "the setting retrieval.max_inject or retrieval.judge.modes.auto.max_output is 0",
     "refreshing": "the index is being brought up to date in the background",
     "index_locked": "the index was locked by another process",
     "index_damaged": "the index was damaged; it is being rebuilt",
+    "index_outdated": "the index was built by another version or with other hygiene rules; it is being rebuilt",
     "index_unwritable": "the index could not be written",
+    "no_index": "the index could not be created",
+    "not_refreshed": "the index could not be updated",
+    "not_read": "some memories could not be read",
     "refreshed_elsewhere": "another process was building the index",
     "edited": "the file of every good match was edited just now and could not be read again in time",
-    "fault": "a fault of the plugin; the events ledger names the place",
+    "fault": "an error in the plugin; events.jsonl has the line of code",
     "timeout": "there was no time left",
-    "already_reminded": "Claude was reminded already in this session",
+    "already_reminded": "Claude was already reminded in this session",
     "guards_disabled": "guards are switched off in the settings",
-    "unchanged": "Claude was told this in the session already, and nothing has changed",
+    "unchanged": "Claude was already told this in the session, and nothing has changed",
 }
 # The names of reasons in records of version 0.1.0, and their present names.
 _OLD_REASONS = {"healing": "refreshing", "healed_elsewhere": "refreshed_elsewhere"}
 _WITHHELD = {
-    "already_injected": "Claude was told already in this session",
-    "already_pointed": "Claude was pointed to it already in this session",
-    "over_limit": "other memories filled every place on this prompt (retrieval.max_inject, retrieval.max_pointers)",
+    "already_injected": "Claude was already told in this session",
+    "already_pointed": "Claude was already pointed to it in this session",
+    "over_limit": "other memories used up the limit for this prompt (retrieval.max_inject, retrieval.max_pointers)",
     "over_budget": "it did not fit the rest of retrieval.max_tokens",
     "edited": "its file was edited just now; the next prompt finds the new text",
     "note": "Claude Code itself lists its notes for Claude",
@@ -95,7 +99,7 @@ _WAYS = {
     "pattern": "it names a pattern that covers the file",
     "folder": "it names a folder above the file",
     "text": "its text names the file, or a folder above it",
-    "kin": "it names a file like this new one",
+    "kin": "it names a file similar to this new one",
 }
 PLACES = (_PROMPT, *_PLACES, _GUARD)
 _INJECTED, _POINTED = "injected", "pointed"
@@ -177,8 +181,10 @@ def _guard_sentence(row: dict[str, Any]) -> str:
 
 
 def reason_text(reason: str) -> str:
-    """Return a ledger's reason as text, or unchanged if it is unknown."""
-    return REASONS.get(_OLD_REASONS.get(reason, reason), reason)
+    """Return a ledger's reason as a sentence, with the detail after its code if there is one; an unknown reason is returned unchanged."""
+    code, separator, detail = reason.partition(": ")
+    sentence = REASONS.get(_OLD_REASONS.get(code, code))
+    return reason if sentence is None else sentence + separator + detail
 
 
 def problem(row: dict[str, Any]) -> str:
@@ -221,13 +227,15 @@ def outcomes(row: dict[str, Any]) -> list[Outcome]:
 
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
     key = str(candidate.get("key"))
-    match = _WAYS.get(str(candidate.get("way"))) or _sure(candidate.get("confidence"))
-    evidence = match + _opinion(candidate.get("key"), row)
+    match = _WAYS.get(str(candidate.get("way"))) or _confidence_text(candidate.get("confidence"))
+    opinion = _opinion(candidate.get("key"), row)
+    evidence = match + opinion
     withheld = str(candidate.get("withheld") or "")
     inject, pointer = (_shifted(threshold, candidate) for threshold in thresholds(row))
     confidence = _number(candidate.get("confidence"))
     needed = ""
-    if evidence == match and confidence is not None and inject is not None and confidence < inject:
+    # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
+    if not opinion and confidence is not None and inject is not None and confidence < inject:
         needed = ", %s needed" % _percent(inject)
     if key in _keys(row, _INJECTED):
         return Outcome(key, _TOLD, evidence, lacks_words=False)
@@ -241,11 +249,11 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
 
 
 def _for_pointer(candidate: dict[str, Any], threshold: float) -> str:
-    """Return what follows the sureness for the full text: that it was for this, and the sureness as a pointer if recorded."""
+    """Return the end of the sentence about the full text, with the confidence as a pointer if it is recorded."""
     confidence = candidate.get("pointer_confidence")
     if _number(confidence) is None:
         return " for the full text"
-    return " for the full text; as a pointer %s, %s needed" % (_sure(confidence), _percent(threshold))
+    return " for the full text; as a pointer %s, %s needed" % (_confidence_text(confidence), _percent(threshold))
 
 
 def _shifted(threshold: float | None, candidate: dict[str, Any]) -> float | None:
@@ -272,9 +280,9 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _sure(value: object) -> str:
+def _confidence_text(value: object) -> str:
     number = _number(value)
-    return "sureness unknown" if number is None else _percent(number) + " sure"
+    return "confidence unknown" if number is None else _percent(number) + " sure"
 
 
 def _percent(share: float) -> str:

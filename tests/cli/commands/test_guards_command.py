@@ -213,4 +213,4 @@ def test_why_explains_a_guarded_call(project: Project) -> None:
         project.cli("why").stdout.lower().split()
     )
     project.hook("PreToolUse", event)
-    assert "Claude was reminded already in this session" in " ".join(project.cli("status").stdout.split())
+    assert "Claude was already reminded in this session" in " ".join(project.cli("status").stdout.split())
