@@ -139,7 +139,10 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
     if version != _version[0]:
         connection.close()
         numbers = (path, version & 255, version >> 8, _version[0] & 255, _version[0] >> 8)
-        raise IndexOutdated("%s has version %d, rules %x; expected version %d, rules %x" % numbers)
+        kind = (
+            IndexOutdated if version else IndexUnusable
+        )  # SQLite takes an empty file for a database of version 0
+        raise kind("%s has version %d, rules %x; expected version %d, rules %x" % numbers)
     return connection
 
 
