@@ -11,7 +11,7 @@ import sys
 from ..kernel.ancestry import ancestors, has_proc
 from ..kernel.clock import Deadline
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import cause
+from ..kernel.files import os_error_text
 from ..kernel.paths import locate
 from .client_record import hook_starter, note_client, outer_client
 from .environment import clean, launch_folder, restore_launch_values, switched_off
@@ -86,7 +86,7 @@ def _note_client(paths: Paths, session: str, starter: Ancestor) -> None:
     try:
         note_client(paths, session, starter)
     except OSError as error:
-        note(paths, session, "client", PROBLEM, "the client could not be recorded: %s" % cause(error))
+        note(paths, session, "client", PROBLEM, "the client could not be recorded: %s" % os_error_text(error))
 
 
 def _handle(

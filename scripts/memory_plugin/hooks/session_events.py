@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.context import Context, LedgerError
-from ..kernel.files import cause
+from ..kernel.files import os_error_text
 from ..kernel.settings.load import load
 from .events import PROBLEM, identity, note, open_context, path
 from .status_line import FOLDER
@@ -79,7 +79,11 @@ def _at_start(context: Context, source: str) -> tuple[str, str, str]:
             answer = session_catalog(connection, source, context)
     except SqliteError as error:
         note(
-            context.paths, context.session, _START, PROBLEM, "the index could not be read: %s" % cause(error)
+            context.paths,
+            context.session,
+            _START,
+            PROBLEM,
+            "the index could not be read: %s" % os_error_text(error),
         )
     finally:
         if connection is not None:
@@ -107,7 +111,13 @@ def handle_subagent(
     try:
         answer = subagent_rules(connection, identity(payload.get("agent_id")), context)
     except SqliteError as error:
-        note(paths, context.session, _SUBAGENT, PROBLEM, "the index could not be read: %s" % cause(error))
+        note(
+            paths,
+            context.session,
+            _SUBAGENT,
+            PROBLEM,
+            "the index could not be read: %s" % os_error_text(error),
+        )
         return None
     finally:
         connection.close()
@@ -172,7 +182,7 @@ def _refresh_status_script(paths: Paths, session: str) -> None:
     try:
         refresh_script(paths)
     except OSError as error:
-        note(paths, session, _START, PROBLEM, "the status line was not refreshed: %s" % cause(error))
+        note(paths, session, _START, PROBLEM, "the status line was not refreshed: %s" % os_error_text(error))
 
 
 def _forget_history(paths: Paths, session: str) -> None:
@@ -184,7 +194,13 @@ def _forget_history(paths: Paths, session: str) -> None:
         forget_session(paths, session)
         Reminder(paths, session).set_active(active=True)
     except OSError as error:
-        note(paths, session, _START, PROBLEM, "the session's history was not deleted: %s" % cause(error))
+        note(
+            paths,
+            session,
+            _START,
+            PROBLEM,
+            "the session's history was not deleted: %s" % os_error_text(error),
+        )
 
 
 def handle_end(
@@ -214,7 +230,7 @@ def handle_end(
     try:
         leave_note(paths, session, transcript)
     except OSError as error:
-        note(paths, session, _END, PROBLEM, "the session is not graded: %s" % cause(error))
+        note(paths, session, _END, PROBLEM, "the session is not graded: %s" % os_error_text(error))
         return
     arguments = ["session", "ended", "--root", paths.project_root]
     if not start(arguments, b"", (*judge_variables(settings), *_LANGFUSE)):

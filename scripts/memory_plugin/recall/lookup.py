@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.files import cause, make_folder
+from ..kernel.files import make_folder, os_error_text
 from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
 from ..kernel.text.tokens import words
@@ -153,7 +153,7 @@ class Lookup:
             self.problem = "refreshed_elsewhere"
             return self._open_unfinished(path)
         except (IndexUnavailable, OSError) as error:
-            self.problem = "no_index: %s" % cause(error)
+            self.problem = "no_index: %s" % os_error_text(error)
         return False
 
     def _open_unfinished(self, path: str) -> bool:
@@ -184,7 +184,7 @@ class Lookup:
         except Busy:
             self.problem = "refreshed_elsewhere"
         except OSError as error:
-            self.problem = "not_refreshed: %s" % cause(error)
+            self.problem = "not_refreshed: %s" % os_error_text(error)
             self.needs_refresh = True
         return False
 
