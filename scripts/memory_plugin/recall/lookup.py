@@ -11,7 +11,7 @@ from ..kernel.clock import now_iso
 from ..kernel.files import make_folder, os_error_text
 from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
-from ..kernel.text.tokens import words
+from ..kernel.text.tokens import tokenize
 from .index_file import (
     INDEX_ERRORS,
     IndexMissing,
@@ -80,7 +80,7 @@ class Lookup:
 
         `extra` is the previous turn, which has less weight.
         """
-        self._wanted = frozenset(word for word in words(text) if len(word) >= _MIN_WANTED)
+        self._wanted = frozenset(word for word in tokenize(text) if len(word) >= _MIN_WANTED)
         for _attempt in range(2):
             try:
                 if self._connection is None and not self._open():
