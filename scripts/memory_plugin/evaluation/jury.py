@@ -70,7 +70,7 @@ def judge_at(context: Context, name: str, off: str) -> Judge:
     values: dict[str, object] = {"judge.backend": backend}
     if backend != context.settings.text("judge.backend"):
         values.update({"judge.base_url": "", "judge.key_variable": ""})
-    settings = context.settings.varied(values)
+    settings = context.settings.with_values(values)
     varied = Context(context.paths, settings, context.deadline, context.session)
     return judge_for(FEATURE, varied, model=model, off=off)
 

@@ -220,7 +220,7 @@ def handle_end(
     context = Context(paths, settings, deadline, identity(payload.get("session_id")))
     _propose(_END, transcript, context)
     if taint.judges_off or not (
-        settings.flag("sessions.automatic.enabled") and settings.judge_asked_for("sessions")
+        settings.flag("sessions.automatic.enabled") and settings.is_judge_enabled("sessions")
     ):
         return
     from ..sessions.ended_notes import leave_note

@@ -110,7 +110,7 @@ def decide(
 
             apply_feedback(hits, context)
         judged = None
-        if hits and ask_judges and lookup.answered_by == "fts5" and settings.judge_asked_for("retrieval"):
+        if hits and ask_judges and lookup.answered_by == "fts5" and settings.is_judge_enabled("retrieval"):
             judged = _judge(answer, prompt, before, _not_injected_yet(hits, history, settings), context)
         choice = _decide(answer, room, lookup, history, hits, judged, settings)
         _describe(answer, lookup, hits, choice, settings)

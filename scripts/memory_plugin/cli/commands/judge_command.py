@@ -108,7 +108,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     change = set_value(context.paths.config_dir, feature + ".judge.enabled", value=True)
     texts += _keep_address(arguments, context, judges)
     now = load(context.paths.config_dir, context.paths.project_root)
-    on = now.judge_asked_for(feature) and not context.taint.judges_off
+    on = now.is_judge_enabled(feature) and not context.taint.judges_off
     if arguments.json:
         context.console.json(
             {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": texts}

@@ -171,7 +171,7 @@ class Judge:
         """Resolve the access to the server, once. Raises JudgeError."""
         if self._off:
             raise JudgeError("disabled", self._off)
-        if not anyway and not self._settings.judge_asked_for(self.feature):
+        if not anyway and not self._settings.is_judge_enabled(self.feature):
             raise JudgeError(
                 "disabled", "not switched on in your own settings; see: memory judge on " + self.feature
             )
