@@ -73,7 +73,7 @@ def _starter(event: str) -> Ancestor | None:
     if not has_proc() and event != "SessionStart":
         return None
     starter = hook_starter()
-    if starter is not None and starter.is_client and starter.is_marked:
+    if starter is not None and starter.is_client and starter.was_started_by_client:
         outer = outer_client(ancestors())
         if outer is not None:
             restore_launch_values(outer.environment(), keep=("CLAUDE_PROJECT_DIR",))

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     Finder = Callable[[int], Optional["Ancestor"]]
 
-__all__ = ["MARK", "Ancestor", "ancestors", "boot_id", "has_proc", "parse_ps", "process", "walk"]
+__all__ = ["CLIENT_VARIABLE", "Ancestor", "ancestors", "boot_id", "has_proc", "parse_ps", "process", "walk"]
 
 # Set by the client for each command and hook; measured: a project's settings cannot override it.
-MARK = "CLAUDECODE"
+CLIENT_VARIABLE = "CLAUDECODE"
 _PROC = "/proc"
 _MAX_ANCESTORS = 64
 _MAX_BYTES = 2 << 20
@@ -84,9 +84,9 @@ class Ancestor:
         return self.pid == 1 or self.name in _INITS
 
     @property
-    def is_marked(self) -> bool:
+    def was_started_by_client(self) -> bool:
         """Return whether the client or one of its descendants started it; False if its environment cannot be read."""
-        return MARK in self.environment()
+        return CLIENT_VARIABLE in self.environment()
 
     def environment(self) -> dict[str, str]:
         """Return the environment in which it was started; empty if it cannot be read."""
