@@ -126,7 +126,7 @@ def _looks_unchanged(file: DueFile, known: dict[str, tuple[str, str, str]]) -> b
 def _refresh_batch(run: RefreshPass, work: DueWork) -> RefreshReport:
     """Read and index some files of a store."""
     memories, unreadable = _read(run, work)
-    run.trust.note_names(memories)
+    run.trust.record_names(memories)
     run.guards.update(memories, run.trust)
     run.view.done.update(file.path for file in work.changed)
     known = file_stamps(run.connection, work.store.scope)
