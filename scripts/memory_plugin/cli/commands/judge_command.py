@@ -180,7 +180,7 @@ def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     seconds = max(10.0, context.settings.number("retrieval.judge.timeout_per_call"))
     judges = judges_of(context, arguments.feature)
-    verdicts = [judge.ask(check_question(), Deadline(seconds), again=True, fresh=True) for judge in judges]
+    verdicts = [judge.ask(check_question(), Deadline(seconds), retry=True, fresh=True) for judge in judges]
     pairs = list(zip(judges, verdicts))
     if arguments.json:
         records = [_check_record(judge, verdict, arguments.feature, context) for judge, verdict in pairs]
