@@ -136,7 +136,7 @@ def reset_tuning_reminder(paths: Paths) -> None:
 
 
 def tuning_reminder(paths: Paths) -> str:
-    """Return a line for the user after a week and twenty judged replies without `memory tune`, else an empty text.
+    """Return a line for the user after a week and twenty judged replies without `memory tune`, else "".
 
     The user sees it once: it is marked as shown before it is returned.
     """
