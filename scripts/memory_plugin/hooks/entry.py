@@ -189,9 +189,9 @@ def _payload(data: bytes) -> dict[str, object]:
     try:
         payload = loads(data.decode("utf-8", "replace"))
     except ValueError:
-        raise BadInput("standard input is no JSON text") from None
+        raise BadInput("standard input is not valid JSON") from None
     if not isinstance(payload, dict):
-        raise BadInput("standard input is no JSON object")
+        raise BadInput("standard input is not a JSON object")
     return payload
 
 

@@ -27,6 +27,7 @@ _MAX_BYTES = 2 << 20
 _PS = ("/bin/ps", "-axo", "pid=,ppid=,tty=,lstart=,command=")
 _PS_SECONDS = 2.0
 _CLIENTS = frozenset(["claude", "claude.exe"])
+# MainThread is the process name that newer Node versions set on Linux.
 _RUNTIMES = frozenset(["node", "bun", "deno", "MainThread"])
 _PACKAGE = "/claude-code/"
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "cmd.exe", "env"])
@@ -143,6 +144,7 @@ def _read_stat(pid: int) -> Ancestor | None:
     if not mark or len(fields) < 20 or not fields[1].isdigit():
         return None
     name = before.partition("(")[2]
+    # proc(5), counted after the name: 1 ppid, 4 tty_nr (0: no terminal), 19 starttime.
     return Ancestor(pid, int(fields[1]), fields[19], name, terminal=fields[4] != "0")
 
 
