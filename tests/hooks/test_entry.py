@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
+from memory_plugin.hooks import entry
 from memory_plugin.hooks.entry import HANDLERS
+from memory_plugin.hooks.environment import Taint
 from memory_plugin.kernel.settings.schema import keys
 from tests.project import PLUGIN_ROOT, SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, problems
@@ -170,6 +173,28 @@ def test_an_older_host_only_tells_where_it_is(recalling: Project) -> None:
     finally:
         recalling.root = root
     assert TOLD in run.context
+
+
+def test_settings_of_the_launch_folder_and_of_the_project_both_keep_judges_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older host names the project only in the event, and may start the hook in another folder."""
+    launch, other = tmp_path / "launch", tmp_path / "other"
+    for folder in (launch, other):
+        (folder / ".claude").mkdir(parents=True)
+    settings = {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}}
+    (launch / ".claude" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    taints = []
+
+    def handle(payload: object, paths: object, taint: Taint, deadline: object) -> None:
+        taints.append(taint.judges_off)
+
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
+    monkeypatch.setattr(entry, "HANDLERS", {"Stop": (lambda: handle, 5.0)})
+    monkeypatch.setattr(entry, "launch_folder", lambda: str(launch))
+    monkeypatch.setattr(entry, "_read", lambda: json.dumps({"cwd": str(other)}).encode())
+    assert entry.run("Stop") == 0
+    assert taints == [True]
 
 
 def test_a_fault_of_ours_is_named_by_its_place_without_a_word_of_the_users(recalling: Project) -> None:

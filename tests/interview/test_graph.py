@@ -69,6 +69,16 @@ def test_chao1(mentions: list[int], share: float) -> None:
     assert chao1(mentions) == pytest.approx(share)
 
 
+def test_another_name_does_not_count_its_shared_stems_twice() -> None:
+    """After a node's name was extended, the same search gives the same node as in a graph that was loaded from its file."""
+    built = graph("")
+    for name in ("car", "bus"):
+        built.add(name, "a", ["red", "fast", name], 0, 0.8)
+    assert built.find(["red", "fast", "bike"], 0) == -1
+    built.add_name(0, ["red", "fast", "van"])
+    assert built.find(["red", "fast", "bike"], 0) == -1
+
+
 def test_density_and_peripheral_nodes() -> None:
     built = graph("abbb", (0, 1), (0, 2), (1, 2), (0, 3))
     assert built.density(1) == 1.0

@@ -39,6 +39,9 @@ def texts(folder: Path, *rows: object, oldest: float = 0.0) -> list[str]:
         pytest.param([prompt("old", JANUARY), prompt("new")], ["new"], id="older ones are left out"),
         pytest.param([user_record("without a time")], ["without a time"], id="no time"),
         pytest.param([prompt("one"), prompt("one")], ["one"], id="a repeated row"),
+        pytest.param(
+            [prompt("one", uuid=""), prompt("two", uuid="")], ["one", "two"], id="rows without an id"
+        ),
         pytest.param([prompt("main"), prompt("side", isSidechain=True)], ["main"], id="a sub-agent's"),
         pytest.param([prompt("<command-name>/clear</command-name>")], [], id="a command of the client"),
         pytest.param([call_record("Bash", {"command": "ls"}), result_record("x")], [], id="tools"),

@@ -54,7 +54,8 @@ def run(event: str) -> int:
         payload = _payload(_read())
         session = identity(payload.get("session_id"))
         if "CLAUDE_PROJECT_DIR" not in os.environ and os.path.isdir(folder := path(payload.get("cwd"))):
-            taint = clean(folder)
+            # Older hosts do not set CLAUDE_PROJECT_DIR, so only the event names the project; the settings of either folder keep judges off.
+            taint.add(clean(folder))
             paths = locate(folder)
         if starter is not None and event in _RECORDS_CLIENT and session:
             _note_client(paths, session, starter)

@@ -42,7 +42,7 @@ class Graph:
         if self._by_stem is None:
             self._by_stem = {}
             for index, node in enumerate(self.nodes):
-                self._index_stems(index, node)
+                self._index_stems(index, {stem for name in node["names"] for stem in name})
         shared: dict[int, int] = {}
         wanted = set(stems)
         for stem in sorted(wanted):
@@ -78,7 +78,7 @@ class Graph:
         }
         self.nodes.append(node)
         if self._by_stem is not None:
-            self._index_stems(len(self.nodes) - 1, node)
+            self._index_stems(len(self.nodes) - 1, set(stems))
         self._neighbors = None
         return len(self.nodes) - 1
 
@@ -93,17 +93,18 @@ class Graph:
 
     def add_name(self, index: int, stems: list[str]) -> None:
         """Add another name to a node."""
-        if stems and stems not in self.nodes[index]["names"]:
-            self.nodes[index]["names"].append(stems)
+        names = self.nodes[index]["names"]
+        if stems and stems not in names:
+            indexed = {stem for name in names for stem in name}
+            names.append(stems)
             if self._by_stem is not None:
-                self._index_stems(index, self.nodes[index])
+                self._index_stems(index, set(stems) - indexed)
 
-    def _index_stems(self, index: int, node: Node) -> None:
+    def _index_stems(self, index: int, stems: set[str]) -> None:
+        """Add a node to the index under stems that it is not yet listed under; `find` counts each entry."""
         assert self._by_stem is not None
-        for stem in sorted({stem for name in node["names"] for stem in name}):
-            indexes = self._by_stem.setdefault(stem, [])
-            if index not in indexes[-1:]:
-                indexes.append(index)
+        for stem in sorted(stems):
+            self._by_stem.setdefault(stem, []).append(index)
 
     def climbs(self, source: int, target: int, max_steps: int = 1) -> bool:
         """Return whether `target` is on the ladder 0 to `max_steps` steps above `source`."""

@@ -64,7 +64,7 @@ def past_prompts(path: str, oldest: float) -> Iterator[PastPrompt]:
             if kind != PROMPT:
                 continue
             identity = str(record.get("uuid") or "")
-            if identity in seen:
+            if identity and identity in seen:
                 continue
             seen.add(identity)
             time = str(record.get("timestamp") or "")
