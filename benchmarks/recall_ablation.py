@@ -85,7 +85,9 @@ def reached(source: Set, change: Change) -> float:
             put(connection, (document(record) for record in source.corpus))
         gains = []
         for asked in source.queries:
-            hits = rank(connection, analyze(str(asked["text"])), LIMIT, only_injectable=True, now_iso="")
+            hits = rank(
+                connection, analyze(str(asked["text"])), LIMIT, only_injectable=True, expires_after=""
+            )
             wanted = source.relevant[str(asked["id"])]
             gains.append(
                 ndcg(Answer("own", hits, [wanted.get(hit.key, 0) for hit in hits], list(wanted.values())))

@@ -23,7 +23,7 @@ from memory_plugin.memories.hygiene import clean_data, shown, shown_block
 from memory_plugin.memories.record import category_named, parse_memory
 from memory_plugin.memories.save_requests import request_in
 from memory_plugin.memories.shell_commands import shell_commands
-from memory_plugin.recall.gate import load_gate, typed_text
+from memory_plugin.recall.gate import load_gate, visible_text
 from memory_plugin.recall.query import analyze
 from memory_plugin.replies.filler import find_filler, load_filler_rules
 from memory_plugin.replies.prose import read_prose
@@ -205,7 +205,7 @@ def _record(generator: InputGenerator) -> None:
 
 def _prompt(generator: InputGenerator) -> None:
     text = generator.text()
-    typed_text(text)
+    visible_text(text)
     request_in(text)
     analyze(text, generator.text())
     load_gate().refusal(text)

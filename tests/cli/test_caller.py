@@ -11,7 +11,7 @@ import pytest
 from memory_plugin.cli import caller
 from memory_plugin.cli.caller import Caller, identify, is_route
 from memory_plugin.hooks import client_record
-from memory_plugin.hooks.client_record import ClientRecord, note_client, outer_client, read_record
+from memory_plugin.hooks.client_record import ClientRecord, outer_client, read_record, record_client
 from memory_plugin.kernel.ancestry import Ancestor, ancestors, boot_id
 from memory_plugin.kernel.paths import locate
 from tests.project import SESSION, Project
@@ -131,7 +131,7 @@ def test_without_a_readable_environment_the_record_of_a_hook_names_the_folder(
     client = process(88, "claude")
     account = str(client_record.account_config())
     monkeypatch.setitem(os.environ, "HOME", os.path.dirname(account))
-    note_client(locate(project.root), SESSION, client)
+    record_client(locate(project.root), SESSION, client)
     assert read_record(account, client) is not None
     os.environ.update(MARKED, HOME="/evil", CLAUDE_CONFIG_DIR="/evil/.claude", CLAUDE_CODE_SESSION_ID="other")
     runner = Caller([process(90, "python3"), process(89, "bash"), client])
@@ -149,7 +149,7 @@ def test_for_an_unknown_client_the_home_of_the_account_is_used(project: Project)
 def test_the_settings_of_the_recorded_project_are_read_for_any_folder(project: Project) -> None:
     project.write(".claude/settings.json", {"env": {"OPENAI_API_KEY": "theirs"}})
     client = process(88, "claude", {"HOME": project.home, "CLAUDE_CONFIG_DIR": project.config})
-    note_client(locate(project.root), SESSION, client)
+    record_client(locate(project.root), SESSION, client)
     os.environ.update(MARKED, OPENAI_API_KEY="theirs")
     os.chdir("/")
     taint = Caller([process(90, "python3", MARKED), client]).settle("/usr")
@@ -171,7 +171,7 @@ def test_a_record_counts_for_one_process_since_the_last_boot(
     project: Project, change: dict[str, Any]
 ) -> None:
     client = process(88, "claude")
-    note_client(locate(project.root), SESSION, client)
+    record_client(locate(project.root), SESSION, client)
     path = os.path.join(project.state, "clients", "88.json")
     with open(path, encoding="ascii") as file:
         row = json.load(file)
@@ -184,12 +184,12 @@ def test_a_record_counts_for_one_process_since_the_last_boot(
 def test_a_record_is_written_once_and_keeps_the_last_sessions(project: Project) -> None:
     client, paths = process(88, "claude"), locate(project.root)
     path = os.path.join(project.state, "clients", "88.json")
-    note_client(paths, "s0", client)
+    record_client(paths, "s0", client)
     before = os.stat(path)
-    note_client(paths, "s0", client)
+    record_client(paths, "s0", client)
     assert os.stat(path).st_ino == before.st_ino
     for at in range(12):
-        note_client(paths, "s%d" % at, client)
+        record_client(paths, "s%d" % at, client)
     record = read_record(project.config, client)
     assert record is not None
     assert record.sessions == ["s%d" % at for at in range(4, 12)]
@@ -198,7 +198,7 @@ def test_a_record_is_written_once_and_keeps_the_last_sessions(project: Project) 
 
 
 def test_a_client_inside_another_client_is_not_recorded(project: Project) -> None:
-    note_client(locate(project.root), SESSION, process(88, "claude", MARKED))
+    record_client(locate(project.root), SESSION, process(88, "claude", MARKED))
     assert not os.path.exists(os.path.join(project.state, "clients"))
 
 

@@ -23,7 +23,7 @@ NOT_RUN = {
     r"python3 benchmarks/": "measures for minutes, on a machine at rest",
     r"\.ci/run$": "is all of CI",
     r"tests/client/install_client\.sh": "downloads the client: .ci/run runs it",
-    r"\.\./memory-venv/bin/": "is a check of the code that .ci/run runs",
+    r"(\. )?\.\./memory-venv/bin/": "is a check of the code that .ci/run runs",
 }
 # A block that names a file of this repository is typed in the clone, every other block in the reader's own project.
 CLONE = re.compile(r"(^|[\s\"])(\./|\$PWD/bin/|scripts/|benchmarks/|tests/|\.ci/)", re.MULTILINE)

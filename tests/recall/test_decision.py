@@ -142,9 +142,9 @@ def history_with(*, injected: str = "", pointed: str = "", header: bool = True) 
     """Return a history with some injected memories and pointers."""
     history = RecallHistory(NOWHERE, "")
     for key in injected.split():
-        history.note_injected(key, hit(key, HIGH).inject)
+        history.record_injected(key, hit(key, HIGH).injection_text)
     for key in pointed.split():
-        history.note_pointed(key, pointer_line(hit(key, HIGH)))
+        history.record_pointer(key, pointer_line(hit(key, HIGH)))
     history.has_header = header
     return history
 

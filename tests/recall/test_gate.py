@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall.gate import effective_length, load_gate, typed_text
+from memory_plugin.recall.gate import effective_length, load_gate, visible_text
 
 with open(data_path("recall", "gate.json"), encoding="utf-8") as _file:
     TABLE: dict[str, Any] = json.load(_file)
@@ -192,7 +192,7 @@ def test_the_length_counts_a_cjk_character_three_times(text: str, length: int) -
     ids=["marked", "never closed", "long", "long and marked", "opened in the middle", "opened in the head"],
 )
 def test_private_passages_are_never_looked_at(prompt: str, seen: str, unseen: str) -> None:
-    text = typed_text(prompt)
+    text = visible_text(prompt)
     assert seen in text
     assert unseen not in text
     assert len(text) <= 200_001
@@ -203,7 +203,7 @@ def test_any_text_gets_an_answer(text: str) -> None:
     gate = load_gate()
     assert gate.refusal(text) in ("", "empty", "command", "not_typed", "told_not_to", "confirmation")
     gate.is_followup(text, LONGEST_FOLLOWUP)
-    gate.is_typed(text)
+    gate.is_from_user(text)
 
 
 @pytest.mark.parametrize(
@@ -228,12 +228,12 @@ def test_a_long_text_is_judged_soon(text: str) -> None:
 
 @pytest.mark.parametrize("length", [199_999, 200_000])
 def test_a_prompt_of_two_hundred_thousand_characters_is_seen_whole(length: int) -> None:
-    assert typed_text("a" * length) == "a" * length
+    assert visible_text("a" * length) == "a" * length
 
 
 def test_of_a_longer_prompt_both_ends_are_seen() -> None:
     prompt = "a" * 100_000 + "b" + "c" * 100_000
-    assert typed_text(prompt) == "a" * 100_000 + "\n" + "c" * 100_000
+    assert visible_text(prompt) == "a" * 100_000 + "\n" + "c" * 100_000
 
 
 @pytest.mark.parametrize(("count", "refusal"), [(20, "confirmation"), (21, "")])

@@ -34,7 +34,7 @@ def recalling(project: Project) -> Project:
 def test_a_text_counts_as_injected_for_a_number_of_turns(project: Project) -> None:
     with at_home(project) as paths:
         told = RecallHistory(paths, "s")
-        told.note_injected("key", "text")
+        told.record_injected("key", "text")
         told.save()
         for turn in range(2, 6):
             told = RecallHistory(paths, "s")
@@ -47,8 +47,8 @@ def test_a_text_counts_as_injected_for_a_number_of_turns(project: Project) -> No
 def tell(paths: Paths, place: str, key: str, agent: str = "") -> None:
     """Record that a place gave a full text and a pointer."""
     with RecallHistory(paths, "s", place, agent) as history:
-        history.note_injected(key, "text")
-        history.note_pointed(key + "-near", "line")
+        history.record_injected(key, "text")
+        history.record_pointer(key + "-near", "line")
 
 
 def test_places_share_the_injected_texts_and_have_separate_counts(project: Project) -> None:
@@ -114,8 +114,8 @@ def test_parallel_tool_calls_lose_nothing_and_say_nothing_twice(project: Project
             with RecallHistory(paths, "s", TOOL) as history:
                 if not history.was_injected("shared", "text", 9):
                     told.append(number)
-                    history.note_injected("shared", "text")
-                history.note_injected("own%d" % number, "text")
+                    history.record_injected("shared", "text")
+                history.record_injected("own%d" % number, "text")
         except Busy:
             return
 
@@ -138,7 +138,7 @@ def test_a_hook_without_the_lock_gets_busy_soon(project: Project) -> None:
         with FileLock(session_file(paths, "s"), 1.0):
             with pytest.raises(Busy), waiting:
                 pytest.fail("entered without the lock")
-            prompt.note_injected("other", "text")
+            prompt.record_injected("other", "text")
             with pytest.raises(Busy):
                 prompt.save()
         prompt.save()
@@ -148,7 +148,7 @@ def test_a_hook_without_the_lock_gets_busy_soon(project: Project) -> None:
 def test_nothing_is_recorded_if_the_answer_fails(project: Project) -> None:
     def fail(history: RecallHistory) -> None:
         with history:
-            history.note_injected("key", "text")
+            history.record_injected("key", "text")
             raise KeyError
 
     with at_home(project) as paths:
@@ -201,7 +201,7 @@ def test_a_pipe_in_its_place_is_an_error_and_no_wait(project: Project) -> None:
 def test_a_session_without_an_id_has_no_record(project: Project) -> None:
     with at_home(project) as paths:
         with RecallHistory(paths, "", TOOL) as history:
-            history.note_injected("key", "text")
+            history.record_injected("key", "text")
         assert not RecallHistory(paths, "").was_injected("key", "text", 9)
         assert not os.path.exists(paths.state("sessions"))
 
@@ -217,7 +217,7 @@ def test_a_session_without_injections_writes_nothing(project: Project) -> None:
 def test_a_session_is_no_path(project: Project, session: str) -> None:
     with at_home(project) as paths:
         told = RecallHistory(paths, session)
-        told.note_injected("key", "text")
+        told.record_injected("key", "text")
         told.save()
         assert RecallHistory(paths, session).was_injected("key", "text", 9)
         (name,) = os.listdir(paths.state("sessions"))

@@ -13,11 +13,14 @@ from memory_plugin.recall import index_file
 from memory_plugin.recall.index_file import (
     SCHEMA,
     IndexMissing,
+    IndexOutdated,
     IndexUnusable,
     create_index,
+    failure_reason,
     has_fts5,
     meta_get,
     meta_set,
+    must_rebuild,
     open_index,
     refresh_model,
     transaction,
@@ -61,12 +64,14 @@ def test_a_file_that_is_no_index_is_unusable(path: str, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("version", [0, SCHEMA - 1, SCHEMA + 1])
-def test_another_version_is_unusable(path: str, version: int) -> None:
+def test_another_version_is_outdated_and_not_damaged(path: str, version: int) -> None:
     create_index(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = %d" % version)
-    with pytest.raises(IndexUnusable, match=str(SCHEMA)):
+    with pytest.raises(IndexOutdated, match=str(SCHEMA)) as outdated:
         open_index(path)
+    assert failure_reason(outdated.value) == "index_outdated"
+    assert must_rebuild(outdated.value)
 
 
 def test_a_folder_that_is_not_there_makes_it_unusable(tmp_path: Path) -> None:

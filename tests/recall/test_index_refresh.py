@@ -18,7 +18,7 @@ from memory_plugin.memories.trust import load_trust
 from memory_plugin.memories.trust_file import trust_lock
 from memory_plugin.memories.writing import store_lock
 from memory_plugin.recall import index_documents, index_refresh
-from memory_plugin.recall.due_files import Share
+from memory_plugin.recall.due_files import ReadBudget
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import RefreshReport, index_state, refresh, refresh_index
 from tests.project import Project
@@ -28,8 +28,8 @@ from tests.recall.store_files import accept_all, at_home, memory, put, store
 def inline(paths: Paths, most: int = 60, characters: int = 65_536) -> RefreshReport:
     """Return the report of what a prompt refreshes."""
     with closing(open_index(index_path(paths))) as connection:
-        share = Share(most, characters, 20_000)
-        return refresh(connection, paths, load(paths.config_dir, paths.project_root), share=share)
+        budget = ReadBudget(most, characters, 20_000)
+        return refresh(connection, paths, load(paths.config_dir, paths.project_root), budget=budget)
 
 
 def fully(paths: Paths) -> RefreshReport:
@@ -75,7 +75,7 @@ def test_more_than_a_prompt_waits_for_is_left(project: Project) -> None:
         fully(paths)
         for number in range(11):
             put(project, "m%d" % number, memory("Memory %d" % number))
-        assert inline(paths, most=10) == RefreshReport(10, 0, 0, 0, left=1)
+        assert inline(paths, most=10) == RefreshReport(10, 0, 0, 0, remaining=1)
         assert len(titles(paths)) == 10
         assert fully(paths).read == 1
 
@@ -106,7 +106,7 @@ def test_an_accept_reaches_the_index_however_long_ago_it_was(project: Project, p
         assert injectable(paths) == set()
         accept_all(paths)
         time.sleep(pause)
-        assert fully(paths).regraded == 1
+        assert fully(paths).reflagged == 1
         assert injectable(paths) == {"Memory"}
         later()
         assert inline(paths) == RefreshReport(0, 0, 0, 0)
@@ -176,14 +176,14 @@ def test_decisions_of_elsewhere_are_followed_without_reading_the_store(project: 
         stored = [one for one in all_memories(project_store(paths)) if one.memory.id == "m3"]
         load_trust(paths).accept(stored, "accept")
         later()
-        assert inline(paths) == RefreshReport(regraded=1)
+        assert inline(paths) == RefreshReport(reflagged=1)
         load_trust(paths).reject(stored[0])
         later()
-        assert inline(paths) == RefreshReport(regraded=1)
+        assert inline(paths) == RefreshReport(reflagged=1)
         assert injectable(paths) == set()
         os.unlink(paths.state("trust", "rejected.jsonl"))
         later()
-        assert inline(paths).regraded == 5
+        assert inline(paths).reflagged == 5
         assert injectable(paths) == {"Memory 3"}
 
 

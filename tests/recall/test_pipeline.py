@@ -30,5 +30,5 @@ def test_ranking_leaves_time_for_the_judges(
     monkeypatch.setattr(lookup, "Lookup", Watched)
     context = Context(locate(str(tmp_path / "project")), load(None, None), Deadline(left), "s")
     answer = recall(Answer(), Prompt("Which database does billing use?", "p", ""), 9500, context)
-    assert answer.context == ""
+    assert answer.block == ""
     assert most - 0.5 < given[0] <= most

@@ -32,7 +32,7 @@ LANGUAGES = {"en", "de", "fr", "es", "pt", "zh", "ja"}
 def test_the_previous_turn_adds_only_words_that_the_prompt_lacks() -> None:
     query = analyze("fix that test", "the billing test fails")
     assert query.words == ["fix", "that", "test"]
-    assert query.extra == ["the", "billing", "fails"]
+    assert query.previous_words == ["the", "billing", "fails"]
 
 
 def test_a_long_prompt_is_its_head_and_tail() -> None:
@@ -45,7 +45,7 @@ def test_a_long_prompt_is_its_head_and_tail() -> None:
 @given(st.text(alphabet=st.characters(codec=None)), st.text())
 def test_any_text_makes_a_query(text: str, extra: str) -> None:
     query = analyze(text, extra)
-    assert not set(query.words) & set(query.extra)
+    assert not set(query.words) & set(query.previous_words)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index, transaction
-from memory_plugin.recall.ranking import CATEGORIES, Hit, analyze, rank
+from memory_plugin.recall.ranking import CATEGORIES, FTS5, KEYWORD, Hit, analyze, candidate_backend, rank
 from tests.recall.memories import memory
 
 MakeIndex = Callable[..., Connection]
@@ -68,7 +68,15 @@ def ranked(
     connection: Connection, text: str, *, extra: str = "", limit: int = 5, injectable: bool = True
 ) -> list[Hit]:
     """Return the hits of a prompt."""
-    return rank(connection, analyze(text, extra), limit, only_injectable=injectable, now_iso=NOW)
+    backend = candidate_backend(connection, "auto")
+    return rank(
+        connection,
+        analyze(text, extra),
+        limit,
+        only_injectable=injectable,
+        expires_after=NOW,
+        backend=backend,
+    )
 
 
 FINDS = {
@@ -201,7 +209,10 @@ def test_a_hit_explains_itself(make_index: MakeIndex) -> None:
     assert set(hit.parts["terms"]) == {"databas", "bill", "use"}
     assert 0 < hit.confidence <= 1
     assert all(isinstance(part, (float, dict)) for part in hit.parts.values())
-    assert (hit.tags, hit.inject) == (["database", "billing"], "%s: %s" % (SHOP[0].title, SHOP[0].body))
+    assert (hit.tags, hit.injection_text) == (
+        ["database", "billing"],
+        "%s: %s" % (SHOP[0].title, SHOP[0].body),
+    )
 
 
 class Spent(Deadline):
@@ -221,9 +232,23 @@ class Spent(Deadline):
 def test_a_deadline_ends_the_search(make_index: MakeIndex, *, fts5: bool) -> None:
     connection = make_index(SHOP, fts5=fts5)
     with pytest.raises(TimeoutError):
-        rank(connection, analyze("billing database"), 5, only_injectable=True, now_iso=NOW, deadline=Spent(0))
+        rank(
+            connection,
+            analyze("billing database"),
+            5,
+            only_injectable=True,
+            expires_after=NOW,
+            deadline=Spent(0),
+            backend=FTS5 if fts5 else KEYWORD,
+        )
     assert rank(
-        connection, analyze("billing database"), 5, only_injectable=True, now_iso=NOW, deadline=Spent(99)
+        connection,
+        analyze("billing database"),
+        5,
+        only_injectable=True,
+        expires_after=NOW,
+        deadline=Spent(99),
+        backend=FTS5 if fts5 else KEYWORD,
     )
 
 

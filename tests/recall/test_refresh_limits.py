@@ -15,7 +15,13 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import hygiene, memory_files
 from memory_plugin.memories.memory_files import MAX_FOLDER_BYTES, all_memories
 from memory_plugin.memories.stores import project_store
-from memory_plugin.recall.due_files import MAX_MEMORY, PROMPT_ENTRIES, PROMPT_FILES, Share, prompt_share
+from memory_plugin.recall.due_files import (
+    MAX_MEMORY,
+    PROMPT_ENTRIES,
+    PROMPT_FILES,
+    ReadBudget,
+    prompt_read_budget,
+)
 from memory_plugin.recall.index_file import index_path, open_or_create
 from memory_plugin.recall.store_refresh import RefreshReport
 from tests.project import Project
@@ -111,7 +117,7 @@ def test_no_memory_is_larger_than_a_prompts_share(project: Project, paths: Paths
     put(project, "all", memory("t" * 50_000, "b " * 60_000, **lists))
     assert fully(paths).read == 1
     assert redacted.characters <= 2 * MAX_MEMORY, "every text twice at most"
-    assert prompt_share().take(MAX_MEMORY)
+    assert prompt_read_budget().reserve(MAX_MEMORY)
 
 
 def test_requested_files_are_read_first_then_trusted_ones_then_the_rest(
@@ -144,8 +150,8 @@ def test_an_accept_that_a_prompt_can_follow_in_part_is_followed_to_the_end(
         put(project, "m%d" % number, memory("Memory %d" % number))
     fully(paths)
     accept_all(paths)
-    regraded = [inline(paths, most=4).regraded for _ in range(3)]
-    assert regraded == [4, 4, 2]
+    reflagged = [inline(paths, most=4).reflagged for _ in range(3)]
+    assert reflagged == [4, 4, 2]
     assert len(injectable(paths)) == 10
 
 
@@ -159,18 +165,19 @@ def test_a_store_of_more_entries_than_a_prompt_lists_is_left_as_it_is(
         put(project, "new%d" % number, memory("New %d" % number))
         put(project, "no-memory%d.txt" % number, "")
     monkeypatch.setattr(
-        "tests.recall.test_index_refresh.Share", lambda files, characters, _: Share(files, characters, 5)
+        "tests.recall.test_index_refresh.ReadBudget",
+        lambda files, characters, _: ReadBudget(files, characters, 5),
     )
-    assert inline(paths).left
+    assert inline(paths).remaining
     assert titles(paths) == {"Memory"}
     assert fully(paths).read == 9
 
 
 def test_the_share_is_one_for_all_refreshes_of_a_prompt() -> None:
-    share = prompt_share()
-    assert [share.take(10) for _ in range(PROMPT_FILES + 1)] == [True] * PROMPT_FILES + [False]
-    assert not prompt_share().take(MAX_MEMORY + 1)
-    assert prompt_share().entries == PROMPT_ENTRIES
+    budget = prompt_read_budget()
+    assert [budget.reserve(10) for _ in range(PROMPT_FILES + 1)] == [True] * PROMPT_FILES + [False]
+    assert not prompt_read_budget().reserve(MAX_MEMORY + 1)
+    assert prompt_read_budget().entries == PROMPT_ENTRIES
 
 
 def test_notes_take_their_part_of_the_share(project: Project, paths: Paths) -> None:
@@ -182,8 +189,8 @@ def test_notes_take_their_part_of_the_share(project: Project, paths: Paths) -> N
     with open(os.path.join(folder, "s.jsonl"), "w", encoding="utf-8") as file:
         file.write('{"cwd": "%s"}\n' % project.root)
     fully_open(paths)
-    assert inline(paths).left == 4, "33 kB each, and one small one"
-    assert fully(paths).left == 0
+    assert inline(paths).remaining == 4, "33 kB each, and one small one"
+    assert fully(paths).remaining == 0
     assert len(titles(paths)) == 6
     later()
     assert fully(paths).read == 0, "a note that did not change is not read again"

@@ -77,7 +77,7 @@ def test_the_block_never_exceeds_the_budget(
     texts: list[str], titles: list[str], tokens: int, characters: int, with_header: bool
 ) -> None:
     budget = Budget(tokens, characters, with_header=with_header)
-    full = [one for one in map(hit, texts) if budget.take(one.inject)]
+    full = [one for one in map(hit, texts) if budget.take(one.injection_text)]
     pointed = [one for one in (hit("", title) for title in titles) if budget.take_pointer(pointer_line(one))]
     text = render(full, pointed, with_header=with_header)
     assert units(text) <= characters

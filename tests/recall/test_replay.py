@@ -55,7 +55,7 @@ def test_prompts_of_a_transcript(tmp_path: Path, rows: list[object], found: list
 def test_the_turn_before_goes_with_a_prompt(tmp_path: Path) -> None:
     rows = [prompt("Where are invoices kept?"), assistant_record("In Postgres."), prompt("and the tests?")]
     path = write_transcript(str(tmp_path / "t.jsonl"), *rows)
-    assert [past.before for past in past_prompts(path, 0.0)] == [
+    assert [past.previous_turn for past in past_prompts(path, 0.0)] == [
         "",
         "Where are invoices kept? \nIn Postgres.",
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.recall import index_file
-from memory_plugin.recall.index_file import IndexUnusable, create_index, open_index, set_redaction
+from memory_plugin.recall.index_file import IndexOutdated, create_index, open_index, set_redaction
 from tests.config.rules_digest import rules_digest
 
 
@@ -26,5 +26,5 @@ def test_an_index_of_other_rules_is_not_used(
     open_index(path).close()
     monkeypatch.setattr(index_file, "RULES_DIGEST", index_file.RULES_DIGEST ^ 1)
     set_redaction(mark)
-    with pytest.raises(IndexUnusable):
+    with pytest.raises(IndexOutdated):
         open_index(path)

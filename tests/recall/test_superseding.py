@@ -10,7 +10,7 @@ import pytest
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import index_documents
-from memory_plugin.recall.due_files import prompt_share
+from memory_plugin.recall.due_files import prompt_read_budget
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh, refresh_index
 from memory_plugin.recall.memory_search import search
@@ -30,7 +30,7 @@ def settle(paths: Paths, *, trusted: bool = True) -> None:
         refresh_index(paths, settings)
         return
     with closing(open_index(index_path(paths))) as connection:
-        refresh(connection, paths, settings, share=prompt_share())
+        refresh(connection, paths, settings, budget=prompt_read_budget())
 
 
 def injectable(paths: Paths) -> set[str]:

@@ -47,11 +47,11 @@ def refresh_index(context: CommandContext, *, scrub: bool = False) -> bool:
             % error_text(error)
         )
         return False
-    if report.left:
+    if report.remaining:
         start_refresh(context.paths)
         context.console.error(
             "The change is stored. The index is still being refreshed in the background: %s left."
-            % counted(report.left, "file")
+            % counted(report.remaining, "file")
         )
     return True
 

@@ -60,7 +60,7 @@ class Caller:
         self.inside = was_started_by_client or self._client is not None
         record = self._record
         self.session = claimed_session
-        if record is not None and record.named:
+        if record is not None and record.looks_like_client:
             self.session = record.session(claimed_session)
         self._launch = self._launch_environment()
 
@@ -165,7 +165,7 @@ def _client_of_orphan(chain: list[Ancestor]) -> Ancestor | None:
         return None
     for config in dict.fromkeys(filter(None, [config_folder(), account_config()])):
         for record in recorded_clients(config):
-            client = process(record.pid) if record.named else None
+            client = process(record.pid) if record.looks_like_client else None
             if client is not None and record.is_of(client):
                 return client
     return None

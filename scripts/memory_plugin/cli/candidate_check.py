@@ -40,7 +40,7 @@ _GUIDES = ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"))
 
 def may_use(prompt: str) -> bool:
     """Return whether capture may read a prompt: a person typed it, and no part of it opts out of memory."""
-    return load_gate().is_typed(prompt) and not load_gate().opts_out(prompt)
+    return load_gate().is_from_user(prompt) and not load_gate().opts_out(prompt)
 
 
 def check_for(context: Context) -> Callable[[list[Candidate]], Coverage]:

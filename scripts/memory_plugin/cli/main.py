@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import VERSION
 from ..hooks.environment import launch_folder
-from ..hooks.events import where
+from ..hooks.events import error_location
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
 from ..kernel.files import error_text
 from ..kernel.paths import locate
@@ -106,7 +106,9 @@ def _guarded(argv: list[str], console: Console) -> int:
                 "Python's bytecode cache for memory was damaged and has been deleted. Run the command again."
             )
         else:
-            console.error("a bug in memory: %s at %s: %s" % (type(error).__name__, where(error), error))
+            console.error(
+                "a bug in memory: %s at %s: %s" % (type(error).__name__, error_location(error), error)
+            )
         return FAILED
 
 

@@ -25,9 +25,9 @@ __all__ = [
     "ClientRecord",
     "account_config",
     "hook_starter",
-    "note_client",
     "outer_client",
     "read_record",
+    "record_client",
     "recorded_clients",
 ]
 
@@ -38,24 +38,33 @@ _MAX_FILES = 64
 
 
 class ClientRecord:
-    """The record of one client. `named` means that the process looks like Claude Code, not just like any program that started a hook."""
+    """The record of one client.
 
-    __slots__ = ("boot", "config", "named", "pid", "project", "sessions", "start")
+    `looks_like_client` means that the process looks like Claude Code, not just like any program that started a hook.
+    """
+
+    __slots__ = ("boot", "config", "looks_like_client", "pid", "project", "sessions", "start")
 
     def __init__(self, row: dict[str, Any]) -> None:
         """Parse a row of a record file. Raises KeyError, TypeError and ValueError for another form."""
         self.pid, self.start, self.boot = int(row["pid"]), str(row["start"]), str(row["boot"])
         self.config, self.project = str(row["config"]), str(row["project"])
-        self.named = row["named"] is True
+        self.looks_like_client = row["named"] is True
         self.sessions = [str(name) for name in list(row["sessions"])[-_MAX_SESSIONS:]]
 
     def is_of(self, process: Ancestor) -> bool:
         """Return whether the record was written for exactly this process."""
         return (self.pid, self.start) == (process.pid, process.start) and self.boot == boot_id()
 
+    def has_same_values(self, other: ClientRecord) -> bool:
+        """Return whether both records would be written as the same row."""
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
     def session(self, claimed: str) -> str:
         """Return the session of a command: the claimed one if this client had it, else the client's last one."""
-        return claimed if claimed in self.sessions else self.sessions[-1] if self.sessions else ""
+        if claimed in self.sessions:
+            return claimed
+        return self.sessions[-1] if self.sessions else ""
 
 
 def account_config() -> str | None:
@@ -64,7 +73,7 @@ def account_config() -> str | None:
     return os.path.join(home, ".claude") if home else None
 
 
-def note_client(paths: Paths, session: str, starter: Ancestor) -> None:
+def record_client(paths: Paths, session: str, starter: Ancestor) -> None:
     """Record the client that started this hook, unless the record is up to date. Raises OSError.
 
     A client inside another client's command is not recorded, because its prompts come from Claude, not from the user.
@@ -109,7 +118,7 @@ def _write_record(config: str, process: Ancestor, paths: Paths, session: str) ->
         "project": paths.launch_dir,
         "sessions": [*sessions, session][-_MAX_SESSIONS:],
     }
-    if old is not None and all(getattr(old, name) == value for name, value in row.items()):
+    if old is not None and old.has_same_values(ClientRecord(row)):
         return
     path = _path(config, process.pid)
     make_folder(os.path.dirname(path))

@@ -13,9 +13,9 @@ from ..kernel.clock import Deadline
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import os_error_text
 from ..kernel.paths import locate
-from .client_record import hook_starter, note_client, outer_client
+from .client_record import hook_starter, outer_client, record_client
 from .environment import clean, launch_folder, restore_launch_values, switched_off
-from .events import PROBLEM, identity, note, path, say, where
+from .events import PROBLEM, error_location, id_field, log_event, path_field, print_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,13 +52,13 @@ def run(event: str) -> int:
             return 0
         paths = locate(launch_folder())
         payload = _payload(_read())
-        session = identity(payload.get("session_id"))
-        if "CLAUDE_PROJECT_DIR" not in os.environ and os.path.isdir(folder := path(payload.get("cwd"))):
+        session = id_field(payload.get("session_id"))
+        if "CLAUDE_PROJECT_DIR" not in os.environ and os.path.isdir(folder := path_field(payload.get("cwd"))):
             # Older hosts do not set CLAUDE_PROJECT_DIR, so only the event names the project; the settings of either folder keep judges off.
             taint.add(clean(folder))
             paths = locate(folder)
         if starter is not None and event in _RECORDS_CLIENT and session:
-            _note_client(paths, session, starter)
+            _record_client(paths, session, starter)
         _answer(_handle(event, payload, paths, taint, deadline))
     except Exception as error:
         _report(event, paths, session, error)
@@ -81,13 +81,15 @@ def _starter(event: str) -> Ancestor | None:
     return starter
 
 
-def _note_client(paths: Paths, session: str, starter: Ancestor) -> None:
+def _record_client(paths: Paths, session: str, starter: Ancestor) -> None:
     if paths.state_dir is None:
         return
     try:
-        note_client(paths, session, starter)
+        record_client(paths, session, starter)
     except OSError as error:
-        note(paths, session, "client", PROBLEM, "the client could not be recorded: %s" % os_error_text(error))
+        log_event(
+            paths, session, "client", PROBLEM, "the client could not be recorded: %s" % os_error_text(error)
+        )
 
 
 def _handle(
@@ -199,7 +201,11 @@ def _payload(data: bytes) -> dict[str, object]:
 def _report(event: str, paths: Paths | None, session: str, error: Exception) -> None:
     """Report an error in one line by its type and location only, because its text may quote the user."""
     kind = "bad_input" if isinstance(error, BadInput) else "error"
-    text = str(error) if isinstance(error, BadInput) else "%s at %s" % (type(error).__name__, where(error))
+    text = (
+        str(error)
+        if isinstance(error, BadInput)
+        else "%s at %s" % (type(error).__name__, error_location(error))
+    )
     if paths is not None:
-        note(paths, session, event, kind, text)
-    say("%s: %s" % (event, text))
+        log_event(paths, session, event, kind, text)
+    print_error("%s: %s" % (event, text))

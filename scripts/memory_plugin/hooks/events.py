@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_IDENTITY",
     "PROBLEM",
+    "error_location",
     "follow_hygiene",
-    "identity",
-    "note",
+    "id_field",
+    "log_event",
     "open_context",
-    "path",
-    "say",
-    "where",
+    "path_field",
+    "print_error",
 ]
 
 MAX_IDENTITY = 200
@@ -34,13 +34,13 @@ _MAX_LINE = 500
 _written: set[str] = set()
 
 
-def identity(value: object) -> str:
+def id_field(value: object) -> str:
     """Return the id of a session or prompt, cut to 200 characters; empty if it is not a text."""
     return value[:MAX_IDENTITY] if isinstance(value, str) else ""
 
 
-def path(value: object) -> str:
-    """Return a path that is safe to pass to the system; empty for anything else."""
+def path_field(value: object) -> str:
+    """Return a path field of an event, or "" if it is not a string or contains NUL."""
     return value if isinstance(value, str) and "\0" not in value else ""
 
 
@@ -51,7 +51,7 @@ def open_context(payload: dict[str, object], paths: Paths, deadline: Deadline) -
 
     settings = load(paths.config_dir, paths.project_root)
     follow_hygiene(settings)
-    return Context(paths, settings, deadline, identity(payload.get("session_id")))
+    return Context(paths, settings, deadline, id_field(payload.get("session_id")))
 
 
 def follow_hygiene(settings: Settings) -> None:
@@ -65,7 +65,7 @@ def follow_hygiene(settings: Settings) -> None:
         set_redaction(rules_checksum())
 
 
-def note(paths: Paths, session: str, event: str, kind: str, text: str) -> None:
+def log_event(paths: Paths, session: str, event: str, kind: str, text: str) -> None:
     """Append a line to `events.jsonl`, or write it to standard error if that fails."""
     failure = paths.why_no_state
     if paths.state_dir is not None:
@@ -74,11 +74,11 @@ def note(paths: Paths, session: str, event: str, kind: str, text: str) -> None:
         fields: dict[str, object] = {"event": event, "kind": kind, "what": text}
         failure = Ledger(paths.state_dir, "events").append(session, paths.project_key, fields) or ""
     if failure:
-        say("%s: %s" % (event, text))
-        say("not recorded: " + failure)
+        print_error("%s: %s" % (event, text))
+        print_error("not recorded: " + failure)
 
 
-def say(text: str) -> None:
+def print_error(text: str) -> None:
     """Write a line to standard error, once; ignore errors.
 
     This bypasses Python's buffer, because data left in it would change the exit code.
@@ -96,7 +96,7 @@ def say(text: str) -> None:
         return
 
 
-def where(error: BaseException) -> str:
+def error_location(error: BaseException) -> str:
     """Return the file and line in which an error was raised."""
     trace = error.__traceback__
     if trace is None:

@@ -14,7 +14,7 @@ from ..kernel.state_file import session_file
 from ..memories.save_requests import request_in
 from ..recall.gate import Prompt
 from ..recall.pipeline import EXPECTED_PROBLEMS, Answer, recall
-from .events import PROBLEM, identity, note, open_context, path
+from .events import PROBLEM, id_field, log_event, open_context, path_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def handle(
         return None
     text = payload.get("prompt", payload.get("user_prompt"))  # the field's name in older hosts
     if not isinstance(text, str):
-        note(paths, identity(payload.get("session_id")), EVENT, "bad_input", "the event holds no prompt")
+        log_event(paths, id_field(payload.get("session_id")), EVENT, "bad_input", "the event holds no prompt")
         return None
     context = open_context(payload, paths, deadline)
     prompt = Prompt(
         text,
-        identity(payload.get("prompt_id")),
-        path(payload.get("transcript_path")),
+        id_field(payload.get("prompt_id")),
+        path_field(payload.get("transcript_path")),
         judges_off=taint.judges_off,
     )
     return _answer(prompt, context)
@@ -70,12 +70,12 @@ def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
         problems.append(_unexpected_problem(answer))
         _append_record(answer, prompt, context, problems)
         for problem in filter(None, problems):
-            note(context.paths, context.session, EVENT, PROBLEM, problem)
+            log_event(context.paths, context.session, EVENT, PROBLEM, problem)
     if answer.needs_refresh:
         from .background import start_refresh
 
         start_refresh(context.paths)
-    return _output([correction, reminder, question, answer.context], [saved, answer.receipt, answer.notice])
+    return _output([correction, reminder, question, answer.block], [saved, answer.receipt, answer.notice])
 
 
 def _output(parts: list[str], lines: list[str]) -> dict[str, object] | None:
@@ -103,7 +103,7 @@ def _has_state(prompt: Prompt, context: Context, part: str) -> bool:
     for the user.
     """
     return (
-        prompt.is_typed
+        prompt.is_from_user
         and bool(context.session)
         and os.path.lexists(session_file(context.paths, context.session, part))
     )
@@ -142,7 +142,7 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
 
 def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Return the note for Claude to ask whether to keep a correction; empty unless `capture.offer` is `ask`."""
-    if context.settings.text("capture.offer") != "ask" or not prompt.is_typed:
+    if context.settings.text("capture.offer") != "ask" or not prompt.is_from_user:
         return ""
     from ..capture.correction_note import ask_about
     from ..recall.gate import load_gate
@@ -150,7 +150,7 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
     if load_gate().opts_out(prompt.text):
         return ""
     try:
-        return ask_about(prompt.typed, context)
+        return ask_about(prompt.visible_text, context)
     except OSError as error:
         problems.append("the question about keeping a correction was not recorded: %s" % os_error_text(error))
         return ""
@@ -161,7 +161,7 @@ def _update_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
 
     Returns the lines about what Claude saved under the old grant, if no Stop hook has shown them yet.
     """
-    kind = request_in(prompt.text) if prompt.is_typed else ""
+    kind = request_in(prompt.text) if prompt.is_from_user else ""
     if not kind and not os.path.lexists(session_file(context.paths, context.session, "grant")):
         return ""
     from ..memories.grants import grant, revoke, take_unshown_saves
@@ -199,5 +199,5 @@ def _allowed_text(prompt: Prompt) -> str:
     from ..kernel.hygiene import redact
     from ..kernel.text.clean import block
 
-    visible = block(redact(prompt.typed, "ledger").text, _MAX_CLEANED)
+    visible = block(redact(prompt.visible_text, "ledger").text, _MAX_CLEANED)
     return redact(visible, "ledger").text[:_MAX_RECORDED]

@@ -7,7 +7,7 @@ import os
 from ..kernel.context import Context, LedgerError
 from ..kernel.files import os_error_text
 from ..kernel.settings.load import load
-from .events import PROBLEM, identity, note, open_context, path
+from .events import PROBLEM, id_field, log_event, open_context, path_field
 from .status_line import FOLDER
 
 TYPE_CHECKING = False
@@ -44,8 +44,8 @@ def handle_start(
 
     if paths.state_dir is None:
         return None
-    session = identity(payload.get("session_id"))
-    source = identity(payload.get("source"))
+    session = id_field(payload.get("session_id"))
+    source = id_field(payload.get("source"))
     if source in _CLEARS_CONTEXT and session:
         _forget_history(paths, session)
     context = open_context(payload, paths, deadline)
@@ -78,7 +78,7 @@ def _at_start(context: Context, source: str) -> tuple[str, str, str]:
         if connection is not None and is_catalog_on(context):
             answer = session_catalog(connection, source, context)
     except SqliteError as error:
-        note(
+        log_event(
             context.paths,
             context.session,
             _START,
@@ -98,7 +98,7 @@ def handle_subagent(
     deadline: Deadline,
 ) -> dict[str, object] | None:
     """Give a sub-agent the standing rules, unless it only explores or is one of the plugin's own, which have a fixed task."""
-    kind = identity(payload.get("agent_type"))
+    kind = id_field(payload.get("agent_type"))
     if paths.state_dir is None or kind in _EXPLORERS or kind.startswith(_OWN_AGENTS):
         return None
     from ..kernel.sqlite import SqliteError
@@ -109,9 +109,9 @@ def handle_subagent(
     if connection is None:
         return None
     try:
-        answer = subagent_rules(connection, identity(payload.get("agent_id")), context)
+        answer = subagent_rules(connection, id_field(payload.get("agent_id")), context)
     except SqliteError as error:
-        note(
+        log_event(
             paths,
             context.session,
             _SUBAGENT,
@@ -122,7 +122,7 @@ def handle_subagent(
     finally:
         connection.close()
     if answer is not None:
-        answer.record.update(agent_type=kind, prompt_id=identity(payload.get("prompt_id")))
+        answer.record.update(agent_type=kind, prompt_id=id_field(payload.get("prompt_id")))
     return _output(_SUBAGENT, _record_answer(answer, _SUBAGENT, context), [])
 
 
@@ -133,8 +133,8 @@ def _record_answer(answer: CatalogAnswer | None, event: str, context: Context) -
     try:
         context.append("recalls", dict(answer.record, ms=context.deadline.elapsed_ms()))
     except LedgerError as error:
-        note(context.paths, context.session, event, PROBLEM, str(error))
-    return answer.context
+        log_event(context.paths, context.session, event, PROBLEM, str(error))
+    return answer.block
 
 
 def _receipt(answer: CatalogAnswer | None, context: Context) -> str:
@@ -182,7 +182,9 @@ def _refresh_status_script(paths: Paths, session: str) -> None:
     try:
         refresh_script(paths)
     except OSError as error:
-        note(paths, session, _START, PROBLEM, "the status line was not refreshed: %s" % os_error_text(error))
+        log_event(
+            paths, session, _START, PROBLEM, "the status line was not refreshed: %s" % os_error_text(error)
+        )
 
 
 def _forget_history(paths: Paths, session: str) -> None:
@@ -194,7 +196,7 @@ def _forget_history(paths: Paths, session: str) -> None:
         forget_session(paths, session)
         Reminder(paths, session).set_active(active=True)
     except OSError as error:
-        note(
+        log_event(
             paths,
             session,
             _START,
@@ -213,11 +215,11 @@ def handle_end(
 
     The host gives all its hooks together 1.5 seconds.
     """
-    transcript = path(payload.get("transcript_path"))
+    transcript = path_field(payload.get("transcript_path"))
     if paths.state_dir is None or not transcript:
         return
     settings = load(paths.config_dir, paths.project_root)
-    context = Context(paths, settings, deadline, identity(payload.get("session_id")))
+    context = Context(paths, settings, deadline, id_field(payload.get("session_id")))
     _propose(_END, transcript, context)
     if taint.judges_off or not (
         settings.flag("sessions.automatic.enabled") and settings.is_judge_enabled("sessions")
@@ -226,15 +228,15 @@ def handle_end(
     from ..sessions.ended_notes import leave_note
     from .background import judge_variables, start
 
-    session = identity(payload.get("session_id"))
+    session = id_field(payload.get("session_id"))
     try:
         leave_note(paths, session, transcript)
     except OSError as error:
-        note(paths, session, _END, PROBLEM, "the session is not graded: %s" % os_error_text(error))
+        log_event(paths, session, _END, PROBLEM, "the session is not graded: %s" % os_error_text(error))
         return
     arguments = ["session", "ended", "--root", paths.project_root]
     if not start(arguments, b"", (*judge_variables(settings), *_LANGFUSE)):
-        note(paths, session, _END, PROBLEM, "no process could be started to grade the session")
+        log_event(paths, session, _END, PROBLEM, "no process could be started to grade the session")
 
 
 def handle_compaction(
@@ -244,11 +246,11 @@ def handle_compaction(
     deadline: Deadline,
 ) -> None:
     """Start the search for memory candidates in a session before the client summarizes it."""
-    transcript = path(payload.get("transcript_path"))
+    transcript = path_field(payload.get("transcript_path"))
     if paths.state_dir is None or not transcript:
         return
     settings = load(paths.config_dir, paths.project_root)
-    session = identity(payload.get("session_id"))
+    session = id_field(payload.get("session_id"))
     _propose(_COMPACTION, transcript, Context(paths, settings, deadline, session))
 
 
@@ -259,7 +261,7 @@ def _propose(event: str, transcript: str, context: Context) -> None:
     from .background import start_proposals
 
     if not start_proposals(event, transcript, context):
-        note(
+        log_event(
             context.paths,
             context.session,
             event,

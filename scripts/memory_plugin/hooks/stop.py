@@ -7,7 +7,7 @@ import os
 from ..kernel.files import os_error_text
 from ..kernel.state_file import session_file
 from ..replies.pipeline import CompletedReply, score_reply
-from .events import PROBLEM, identity, note, open_context, path
+from .events import PROBLEM, id_field, log_event, open_context, path_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def handle(
     text = payload.get("last_assistant_message")
     reply = CompletedReply(
         text if isinstance(text, str) else "",
-        identity(payload.get("prompt_id")),
-        path(payload.get("transcript_path")),
+        id_field(payload.get("prompt_id")),
+        path_field(payload.get("transcript_path")),
     )
     problems = _score(reply, context, taint) if settings.flag("scoring.enabled") else []
     if settings.flag("retrieval.feedback") and context.session:
@@ -50,7 +50,7 @@ def handle(
         problems += _propose(reply, context)
     saved = _unseen_saves(context, problems)
     for problem in problems:
-        note(paths, context.session, EVENT, PROBLEM, problem)
+        log_event(paths, context.session, EVENT, PROBLEM, problem)
     return {"systemMessage": saved} if saved else None
 
 

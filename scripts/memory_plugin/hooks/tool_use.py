@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ..memories.guard_file import GuardFile
-from .events import PROBLEM, identity, note, open_context
+from .events import PROBLEM, id_field, log_event, open_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def handle_failure(
     if failed is None:
         return None
     context = open_context(payload, paths, deadline)
-    answer = ToolAnswer("failure", identity(payload.get("tool_name")), identity(payload.get("tool_use_id")))
-    if recall_at_failure(answer, failed, identity(payload.get("agent_id")), context):
+    answer = ToolAnswer("failure", id_field(payload.get("tool_name")), id_field(payload.get("tool_use_id")))
+    if recall_at_failure(answer, failed, id_field(payload.get("agent_id")), context):
         from .background import start_refresh
 
         start_refresh(paths)
@@ -153,11 +153,11 @@ def _guarded(
 def _append_record(record: dict[str, Any], payload: dict[str, object], event: str, context: Context) -> None:
     from ..kernel.context import LedgerError
 
-    record = dict(record, prompt_id=identity(payload.get("prompt_id")), ms=context.deadline.elapsed_ms())
+    record = dict(record, prompt_id=id_field(payload.get("prompt_id")), ms=context.deadline.elapsed_ms())
     try:
         context.append("recalls", record)
     except LedgerError as error:
-        note(context.paths, context.session, event, PROBLEM, str(error))
+        log_event(context.paths, context.session, event, PROBLEM, str(error))
 
 
 def _about_file(
@@ -175,8 +175,8 @@ def _about_file(
     from ..recall.at_tool import ToolAnswer, recall_at_file
 
     context = context_of()
-    answer = ToolAnswer("tool", identity(payload.get("tool_name")), identity(payload.get("tool_use_id")))
-    recall_at_file(answer, named, identity(payload.get("agent_id")), context)
+    answer = ToolAnswer("tool", id_field(payload.get("tool_name")), id_field(payload.get("tool_use_id")))
+    recall_at_file(answer, named, id_field(payload.get("agent_id")), context)
     return _output(answer, BEFORE, payload, context)
 
 
@@ -184,11 +184,11 @@ def _output(
     answer: ToolAnswer, event: str, payload: dict[str, object], context: Context
 ) -> dict[str, object] | None:
     """Return the output for an answer and record it; None for an empty answer, which is not recorded."""
-    if not answer.context:
+    if not answer.block:
         return None
     _append_record(answer.record, payload, event, context)
     output: dict[str, object] = {
-        "hookSpecificOutput": {"hookEventName": event, "additionalContext": answer.context}
+        "hookSpecificOutput": {"hookEventName": event, "additionalContext": answer.block}
     }
     if answer.receipt:
         output["systemMessage"] = answer.receipt

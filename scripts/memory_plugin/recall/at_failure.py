@@ -44,7 +44,7 @@ def recall_at_failure(answer: ToolAnswer, failed: FailedCommand, agent: str, con
     """Fill in the answer to a failed command; return whether the index needs a refresh in the background."""
     paths, settings = context.paths, context.settings
     if not remaining_for_tools(RecallHistory(paths, context.session, FAILURE, agent), settings):
-        answer.silent("disabled")
+        answer.withhold("disabled")
         return False
     lookup = Lookup(context.within(_SECONDS))
     try:
@@ -59,7 +59,7 @@ def recall_at_failure(answer: ToolAnswer, failed: FailedCommand, agent: str, con
         if hits:
             fill_in(answer, hits, {}, agent, context)
         else:
-            answer.silent(lookup.problem or "no_match")
+            answer.withhold(lookup.problem or "no_match")
         return lookup.needs_refresh
     finally:
         lookup.close()

@@ -31,10 +31,10 @@ _ORDER = ("CONSTRAINT", *(category for category in CATEGORIES if category != "CO
 class ToolAnswer:
     """The answer at a tool call: the text for Claude (may be empty), the line for the user, and the record (saved only with a text)."""
 
-    __slots__ = ("context", "receipt", "record")
+    __slots__ = ("block", "receipt", "record")
 
     def __init__(self, place: str, tool: str, call: str) -> None:
-        self.context = ""
+        self.block = ""
         self.receipt = ""
         self.record: dict[str, Any] = {
             "place": place,
@@ -48,8 +48,8 @@ class ToolAnswer:
             "tool_use_id": call,
         }
 
-    def silent(self, reason: str) -> ToolAnswer:
-        """Return this answer, recorded as silent for a reason."""
+    def withhold(self, reason: str) -> ToolAnswer:
+        """Record that nothing is injected, and the reason; return this answer."""
         self.record.update(outcome="silent", reason=reason)
         return self
 
@@ -57,13 +57,13 @@ class ToolAnswer:
 def recall_at_file(answer: ToolAnswer, named: dict[str, str], agent: str, context: Context) -> ToolAnswer:
     """Fill in and return the answer to a call on a file; `named` maps the key of each memory that names the file to the way."""
     if not remaining_for_tools(RecallHistory(context.paths, context.session, TOOL, agent), context.settings):
-        return answer.silent("disabled")
+        return answer.withhold("disabled")
     try:
         hits = _documents(named, context)
     except INDEX_ERRORS as error:
-        return answer.silent(failure_reason(error))
+        return answer.withhold(failure_reason(error))
     if not hits:
-        return answer.silent("no_match")
+        return answer.withhold("no_match")
     approvals = {hit.key: _approval(hit, named[hit.key]) for hit in hits}
     return fill_in(answer, hits, approvals, agent, context)
 
@@ -113,7 +113,7 @@ def fill_in(
                 break
         except OSError:
             break
-    return answer.silent("index_locked")
+    return answer.withhold("index_locked")
 
 
 def _choose(
@@ -127,7 +127,7 @@ def _choose(
     choice = choose(hits, approvals, limits, history, Hit.is_current)
     del choice.pointers[max(0, left - len(choice.full)) :]
     if not choice.full and not choice.pointers:
-        return answer.silent(choice.reason or "over_limit")
+        return answer.withhold(choice.reason or "over_limit")
     render_answer(answer, choice, history, settings.text("retrieval.receipt"))
     answer.record["candidates"] = [_candidate(hit) for hit in choice.full + choice.pointers]
     return answer

@@ -82,13 +82,13 @@ def arrange(rules: list[str], titles: list[str], max_tokens: int) -> CatalogBloc
     return block
 
 
-def _fill(lines: list[str], cut: int, tokens: float, mark: float) -> tuple[list[str], float]:
-    """Return the first lines that fit into `tokens`, cut and escaped, and their tokens; `mark` is the cost of each line's prefix."""
+def _fill(lines: list[str], cut: int, tokens: float, prefix_tokens: float) -> tuple[list[str], float]:
+    """Return the first lines that fit into `tokens`, cut and escaped, and their tokens; each line's prefix costs `prefix_tokens`."""
     fitting: list[str] = []
     used = 0.0
     for line in lines:
         text = escape_content(_cut(line, cut))
-        cost = tokens_of(text) + mark + _LINE_END
+        cost = tokens_of(text) + prefix_tokens + _LINE_END
         if used + cost > tokens:
             break
         fitting.append(text)

@@ -7,9 +7,9 @@ Four small models over the signals of `signals.py`:
 - `concerns`, logistic: is the prompt about what this store is about?
 - `stands_out`, logistic: is this memory far ahead of the others? It covers long questions and long texts, which the trees rarely saw.
 
-`confidence` is the output of `answers` if `wants` is likely, or else that of `concerns` and `stands_out` combined, unless `answers` is
-very low. If `concerns` is below even odds it scales the confidence down, so that a prompt about something else stays far from the threshold
-however well one of its words matches. `pointer_confidence` is the minimum of `wants` and, with a lower threshold, `answers`.
+`confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin), and min(`stands_out` scaled by `concerns`, `answers` +
+ahead_ease). It is capped at `concerns` + concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is
+max(`confidence`, min(`wants`, `answers` + pointer_ease)).
 """
 
 from __future__ import annotations
@@ -47,14 +47,25 @@ _WANTS_MAXIMA = ("phrase", "covered", "strong", "title_covered", "soft", "pairs"
 
 
 class Confidence:
-    """The confidence and pointer confidence of one match, each in [0, 1], and the signals behind them."""
+    """The confidence and pointer confidence of one match, each in [0, 1], and the signals behind them.
 
-    __slots__ = ("confidence", "pointer_confidence", "signals")
+    `is_examined` is False for a match too far down: its signals belong to another match; they serve only for sorting and must not be shown.
+    """
 
-    def __init__(self, confidence: float, pointer_confidence: float, signals: dict[str, float]) -> None:
+    __slots__ = ("confidence", "is_examined", "pointer_confidence", "signals")
+
+    def __init__(
+        self,
+        confidence: float,
+        pointer_confidence: float,
+        signals: dict[str, float],
+        *,
+        is_examined: bool = True,
+    ) -> None:
         self.confidence = confidence
         self.pointer_confidence = pointer_confidence
         self.signals = signals
+        self.is_examined = is_examined
 
 
 def confidences(
@@ -88,7 +99,7 @@ def _lowest(results: list[Confidence]) -> Confidence:
     """Return the confidence for matches too far down to be examined: the minimum of those above them."""
     lowest = min(results, key=lambda result: result.confidence)
     pointer = min(result.pointer_confidence for result in results)
-    return Confidence(lowest.confidence, pointer, lowest.signals)
+    return Confidence(lowest.confidence, pointer, lowest.signals, is_examined=False)
 
 
 def wants_signals(shared: dict[str, float], examined: list[dict[str, float]]) -> dict[str, float]:
@@ -111,19 +122,23 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
     """
     answers, wants, concerns = signals["answers"], signals["wants"], signals["concerns"]
     base = settings["base"]
-    ahead = _log_odds(concerns * (base + (1 - base) * signals["stands_out"]))
-    if (
+    lead_log_odds = _log_odds(concerns * (base + (1 - base) * signals["stands_out"]))
+    if _is_thin_match(signals, settings):
+        lead_log_odds = -inf
+    by_relevance = min(answers, wants - settings["wants_margin"])
+    by_lead = min(lead_log_odds, answers + settings["ahead_ease"])
+    chance = sigmoid(min(max(by_relevance, by_lead), _log_odds(concerns) + settings["concerns_ease"]))
+    confidence = _scaled(chance, concerns, base)
+    return confidence, max(confidence, sigmoid(min(wants, answers + settings["pointer_ease"])))
+
+
+def _is_thin_match(signals: dict[str, float], settings: dict[str, Any]) -> bool:
+    """Return whether a match has only a few words of a title, without the word that the prompt is about."""
+    return (
         signals["missed"] >= 1 - _TINY
         and not signals["named"]
         and signals["matched"] <= log(1 + settings["thin"])
-    ):
-        ahead = -inf  # a few words of a title, without the word that the prompt is about
-    log_odds = max(
-        min(answers, wants - settings["wants_margin"]), min(ahead, answers + settings["ahead_ease"])
     )
-    chance = sigmoid(min(log_odds, _log_odds(concerns) + settings["concerns_ease"]))
-    confidence = _scaled(chance, concerns, base)
-    return confidence, max(confidence, sigmoid(min(wants, answers + settings["pointer_ease"])))
 
 
 def _scaled(chance: float, concerns: float, base: float) -> float:
@@ -168,7 +183,7 @@ def logistic(signals: dict[str, float], weights: dict[str, float]) -> float:
 
 
 def sigmoid(log_odds: float) -> float:
-    """Return the probability in (0, 1) for log-odds, which are cut to 50 in size."""
+    """Return the probability in (0, 1) for log-odds, clamped to ±50 so that exp cannot overflow."""
     return 1 / (1 + exp(-max(-_MAX_LOG_ODDS, min(_MAX_LOG_ODDS, log_odds))))
 
 

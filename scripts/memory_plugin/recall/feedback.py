@@ -48,7 +48,7 @@ class Feedback:
 
     def shift(self, key: str) -> float:
         """Return the shift of a memory's thresholds against the settings, from -0.2 to 0.45; 0 without feedback."""
-        entry = self._entries.get(_mark(self._project, key))
+        entry = self._entries.get(_entry_key(self._project, key))
         if entry is None:
             return 0.0
         shift = _WRONG_STEP * _count(entry, WRONG) - _USEFUL_STEP * _count(entry, USEFUL)
@@ -56,12 +56,12 @@ class Feedback:
 
     def counts(self, key: str) -> dict[str, int]:
         """Return how often users called a memory useful and wrong, and how many replies used it."""
-        entry = self._entries.get(_mark(self._project, key), {})
+        entry = self._entries.get(_entry_key(self._project, key), {})
         return {name: _count(entry, name) for name in (USEFUL, WRONG, USED)}
 
     def used_at(self, key: str) -> str:
         """Return when a reply last used a memory, in the ledgers' time format; empty if none did."""
-        value = self._entries.get(_mark(self._project, key), {}).get("used_at")
+        value = self._entries.get(_entry_key(self._project, key), {}).get("used_at")
         return value if isinstance(value, str) else ""
 
 
@@ -70,7 +70,7 @@ def record_feedback(paths: Paths, keys: Iterable[str], kind: str) -> None:
     with _locked(paths):
         entries = _entries_to_change(paths)
         for key in keys:
-            entry = entries.setdefault(_mark(paths.project_key, key), {})
+            entry = entries.setdefault(_entry_key(paths.project_key, key), {})
             entry[kind] = _count(entry, kind) + 1
             entry["time"] = now_iso()
             if kind == USED:
@@ -82,7 +82,7 @@ def reset_feedback(paths: Paths, keys: Iterable[str] | None) -> int:
     """Delete the feedback on some memories (None: on all, of every project); return how many had any. Raises OSError and Busy."""
     with _locked(paths):
         entries = _entries_to_change(paths)
-        marks = list(entries) if keys is None else [_mark(paths.project_key, key) for key in keys]
+        marks = list(entries) if keys is None else [_entry_key(paths.project_key, key) for key in keys]
         deleted = [mark for mark in marks if entries.pop(mark, None) is not None]
         if deleted:
             _write(paths, entries)
@@ -98,7 +98,7 @@ def _locked(paths: Paths) -> FileLock:
     return FileLock(paths.state("locks", "feedback.lock"), _LOCK_WAIT)
 
 
-def _mark(project: str, key: str) -> str:
+def _entry_key(project: str, key: str) -> str:
     """Return the digest that identifies a memory, so that no title is stored; a user-scope memory has the same in all projects."""
     name = key if key.startswith(_USER_SCOPE) else project + "\0" + key
     return digest(name.encode("utf-8", "replace"), 8)

@@ -12,7 +12,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["SHORT", "Gate", "Prompt", "effective_length", "last_turn", "load_gate", "turn_text", "typed_text"]
+__all__ = [
+    "SHORT",
+    "Gate",
+    "Prompt",
+    "effective_length",
+    "last_turn",
+    "load_gate",
+    "turn_text",
+    "visible_text",
+]
 
 # The reasons for a refusal, as in the ledger.
 CONFIRMATION, COMMAND, EMPTY = "confirmation", "command", "empty"
@@ -34,23 +43,23 @@ _loaded: list[Gate] = []
 class Prompt:
     """One prompt, read once for all features.
 
-    `text` is what the host sent; `typed` is without private passages, so it may be used and, if the user allows it, recorded.
-    `is_typed` is False for a text that the client seems to have sent. `judges_off` means that the project may not use judges.
-    `turn_before` is the previous turn; if it is empty, it is read from the end of the transcript when needed.
+    `text` is what the host sent; `visible_text` is without private passages, so it may be used and, if the user allows it, recorded.
+    `is_from_user` is False for a text that the client seems to have sent. `judges_off` means that the project may not use judges.
+    `previous_turn` is the previous turn; if it is empty, it is read from the end of the transcript when needed.
     """
 
-    __slots__ = ("id", "is_typed", "judges_off", "text", "transcript", "turn_before", "typed")
+    __slots__ = ("id", "is_from_user", "judges_off", "previous_turn", "text", "transcript", "visible_text")
 
     def __init__(
-        self, text: str, identity: str, transcript: str, *, judges_off: bool = False, turn_before: str = ""
+        self, text: str, identity: str, transcript: str, *, judges_off: bool = False, previous_turn: str = ""
     ) -> None:
         self.text = text
-        self.typed = typed_text(text)
-        self.is_typed = load_gate().is_typed(text)
+        self.visible_text = visible_text(text)
+        self.is_from_user = load_gate().is_from_user(text)
         self.id = identity
         self.transcript = transcript
         self.judges_off = judges_off
-        self.turn_before = turn_before
+        self.previous_turn = previous_turn
 
 
 def load_gate() -> Gate:
@@ -82,7 +91,7 @@ class Gate:
             return EMPTY
         if _is_command(text):
             return COMMAND
-        if not self.is_typed(text):
+        if not self.is_from_user(text):
             return NOT_TYPED
         if self.opts_out(text):
             return OPTED_OUT
@@ -90,7 +99,7 @@ class Gate:
             return CONFIRMATION
         return ""
 
-    def is_typed(self, prompt: str) -> bool:
+    def is_from_user(self, prompt: str) -> bool:
         """Return whether a person seems to have typed this, rather than the client having sent a notice."""
         return not _folded(prompt.lstrip()[:_MAX_HEAD]).startswith(self._not_typed)
 
@@ -142,7 +151,7 @@ def effective_length(text: str) -> int:
     )
 
 
-def typed_text(prompt: str) -> str:
+def visible_text(prompt: str) -> str:
     """Return a prompt without private passages; only the head and the tail of a very long one.
 
     Where a private passage could extend from the omitted middle into the tail, the tail is omitted too.

@@ -197,9 +197,9 @@ def _note_due(guarded: GuardedCall, history: RecallHistory) -> list[GuardMatch]:
         key = match.guard.key
         mark = guarded.prepared.text(key, "mark")
         if not history.was_injected(_mark_key(match), mark, _FOREVER):
-            history.note_injected(key, guarded.prepared.text(key, "block"))
-            history.note_injected(_mark_key(match), mark)
-            history.note_pointed(_mark_key(match), guarded.call.id)
+            history.record_injected(key, guarded.prepared.text(key, "block"))
+            history.record_injected(_mark_key(match), mark)
+            history.record_pointer(_mark_key(match), guarded.call.id)
             due.append(match)
         elif _was_made_with_denied(guarded.call, match, history):
             due.append(match)

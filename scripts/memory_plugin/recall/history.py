@@ -1,4 +1,4 @@
-"""The history of a session: which memories were injected and where, so that nothing is repeated and each place keeps its limits.
+"""The history of a session: which memories were injected and where, so that nothing is repeated and each place stays within its limits.
 
 A place is an occasion on which the plugin adds to Claude's context: `prompt`, `catalog`, `tool`, `failure`, `subagent` or `guard`. The
 history is an append-only file of JSON lines, because the hooks of parallel tool calls write it at the same time. A hook that must not
@@ -38,7 +38,7 @@ __all__ = [
 
 PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"
 SUBAGENT, GUARD = "subagent", "guard"
-_MAX_BYTES = 4 << 20  # tens of thousands of records; a larger file starts again
+_MAX_BYTES = 4 << 20  # tens of thousands of records; a larger file is truncated
 _LOCK_WAIT = 0.05  # seconds; a hook holds the lock for a few milliseconds
 _OPEN = (
     os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -149,13 +149,13 @@ class RecallHistory:
         counts = [self._counts.get(place, (0, 0)) for place in places]
         return sum(full for full, _ in counts), sum(pointers for _, pointers in counts)
 
-    def note_injected(self, key: str, text: str) -> None:
+    def record_injected(self, key: str, text: str) -> None:
         """Record that a memory is injected now at this place."""
         self._injected[_digest(key)] = (_digest(text), self.turn)
         self._unsaved["injected"][_digest(key)] = _digest(text)
         self._count(self._place, 1, 0)
 
-    def note_pointed(self, key: str, line: str) -> None:
+    def record_pointer(self, key: str, line: str) -> None:
         """Record that a pointer to a memory is injected now at this place."""
         self._pointed[_digest(key)] = _digest(line)
         self._unsaved["pointed"][_digest(key)] = _digest(line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.fastjson import dumps, loads
 from .documents import FIELDS, Document, Terms, document_terms
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
 
 __all__ = [
+    "IndexedFile",
     "all_documents",
     "count_documents",
     "drop",
@@ -44,10 +45,18 @@ _SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
 _INSERT = "INSERT INTO documents (%s) VALUES (%s)" % (", ".join(_COLUMNS), ", ".join("?" * len(_COLUMNS)))
 
 
-def file_stamps(connection: Connection, scope: str) -> dict[str, tuple[str, str, str]]:
-    """Return source file -> (key, stamp, digest) for every document of a scope."""
+class IndexedFile(NamedTuple):
+    """The key of a file's memory, and the stamp and the digest that the file had when it was indexed; the stamp is empty if forgotten."""
+
+    key: str
+    stamp: str
+    digest: str
+
+
+def file_stamps(connection: Connection, scope: str) -> dict[str, IndexedFile]:
+    """Return source file -> its state in the index, for every document of a scope."""
     rows = connection.execute("SELECT path, key, stamp, digest FROM documents WHERE scope = ?", (scope,))
-    return {path: (key, stamp, digest) for path, key, stamp, digest in rows}
+    return {path: IndexedFile(key, stamp, digest) for path, key, stamp, digest in rows}
 
 
 def files_by_trust(connection: Connection, trust: str, limit: int) -> list[str]:

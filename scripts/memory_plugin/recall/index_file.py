@@ -32,6 +32,7 @@ __all__ = [
     "UNSURE",
     "IndexLocked",
     "IndexMissing",
+    "IndexOutdated",
     "IndexUnavailable",
     "IndexUnusable",
     "changed_paths",
@@ -40,10 +41,10 @@ __all__ = [
     "failure_reason",
     "has_fts5",
     "index_path",
-    "is_damaged",
     "is_locked",
     "meta_get",
     "meta_set",
+    "must_rebuild",
     "open_index",
     "open_or_create",
     "refresh_lock",
@@ -67,6 +68,7 @@ POSTINGS = {True: "postings", False: "postings_held"}
 # From SQLite's messages for READONLY, FULL, IOERR and CANTOPEN (sqlite3ErrStr), because Python exposes no error code before 3.11.
 _UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
 DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
+_OUTDATED = "index_outdated"
 _WATCHED = "watched"
 # A path that changes again within the clock's resolution keeps its time, so a path that changed just now is checked again (git: "racy").
 _RESOLUTION_SECONDS = 0.05
@@ -89,11 +91,16 @@ class IndexUnusable(IndexUnavailable):
     """The index file is damaged, locked, or of another version."""
 
 
+class IndexOutdated(IndexUnusable):
+    """The index was built by another version or with other hygiene rules, and must be rebuilt."""
+
+
 class IndexLocked(IndexUnusable):
     """Another process is writing the index file; nothing suggests that the file is damaged."""
 
 
-# The errors of a damaged index: SQLite's own, and those of rows that are missing or have values of another type.
+# Rows of a damaged file raise ValueError, TypeError or LookupError wherever they are used, so a bug in the ranking also looks like damage
+# and costs one rebuild.
 INDEX_ERRORS = (SqliteError, IndexUnavailable, ValueError, TypeError, LookupError)
 
 
@@ -132,7 +139,7 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
     if version != _version[0]:
         connection.close()
         numbers = (path, version & 255, version >> 8, _version[0] & 255, _version[0] >> 8)
-        raise IndexUnusable("%s has version %d, rules %x; expected version %d, rules %x" % numbers)
+        raise IndexOutdated("%s has version %d, rules %x; expected version %d, rules %x" % numbers)
     return connection
 
 
@@ -232,10 +239,10 @@ def snapshot(paths: Iterable[str]) -> dict[str, str]:
     The mark is `-` for a missing path, and `?` for one that changed too recently or could not be examined now.
     """
     now = time()
-    return {path: _mark(path, now) for path in paths}
+    return {path: _fingerprint(path, now) for path in paths}
 
 
-def _mark(path: str, now: float) -> str:
+def _fingerprint(path: str, now: float) -> str:
     try:
         status, link = os.stat(path), os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -269,18 +276,20 @@ def is_locked(error: Exception) -> bool:
     return failure_reason(error) == LOCKED
 
 
-def is_damaged(error: Exception) -> bool:
-    """Return whether an error means that the index is damaged and must be rebuilt."""
-    return failure_reason(error).startswith(DAMAGED)
+def must_rebuild(error: Exception) -> bool:
+    """Return whether an error means that the index is damaged or outdated and must be rebuilt."""
+    return failure_reason(error).startswith((DAMAGED, _OUTDATED))
 
 
 def failure_reason(error: Exception) -> str:
-    """Return the reason, for a ledger, of an error in INDEX_ERRORS: locked, not writable, or damaged."""
+    """Return the reason, for a ledger, of an error in INDEX_ERRORS: locked, not writable, outdated, or damaged."""
     messages = _sqlite_messages(error)
     if isinstance(error, IndexLocked) or "locked" in messages:
         return LOCKED
     if any(sign in messages for sign in _UNWRITABLE_SIGNS):
         return UNWRITABLE
+    if isinstance(error, IndexOutdated):
+        return _OUTDATED
     if isinstance(error, (SqliteError, IndexUnavailable)):
         return DAMAGED
     return "%s: %s" % (DAMAGED, type(error).__name__)

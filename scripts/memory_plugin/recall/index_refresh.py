@@ -1,6 +1,6 @@
 """Bring the index up to date with the stores, file by file.
 
-A prompt checks only changed folders and reads only a share of the changed files, the most useful and the smallest first. A background
+A prompt checks only changed folders and reads only some of the changed files, the most useful and the smallest first. A background
 process reads the rest; until then, recall uses what is indexed. Changes are committed in batches and may be interrupted at any point: the
 index can always be rebuilt, and a file that was not read is still due.
 """
@@ -23,7 +23,7 @@ from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
 from ..memories.trust_migration import migrate_trust
 from .documents import memory_document
-from .due_files import View, find_due, share_per_round, within_share
+from .due_files import RefreshState, find_due, round_read_budget, split_by_budget
 from .guard_rows import GuardRows
 from .index_documents import count_documents, files_by_trust, files_of_texts, scrub, total_documents
 from .index_file import (
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from ..memories.trust import Trust
     from .documents import Document
-    from .due_files import Share
+    from .due_files import ReadBudget
 
 __all__ = [
     "RefreshReport",
@@ -91,10 +91,10 @@ def refresh_index(paths: Paths, settings: Settings, rounds: int = _MAX_ROUNDS) -
     done: set[str] = set()
     total = _refresh_round(path, paths, settings, done)
     for _ in range(1, rounds):
-        if not total.left:
+        if not total.remaining:
             break
         sleep(_PAUSE)
-        total = total._replace(left=0).plus(_refresh_round(path, paths, settings, done))
+        total = total._replace(remaining=0).plus(_refresh_round(path, paths, settings, done))
     return total
 
 
@@ -132,7 +132,7 @@ def _refresh_all(connection: Connection, paths: Paths, settings: Settings, done:
         # A writer that spills its cache locks readers out until it commits.
         connection.execute("PRAGMA cache_spill = OFF")
         refresh_model(connection)
-        return refresh(connection, paths, settings, full=True, share=share_per_round(), done=done)
+        return refresh(connection, paths, settings, full=True, budget=round_read_budget(), done=done)
 
 
 def refresh(
@@ -140,47 +140,47 @@ def refresh(
     paths: Paths,
     settings: Settings,
     full: bool = False,
-    share: Share | None = None,
+    budget: ReadBudget | None = None,
     edited: Iterable[str] = (),
     done: set[str] | None = None,
 ) -> RefreshReport:
-    """Update the index with the changed folders, or all folders if `full`, up to the share (None: that of one round).
+    """Update the index with the changed folders, or all folders if `full`, up to the budget (None: that of one round).
 
     `edited` are files known to differ from the index. `done` are the files read by earlier rounds; those read now are added to it. The
     caller must hold `refresh_lock`.
     """
-    share = share or share_per_round()
-    if _is_large(connection, share):
-        return RefreshReport(left=1)
-    migrated = migrate_trust(paths, None if share.entries is None else _MAX_MIGRATED_BY_PROMPT)
+    budget = budget or round_read_budget()
+    if _is_large(connection, budget):
+        return RefreshReport(remaining=1)
+    migrated = migrate_trust(paths, None if budget.entries is None else _MAX_MIGRATED_BY_PROMPT)
     # The marks are taken before the records and files are read, so that a change in between belongs to the next refresh.
     marks = snapshot(_watched(paths, settings))
     trust = load_trust(paths, settings.texts("trust.accept_from"))
     decided, trust_state = _new_decisions(connection, trust)
-    view = View(
+    state = RefreshState(
         changed_paths(connection),
         full,
         decided is None,
         files_of_texts(connection, decided or ()).union(edited),
         _inactive_files(connection),
         set() if done is None else done,
-        share.entries,
+        budget.entries,
     )
-    run = RefreshPass(connection, trust, view, marks, GuardRows(paths, connection))
-    work = [find_due(connection, store, view) for store in stores(paths)]
+    run = RefreshPass(connection, trust, state, marks, GuardRows(paths, connection))
+    work = [find_due(connection, store, state) for store in stores(paths)]
     is_damaged = trust.trusted.set_aside or trust.rejected.set_aside
     problem = "a damaged record of trust was set aside" if is_damaged else ""
-    report = RefreshReport(left=int(not migrated), problem=problem)
-    for part in within_share(work, trust, view.edited, share):
+    report = RefreshReport(remaining=int(not migrated), problem=problem)
+    for part in split_by_budget(work, trust, state.edited, budget):
         report = report.plus(refresh_store(run, part))
     folders = native_folders(paths) if settings.flag("native.enabled") else []
-    if full or view.edited or view.has_changed(*_native_paths(folders)):
-        report = report.plus(refresh_notes(run, folders, share))
+    if full or state.edited or state.has_changed(*_native_paths(folders)):
+        report = report.plus(refresh_notes(run, folders, budget))
     run.marks.update(snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
     with transaction(connection):
         apply_supersession(connection, lambda document, phrases: _read_again(paths, document, phrases))
         save_snapshot(connection, run.marks)
-        meta_set(connection, _INACTIVE, dumps(view.inactive))
+        meta_set(connection, _INACTIVE, dumps(state.inactive))
         meta_set(connection, _DECIDED, trust_state)
         run.guards.save(paths, connection)
     if full or report.has_changes() or not os.path.lexists(named_files_path(paths)):
@@ -188,12 +188,12 @@ def refresh(
     return report
 
 
-def _is_large(connection: Connection, share: Share) -> bool:
+def _is_large(connection: Connection, budget: ReadBudget) -> bool:
     """Return whether the store is so large that finding the changes alone would take longer than a prompt may wait."""
-    if share.entries is None:
+    if budget.entries is None:
         return False
     indexed = total_documents(connection)
-    return indexed > share.entries or len(meta_get(connection, _INACTIVE) or "") > _MAX_INACTIVE
+    return indexed > budget.entries or len(meta_get(connection, _INACTIVE) or "") > _MAX_INACTIVE
 
 
 def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) -> Document | None:

@@ -43,12 +43,12 @@ _TAINTED = "the project's own settings set variables that decide where keys and 
 class JudgeCandidates:
     """The material for the judges: the typed prompt, the previous turn for a follow-up, and the hits, best first."""
 
-    __slots__ = ("before", "hits", "prompt")
+    __slots__ = ("hits", "previous_turn", "prompt")
 
-    def __init__(self, prompt: str, hits: list[Hit], before: str = "") -> None:
+    def __init__(self, prompt: str, hits: list[Hit], previous_turn: str = "") -> None:
         self.prompt = prompt
         self.hits = hits
-        self.before = before
+        self.previous_turn = previous_turn
 
 
 class Judged:
@@ -200,8 +200,8 @@ def _data(candidates: JudgeCandidates, shown: list[Hit]) -> dict[str, Any]:
     request = excerpt(candidates.prompt, _MAX_PROMPT)
     data: dict[str, Any] = {"request": request}
     room = _MAX_PROMPT - len(request)
-    if candidates.before and room > _MAX_TAG:
-        data["said_before"] = excerpt(candidates.before, room)
+    if candidates.previous_turn and room > _MAX_TAG:
+        data["said_before"] = excerpt(candidates.previous_turn, room)
     data["notes"] = [
         {
             "index": at,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.files import make_folder, os_error_text
+from ..kernel.files import error_text, make_folder, os_error_text
 from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
 from ..kernel.text.tokens import tokenize
@@ -19,8 +19,8 @@ from .index_file import (
     changed_paths,
     failure_reason,
     index_path,
-    is_damaged,
     is_locked,
+    must_rebuild,
     open_index,
     open_or_create,
     refresh_lock,
@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
-    from .due_files import Share
+    from .due_files import ReadBudget
     from .ranking import Hit
 
 __all__ = ["Lookup"]
@@ -50,9 +50,9 @@ class Lookup:
     """
 
     __slots__ = (
+        "_budget",
         "_connection",
         "_context",
-        "_share",
         "_wanted",
         "answered_by",
         "needs_refresh",
@@ -62,7 +62,7 @@ class Lookup:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._share: Share | None = None
+        self._budget: ReadBudget | None = None
         self._wanted: frozenset[str] = frozenset()
         self._connection: Connection | None = None
         self.answered_by = "none"
@@ -75,24 +75,24 @@ class Lookup:
         if self._connection is not None:
             self._connection.close()
 
-    def best(self, text: str, extra: str, pool: int) -> list[Hit]:
+    def best(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
         """Return at most `pool` injectable memories for a text, best first; a damaged index is rebuilt once.
 
-        `extra` is the previous turn, which has less weight.
+        `previous_turn` has less weight.
         """
         self._wanted = frozenset(word for word in tokenize(text) if len(word) >= _MIN_WANTED)
         for _attempt in range(2):
             try:
                 if self._connection is None and not self._open():
                     return []
-                return self._rank_current(text, extra, pool)
+                return self._rank_current(text, previous_turn, pool)
             except TimeoutError:
                 self.problem = "timeout"
                 return []
             except INDEX_ERRORS as error:
                 self.problem = failure_reason(error)
                 self.needs_refresh = True
-                if not is_damaged(error) or not self._discard():
+                if not must_rebuild(error) or not self._discard():
                     return []
         return []
 
@@ -105,23 +105,31 @@ class Lookup:
         finally:
             self.close()
 
-    def _rank_current(self, text: str, extra: str, pool: int) -> list[Hit]:
+    def _rank_current(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
         """Rank, and rank again if files near the top were edited in place; the caller checks the others."""
-        hits = self._rank(text, extra, pool)
+        hits = self._rank(text, previous_turn, pool)
         for _round in range(_RANK_AGAIN):
             top = hits[: self._context.settings.integer("retrieval.max_inject")]
             edited = [hit.path for hit in top if not hit.is_current()]
             if not edited or not self._refresh(edited):
                 break
-            hits = self._rank(text, extra, pool)
+            hits = self._rank(text, previous_turn, pool)
         return hits
 
-    def _rank(self, text: str, extra: str, pool: int) -> list[Hit]:
+    def _rank(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
         assert self._connection is not None
         strategy = self._context.settings.text("retrieval.match_strategy")
         self.answered_by = backend = candidate_backend(self._connection, strategy)
         deadline = self._context.deadline
-        return rank(self._connection, analyze(text, extra), pool, True, now_iso(), deadline, backend)
+        return rank(
+            self._connection,
+            analyze(text, previous_turn),
+            pool,
+            only_injectable=True,
+            expires_after=now_iso(),
+            deadline=deadline,
+            backend=backend,
+        )
 
     def _open(self) -> bool:
         """Open the index and bring it up to date; return False if there is none to ask."""
@@ -147,13 +155,13 @@ class Lookup:
             with refresh_lock(path, min(_CREATE_WAIT, self._context.deadline.remaining())):
                 self._connection = open_or_create(path)
                 if changed_paths(self._connection) != set():
-                    self._read_share()
+                    self._read_some()
                 return True
         except Busy:
             self.problem = "refreshed_elsewhere"
             return self._open_unfinished(path)
         except (IndexUnavailable, OSError) as error:
-            self.problem = "no_index: %s" % os_error_text(error)
+            self.problem = "no_index: %s" % error_text(error)
         return False
 
     def _open_unfinished(self, path: str) -> bool:
@@ -180,7 +188,7 @@ class Lookup:
         """Bring the index up to date; if another process does so, wait briefly, because it usually reads only a few files."""
         try:
             with refresh_lock(index_path(self._context.paths), _REFRESH_WAIT):
-                return self._read_share(edited)
+                return self._read_some(edited)
         except Busy:
             self.problem = "refreshed_elsewhere"
         except OSError as error:
@@ -188,28 +196,29 @@ class Lookup:
             self.needs_refresh = True
         return False
 
-    def _read_share(self, edited: list[str] | None = None) -> bool:
+    def _read_some(self, edited: list[str] | None = None) -> bool:
         """Read a few changed files; return whether any was read, or none is left. Raises OSError."""
-        from .due_files import prompt_share
+        from .due_files import prompt_read_budget
         from .index_refresh import refresh
 
         assert self._connection is not None
-        self._share = self._share or prompt_share()  # one share for all refreshes of this prompt
-        self._share.wanted = self._wanted
+        self._budget = self._budget or prompt_read_budget(
+            self._wanted
+        )  # one budget for all refreshes of this prompt
         paths, settings = self._context.paths, self._context.settings
         try:
-            report = refresh(self._connection, paths, settings, share=self._share, edited=edited or ())
+            report = refresh(self._connection, paths, settings, budget=self._budget, edited=edited or ())
         except SqliteError as error:
             self.problem = failure_reason(error)
-            if is_damaged(error):
+            if must_rebuild(error):
                 raise
             self.needs_refresh = True
             return False
-        updated = report.read + report.dropped + report.regraded
+        updated = report.read + report.dropped + report.reflagged
         self.refreshed += updated
-        if report.left:
+        if report.remaining:
             self.problem = "refreshing"
             self.needs_refresh = True
         if report.problem:
             self.problem = "not_read: %s" % report.problem
-        return bool(updated or not report.left)
+        return bool(updated or not report.remaining)

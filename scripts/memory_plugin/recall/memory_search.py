@@ -86,7 +86,15 @@ def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) ->
         stopwords = load_model(connection).stopwords
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
         for text in texts:
-            hits = rank(connection, analyze(text[:_MAX_TEXT]), limit, False, now_iso(), deadline, backend)
+            hits = rank(
+                connection,
+                analyze(text[:_MAX_TEXT]),
+                limit,
+                only_injectable=False,
+                expires_after=now_iso(),
+                deadline=deadline,
+                backend=backend,
+            )
             keys.append([hit.key for hit in hits])
     except TimeoutError:
         keys += [[] for _ in texts[len(keys) :]]
@@ -128,7 +136,15 @@ def _temporary_index(paths: Paths, settings: Settings) -> Connection:
 def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> SearchResult:
     try:
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
-        hits = rank(connection, analyze(query), limit, False, now_iso(), Deadline(_SECONDS), backend)
+        hits = rank(
+            connection,
+            analyze(query),
+            limit,
+            only_injectable=False,
+            expires_after=now_iso(),
+            deadline=Deadline(_SECONDS),
+            backend=backend,
+        )
         superseded = superseded_documents(connection)
         replaced = {hit.key: superseded[hit.key] for hit in hits if hit.key in superseded}
         return SearchResult(hits, backend, "", replaced)

@@ -47,7 +47,13 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
         except OSError as error:
             return "memory: " + os_error_text(error)
     pending = [] if connection is None else pending_keys(connection)
-    if not pending or _has_old_records(paths, folder) or not _is_due(paths, pending):
+    # Until the trust records of 0.1.0 are migrated, memories that the user has already accepted look pending.
+    if not pending or _has_old_records(paths, folder):
+        return ""
+    path = paths.state("notices", paths.project_key + ".json")
+    current = digest("\n".join(pending).encode("utf-8", "replace"))
+    # Record first: if this fails, stay silent rather than repeat the line in every session.
+    if _was_announced(path, current) or not _record_announcement(path, current):
         return ""
     subject = "1 memory awaits" if len(pending) == 1 else "%d memories await" % len(pending)
     return (
@@ -78,12 +84,13 @@ def _has_old_records(paths: Paths, folder: str) -> bool:
     return has_old_trust(paths)
 
 
-def _is_due(paths: Paths, pending: list[str]) -> bool:
-    """Return whether the user was not told about this set of memories before, and record it as told."""
-    path = paths.state("notices", paths.project_key + ".json")
-    current = digest("\n".join(pending).encode("utf-8", "replace"))
-    if read_state(path).get(_PENDING) == current:
-        return False
+def _was_announced(path: str, current: str) -> bool:
+    """Return whether the user was told about the set of memories with this digest before."""
+    return read_state(path).get(_PENDING) == current
+
+
+def _record_announcement(path: str, current: str) -> bool:
+    """Record that the user is told about the set of memories with this digest; return False if that fails."""
     try:
         write_state(path, {_PENDING: current})
     except OSError:

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from .lookup import Lookup
     from .ranking import Hit
 
-__all__ = ["AHEAD", "EXPECTED_PROBLEMS", "Answer", "check", "decide", "recall"]
+__all__ = ["EXPECTED_PROBLEMS", "PRELOADED_MODULES", "Answer", "check_gate", "fill_answer", "recall"]
 
-# A refresh in progress is not a fault: recall uses what is already indexed.
-EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere")
+# A refresh in progress is not a fault: recall uses what is already indexed. Nor is a rebuild after an update or a change of the rules.
+EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere", "index_outdated")
 # The modules that a lookup imports, each after its own imports: see `import_ahead`.
-AHEAD = (
+PRELOADED_MODULES = (
     "kernel.sqlite kernel.text.tokens recall.index_file kernel.text.stem recall.query recall.signals recall.confidence recall.scoring "
     "recall.ranking recall.lookup"
 )
@@ -44,10 +44,10 @@ class Answer:
     for a background process that brings the index up to date.
     """
 
-    __slots__ = ("context", "needs_refresh", "notice", "receipt", "record")
+    __slots__ = ("block", "needs_refresh", "notice", "receipt", "record")
 
     def __init__(self) -> None:
-        self.context = ""
+        self.block = ""
         self.notice = ""
         self.receipt = ""
         self.needs_refresh = False
@@ -61,8 +61,8 @@ class Answer:
             "pointed": [],
         }
 
-    def silent(self, reason: str, outcome: str = "silent") -> Answer:
-        """Return this answer, recorded as silent for a reason."""
+    def withhold(self, reason: str, outcome: str = "silent") -> Answer:
+        """Record that nothing is injected, and the reason; return this answer."""
         self.record.update(outcome=outcome, reason=reason)
         return self
 
@@ -75,22 +75,22 @@ def recall(answer: Answer, prompt: Prompt, room: int, context: Context) -> Answe
     """
     settings = context.settings
     if not settings.flag("retrieval.enabled"):
-        return answer.silent("disabled", "skipped")
-    before, refusal = check(prompt, settings)
+        return answer.withhold("disabled", "skipped")
+    previous_turn, refusal = check_gate(prompt, settings)
     if refusal:
-        return answer.silent(refusal, "skipped")
+        return answer.withhold(refusal, "skipped")
     from .history import RecallHistory
 
     history = RecallHistory(context.paths, context.session)
-    decide(answer, prompt, before, room, history, context)
+    fill_answer(answer, prompt, previous_turn, room, history, context)
     _save(history, answer)
     return answer
 
 
-def decide(
+def fill_answer(
     answer: Answer,
     prompt: Prompt,
-    before: str,
+    previous_turn: str,
     room: int,
     history: RecallHistory,
     context: Context,
@@ -98,62 +98,68 @@ def decide(
     ask_judges: bool = True,
 ) -> None:
     """Look up a prompt, fill in the answer, and add the injected memories to `history`, without saving it."""
-    import_ahead(AHEAD)
+    import_ahead(PRELOADED_MODULES)
     from .lookup import Lookup  # loads SQLite, which a skipped prompt does without
 
     settings = context.settings
     lookup = Lookup(context.within(_RANKING_SECONDS))
     try:
-        hits = lookup.best(prompt.typed, before, settings.integer("retrieval.judge.candidate_pool_size"))
+        hits = lookup.best(
+            prompt.visible_text, previous_turn, settings.integer("retrieval.judge.candidate_pool_size")
+        )
         if hits:
             from .decision import apply_feedback
 
             apply_feedback(hits, context)
         judged = None
         if hits and ask_judges and lookup.answered_by == "fts5" and settings.is_judge_enabled("retrieval"):
-            judged = _judge(answer, prompt, before, _not_injected_yet(hits, history, settings), context)
-        choice = _decide(answer, room, lookup, history, hits, judged, settings)
+            judged = _judge(
+                answer, prompt, previous_turn, _not_injected_yet(hits, history, settings), context
+            )
+        choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
         _describe(answer, lookup, hits, choice, settings)
     finally:
         answer.needs_refresh = answer.needs_refresh or lookup.needs_refresh
         lookup.close()
 
 
-def check(prompt: Prompt, settings: Settings) -> tuple[str, str]:
+def check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
     """Return the previous turn, if the prompt refers to it, and the reason why the prompt gets no memories (usually empty)."""
     gate = load_gate()
-    refusal = gate.refusal(prompt.typed)
+    refusal = gate.refusal(prompt.visible_text)
     if refusal:
         return "", refusal
-    before = ""
+    previous_turn = ""
     if (
         settings.flag("retrieval.followups")
-        and (prompt.turn_before or prompt.transcript)
-        and gate.is_followup(prompt.typed, settings.integer("retrieval.followup_length"))
+        and (prompt.previous_turn or prompt.transcript)
+        and gate.is_followup(prompt.visible_text, settings.integer("retrieval.followup_length"))
     ):
-        before = prompt.turn_before or last_turn(prompt.transcript)
-    if not before and effective_length(prompt.typed) < settings.integer("retrieval.min_prompt_length"):
+        previous_turn = prompt.previous_turn or last_turn(prompt.transcript)
+    if not previous_turn and effective_length(prompt.visible_text) < settings.integer(
+        "retrieval.min_prompt_length"
+    ):
         refusal = SHORT
-    return before, refusal
+    return previous_turn, refusal
 
 
 def _not_injected_yet(hits: list[Hit], history: RecallHistory, settings: Settings) -> list[Hit]:
     repeat_after = settings.integer("retrieval.repeat_after_turns")
-    return [hit for hit in hits if not history.was_injected(hit.key, hit.inject, repeat_after)]
+    return [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text, repeat_after)]
 
 
-def _judge(answer: Answer, prompt: Prompt, before: str, hits: list[Hit], context: Context) -> Judged:
+def _judge(answer: Answer, prompt: Prompt, previous_turn: str, hits: list[Hit], context: Context) -> Judged:
     """Ask the judges and put their answers into the record."""
     from .judging import AUTO, JudgeCandidates, judge_candidates
 
-    candidates = JudgeCandidates(prompt.typed, hits, before)
+    candidates = JudgeCandidates(prompt.visible_text, hits, previous_turn)
     judged = judge_candidates(candidates, AUTO, context, judges_off=prompt.judges_off)
     answer.record["judge"] = judged.record()
     answer.notice = judged.notice
     return judged
 
 
-def _decide(
+def _choose_and_render(
     answer: Answer,
     room: int,
     lookup: Lookup,
@@ -166,29 +172,31 @@ def _decide(
     from .decision import Limits, choose, render_answer
 
     if not hits:
-        answer.silent(lookup.problem or "no_match")
+        answer.withhold(lookup.problem or "no_match")
+        return None
+    if not settings.integer("retrieval.max_inject"):
+        answer.withhold("max_inject")
         return None
     limits = Limits(settings, room)
-    silenced = _apply_judges(limits, judged, settings)
+    silenced = _apply_judges(limits, judged)
     if silenced:
-        answer.silent(silenced)
+        answer.withhold(silenced)
         return None
     choice = choose(hits, judged.approvals if judged else {}, limits, history, lambda hit: hit.is_current())
     answer.needs_refresh = "edited" in choice.withheld.values()
     if choice.full or choice.pointers:
         render_answer(answer, choice, history, settings.text("retrieval.receipt"))
     else:
-        answer.silent(choice.reason)
+        answer.withhold(choice.reason)
     return choice
 
 
-def _apply_judges(limits: Limits, judged: Judged | None, settings: Settings) -> str:
-    """Lower the limits according to the judges' result; return the reason if nothing at all may be injected."""
-    if judged is not None:
-        limits.max_inject = min(limits.max_inject, judged.max_inject)
-    if not settings.integer("retrieval.max_inject"):
-        return "max_inject"
-    return judged.silenced if judged is not None else ""
+def _apply_judges(limits: Limits, judged: Judged | None) -> str:
+    """Apply the judges' limit; return their reason for silence, or ""."""
+    if judged is None:
+        return ""
+    limits.max_inject = min(limits.max_inject, judged.max_inject)
+    return judged.silenced
 
 
 def _describe(

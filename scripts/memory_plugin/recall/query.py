@@ -55,23 +55,23 @@ _TINY = 1e-9
 
 
 class Query:
-    """The words of a prompt in order, the additional words of the previous turn, and the prompt's text."""
+    """The words of a prompt in order, the other words of the previous turn, and the prompt's text."""
 
-    __slots__ = ("extra", "text", "words")
+    __slots__ = ("previous_words", "text", "words")
 
-    def __init__(self, words: list[str], extra: list[str], text: str) -> None:
+    def __init__(self, words: list[str], previous_words: list[str], text: str) -> None:
         self.words = words
-        self.extra = extra
+        self.previous_words = previous_words
         self.text = text
 
 
-def analyze(text: str, extra: str = "") -> Query:
-    """Return the query for a prompt; `extra` is the previous turn, which has less weight. Accepts any text."""
+def analyze(text: str, previous_turn: str = "") -> Query:
+    """Return the query for a prompt; `previous_turn` has less weight. Accepts any text."""
     text = _head_and_tail(text)
     prompt_words = tokenize(text)
     distinct = set(prompt_words)
-    extra_words = [word for word in tokenize(_head_and_tail(extra)) if word not in distinct]
-    return Query(prompt_words, extra_words, text)
+    previous_words = [word for word in tokenize(_head_and_tail(previous_turn)) if word not in distinct]
+    return Query(prompt_words, previous_words, text)
 
 
 def _head_and_tail(text: str) -> str:
@@ -209,13 +209,13 @@ def _columns(only_injectable: bool) -> str:
 def _distinct_terms(query: Query, model: Model) -> list[Term]:
     stopwords = model.stopwords[language(query.words, model.stopwords)]
     terms: dict[str, Term] = {}
-    for source, count in ((query.words, 1.0), (query.extra, model.ranking["extra"])):
+    for source, count in ((query.words, 1.0), (query.previous_words, model.ranking["extra"])):
         for word in source:
             if word not in stopwords:
-                whole = form(word)
-                stem = whole.partition("~")[0]
+                word_form = form(word)
+                stem = word_form.partition("~")[0]
                 if stem not in terms:
-                    terms[stem] = Term(stem, whole)
+                    terms[stem] = Term(stem, word_form)
                 terms[stem].count += count
                 terms[stem].words.add(word)
     return list(terms.values())
@@ -237,6 +237,7 @@ def correct(connection: Connection, stem: str) -> str:
     if len(stem) < _MIN_CORRECTED or not (stem.isascii() and stem.isalpha()):
         return ""
     near: list[tuple[int, str]] = []
+    # "{" follows "z" in ASCII, so this range holds every stem with the prefix.
     for start in (stem[:2], stem[1] + stem[0]):
         near += connection.execute(
             "SELECT -strong - weak, term FROM vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ? "

@@ -86,8 +86,8 @@ class Hit:
     """
 
     __slots__ = (
-        "category", "confidence", "digest", "expires_at", "id", "inject", "key", "parts", "path", "pointer_confidence", "scope", "score",
-        "shift", "signals", "tags", "title", "trust",
+        "category", "confidence", "digest", "expires_at", "id", "injection_text", "key", "parts", "path", "pointer_confidence", "scope",
+        "score", "shift", "signals", "tags", "title", "trust",
     )  # fmt: skip
 
     def __init__(
@@ -109,7 +109,7 @@ class Hit:
             self.digest,
             self.trust,
             self.expires_at,
-            self.inject,
+            self.injection_text,
         ) = row
         tag_list = loads(tags)
         self.tags: list[str] = tag_list if isinstance(tag_list, list) else []
@@ -132,15 +132,16 @@ def rank(
     connection: Connection,
     query: Query,
     limit: int,
+    *,
     only_injectable: bool,
-    now_iso: str,
+    expires_after: str,
     deadline: Deadline | None = None,
     backend: str = FTS5,
 ) -> list[Hit]:
     """Return at most `limit` memories, best first; `backend` is the result of `candidate_backend`.
 
-    With `only_injectable` all other memories are ignored, and so are expired ones (`now_iso` is in UTC). Raises TimeoutError when the
-    deadline passes, IndexUnusable if the index holds no model, and SqliteError if it is damaged or locked.
+    With `only_injectable` all other memories are ignored, and so are those that expire up to the time `expires_after` (in UTC).
+    Raises TimeoutError when the deadline passes, IndexUnusable if the index holds no model, and SqliteError if it is damaged or locked.
     """
     model = load_model(connection)
     documents, averages = _totals(connection, only_injectable)
@@ -148,7 +149,7 @@ def rank(
         return []
     terms = weigh_terms(connection, query, model, only_injectable, documents)
     rowids = _rowids(connection, terms, model, only_injectable, deadline, backend)
-    pool = _pool(connection, rowids, only_injectable, now_iso)
+    pool = _pool(connection, rowids, only_injectable, expires_after)
     matches = best_matches(pool, terms, averages, model)[:limit]
     if not matches:
         return []
@@ -173,13 +174,13 @@ def _rowids(
     deadline: Deadline | None,
     backend: str,
 ) -> list[int]:
-    if candidate_backend(connection, backend) == FTS5:
+    if backend == FTS5:
         return candidates(connection, terms, model, only_injectable, deadline)
     return keyword_candidates(connection, terms, model, only_injectable, deadline)
 
 
 def _pool(
-    connection: Connection, rowids: list[int], only_injectable: bool, now_iso: str
+    connection: Connection, rowids: list[int], only_injectable: bool, expires_after: str
 ) -> list[tuple[int, tuple[str, ...]]]:
     """Return (row id, analyzed fields) of the candidates, without expired ones if only injectable ones are wanted."""
     rows = connection.execute(
@@ -187,7 +188,7 @@ def _pool(
         % ",".join("?" * len(rowids)),
         rowids,
     )
-    return [(row[0], row[2:]) for row in rows if not only_injectable or not row[1] or row[1] > now_iso]
+    return [(row[0], row[2:]) for row in rows if not only_injectable or not row[1] or row[1] > expires_after]
 
 
 def _reorder_examined(hits: list[Hit], model: Model) -> list[Hit]:
@@ -207,15 +208,15 @@ def _hits(connection: Connection, matches: list[Match], results: list[Confidence
 
 
 def _hit(columns: tuple[str, ...], match: Match, result: Confidence) -> Hit:
-    parts = _parts(match, result.signals)
+    parts = _parts(match, result.signals if result.is_examined else {})
     hit = Hit(columns, match.score, result.confidence, parts, result.pointer_confidence)
     hit.signals = result.signals
     return hit
 
 
 def _parts(match: Match, signals: dict[str, float]) -> dict[str, object]:
-    values = {"exact": match.exact, "forms": match.forms, "soft": match.soft}
-    values.update((name, signals[name]) for name in _EXPLAINED)
+    values = {"exact": match.stem_score, "forms": match.form_score, "soft": match.gram_score}
+    values.update((name, signals[name]) for name in _EXPLAINED if name in signals)
     parts: dict[str, object] = {name: round(value, 4) for name, value in values.items()}
     parts["terms"] = {term: round(part, 4) for term, part in match.matched.items()}
     return parts

@@ -13,7 +13,7 @@ from ..kernel.transcript.lines import Lines
 from ..kernel.transcript.reader import open_transcript
 from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
 from .gate import Prompt, turn_text
-from .pipeline import Answer, check, decide
+from .pipeline import Answer, check_gate, fill_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ class PastPrompt(NamedTuple):
     """A prompt of a transcript: its text, the previous turn as context for a follow-up, its time in UTC, and its id."""
 
     text: str
-    before: str
+    previous_turn: str
     time: str
     id: str
 
@@ -78,13 +78,14 @@ def replay_prompt(past: PastPrompt, history: RecallHistory, context: Context, ro
     settings = context.settings
     if not settings.flag("retrieval.enabled"):
         return Result([], [], "disabled", 0)
-    prompt = Prompt(past.text, past.id, "", turn_before=past.before)
-    before, refusal = check(prompt, settings)
+    prompt = Prompt(past.text, past.id, "", previous_turn=past.previous_turn)
+    previous_turn, refusal = check_gate(prompt, settings)
     if refusal:
         return Result([], [], refusal, 0)
     answer = Answer()
-    decide(answer, prompt, before, room, history, context, ask_judges=False)
-    if answer.context or history.turn > 1:
+    fill_answer(answer, prompt, previous_turn, room, history, context, ask_judges=False)
+    # As in RecallHistory: a prompt counts as a turn only once something was injected in its session.
+    if answer.block or history.turn > 1:
         history.turn += 1
     record = answer.record
     return Result(

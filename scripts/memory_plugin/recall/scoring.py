@@ -90,21 +90,32 @@ def keyword_candidates(
 class Pattern:
     """The substrings to count in a document for one term: its stem, its exact form, and the stem's character 4-grams."""
 
-    __slots__ = ("exact", "grams", "term", "whole")
+    __slots__ = ("form_text", "grams", "stem_text", "term")
 
     def __init__(self, term: Term) -> None:
         self.term = term
-        self.exact = " " + term.stem + "~"
-        self.whole = " " + term.form + " "
+        self.stem_text = " " + term.stem + "~"
+        self.form_text = " " + term.form + " "
         # A full name needs no grams, because its parts have theirs.
-        grams = len(self.exact) - _GRAM + 1 if term.stem.isalnum() else 0
-        self.grams = [self.exact[at : at + _GRAM] for at in range(grams)]
+        grams = len(self.stem_text) - _GRAM + 1 if term.stem.isalnum() else 0
+        self.grams = [self.stem_text[at : at + _GRAM] for at in range(grams)]
 
 
 class Match:
     """A document's score and its parts, sums over the terms of the query; `matched` maps the stems of matching terms to their parts."""
 
-    __slots__ = ("exact", "fields", "forms", "lengths", "matched", "rowid", "score", "soft", "text", "title")
+    __slots__ = (
+        "fields",
+        "form_score",
+        "gram_score",
+        "lengths",
+        "matched",
+        "rowid",
+        "score",
+        "stem_score",
+        "text",
+        "title",
+    )
 
     def __init__(self, rowid: int, fields: tuple[str, ...]) -> None:
         self.rowid = rowid
@@ -112,9 +123,9 @@ class Match:
         self.text = "".join(fields)
         self.lengths = [field.count("~") for field in fields]
         self.score = 0.0
-        self.exact = 0.0
-        self.forms = 0.0
-        self.soft = 0.0
+        self.stem_score = 0.0
+        self.form_score = 0.0
+        self.gram_score = 0.0
         self.title = 0.0
         self.matched: dict[str, float] = {}
 
@@ -149,13 +160,13 @@ def _score_words(match: Match, patterns: list[Pattern], averages: list[float], m
     text = match.text
     in_title = 0
     for pattern in patterns:
-        if pattern.exact in text:
-            part = _saturated(pattern.exact, zones, pattern.term.weight, k1)
+        if pattern.stem_text in text:
+            part = _saturated(pattern.stem_text, zones, pattern.term.weight, k1)
             match.matched[pattern.term.stem] = part
-            match.exact += part
-            if pattern.whole in text:
-                match.forms += _saturated(pattern.whole, zones, pattern.term.weight, k1)
-            in_title += match.fields[0].count(pattern.exact)
+            match.stem_score += part
+            if pattern.form_text in text:
+                match.form_score += _saturated(pattern.form_text, zones, pattern.term.weight, k1)
+            in_title += match.fields[0].count(pattern.stem_text)
     match.title = in_title / (1 + match.lengths[0])
     return _sum_up(match, model)
 
@@ -178,12 +189,12 @@ def _score_grams(match: Match, patterns: list[Pattern], averages: list[float], m
             if count:
                 saturated += count / (count + norm)
         if saturated:
-            match.soft += pattern.term.weight * (k1 + 1) * saturated / len(pattern.grams)
+            match.gram_score += pattern.term.weight * (k1 + 1) * saturated / len(pattern.grams)
     return _sum_up(match, model)
 
 
 def _sum_up(match: Match, model: Model) -> Match:
     settings = model.ranking
-    words = match.exact + settings["forms"] * match.forms + settings["soft"] * match.soft
+    words = match.stem_score + settings["forms"] * match.form_score + settings["soft"] * match.gram_score
     match.score = words * (1 + settings["title"] * match.title)
     return match

@@ -43,10 +43,10 @@ _ALWAYS_FITS = 30  # memories whose titles fit into any catalog
 class CatalogAnswer:
     """The answer at a session start: the text for Claude (may be empty), the receipt for the user, and the record."""
 
-    __slots__ = ("context", "receipt", "record")
+    __slots__ = ("block", "receipt", "record")
 
     def __init__(self, place: str) -> None:
-        self.context = ""
+        self.block = ""
         self.receipt = ""
         self.record: dict[str, Any] = {
             "place": place,
@@ -101,7 +101,7 @@ def session_catalog(connection: Connection, source: str, context: Context) -> Ca
             return answer
         known = {entry.key for entry in rules if history.was_injected(entry.key, entry.inject, _FOREVER)}
         known |= {entry.key for entry in titles if history.was_pointed(_LISTED + entry.key, entry.title)}
-    history.note_pointed(_WHOLE, content)
+    history.record_pointer(_WHOLE, content)
     total = count_memories(connection) - len(known)
     ordered = _ordered(
         connection, [entry for entry in titles if entry.key not in known], known, total, context
@@ -166,11 +166,11 @@ def _fill_in(
     if not injected and not listed:
         return
     for entry in injected:
-        history.note_injected(entry.key, entry.inject)
+        history.record_injected(entry.key, entry.inject)
     for entry in listed:
-        history.note_pointed(_LISTED + entry.key, entry.title)
+        history.record_pointer(_LISTED + entry.key, entry.title)
     unlisted = max(0, total - len(injected) - len(listed))
-    answer.context = block.render(unlisted)
+    answer.block = block.render(unlisted)
     answer.receipt = _receipt(len(injected), len(listed))
     answer.record.update(
         outcome="injected" if injected else "listed",
@@ -178,8 +178,8 @@ def _fill_in(
         injected=[entry.key for entry in injected],
         listed=len(listed),
         unlisted=unlisted,
-        tokens=estimated_tokens(answer.context),
-        characters=len(answer.context),
+        tokens=estimated_tokens(answer.block),
+        characters=len(answer.block),
     )
     try:
         history.save()

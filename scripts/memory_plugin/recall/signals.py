@@ -26,7 +26,8 @@ _MIN_SHARE = 1e-5
 _MIN_LOG_SHARE = -5.5
 # In mean lengths: a shorter document counts as this long where the chance that it contains a term is computed.
 _MIN_LENGTH = 0.3
-_RELATED = 0.5  # what a word counts that has only a prefix in common
+_RELATED = 0.5  # weight of a word that shares only its prefix
+# Positions in Match.fields: title, tags, body, files, asked_as, the column order of ranking._pool and of weights in ranking.json.
 _TITLE, _TAGS, _FILES, _ASKED_AS = 0, 1, 3, 4
 
 
@@ -98,10 +99,14 @@ def match_signals(match: Match, matches: list[Match], prompt: PromptTerms) -> di
     best, missed: the largest mass among them, and the largest missing one over the prompt's largest
     pairs: log of the number of adjacent pairs in the prompt that are adjacent in the document
     fields, repeated: the number of fields with a term, and log of the number of terms in several fields
-    title: share of the title's words that are terms
+    in_files: 1 if a term is in the files, else 0
+    title: number of terms in the title, over 1 plus its number of words
     named: 1 over the number of documents with the rarest full name (`throttle.ts`) that prompt and document share
     lead, margin: how far the score is above the second and the sixth one, as a share of it; relative: the score over the first one's
     ratio, root: the score over the prompt's mass, and over its square root
+    soft: the score of the character 4-grams over the prompt's mass
+    forms: the score of the exact forms over that of the stems
+    length: log of the number of words in all fields
     """
     second, sixth = (matches[at].score if len(matches) > at else 0.0 for at in (1, 5))
     score = match.score + _TINY
@@ -136,8 +141,8 @@ def match_signals(match: Match, matches: list[Match], prompt: PromptTerms) -> di
         "relative": match.score / (matches[0].score + _TINY),
         "ratio": match.score / prompt.mass,
         "root": match.score / sqrt(prompt.mass),
-        "soft": match.soft / prompt.mass,
-        "forms": match.forms / (match.exact + _TINY),
+        "soft": match.gram_score / prompt.mass,
+        "forms": match.form_score / (match.stem_score + _TINY),
         "length": log(1 + sum(match.lengths)),
         **_title_signals(match.fields[_TITLE], prompt),
         **_phrase_signals(match.fields[_ASKED_AS], prompt),

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from ..memories.stores import Store
     from ..memories.trust import Trust
-    from .due_files import DueFile, DueWork, Share, View
+    from .due_files import DueFile, DueWork, ReadBudget, RefreshState
     from .guard_rows import GuardRows
+    from .index_documents import IndexedFile
 
 __all__ = ["RefreshPass", "RefreshReport", "is_active", "refresh_notes", "refresh_store"]
 
@@ -42,30 +43,30 @@ _RACY_SECONDS = 2.1
 
 
 class RefreshReport(NamedTuple):
-    """The numbers of one refresh: memories read, dropped and regraded (only their trust changed), unreadable files, and files left.
+    """The numbers of one refresh: memories read, dropped and reflagged (only their trust changed), unreadable files, and files still due.
 
-    `left` is a lower limit. `problem` is why something could not be read this time; it stays in the index as it was.
+    `remaining` is a lower limit. `problem` is why something could not be read this time; it stays in the index as it was.
     """
 
     read: int = 0
     dropped: int = 0
-    regraded: int = 0
+    reflagged: int = 0
     unreadable: int = 0
-    left: int = 0
+    remaining: int = 0
     problem: str = ""
 
     def has_changes(self) -> bool:
         """Return whether memories or their trust changed in the index."""
-        return bool(self.read or self.dropped or self.regraded)
+        return bool(self.read or self.dropped or self.reflagged)
 
     def plus(self, other: RefreshReport) -> RefreshReport:
         """Return the sums of two reports, with the first problem of both."""
         return RefreshReport(
             self.read + other.read,
             self.dropped + other.dropped,
-            self.regraded + other.regraded,
+            self.reflagged + other.reflagged,
             self.unreadable + other.unreadable,
-            self.left + other.left,
+            self.remaining + other.remaining,
             self.problem or other.problem,
         )
 
@@ -76,14 +77,19 @@ class RefreshPass:
     A pass that leaves a file unread marks its folder UNSURE, so that the next one checks it again.
     """
 
-    __slots__ = ("connection", "guards", "marks", "problem", "trust", "view")
+    __slots__ = ("connection", "guards", "marks", "problem", "state", "trust")
 
     def __init__(
-        self, connection: Connection, trust: Trust, view: View, marks: dict[str, str], guards: GuardRows
+        self,
+        connection: Connection,
+        trust: Trust,
+        state: RefreshState,
+        marks: dict[str, str],
+        guards: GuardRows,
     ) -> None:
         self.connection = connection
         self.trust = trust
-        self.view = view
+        self.state = state
         self.marks = marks
         self.guards = guards
         self.problem = ""
@@ -95,32 +101,35 @@ class RefreshPass:
 
 def refresh_store(run: RefreshPass, work: DueWork) -> RefreshReport:
     """Bring the index up to date with the due files of one store. Raises Busy, OSError and SqliteError."""
-    if work.unseen:
+    if work.is_too_large:
         run.marks.update((path, UNSURE) for path in run.marks if path.startswith(work.store.root))
-        return RefreshReport(left=1)
-    run.marks.update((folder, UNSURE) for folder in work.again)
-    report = RefreshReport(left=len(work.left))
+        return RefreshReport(remaining=1)
+    run.marks.update((folder, UNSURE) for folder in work.recheck_folders)
+    report = RefreshReport(remaining=len(work.deferred))
     run.problem = work.problem
     gone = work.gone  # dropped with the first batch
+    # One empty batch, so that deleted files are dropped even if none changed.
     for files in batches(work.changed, lambda file: file.size) or [[]]:
         report = report.plus(_refresh_batch(run, work._replace(changed=files, gone=gone)))
         gone = []
-    _leave(run, work.store, work.left)
+    _defer(run, work.store, work.deferred)
     return report._replace(problem=run.problem)
 
 
-def _leave(run: RefreshPass, store: Store, left: list[DueFile]) -> None:
-    """Make the next pass find the files that this one leaves, even those whose trust alone has changed."""
-    if left:
-        run.check_again(left)
+def _defer(run: RefreshPass, store: Store, files: list[DueFile]) -> None:
+    """Make the next pass find the files that this one defers, even those whose trust alone has changed."""
+    if files:
+        run.check_again(files)
         known = file_stamps(run.connection, store.scope)
-        unread = [known[file.path][0] for file in left if _looks_unchanged(file, known)]
+        unread = [known[file.path].key for file in files if _looks_unchanged(file, known)]
         with transaction(run.connection):
             forget_stamps(run.connection, unread)
 
 
-def _looks_unchanged(file: DueFile, known: dict[str, tuple[str, str, str]]) -> bool:
-    return file.path in known and file.mark.startswith(known[file.path][1] + ":")
+def _looks_unchanged(file: DueFile, known: dict[str, IndexedFile]) -> bool:
+    # A fingerprint is the indexed stamp plus ctime. Such a file is due only for its trust, so its stamp must be erased or the next pass
+    # would skip it.
+    return file.path in known and file.fingerprint.startswith(known[file.path].stamp + ":")
 
 
 def _refresh_batch(run: RefreshPass, work: DueWork) -> RefreshReport:
@@ -128,11 +137,11 @@ def _refresh_batch(run: RefreshPass, work: DueWork) -> RefreshReport:
     memories, unreadable = _read(run, work)
     run.trust.record_names(memories)
     run.guards.update(memories, run.trust)
-    run.view.done.update(file.path for file in work.changed)
+    run.state.done.update(file.path for file in work.changed)
     known = file_stamps(run.connection, work.store.scope)
-    gone = work.gone + [known[path][0] for path in unreadable if path in known]
-    regraded = _write(run, memories, known, gone)
-    return RefreshReport(len(memories) - regraded, len(gone), regraded, len(unreadable))
+    gone = work.gone + [known[path].key for path in unreadable if path in known]
+    reflagged = _write(run, memories, known, gone)
+    return RefreshReport(len(memories) - reflagged, len(gone), reflagged, len(unreadable))
 
 
 def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str]]:
@@ -140,7 +149,7 @@ def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str
 
     A file that could not be read this time is in neither list and stays due.
     """
-    inactive = run.view.inactive
+    inactive = run.state.inactive
     memories: list[StoredMemory] = []
     unreadable: list[str] = []
     failed: list[DueFile] = []
@@ -154,15 +163,15 @@ def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str
             continue
         except (InvalidMemory, Unreadable, FileNotFoundError):
             unreadable.append(file.path)
-            inactive[file.path] = file.mark
+            inactive[file.path] = file.fingerprint
             if 0 <= time() - file.changed_at < _RACY_SECONDS:
                 # Another process may still be writing it, which does not change its folder's mark.
                 run.check_again([file])
             continue
         memories.append(stored)
         if not is_active(stored):
-            inactive[file.path] = file.mark
-    _leave(run, work.store, failed)
+            inactive[file.path] = file.fingerprint
+    _defer(run, work.store, failed)
     return memories, unreadable
 
 
@@ -174,14 +183,11 @@ def is_active(stored: StoredMemory) -> bool:
 def _write(
     run: RefreshPass,
     memories: list[StoredMemory],
-    known: dict[str, tuple[str, str, str]],
+    known: dict[str, IndexedFile],
     gone: list[str],
 ) -> int:
-    """Write the memories to the index in batches, so that no reader waits long; return how many needed no text analysis.
-
-    `known` maps files to (key, stamp, digest) in the index.
-    """
-    connection, regraded = run.connection, 0
+    """Write the memories to the index in batches, so that no reader waits long; return how many needed no text analysis."""
+    connection, reflagged = run.connection, 0
     superseded = superseded_documents(connection)
     with transaction(connection):
         drop(connection, gone)
@@ -193,36 +199,38 @@ def _write(
                 injectable = may_inject(stored, trust) and stored.key not in superseded
                 if not is_active(stored):
                     drop(connection, [stored.key])
-                elif stored.path in known and known[stored.path][2] == stored.digest:
+                elif stored.path in known and known[stored.path].digest == stored.digest:
                     set_flags(connection, stored.key, injectable, trust, stored.stamp)
-                    regraded += 1
+                    reflagged += 1
                 else:
                     documents.append(memory_document(stored, trust)._replace(injectable=injectable))
             put(connection, documents)
-    return regraded
+    return reflagged
 
 
-def refresh_notes(run: RefreshPass, folders: list[str], share: Share) -> RefreshReport:
-    """Index changed notes, small files first, until the share is used up, and drop deleted ones."""
+def refresh_notes(run: RefreshPass, folders: list[str], budget: ReadBudget) -> RefreshReport:
+    """Index changed notes, small files first, until the budget is used up, and drop deleted ones."""
     known = notes_by_file(run.connection)
     listed = {path: status for folder in folders for path, status in note_files(folder)}
     gone = [key for path, (_, keys) in known.items() if path not in listed for key in keys]
     with transaction(run.connection):
         drop(run.connection, gone)
-    read = left = 0
-    edited, done = run.view.edited, run.view.done
+    read = remaining = 0
+    edited, done = run.state.edited, run.state.done
     for path in sorted(listed, key=lambda path: (path not in edited, listed[path].st_size, path)):
         if path in known and known[path][0] == stamp(listed[path]) and path not in edited:
             continue
         if path in done:
             continue
-        if left or not share.take(listed[path].st_size):  # a file is indexed as a whole, passage by passage
-            left += 1
+        if remaining or not budget.reserve(
+            listed[path].st_size
+        ):  # a file is indexed as a whole, passage by passage
+            remaining += 1
             run.marks[os.path.dirname(path)] = UNSURE
             continue
         done.add(path)
         read += _refresh_note_file(run.connection, path, known.get(path, ("", []))[1])
-    return RefreshReport(read, len(gone), left=left)
+    return RefreshReport(read, len(gone), remaining=remaining)
 
 
 def _refresh_note_file(connection: Connection, path: str, before: list[str]) -> int:

@@ -20,8 +20,8 @@ _MAX_CHANGED = 20
 _HEAD_PREFIX = "ref: refs/heads/"
 _COMMON_NAMES = ("main", "master", "trunk", "develop", "dev")  # names that say nothing about the work
 _VERSIONS = (2, 3)  # version 4 compresses its paths
-_HEADER, _ENTRY = 12, 62  # bytes; of an entry without its path
-_EXTENDED, _LENGTH = 0x4000, 0x0FFF
+_HEADER_BYTES, _ENTRY_BYTES = 12, 62  # _ENTRY_BYTES: the fixed part, before the path
+_EXTENDED_FLAG, _PATH_LENGTH_MASK = 0x4000, 0x0FFF
 _REGULAR = 0o10
 
 
@@ -50,7 +50,10 @@ def changed_files(root: str) -> list[str]:
 
 
 def _own_git_folder(root: str) -> str:
-    """Return the git folder of a project; empty if its `.git` file names a folder that does not name it back: anyone can write one."""
+    """Return a project's git folder; empty if its `.git` file points to a folder that does not point back.
+
+    Anyone can write such a file.
+    """
     folder = git_folder(root)
     if folder is None or (folder != os.path.join(root, ".git") and main_worktree(root) is None):
         return ""
@@ -69,12 +72,14 @@ def _entries(data: bytes) -> list[tuple[str, int, int]]:
     if data[:4] != b"DIRC" or int.from_bytes(data[4:8], "big") not in _VERSIONS:
         return []
     entries: list[tuple[str, int, int]] = []
-    at = _HEADER
+    # Offsets in an entry: mtime 8, mode 24 (big-endian; its type is the upper half of byte 26), size 36, SHA-1 40, flags 60. Entries are
+    # padded with 1 to 8 NULs to a multiple of 8.
+    at = _HEADER_BYTES
     for _ in range(int.from_bytes(data[8:12], "big")):
-        flags = int.from_bytes(data[at + 60 : at + _ENTRY], "big")
-        start = at + _ENTRY + (2 if flags & _EXTENDED else 0)
+        flags = int.from_bytes(data[at + 60 : at + _ENTRY_BYTES], "big")
+        start = at + _ENTRY_BYTES + (2 if flags & _EXTENDED_FLAG else 0)
         end = data.find(b"\0", start)
-        if end < 0 or (flags & _LENGTH) not in (end - start, _LENGTH):
+        if end < 0 or (flags & _PATH_LENGTH_MASK) not in (end - start, _PATH_LENGTH_MASK):
             return []  # cut off, or with another digest length
         if data[at + 26] >> 4 == _REGULAR:
             size, mtime = (int.from_bytes(data[at + n : at + n + 4], "big") for n in (36, 8))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ...hooks.events import PROBLEM, identity, note, path
+from ...hooks.events import PROBLEM, id_field, log_event, path_field
 from ...kernel.clock import Deadline
 from ...kernel.context import Context
 from ...replies.grade_request import GradeRequest
@@ -34,17 +34,17 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
     except ValueError:
         raise UsageError("expected a grade request of the Stop hook on standard input") from None
     settings, paths = context.settings, context.paths
-    user, calls = read_turn(path(request.transcript))
+    user, calls = read_turn(path_field(request.transcript))
     deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)
-    timed = Context(paths, settings, deadline, identity(request.session))
+    timed = Context(paths, settings, deadline, id_field(request.session))
     try:
         failure = grade_reply(request, user, calls, scoring_judge(timed, _reason_off(context)), timed)
     except OSError as error:
-        note(paths, timed.session, EVENT, PROBLEM, str(error))
+        log_event(paths, timed.session, EVENT, PROBLEM, str(error))
         return FAILED
     if failure in DISABLING_FAILURES:
         text = "replies of this session are no longer judged: %s; see: memory judge check" % failure
-        note(paths, timed.session, EVENT, "judge", text)
+        log_event(paths, timed.session, EVENT, "judge", text)
     return FAILED if failure else DONE
 
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ...capture.pipeline import capture_session, capture_turn
-from ...hooks.events import PROBLEM, identity, note, path
+from ...hooks.events import PROBLEM, id_field, log_event, path_field
 from ...kernel.clock import Deadline
 from ...kernel.context import Context
 from ...kernel.files import os_error_text
@@ -34,8 +34,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
     """Store the candidates in the state folder; a failure is recorded in the events ledger."""
     try:
         request = json.loads(sys.stdin.buffer.read(_MAX_BYTES))
-        transcript, session = path(request["transcript"]), identity(request["session"])
-        event = identity(request["event"])
+        transcript, session = path_field(request["transcript"]), id_field(request["session"])
+        event = id_field(request["event"])
     except (ValueError, KeyError, TypeError):
         raise UsageError("expected a request of a hook on standard input") from None
     if not context.settings.flag("capture.enabled"):
@@ -48,6 +48,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
             capture_session(transcript, may_use, check_for(timed), timed, section_watch(timed))
             keep_other_candidates(timed, _NOTE_DAYS)
     except OSError as error:
-        note(context.paths, session, event, PROBLEM, "nothing was captured: %s" % os_error_text(error))
+        log_event(context.paths, session, event, PROBLEM, "nothing was captured: %s" % os_error_text(error))
         return FAILED
     return DONE

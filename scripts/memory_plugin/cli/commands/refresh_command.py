@@ -28,6 +28,14 @@ EXAMPLES = """\
   memory refresh
   memory refresh --root ~/shop --json
 """
+_KEYS = (
+    "read",
+    "dropped",
+    "regraded",
+    "unreadable",
+    "left",
+    "problem",
+)  # of a report, in the output for programs
 _ADVICE = {
     LOCKED: "another process is writing it; try again later",
     UNWRITABLE: "free disk space or make the state folder writable, then try again",
@@ -42,14 +50,14 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     pruned = prune_state(context.paths)
     prepare_counts(context)
     if arguments.json:
-        context.console.json({**report._asdict(), "deleted": deleted, "pruned": pruned})
+        context.console.json({**dict(zip(_KEYS, report)), "deleted": deleted, "pruned": pruned})
     else:
-        read, dropped, regraded, unreadable = report[:4]
+        read, dropped, reflagged, unreadable = report[:4]
         text = "%s read, %d removed, %d with new trust, %s"
-        counts = counted(read, "memory"), dropped, regraded, counted(unreadable, "unreadable file")
+        counts = counted(read, "memory"), dropped, reflagged, counted(unreadable, "unreadable file")
         context.console.line(text % counts)
-        if report.left:
-            context.console.line("%s left; run it again to continue" % counted(report.left, "file"))
+        if report.remaining:
+            context.console.line("%s left; run it again to continue" % counted(report.remaining, "file"))
         if deleted:
             context.console.line("deleted, because they were forgotten long ago: " + ", ".join(deleted))
     for problem in problems:

@@ -121,7 +121,7 @@ def _row(hit: Hit, superseded_by: str) -> dict[str, Any]:
         "tags": hit.tags,
         "expired": _is_expired(hit),
         "superseded_by": superseded_by and shown_name(superseded_by, hit.key),
-        "text": hit.inject,
+        "text": hit.injection_text,
     }
 
 
@@ -164,6 +164,6 @@ def _is_expired(hit: Hit) -> bool:
 
 def _snippet(hit: Hit, width: int) -> str:
     """Return the first line below the title, truncated to the width; empty if there is none."""
-    lines = [line for line in hit.inject.split("\n") if line and not line.startswith("<")]
+    lines = [line for line in hit.injection_text.split("\n") if line and not line.startswith("<")]
     text = unescape(next((line for line in lines if unescape(line) != hit.title), ""))
     return plain(text, max(20, width - 4)) if text else ""

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from ...hooks.events import PROBLEM, note
+from ...hooks.events import PROBLEM, log_event
 from ...kernel.files import error_text
 from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import read_reply
@@ -308,7 +308,7 @@ def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _note_failure(context: CommandContext, session: str, text: str) -> None:
-    note(context.paths, session, "SessionEnd", PROBLEM, text)
+    log_event(context.paths, session, "SessionEnd", PROBLEM, text)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
