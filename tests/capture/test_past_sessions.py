@@ -60,10 +60,10 @@ def test_a_dropped_candidate_returns_only_after_clear(project: Project) -> None:
     path = past(project, "one", CORRECTION)
     project.cli("capture", path)
     (identity,) = ids(project)
-    assert project.cli("capture", "drop", identity).returncode == 0
+    assert project.cli("capture", "drop", identity).stdout == "rejected: 1 candidate\n"
     project.cli("capture", path, "--again")
     assert ids(project) == []
-    assert project.cli("capture", "clear").returncode == 0
+    assert project.cli("capture", "clear").stdout == "deleted: 0 candidates\n"
     project.cli("capture", path, "--again")
     assert ids(project) == [identity]
 
@@ -156,6 +156,14 @@ def test_wrong_arguments_are_rejected(project: Project, words: list[str]) -> Non
     run = project.cli(*words)
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.startswith("memory: ")
+
+
+def test_an_unknown_candidate_is_told_apart_from_none(project: Project) -> None:
+    words = ("capture", "drop", "c-0")
+    assert project.cli(*words).stderr == "memory: c-0: no such candidate; there are none open\n"
+    project.cli("capture", past(project, "one", CORRECTION))
+    listed = "memory: c-0: no such candidate; to list them: memory capture list\n"
+    assert project.cli(*words).stderr == listed
 
 
 def kinds(project: Project) -> dict[str, str]:

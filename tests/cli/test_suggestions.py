@@ -14,9 +14,13 @@ from tests.project import Project
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["lst"], "unknown command 'lst'; did you mean list?"),
+        (["lst"], "unknown command 'lst'; did you mean list? See `memory --help`"),
         (["frobnicate"], "unknown command 'frobnicate';"),
-        (["list", "--categry", "decision"], "unknown option '--categry'; did you mean --category?"),
+        (
+            ["list", "--categry", "decision"],
+            "unknown option '--categry'; did you mean --category? See `memory list --help`",
+        ),
+        (["list", "--zzz"], "unknown option '--zzz'; see `memory list --help`"),
     ],
 )
 def test_a_typo_gets_one_line_with_the_nearest_name(project: Project, words: list[str], message: str) -> None:

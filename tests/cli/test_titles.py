@@ -28,7 +28,7 @@ def test_import_skips_a_taken_title_and_says_which_memory_has_it(project: Projec
         assert run.returncode == 1
         first, second = run.stderr.splitlines()
         assert (
-            "notes.jsonl:1: skipped: %s has this title already; to change that one: memory edit %s"
+            "notes.jsonl:1: skipped: %s already has this title; to change that one: memory edit %s"
             % (name, name)
             in first
         )
@@ -43,7 +43,7 @@ def test_edit_does_not_give_a_memory_the_title_of_another(project: Project) -> N
     run = project.cli("edit", other, "--title", TITLE)
     assert run.returncode == 1
     assert run.stderr == (
-        "memory: %s has this title already. Choose another one; if both say the same: memory edit %s --superseded-by %s\n"
+        "memory: %s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s\n"
         % (taken, other, taken)
     )
     assert titles(project) == ["MySQL for reports", TITLE]
@@ -62,7 +62,7 @@ def test_finish_writes_nothing_while_a_title_is_taken(project: Project) -> None:
     taken = project.save(proposed[0]["title"], "Something else that was known before.")
     run = project.cli("interview", "finish", "--confirm")
     assert run.returncode == 1
-    assert "%s has this title already" % taken in run.stderr
+    assert "%s already has this title" % taken in run.stderr
     assert "Nothing was written" in run.stderr
     confirmation = "memory: %s\ntitle: The export takes a minute\n" % proposed[0]["concept"]
     finished = project.cli("interview", "finish", "--confirm", stdin=confirmation)

@@ -50,14 +50,12 @@ BARELY_DEEP = b'{"title":"t","content":{"decision":' + b"[" * 500 + b'"x"' + b"]
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        pytest.param(b"", "not a JSON text", id="empty"),
-        pytest.param(b"\0" * 100, "not a JSON text", id="NULs"),
-        pytest.param(b"{", "not a JSON text", id="cut off"),
-        pytest.param(
-            b'{"title": "\xff", "content": {"decision": "x"}}', "not a JSON text in UTF-8", id="not UTF-8"
-        ),
-        pytest.param(b"{} {}", "not a JSON text", id="two values"),
-        pytest.param(b'{"title":"t","content":{"decision":NaN}}', "not a JSON text", id="NaN"),
+        pytest.param(b"", "invalid JSON", id="empty"),
+        pytest.param(b"\0" * 100, "invalid JSON", id="NULs"),
+        pytest.param(b"{", "invalid JSON", id="cut off"),
+        pytest.param(b'{"title": "\xff", "content": {"decision": "x"}}', "not UTF-8", id="not UTF-8"),
+        pytest.param(b"{} {}", "invalid JSON", id="two values"),
+        pytest.param(b'{"title":"t","content":{"decision":NaN}}', "invalid JSON", id="NaN"),
         pytest.param(
             b'{"title":"t","content":{"decision":1e999}}', "out of range", id="a number that becomes infinite"
         ),

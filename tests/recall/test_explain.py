@@ -73,7 +73,10 @@ def test_lines_that_are_none_are_passed_over(project: Project) -> None:
             "told Claude 1 memory, pointed to 2",
         ),
         ({"outcome": "pointed", "injected": [], "pointed": ["b"]}, "pointed Claude to 1 memory"),
-        ({"outcome": "silent", "reason": "no_match"}, "silent: no memory shares a distinctive word with it"),
+        (
+            {"outcome": "silent", "reason": "no_match"},
+            "silent: no memory shares a distinctive word with the prompt",
+        ),
         (
             {"outcome": "silent", "reason": "healing"},
             "silent: the index is being brought up to date in the background",
@@ -109,8 +112,12 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
             ("pointed to", "30% sure, 50% needed for the full text", True),
         ),
         ({"pointed": ["a"]}, {"confidence": 0.8}, ("pointed to", "80% sure", False)),
-        ({}, {"confidence": 0.08}, ("not told", "8% sure, 50% needed (25% for a pointer)", True)),
-        ({}, {"confidence": 0.4999}, ("not told", "49% sure, 50% needed (25% for a pointer)", True)),
+        (
+            {},
+            {"confidence": 0.08, "pointer_confidence": 0.12},
+            ("not told", "8% sure, 50% needed for the full text; as a pointer 12% sure, 25% needed", True),
+        ),
+        ({}, {"confidence": 0.4999}, ("not told", "49% sure, 50% needed for the full text", True)),
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},

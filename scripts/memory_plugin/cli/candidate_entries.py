@@ -1,4 +1,4 @@
-"""Candidates as entries of a review: the evidence, its place, and what to do: accept, edit, drop or never again."""
+"""Candidates as entries of a review: the evidence, its place, and what to do: accept, edit, reject or never again."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def decide_candidates(
         raise InvalidMemory("%s: a stored memory says that already" % min(gone))
     for entry in entries:
         if action not in entry.actions:
-            text = "%s: there is nothing to store; to see what to do: memory review, to drop it: memory reject %s"
+            text = "%s: there is nothing to store; to see what to do: memory review, to reject it: memory reject %s"
             raise InvalidMemory(text % (entry.id, entry.id))
     return entries, candidate_entries.apply(action, entries).lines
 
@@ -136,7 +136,7 @@ class CandidateEntries:
         return {"candidate": candidate.to_json(), "source": candidate.source}
 
     def apply(self, action: Action, entries: Sequence[ReviewEntry]) -> ReviewOutcome:
-        """Store candidates as shown or edited, drop them, or silence their kinds."""
+        """Store candidates as shown or edited, reject them, or silence their kinds."""
         chosen = [self._open[entry.id] for entry in entries]
         assert self._file is not None
         if action == EDIT:

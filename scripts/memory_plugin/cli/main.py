@@ -164,10 +164,12 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 class _Parser(argparse.ArgumentParser):
     """An argument parser that prints one-line errors.
 
-    `option_names` are the command's options, used to suggest a correction; `texts` are its help and its examples.
+    `option_names` are the command's options, used to suggest a correction; `texts` are its help and its examples. `leftovers_of` is the
+    program and the command whose unknown options this parser reports; empty for none.
     """
 
     option_names: tuple[str, ...] = ()
+    leftovers_of = ""
     texts: tuple[str, str] | None = None
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401  (whatever argparse takes)
@@ -185,9 +187,11 @@ class _Parser(argparse.ArgumentParser):
         """Print the error and where to find help. Raises SystemExit with code 2."""
         from .suggestions import explain_unknown
 
-        message = explain_unknown(" ".join(message.split()), _LISTED, self.option_names)
-        end = "" if message.endswith("?") else ";"
-        Console().error("%s%s see `%s --help`" % (message, end, self.prog))
+        explained = explain_unknown(" ".join(message.split()), _LISTED, self.option_names)
+        # The parser of all commands reports what that of the given command left over.
+        command = self.leftovers_of or self.prog if message.startswith("unrecognized") else self.prog
+        see = " See" if explained.endswith("?") else "; see"
+        Console().error("%s%s `%s --help`" % (explained, see, command))
         raise SystemExit(USAGE)
 
 
@@ -213,6 +217,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         module = _module(name)
         sub = commands.add_parser(name)
         sub.texts = module.HELP, module.EXAMPLES
+        parser.leftovers_of = sub.prog if name == command else ""
         add_common_options(sub)
         if hasattr(module, "configure"):
             module.configure(sub)

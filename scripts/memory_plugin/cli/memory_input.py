@@ -89,7 +89,8 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         "--asked-as",
         action="append",
         metavar="PHRASE",
-        help="add a phrase that a prompt may use to ask for it; up to %d times" % MAX_ASKED_AS,
+        help="add a phrase that a later prompt might use, so that recall finds this memory; up to %d times"
+        % MAX_ASKED_AS,
     )
     parser.add_argument(
         "--guard-command",

@@ -62,9 +62,10 @@ def thresholds_text(item: Item, feedback: Feedback, context: CommandContext) -> 
     full, pointer = _thresholds(item, feedback, context)
     usual = context.settings.number(FULL), context.settings.number(POINTER)
     if full == usual[0]:
-        return "told in full from %d%% sure, like every memory" % round(100 * full)
-    return "told in full from %d%% sure, pointed to from %d%% (other memories: %d%% and %d%%)" % tuple(
-        round(100 * threshold) for threshold in (full, pointer, *usual)
+        return "injected in full at %d%% or more, like every memory" % round(100 * full)
+    return (
+        "injected in full at %d%% or more, listed by title at %d%% or more (other memories: %d%% and %d%%)"
+        % tuple(round(100 * threshold) for threshold in (full, pointer, *usual))
     )
 
 

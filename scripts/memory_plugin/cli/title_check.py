@@ -41,7 +41,7 @@ class TakenTitles:
         title = plain_title(str(data["title"]))
         owner = self.owner(data) if title in self._by_title else ""
         if owner:
-            text = "%s has this title already; to change that one: memory edit %s --body '...'"
+            text = "%s already has this title; to change that one: memory edit %s --body '...'"
             return text % (owner, owner)
         first = self._new.setdefault(title, {**data, "source": source})
         if _is_same_memory(first, data):
@@ -57,8 +57,8 @@ def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old:
     name = TakenTitles(items, scope, old).owner(data)
     if name:
         raise CommandError(
-            "%s has this title already: %s. To change it: memory edit %s --body '...'. To replace it: add --supersedes %s."
-            " For a second memory choose another title." % (name, shown_line(str(data["title"])), name, name)
+            "%s already has the title \"%s\". To change it: memory edit %s --body '...'. To replace it: add --supersedes %s."
+            " To keep both, choose a different title." % (name, shown_line(str(data["title"])), name, name)
         )
 
 

@@ -36,7 +36,7 @@ def run() -> int:
 
 
 def status_text(paths: Paths, session: str, counts: dict[str, object] | None = None) -> str:
-    """Return the line, such as `31 memories, 2 told, 1 pending`; parts that are zero are left out.
+    """Return the line, such as `31 memories, 2 recalled, 1 pending`; parts that are zero are left out.
 
     `session` is the session whose injected memories are counted; empty for none. `counts` are the counts of the project; None for those
     that were prepared.
@@ -48,7 +48,7 @@ def status_text(paths: Paths, session: str, counts: dict[str, object] | None = N
         return "memory off"
     injected = _injected(paths, session)
     parts = ["%d %s" % (stored, "memory" if stored == 1 else "memories")] if counts else ["memory"]
-    parts += ["%d told" % injected] if injected else []
+    parts += ["%d recalled" % injected] if injected else []
     parts += ["%d pending" % pending] if pending else []
     return " \u00b7 ".join(parts)
 

@@ -2,7 +2,7 @@
 
 A page that Claude reads can ask it to remember something. Therefore a memory that Claude stores unasked is pending. Only a prompt that the
 user typed issues a grant, for at most three saves and until the next prompt, and each save is shown to the user. This is a safeguard, not a
-guarantee, because Claude runs with the user's rights.
+guarantee, because Claude runs with the user's permissions.
 """
 
 from __future__ import annotations

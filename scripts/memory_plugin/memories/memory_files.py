@@ -170,7 +170,10 @@ def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
     except ValueError as error:
         if data.startswith(b"<<<<<<< ") or b"\n<<<<<<< " in data:
             raise InvalidMemory("it contains a merge conflict; resolve the conflict") from None
-        raise InvalidMemory("not a JSON text in UTF-8: %s" % error) from None
+        if isinstance(error, UnicodeDecodeError):
+            raise InvalidMemory("not UTF-8") from None
+        detail = str(error).removeprefix("not JSON").removeprefix(": ")
+        raise InvalidMemory("invalid JSON: %s" % detail if detail else "invalid JSON") from None
     memory = parse_memory(parsed, os.path.basename(path)[: -len(".json")], category)
     return StoredMemory(memory, store, path, stamp(status), digest(data))
 

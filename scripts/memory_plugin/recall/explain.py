@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
 __all__ = [
+    "LAST",
     "PLACES",
     "REASONS",
     "RESULTS",
@@ -30,12 +31,12 @@ __all__ = [
 REASONS = {
     "disabled": "recall is switched off in the settings",
     "empty": "the prompt was empty, or all of it was private",
-    "command": "it was a slash command",
-    "not_typed": "it was a notice from the client, not a prompt",
+    "command": "the prompt was a slash command",
+    "not_typed": "the prompt was a notice from Claude Code",
     "told_not_to": "the prompt said not to use memory",
-    "confirmation": "it was a confirmation or small talk",
-    "short": "it was too short to say what it is about",
-    "no_match": "no memory shares a distinctive word with it",
+    "confirmation": "the prompt was a confirmation or small talk",
+    "short": "the prompt was too short to say what it is about",
+    "no_match": "no memory shares a distinctive word with the prompt",
     "below_threshold": "the best match was not good enough",
     "below_floor": "the best match was not good enough",  # in records of versions with one threshold
     "declined": "the judges found nothing relevant or useful",
@@ -80,7 +81,7 @@ _GUARDED = {
     "reminded": "a guard held a call back once and reminded Claude",
     "asked": "a guard had the client ask you about a call",
 }
-_LAST = "last"
+LAST = "last"
 _ALL = 100_000  # decisions
 # The places other than a prompt, as the beginning of a sentence.
 _PLACES = {
@@ -127,7 +128,7 @@ def find_decision(paths: Paths, which: str, session: str = "", place: str = "") 
     If a turn has several decisions, return that of the prompt itself, or of `place` if it is not empty.
     """
     rows = decisions(paths, session, last=_ALL)
-    if which != _LAST:
+    if which != LAST:
         rows = [row for row in rows if str(row.get("prompt_id") or "").startswith(which)]
     if place:
         rows = [row for row in rows if _place(row) == place]
@@ -235,8 +236,16 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
         return Outcome(key, _POINTED_TO, evidence + for_full, lacks_words=bool(needed))
     if withheld in _WITHHELD:
         return Outcome(key, _NOT_TOLD, "%s; %s" % (evidence, _WITHHELD[withheld]), lacks_words=False)
-    for_pointer = " (%s for a pointer)" % _percent(pointer) if needed and pointer is not None else ""
+    for_pointer = _for_pointer(candidate, pointer) if needed and pointer is not None else ""
     return Outcome(key, _NOT_TOLD, evidence + needed + for_pointer, lacks_words=bool(needed))
+
+
+def _for_pointer(candidate: dict[str, Any], threshold: float) -> str:
+    """Return what follows the sureness for the full text: that it was for this, and the sureness as a pointer if recorded."""
+    confidence = candidate.get("pointer_confidence")
+    if _number(confidence) is None:
+        return " for the full text"
+    return " for the full text; as a pointer %s, %s needed" % (_sure(confidence), _percent(threshold))
 
 
 def _shifted(threshold: float | None, candidate: dict[str, Any]) -> float | None:

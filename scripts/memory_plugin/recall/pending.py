@@ -56,9 +56,8 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
     if _was_announced(path, current) or not _record_announcement(path, current):
         return ""
     subject = "1 memory awaits" if len(pending) == 1 else "%d memories await" % len(pending)
-    return (
-        "memory: %s approval and will not be recalled until then; /memory:review goes through them" % subject
-    )
+    are = "is" if len(pending) == 1 else "are"
+    return "memory: %s approval and %s not recalled until then. To review: /memory:review" % (subject, are)
 
 
 def _looks_unreadable(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""`memory accept` and `memory reject` with candidate ids: all are stored as shown or dropped, or none is."""
+"""`memory accept` and `memory reject` with candidate ids: all are stored as shown or rejected, or none is."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def test_several_candidates_are_stored_at_once(session: Project) -> None:
     assert candidates(session) == {}
 
 
-def test_a_candidate_is_dropped_by_its_id(session: Project) -> None:
+def test_a_candidate_is_rejected_by_its_id(session: Project) -> None:
     identity = candidates(session)[RULES[0]]
     run = session.cli("reject", identity)
-    assert (run.returncode, run.stdout) == (0, "dropped: %s  We never mock the database here\n" % identity)
+    assert (run.returncode, run.stdout) == (0, "rejected: %s  We never mock the database here\n" % identity)
     assert list(candidates(session)) == [RULES[1]]
     assert titles(session) == []
 
@@ -87,4 +87,4 @@ def test_claude_stores_no_candidate_unasked(session: Project) -> None:
 def test_a_project_without_sessions_is_told_so(project: Project) -> None:
     run = project.cli("capture", "--project")
     assert run.returncode == 0
-    assert "Claude Code keeps no such sessions of this project" in run.stdout
+    assert "No transcripts of such sessions were found" in run.stdout

@@ -114,7 +114,7 @@ def test_check_fails_on_problems(project: Project) -> None:
 
 def test_check_without_problems(project: Project) -> None:
     run = project.cli("config", "check")
-    assert (run.returncode, run.stdout) == (0, "no problems; only the defaults are used\n")
+    assert (run.returncode, run.stdout) == (0, "No problems. Only the defaults are in use.\n")
 
 
 @pytest.mark.parametrize(

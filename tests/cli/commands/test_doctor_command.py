@@ -98,7 +98,7 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(settings({"env": {"NODE_ENV": "x"}}), "project environment", "note", "sets NODE_ENV", id="a harmless name"),
         pytest.param(settings({"env": {"PATH": "x"}}), "PATH", "warn", "no plugin can prevent", id="the path"),
         pytest.param(broken_link, "stores", "warn", "symbolic link", id="a linked store"),
-        pytest.param(stored("bad.json", "{"), "files", "warn", "bad.json: not a JSON text", id="a damaged file"),
+        pytest.param(stored("bad.json", "{"), "files", "warn", "bad.json: invalid JSON", id="a damaged file"),
         pytest.param(stored("Bad_Name.json", GOOD), "files", "warn", "id: expected", id="a bad name"),
         pytest.param(stored("a.json", {**GOOD, "id": "b"}), "names", "note", "contains id b", id="another id"),
         pytest.param(stored("a.json", {**GOOD, "category": "runbook"}), "names", "note", "contains category runbook", id="a category"),

@@ -242,7 +242,7 @@ def test_the_memories_keep_the_question_and_need_a_title_of_their_own(project: P
     assert proposed["asked_as"] == ["How fast must it be?"]
     refused = project.cli("interview", "finish", "--confirm")
     assert refused.returncode == 1
-    assert "%s has this title already" % old in refused.stderr
+    assert "%s already has this title" % old in refused.stderr
     lines = "memory: n1\ntitle: An export takes a minute at most\n"
     (written,) = talk(project, "finish", "--confirm", data=lines)["memories"]
     shown = project.cli("show", written["id"], "--json").json

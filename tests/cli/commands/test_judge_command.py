@@ -205,6 +205,15 @@ def test_stats_without_calls_are_a_sentence(create_user: CreateUser) -> None:
     assert "outcome" not in out
 
 
+def test_stats_with_every_judge_off_name_the_switch(create_user: CreateUser) -> None:
+    user = create_user()
+    user.run("off", "all")
+    text = "No judge was asked in the last 30 days. The judge is off. To switch it on: memory judge on\n"
+    assert user.run("stats").out.startswith(text)
+    user.run("on", "scoring")
+    assert "days. To try one: memory judge check scoring\n" in user.run("stats").out
+
+
 def test_on_needs_approval(create_user: CreateUser, monkeypatch: pytest.MonkeyPatch) -> None:
     user = create_user()
     user.bench.retrieval["enabled"] = False
@@ -251,6 +260,8 @@ def test_check_of_a_judge_that_is_off_asks_nothing(create_user: CreateUser) -> N
     user.bench.settings()
     result = user.run("check", "--json")
     assert (result.code, result.json["failure"]) == (1, "disabled")
+    assert user.run("check").out == "The judge is off. To switch it on: memory judge on\n"
+    assert user.run("check", "scoring").out == "The judge is off. To switch it on: memory judge on scoring\n"
     assert user.bench.calls() == []
 
 

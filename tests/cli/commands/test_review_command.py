@@ -251,7 +251,7 @@ def test_reject_reports_memories_that_it_cannot_reject(team: Project) -> None:
 
 
 def test_nothing_pending(project: Project) -> None:
-    assert project.cli("review").stdout == "nothing is pending\n"
+    assert project.cli("review").stdout == "Nothing is pending.\n"
     assert project.cli("review", "--json").json == {"groups": []}
     assert project.cli("review", "--group", "gone").returncode == 2
 

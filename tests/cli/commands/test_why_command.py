@@ -45,7 +45,11 @@ def test_a_prompt_is_found_by_its_id(prompted: Project, which: str, words: str) 
 
 def test_a_prompt_without_a_decision_is_an_error(prompted: Project) -> None:
     run = prompted.cli("why", "nothing-like-it")
-    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 1)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == (
+        "memory: no prompt with the id nothing-like-it is recorded in this project;"
+        " to list prompts: memory status --last 20 --json\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,6 +82,10 @@ def test_verbose_prints_the_scores(prompted: Project) -> None:
     text = prompted.cli("why", "--verbose").stdout
     assert "thresholds: 0.50 for the full text, 0.50 for a pointer" in text
     assert "concerns=" in text
+    assert "\nBackend: fts5; " in text
+    not_looked_up = prompted.cli("why", "prompt-0", "--verbose").stdout
+    assert not_looked_up.splitlines()[-1].startswith("No memory was looked up; ")
+    assert ("None" in not_looked_up, "?" in not_looked_up) == (False, False)
 
 
 def test_the_suggested_command_works(prompted: Project) -> None:

@@ -93,6 +93,9 @@ def test_a_folder_without_ledgers_is_refused_with_the_reason(project: Project, t
     run = project.cli("report", "--ledgers", str(tmp_path))
     assert run.returncode == 2
     assert "no ledger" in run.stderr
+    plain = project.cli("report", "--text")
+    assert (plain.returncode, plain.stdout) == (1, "")
+    assert plain.stderr.startswith("memory: Nothing is recorded yet. ")
 
 
 def test_only_the_user_can_read_the_file_and_it_is_small(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""`memory capture`: find what may be worth keeping in past sessions; list, drop or forget the candidates."""
+"""`memory capture`: find what may be worth keeping in past sessions; list, reject or clear the candidates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...capture.candidate_file import CandidateSet
     from ..command_context import CommandContext
 
-HELP = "find what may be worth keeping in past sessions; list, drop or forget the candidates"
+HELP = "find what may be worth keeping in past sessions; list, reject or clear the candidates"
 EXAMPLES = """\
   memory capture --project                all sessions of this project; after an interruption, run it again to continue
   memory capture --days 30                only those of the last 30 days
@@ -27,11 +27,11 @@ EXAMPLES = """\
   memory capture list --json
   memory capture drop c-0123456789        never propose this one again
   memory capture never fact               never propose this kind in this project
-  memory capture clear                    forget all candidates, and which ones you dropped
+  memory capture clear                    delete all candidates and the record of rejected ones
 """
 DONE, FAILED = 0, 1
 _NOTE_DAYS = 30.0
-_NO_SESSIONS = "Claude Code keeps no such sessions of this project (it deletes old ones); to read others: memory capture FILE"
+_NO_SESSIONS = "No transcripts of such sessions were found (Claude Code deletes old ones). To read other files: memory capture FILE"
 _LIST, _CLEAR, _DROP, _NEVER = "list", "clear", "drop", "never"
 
 
@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Look through past sessions, or list, drop or forget candidates. Changes need approval."""
+    """Look through past sessions, or list, reject or clear candidates. Changes need approval."""
     action, rest = (arguments.what[0], arguments.what[1:]) if arguments.what else ("", [])
     reads_sessions = arguments.project or arguments.days is not None
     if action in (_LIST, _CLEAR, _DROP, _NEVER):
@@ -70,18 +70,27 @@ def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context
     context.require_approval("change what was captured")
     if action == _CLEAR:
         number = file.clear()
-        forgotten = "forgotten: %s" % counted(number, "candidate")
-        context.console.result(arguments.json, {"forgotten": number}, forgotten)
+        deleted = "deleted: %s" % counted(number, "candidate")
+        context.console.result(arguments.json, {"forgotten": number}, deleted)
         return DONE
     if not rest:
-        raise UsageError("name the candidates to drop, or the kinds that you never want")
+        raise UsageError("name the candidates to reject, or the kinds that you never want")
     known = [candidate.id for candidate in file.load().open] if action == _DROP else list(KINDS)
     unknown = [name for name in rest if name not in known]
     if unknown:
-        raise UsageError("%s: expected one of %s" % (unknown[0], ", ".join(known) or "no candidate at all"))
+        raise UsageError("%s: %s" % (unknown[0], _expected(action, known)))
     number = file.change(lambda candidates: _close(candidates, action, rest))
-    context.console.result(arguments.json, {"dropped": number}, "dropped: %s" % counted(number, "candidate"))
+    context.console.result(arguments.json, {"dropped": number}, "rejected: %s" % counted(number, "candidate"))
     return DONE
+
+
+def _expected(action: str, known: list[str]) -> str:
+    """Return what to write in place of an unknown word; `known` are the open candidates, or the kinds."""
+    if action == _NEVER:
+        return "expected one of " + ", ".join(known)
+    if not known:
+        return "no such candidate; there are none open"
+    return "no such candidate; to list them: memory capture list"
 
 
 def _close(candidates: CandidateSet, action: str, names: list[str]) -> int:
@@ -130,10 +139,11 @@ def _report(
     line += ", %d unreadable" % unreadable if unreadable else ""
     lines = [line] if read or known or unreadable else [line, _NO_SESSIONS]
     lines.append(
-        "%s new, %d open; nothing is kept without you" % (counted(len(new), "candidate"), len(candidates))
+        "%s, %d open. Nothing is saved until you accept it."
+        % (counted(len(new), "new candidate"), len(candidates))
     )
     if candidates:
-        lines.append("to keep or drop them: memory review, or /memory:review in Claude Code")
+        lines.append("to accept or reject them: memory review, or /memory:review in Claude Code")
     record = {**progress._asdict(), "new": new, "open": len(candidates)}
     context.console.result(arguments.json, record, *lines)
     return FAILED if unreadable else DONE
@@ -156,5 +166,5 @@ def _list(arguments: argparse.Namespace, file: CandidateFile, context: CommandCo
         if candidate.contradicts:
             context.console.line("  it contradicts " + shown_line(candidate.contradicts))
     if candidates.open:
-        context.console.line("to keep or drop them: memory review")
+        context.console.line("to accept or reject them: memory review")
     return DONE

@@ -256,7 +256,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     if code == DONE:
         files = ", ".join(map(terminal_safe, settings.files.values()))
         context.console.line(
-            "no problems in " + files if files else "no problems; only the defaults are used"
+            "No problems in " + files if files else "No problems. Only the defaults are in use."
         )
     return code
 

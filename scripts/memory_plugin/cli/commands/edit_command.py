@@ -108,7 +108,7 @@ def _refuse_title(items: list[Item], item: Item, changes: dict[str, Any]) -> Non
     if name:
         own = shortest_names(items)[item.stored.key]
         raise InvalidMemory(
-            "%s has this title already. Choose another one; if both say the same: memory edit %s --superseded-by %s"
+            "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
             % (name, own, name)
         )
 

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     removal = forget(context.paths, item.stored, arguments.reason, arguments.now, days)
     is_current = refresh_index(context, scrub=arguments.now)
     removed_from = ["the index and its caches"] if is_current else []
-    removed_from += ["the store's index.md", "the record of its trust"]
+    removed_from += ["the store's index.md", "the trust record"]
     record = {
         "id": removal.id,
         "category": item.stored.memory.category,

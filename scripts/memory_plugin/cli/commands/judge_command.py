@@ -53,6 +53,7 @@ _ACTIONS = {
 _ALL = "all"
 _ADDRESS = "judge.base_url"
 _ITEM = "- "
+_OFF = "The judge is off. To switch it on: memory judge on"
 # Between two sentences, and before each command in a list of commands.
 _SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])|(?<=[:;]) (?=memory config )")
 
@@ -116,9 +117,8 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
         return DONE
     is_ready = any(judge.unready(anyway=True) is None for judge in judges)
     until = "" if is_ready else ", but nothing is asked until one of these is set up"
-    more = "" if feature == "retrieval" else " " + feature
     switched = "Switched on in %s%s. To try it: memory judge check%s"
-    _print_sentences(switched % (terminal_safe(change.path), until, more), context)
+    _print_sentences(switched % (terminal_safe(change.path), until, _switch(feature)), context)
     if shape.also:
         _print_sentences(shape.also, context)
     if not on:
@@ -186,12 +186,24 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         records = [_check_record(judge, verdict, arguments.feature, context) for judge, verdict in pairs]
         context.console.json(records[0] if len(records) == 1 else {"judges": records})
     else:
-        for judge, verdict in pairs:
-            for text in [*_check_sentences(judge, verdict, arguments.feature), *judge.warnings()]:
-                _print_sentences(text, context)
-        for text in where(context, judges):
-            _print_sentences(text, context)
+        _print_check(pairs, arguments.feature, context)
     return FAILED if any(verdict.failure for verdict in verdicts) else DONE
+
+
+def _print_check(pairs: list[tuple[Judge, Verdict]], feature: str, context: CommandContext) -> None:
+    if not context.settings.judge_asked_for(feature):
+        context.console.paragraph(_OFF + _switch(feature))
+        return
+    for judge, verdict in pairs:
+        for text in [*_check_sentences(judge, verdict, feature), *judge.warnings()]:
+            _print_sentences(text, context)
+    for text in where(context, [judge for judge, _ in pairs]):
+        _print_sentences(text, context)
+
+
+def _switch(feature: str) -> str:
+    """Return a feature as the argument of a command, which leaves out the default one."""
+    return "" if feature == FEATURES[0] else " " + feature
 
 
 def _check_record(judge: Judge, verdict: Verdict, feature: str, context: CommandContext) -> dict[str, Any]:
@@ -215,20 +227,21 @@ def _check_record(judge: Judge, verdict: Verdict, feature: str, context: Command
 
 
 def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
-    who = "%s through %s" % (judge.model, judge.backend)
     if not verdict.failure:
+        who = "%s through %s" % (judge.model, judge.backend)
         cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
         return ["The judge works: %s answered in %.0f ms; cost %s." % (who, verdict.ms, cost)]
     words = explain_failure(verdict.failure, feature)
-    detail = " (%s)" % verdict.detail if verdict.detail else ""
-    line = "The judge does not work: %s%s, %s." % (verdict.failure, detail, who)
+    detail = ": " + verdict.detail if verdict.detail else ""
+    cause = verdict.failure + detail
+    line = "The judge call failed: %s (model %s, backend %s)." % (cause, judge.model, judge.backend)
     if verdict.failure != "no_key":
         return [line, words.says, words.do]
     return [line, judged_feature(feature).without, *_setup_sentences(feature)]
 
 
 def _setup_sentences(feature: str) -> list[str]:
-    return ["Two ways to a judge:", *(_ITEM + way for way in setup_options(feature))]
+    return ["There are two ways to set up a judge:", *(_ITEM + way for way in setup_options(feature))]
 
 
 def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -271,9 +284,9 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _print_calls(totals: Calls, days: int, context: CommandContext) -> None:
     console = context.console
     if not totals.outcomes and not totals.cached:
-        console.line(
-            "No judge was asked in the last %s. To try one: memory judge check" % counted(days, "day")
-        )
+        on = [feature for feature in FEATURES if context.settings.judge_asked_for(feature)]
+        advice = "To try one: memory judge check" + _switch(on[0]) if on else _OFF
+        console.line("No judge was asked in the last %s. %s" % (counted(days, "day"), advice))
         return
     rows = sorted(totals.outcomes.items(), key=lambda row: -row[1])
     if rows:

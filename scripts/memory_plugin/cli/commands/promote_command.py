@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--asked-as",
         action="append",
         metavar="PHRASE",
-        help="a phrase that a prompt may use to ask for it; can be repeated",
+        help="a phrase that a later prompt might use, so that recall finds this memory; can be repeated",
     )
     add_scope(parser)
 

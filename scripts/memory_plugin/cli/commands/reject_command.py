@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HELP = "reject pending memories, so that these texts are never recalled or offered again"
 EXAMPLES = """\
   memory reject use-mysql retry-policy
-  memory reject c-0123456789              drops a candidate of memory review
+  memory reject c-0123456789              rejects a candidate of memory review
   memory reject --group g1f2e3d4c         a whole group of memory review
   memory list --status rejected
   memory accept use-mysql                 undoes a rejection
@@ -39,9 +39,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise UsageError("name the memories to reject, or use --group with a group listed by memory review")
     context.require_approval("reject memories")
     ids = list(dict.fromkeys(arguments.ids))
-    dropped = decide_candidates(context, ids, REJECT)  # only `memory capture clear` undoes that
-    if dropped is not None:
-        _print("dropped", [(entry.id, entry.title) for entry in dropped[0]], arguments, context)
+    decided = decide_candidates(context, ids, REJECT)  # only `memory capture clear` undoes that
+    if decided is not None:
+        _print("rejected", [(entry.id, entry.title) for entry in decided[0]], arguments, context)
         return
     if arguments.group:
         entries, _ = decide_group(context, arguments.group, REJECT)

@@ -33,6 +33,7 @@ EXAMPLES = """\
 _DAY = 86400
 _DAYS = 30
 _FILE = "report.html"
+_NOTHING = "Nothing is recorded yet. Recording starts with your first prompt in Claude Code."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +93,7 @@ def _folder(arguments: argparse.Namespace, context: CommandContext, period: Peri
     if not os.path.isdir(path):
         if arguments.ledgers:
             raise UsageError("%s: not a folder" % path)
-        raise CommandError("nothing is recorded yet; recording starts with the first prompt in Claude Code")
+        raise CommandError(_NOTHING)
 
     def progress(read: int, size: int, lines: int) -> None:
         context.console.progress(
@@ -101,6 +102,8 @@ def _folder(arguments: argparse.Namespace, context: CommandContext, period: Peri
 
     folder = LedgerFolder(path, period, progress)
     if folder.is_empty:
+        if not arguments.ledgers:
+            raise CommandError(_NOTHING)
         raise UsageError("%s: no ledger (NAME.jsonl) in this folder" % path)
     return folder
 

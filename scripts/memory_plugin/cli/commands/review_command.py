@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.json:
         context.console.json({"groups": [_as_json(group, sources[group.kind]) for group in groups]})
     elif not groups:
-        context.console.line("nothing is pending")
+        context.console.line("Nothing is pending.")
     elif context.inside_client or not context.console.can_prompt():
         _print(groups, sources, context)
     else:

@@ -223,6 +223,6 @@ def _asked_as_missing(name: str) -> dict[str, str]:
     """Return advice for a memory without `asked_as` phrases, which let prompts with other words find it."""
     return {
         "field": "asked_as",
-        "why": "it has no phrases that a prompt may use to ask for it; two to five make it much easier to find",
+        "why": "No search phrases yet. Add two to five, in the words of a later prompt",
         "command": "memory edit %s --asked-as 'first phrase' --asked-as 'second phrase'" % name,
     }

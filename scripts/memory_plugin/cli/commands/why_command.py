@@ -8,6 +8,7 @@ from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import shortest_names
 from ...recall.explain import (
+    LAST,
     PLACES,
     RESULTS,
     find_decision,
@@ -44,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "prompt",
         nargs="?",
-        default="last",
+        default=LAST,
         metavar="PROMPT-ID",
         help="a prompt id or its first characters (default: the last prompt)",
     )
@@ -61,11 +62,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Explain one decision."""
     row = find_decision(context.paths, arguments.prompt, place=arguments.place)
     if row is None:
-        which = "" if arguments.prompt == "last" else " for the prompt %s" % arguments.prompt
-        which += " at the place %s" % arguments.place if arguments.place else ""
-        raise CommandError(
-            "no decision is recorded%s in this project; recording starts with the first prompt" % which
-        )
+        raise CommandError(_nothing_found(arguments.prompt, arguments.place))
     if arguments.json:
         context.console.json({"pointed": [], **row})
         return
@@ -74,6 +71,15 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.paragraph(plain("Also in this turn: %s." % sentence(other), _MAX_LINE))
     if arguments.verbose:
         _show_scores(row, context)
+
+
+def _nothing_found(prompt: str, place: str) -> str:
+    at_place = " at the place %s" % place if place else ""
+    if prompt == LAST:
+        text = "no decision is recorded%s in this project; recording starts with the first prompt"
+        return text % at_place
+    text = "no prompt with the id %s is recorded%s in this project; to list prompts: %s"
+    return text % (prompt, at_place, "memory status --last 20 --json")
 
 
 def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
@@ -93,7 +99,7 @@ def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
     elif row.get("injected") or row.get("pointed"):
         _show_injected(row, context)
     elif remedy(row):
-        console.paragraph("try: " + remedy(row))
+        console.paragraph("Try: " + remedy(row))
 
 
 def shown_time(time: str) -> str:
@@ -135,11 +141,8 @@ def _show_scores(row: dict[str, Any], context: CommandContext) -> None:
     console = context.console
     listed = row.get("candidates")
     candidates = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-    inject, pointer = thresholds(row)
     console.line()
-    facts = (row.get("answered_by"), row.get("ms"), row.get("found"), _number(inject, 2), _number(pointer, 2))
-    text = "answered by %s in %s ms; matches: %s; thresholds: %s for the full text, %s for a pointer"
-    console.paragraph(plain(text % facts, _MAX_LINE))
+    console.paragraph(plain(_lookup(row), _MAX_LINE))
     judge = row.get("judge")
     if isinstance(judge, dict):
         console.paragraph(plain("judges: %s %s" % (judge.get("path"), judge.get("reasons") or ""), _MAX_LINE))
@@ -153,6 +156,20 @@ def _show_scores(row: dict[str, Any], context: CommandContext) -> None:
     console.table(["confidence", "pointer", "score", "memory"], rows)
     for item in candidates:
         console.paragraph(plain("%s: %s" % (item.get("key"), _parts(item)), _MAX_LINE), "", 2)
+
+
+def _lookup(row: dict[str, Any]) -> str:
+    """Return the backend, the time, the matches and the thresholds of one decision, as far as they are recorded."""
+    backend, (inject, pointer) = row.get("answered_by"), thresholds(row)
+    if inject is None and backend in (None, "none"):
+        return "No memory was looked up; %s ms." % row.get("ms")
+    parts = ["Backend: %s" % backend, "%s ms" % row.get("ms")]
+    if row.get("found") is not None:
+        parts.append("matches: %s" % row["found"])
+    if inject is not None:
+        for_pointer = "" if pointer is None else ", %.2f for a pointer" % pointer
+        parts.append("thresholds: %.2f for the full text%s" % (inject, for_pointer))
+    return "; ".join(parts)
 
 
 def _number(value: object, digits: int) -> str:

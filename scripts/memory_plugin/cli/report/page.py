@@ -74,10 +74,10 @@ def lead(report: Report) -> str:
     recalls = report.ledgers.recalls
     if not recalls.prompts:
         return "Nothing was recorded in this period."
-    text = "Of %s %s, Claude was told a memory in full on %s and pointed to one on %s." % (
+    text = "Claude got at least one full memory on %s of %s %s, and only pointers on %s." % (
+        count(recalls.total("injected")),
         count(recalls.prompts),
         "prompt" if recalls.prompts == 1 else "prompts",
-        count(recalls.total("injected")),
         count(recalls.total("pointed")),
     )
     used = sum(use.used for use in recalls.memories.values())

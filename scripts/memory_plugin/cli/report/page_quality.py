@@ -177,7 +177,7 @@ def spend_section(report: Report) -> str:
     parts = [
         tiles(
             tile(money(spend.usd), "spent on judges"),
-            tile(count(recalls.tokens), "tokens of memories"),
+            tile(count(recalls.tokens), "tokens added by memories"),
             tile("%.0f" % tokens_per_prompt, "tokens per prompt, on average"),
         )
     ]

@@ -90,14 +90,17 @@ def _prompts_table(heading: str, name_head: str, kind: str, counts: list[tuple[s
     return "<h3>%s</h3>" % safe(heading) + table(heads, rows)
 
 
+def recalled_sentence(report: Report) -> str:
+    """Return how many memories the project has and how many were recalled, without a period."""
+    stored, recalled = report.memories.stored, report.memories.recalled
+    different = "1 memory" if recalled == 1 else "%s different memories" % count(recalled)
+    return "%s active in this project; %s recalled in this period" % (count(stored), different)
+
+
 def memories_section(report: Report) -> str:
     """Return the memories that help, those that were never recalled, and those that may be out of date."""
     memories = report.memories
-    text = "%s active in this project. %s recalled in this period, counting %s." % (
-        count(memories.stored),
-        count(memories.recalled),
-        report.scope,
-    )
+    text = "%s, counting %s." % (recalled_sentence(report), report.scope)
     pending = (
         "<p>%s awaiting your approval: %s</p>" % (count(memories.pending), code("memory review"))
         if memories.pending

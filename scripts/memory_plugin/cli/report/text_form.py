@@ -10,7 +10,7 @@ from .charts import day_label
 from .elements import count, milliseconds, money, percent, shorten
 from .page import lead
 from .page_quality import best_score, effect_sentence
-from .page_recall import OUTCOME_LABELS
+from .page_recall import OUTCOME_LABELS, recalled_sentence
 from .recall_figures import OUTCOMES
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def print_report(report: Report, console: Console) -> None:
     _print_sessions(report, console)
     _heading("Spending", console)
     console.line("  judges: %s" % money(report.ledgers.spend.usd))
-    console.line("  tokens of memories in prompts: %s" % count(report.ledgers.recalls.tokens))
+    console.line("  tokens added to prompts by memories: %s" % count(report.ledgers.recalls.tokens))
     _print_health(report, console)
 
 
@@ -76,9 +76,7 @@ def _print_recall(report: Report, console: Console) -> None:
 def _print_memories(report: Report, console: Console) -> None:
     memories = report.memories
     _heading("Memories", console)
-    console.line(
-        "  %s active here, %s recalled in this period" % (count(memories.stored), count(memories.recalled))
-    )
+    console.line("  " + recalled_sentence(report))
     if memories.helping:
         console.line("  most used:")
     for row in memories.helping[:_MAX_ROWS]:
