@@ -191,7 +191,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _print_check(pairs: list[tuple[Judge, Verdict]], feature: str, context: CommandContext) -> None:
-    if not context.settings.judge_asked_for(feature):
+    if not context.settings.is_judge_enabled(feature):
         context.console.paragraph(_OFF + _switch(feature))
         return
     for judge, verdict in pairs:
@@ -284,7 +284,7 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _print_calls(totals: Calls, days: int, context: CommandContext) -> None:
     console = context.console
     if not totals.outcomes and not totals.cached:
-        on = [feature for feature in FEATURES if context.settings.judge_asked_for(feature)]
+        on = [feature for feature in FEATURES if context.settings.is_judge_enabled(feature)]
         advice = "To try one: memory judge check" + _switch(on[0]) if on else _OFF
         console.line("No judge was asked in the last %s. %s" % (counted(days, "day"), advice))
         return
