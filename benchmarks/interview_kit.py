@@ -27,12 +27,12 @@ from memory_plugin.interview.answer_input import parse_answer  # noqa: E402
 from memory_plugin.interview.decisions import ANSWER, apply_event, begin  # noqa: E402
 from memory_plugin.interview.setup import InterviewLimits, new_setup  # noqa: E402
 from memory_plugin.kernel.text.stem import stem  # noqa: E402
-from memory_plugin.kernel.text.tokens import words  # noqa: E402
+from memory_plugin.kernel.text.tokens import tokenize  # noqa: E402
 
 TURNS = 40
 MARKS = (10, 20, 30, 40)
 IDLE = frozenset(
-    words(
+    tokenize(
         "a an and any as at by for from how in into is it of on or own that the their this to vs with work working"
     )
 )
@@ -48,7 +48,7 @@ class Oracle:
         self.notes = {s["subtopic_id"]: s["notes"] for t in topics for s in t["subtopics"]}
         self.topic = {s["subtopic_id"]: t["topic"] for t in topics for s in t["subtopics"]}
         self.bags = {
-            name: {stem(w) for note in notes for w in words(note) if w not in IDLE}
+            name: {stem(w) for note in notes for w in tokenize(note) if w not in IDLE}
             for name, notes in self.notes.items()
         }
         self.told = dict.fromkeys(self.notes, 0)

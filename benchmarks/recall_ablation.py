@@ -48,8 +48,8 @@ FORM: dict[str, Callable[..., object]] = {
     "memory_plugin.recall.query.form": _unstemmed,
 }
 WORDS: dict[str, Callable[..., object]] = {
-    "memory_plugin.recall.documents.words": _unsplit,
-    "memory_plugin.recall.query.words": _unsplit,
+    "memory_plugin.recall.documents.tokenize": _unsplit,
+    "memory_plugin.recall.query.tokenize": _unsplit,
 }
 CHANGES = (
     Change("as it is", {}, {}),

@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.kernel.text.stem import stem
-from memory_plugin.kernel.text.tokens import words
+from memory_plugin.kernel.text.tokens import tokenize
 
 FEWEST = 10
 SHORTEST = 20
@@ -50,7 +50,7 @@ def counted(stop: frozenset[str]) -> tuple[int, dict[str, int]]:
     total, counts = 0, Counter[str]()
     for part in paragraphs():
         total += 1
-        counts.update({stem(word) for word in words(part) if word.isalpha() and word not in stop})
+        counts.update({stem(word) for word in tokenize(part) if word.isalpha() and word not in stop})
     return total, {word: count for word, count in sorted(counts.items()) if count >= FEWEST and len(word) > 1}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.kernel.text.stem import stem
-from memory_plugin.kernel.text.tokens import words
+from memory_plugin.kernel.text.tokens import tokenize
 from memory_plugin.recall.index_tables import background, model
 
 
@@ -30,13 +30,13 @@ def test_every_entry_has_a_value_and_a_reason(name: str) -> None:
 @pytest.mark.parametrize("language", sorted(read("stopwords.json")["entries"]))
 def test_a_stop_word_is_one_token(language: str) -> None:
     listed = read("stopwords.json")["entries"][language]["value"].split()
-    assert [word for word in listed if words(word) != [word]] == []
+    assert [word for word in listed if tokenize(word) != [word]] == []
     assert listed == sorted(set(listed))
 
 
 def test_a_session_word_is_one_token() -> None:
     listed = read("confidence.json")["entries"]["session_words"]["value"].split()
-    assert [word for word in listed if words(word) != [word]] == []
+    assert [word for word in listed if tokenize(word) != [word]] == []
 
 
 def test_the_background_has_stems_and_their_shares() -> None:

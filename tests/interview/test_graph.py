@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.interview.answers import apply_answer, new_state
-from memory_plugin.interview.graph import LEADS_TO, REVISES, Graph, chao1, longest_path, measure_chains
+from memory_plugin.interview.graph import LEADS_TO, REVISES, Graph, chao1, diameter, measure_chains
 from tests.interview.respondents import setup_for
 
 PACK = {"ladder": ["a", "b", "c", "d"], "terminal": ["d"]}
@@ -49,7 +49,7 @@ def test_any_graph_is_measured(edges: list[tuple[int, int]]) -> None:
     chains = measure_chains(built)
     assert 0 <= chains.complete <= chains.count
     assert chains.longest <= 7
-    assert 0 <= longest_path(built, range(8)) <= 8
+    assert 0 <= diameter(built, range(8)) <= 8
     assert all(0 <= built.density(index) <= 1 for index in range(8))
     assert all(built.neighbors()[index] for index in built.peripheral())
 

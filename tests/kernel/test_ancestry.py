@@ -62,7 +62,7 @@ def test_a_name_may_hold_any_character(tmp_path: os.PathLike[str], name: str) ->
             found = process(child.pid)
             assert found is not None
             assert (found.name, found.parent, found.is_client) == (name, os.getpid(), name == "claude")
-            assert (found.environment(), found.is_marked) == (env, True)
+            assert (found.environment(), found.was_started_by_client) == (env, True)
         finally:
             child.kill()
 

@@ -36,8 +36,8 @@ def test_a_record_carries_session_and_project(context: Context) -> None:
 
 
 def test_a_ledger_keeps_to_the_bounds_of_the_settings(context: Context) -> None:
-    context.settings.put("ledger.max_bytes", 10_000, "user")
-    context.settings.put("ledger.keep_files", 2, "user")
+    context.settings.set_value("ledger.max_bytes", 10_000, "user")
+    context.settings.set_value("ledger.keep_files", 2, "user")
     for _ in range(80):
         context.append("scores", {"text": "x" * 500})
     parts = sorted(name for name in os.listdir(context.paths.state()) if name.startswith("scores"))

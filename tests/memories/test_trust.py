@@ -283,8 +283,8 @@ def test_in_a_copy_a_later_change_is_known_as_one_once_the_trusted_text_was_seen
     copy = find(other_store, "mine")
     assert load_trust(other).is_trusted(copy)
     assert load_trust(other).last_trusted(copy) is None
-    load_trust(other).note_names([copy])
-    load_trust(other).note_names([copy])
+    load_trust(other).record_names([copy])
+    load_trust(other).record_names([copy])
     with open(paths.state("trust", "trusted.jsonl"), encoding="ascii") as file:
         assert file.read().count('"seen"') == 1
     put("mine", to=other_store, title="Changed by somebody")
@@ -328,12 +328,12 @@ def test_a_name_is_noted_for_a_trusted_text_only_and_never_brings_trust_back(
     paths: Paths, store: Store, put: Put, mine: StoredMemory, tmp_path: Path
 ) -> None:
     put("theirs")
-    load_trust(paths).note_names([find(store, "theirs")])
+    load_trust(paths).record_names([find(store, "theirs")])
     assert state_of(paths, store, "theirs") == PENDING
     other = locate(str(tmp_path / "copy"))
     other_store = project_store(other)
     put("mine", to=other_store, title=mine.memory.title, content=mine.memory.data["content"])
     before = load_trust(other)
     load_trust(paths).withdraw(mine)
-    before.note_names([find(other_store, "mine")])
+    before.record_names([find(other_store, "mine")])
     assert load_trust(other).state_of(find(other_store, "mine")) == PENDING

@@ -17,7 +17,7 @@ NOWHERE = Paths("/")  # a history without a session is not saved
 
 def settings(**values: object) -> Settings:
     """Return the defaults, with other values for some keys of `retrieval`."""
-    return load(None, None).varied({"retrieval." + name: value for name, value in values.items()})
+    return load(None, None).with_values({"retrieval." + name: value for name, value in values.items()})
 
 
 def hit(

@@ -63,7 +63,7 @@ def test_a_file_that_is_no_index_is_unusable(path: str, content: bytes) -> None:
         open_index(path)
 
 
-@pytest.mark.parametrize("version", [0, SCHEMA - 1, SCHEMA + 1])
+@pytest.mark.parametrize("version", [1, SCHEMA - 1, SCHEMA + 1])
 def test_another_version_is_outdated_and_not_damaged(path: str, version: int) -> None:
     create_index(path).close()
     with closing(sqlite3.connect(path)) as connection:

@@ -215,6 +215,13 @@ def test_a_hit_explains_itself(make_index: MakeIndex) -> None:
     )
 
 
+def test_a_hit_too_far_down_to_be_examined_shows_no_signals(make_index: MakeIndex) -> None:
+    hits = ranked(
+        make_index([memory("Billing rule %d" % at, "x" * at) for at in range(8)]), "billing rule", limit=8
+    )
+    assert ["answers" in hit.parts for hit in hits] == [True] * 6 + [False] * 2
+
+
 class Spent(Deadline):
     """A deadline that ends after some calls."""
 

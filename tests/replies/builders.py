@@ -27,7 +27,7 @@ def settings(**values: object) -> Settings:
     """Return the defaults with some `scoring` keys changed; `__` stands for a dot."""
     changed = Settings(defaults())
     for name, value in values.items():
-        changed.put("scoring." + name.replace("__", "."), value, "user")
+        changed.set_value("scoring." + name.replace("__", "."), value, "user")
     return changed
 
 

@@ -33,7 +33,7 @@ class FixedJudge(Judge):
         question: Question,  # noqa: ARG002
         deadline: Deadline,  # noqa: ARG002
         *,
-        again: bool = False,  # noqa: ARG002
+        retry: bool = False,  # noqa: ARG002
         fresh: bool = False,  # noqa: ARG002
     ) -> Verdict:
         """Return the verdict."""

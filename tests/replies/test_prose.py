@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.replies.prose import BREAK, INSIDE, LINE, REFUSAL, REPLY, SENTENCE, fold, read_prose
+from memory_plugin.replies.prose import BREAK, CROSS_SIGN, INSIDE, LINE, REPLY, SENTENCE, fold, read_prose
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from memory_plugin.replies.prose import BREAK, INSIDE, LINE, REFUSAL, REPLY, SEN
         pytest.param("Cer\u200btain\u00adly", "certainly", id="zero width and soft hyphen"),
         pytest.param("\uff27\uff52\uff45\uff41\uff54\uff01", "great!", id="full width"),
         pytest.param("\U0001d406\U0001d42b\U0001d41e\U0001d41a\U0001d42d", "great", id="mathematical bold"),
-        pytest.param("\u274c no", REFUSAL + " no", id="a red cross"),
+        pytest.param("\u274c no", CROSS_SIGN + " no", id="a red cross"),
         pytest.param("a\u2014b\u2013c", "a\u2014b\u2014c", id="dashes"),
         pytest.param("\u2705 ok \U0001f680", "  ok  ", id="symbols"),
         pytest.param("\u597d\u3002", "\u597d.", id="Chinese letters stay, the full stop is folded"),
@@ -68,7 +68,7 @@ def test_offsets_lead_to_the_same_letter_in_the_original(text: str) -> None:
 )
 def test_levels(text: str, levels: list[int]) -> None:
     prose = read_prose(text)
-    assert [prose.level(number) for number in range(len(prose))] == levels
+    assert [prose.boundary(number) for number in range(len(prose))] == levels
 
 
 def test_a_masked_passage_is_one_word() -> None:
@@ -90,7 +90,7 @@ def test_starts_are_in_order_and_match_the_words(text: str) -> None:
     last = 0
     for number, (word, start) in enumerate(zip(prose.words, prose.starts)):
         end = prose.end(number)
-        assert INSIDE <= prose.level(number) <= REPLY
+        assert INSIDE <= prose.boundary(number) <= REPLY
         assert last <= start < end <= len(prose.masked)
         assert prose.masked[start:end] == word
         last = end

@@ -11,7 +11,7 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import digest
 from ..kernel.text.clean import block, plain
 from ..kernel.text.stem import stem
-from ..kernel.text.tokens import words
+from ..kernel.text.tokens import tokenize
 from ..memories.hygiene import clean_text
 from ..memories.record import InvalidMemory
 
@@ -174,7 +174,9 @@ def is_candidate_id(text: str) -> bool:
 
 def key_words(text: str) -> frozenset[str]:
     """Return the stems of the words that carry the meaning of a statement, to compare it with others."""
-    return frozenset(stem(word) for word in words(_INTRODUCTION.sub("", text)) if word not in _stop_words())
+    return frozenset(
+        stem(word) for word in tokenize(_INTRODUCTION.sub("", text)) if word not in _stop_words()
+    )
 
 
 def is_near(candidate: Candidate, other: Candidate) -> bool:

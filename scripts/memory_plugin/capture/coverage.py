@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.text.stem import stem
-from ..kernel.text.tokens import words
+from ..kernel.text.tokens import tokenize
 from ..memories.record import body_text
 from .candidate import key_words
 
@@ -40,7 +40,7 @@ def compare(candidate: Candidate, memory: Memory) -> str:
     """Return COVERED if a memory says the same as a candidate, CONTRADICTED if it says the opposite, otherwise ""."""
     keys = key_words(candidate.quote if candidate.kind != "solved_error" else candidate.title)
     text = "%s\n%s" % (memory.title, body_text(memory))
-    stems = frozenset(stem(word) for word in words(text))
+    stems = frozenset(stem(word) for word in tokenize(text))
     if len(keys) < _MIN_WORDS or len(keys & stems) < _MIN_SHARE * len(keys):
         return ""
     return CONTRADICTED if _contradicts(candidate.quote, text, keys) else COVERED
@@ -63,7 +63,7 @@ def _choices(text: str) -> set[tuple[str, str]]:
 
 def _forbids(text: str, keys: frozenset[str]) -> bool:
     """Return whether the sentence with most of the key words contains a negation."""
-    sentences = [words(sentence) for sentence in re.split(r"[.!?;\n]", text.lower())]
+    sentences = [tokenize(sentence) for sentence in re.split(r"[.!?;\n]", text.lower())]
     nearest = max(sentences, key=lambda sentence: len(keys & {stem(word) for word in sentence}))
     return not _NEGATIONS.isdisjoint(nearest)
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from ..hooks.client_record import account_config, outer_client, read_record, recorded_clients
 from ..hooks.environment import HANDED_OVER, clean, is_sensitive, restore_launch_values
-from ..kernel.ancestry import MARK, Ancestor, ancestors, boot_id, process
+from ..kernel.ancestry import CLIENT_VARIABLE, Ancestor, ancestors, boot_id, process
 from ..kernel.paths import account_home, config_folder, config_folder_of
 from ..kernel.settings.load import SettingsFileError, content
 
@@ -52,12 +52,12 @@ class Caller:
         self.ignored: set[str] = set()
         self._initial_routes = {name: value for name, value in os.environ.items() if is_route(name)}
         claimed_session = os.environ.get(_SESSION, "")
-        is_marked = bool(os.environ.get(MARK) or claimed_session) or any(
-            ancestor.is_marked for ancestor in chain
+        was_started_by_client = bool(os.environ.get(CLIENT_VARIABLE) or claimed_session) or any(
+            ancestor.was_started_by_client for ancestor in chain
         )
         self._client = outer_client(chain) or _client_of_orphan(chain)
         self._record = _find_record(chain, self._client)
-        self.inside = is_marked or self._client is not None
+        self.inside = was_started_by_client or self._client is not None
         record = self._record
         self.session = claimed_session
         if record is not None and record.looks_like_client:
@@ -152,7 +152,7 @@ def _find_record(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord
 
 def _above_clients(chain: list[Ancestor]) -> list[Ancestor]:
     """Return the ancestors above every process that a client started."""
-    last = max((at for at, ancestor in enumerate(chain) if ancestor.is_marked), default=0)
+    last = max((at for at, ancestor in enumerate(chain) if ancestor.was_started_by_client), default=0)
     return chain[last + 1 :]
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ..hooks.events import follow_hygiene
-from ..kernel.ancestry import MARK
+from ..kernel.ancestry import CLIENT_VARIABLE
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
 from ..kernel.files import error_text
@@ -79,7 +79,7 @@ class CommandContext(Context):
 
         A project that sets the marker variable itself gains nothing: it is dropped like the project's other variables.
         """
-        return self.caller.inside or MARK in self.taint.names
+        return self.caller.inside or CLIENT_VARIABLE in self.taint.names
 
     @property
     def is_approved(self) -> bool:

@@ -212,7 +212,7 @@ def error_line(text: str) -> str:
 
 
 def _color(match: re.Match[str]) -> str:
-    """Return the match if it is a color code, else an empty text."""
+    """Return the match if it is a color code, else ""."""
     return match[1] or ""
 
 

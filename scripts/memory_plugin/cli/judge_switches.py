@@ -29,7 +29,7 @@ def missing_switches(settings: Settings, feature: str = "") -> list[MissingSwitc
 
 
 def _of_replies(settings: Settings) -> list[MissingSwitch]:
-    is_on, is_hybrid = settings.judge_asked_for("scoring"), settings.text("scoring.mode") == "hybrid"
+    is_on, is_hybrid = settings.is_judge_enabled("scoring"), settings.text("scoring.mode") == "hybrid"
     if is_hybrid and not is_on:
         says = "scoring.mode is hybrid, but no judge is asked: scoring.judge.enabled is false"
         return [MissingSwitch(says, "memory judge on scoring")]
@@ -43,14 +43,14 @@ def _of_replies(settings: Settings) -> list[MissingSwitch]:
 
 
 def _of_sessions(settings: Settings) -> list[MissingSwitch]:
-    if settings.flag("sessions.automatic.enabled") and not settings.judge_asked_for("sessions"):
+    if settings.flag("sessions.automatic.enabled") and not settings.is_judge_enabled("sessions"):
         says = "sessions.automatic.enabled alone grades nothing: sessions.judge.enabled is false"
         return [MissingSwitch(says, "memory judge on sessions")]
     return []
 
 
 def _of_recall(settings: Settings) -> list[MissingSwitch]:
-    if not settings.judge_asked_for("retrieval"):
+    if not settings.is_judge_enabled("retrieval"):
         return _set_without_switch(settings)
     if not settings.flag("retrieval.enabled"):
         says = "the judge of retrieval is on, but retrieval.enabled is false: no prompt asks it"
@@ -70,7 +70,7 @@ def _set_without_switch(settings: Settings) -> list[MissingSwitch]:
     """Return a note if the user has set keys of the judge while it is off."""
     own = [
         name
-        for name in settings.names()
+        for name in settings.all_keys()
         if name.startswith("retrieval.judge.") and name != _SWITCH and settings.origin(name) == USER
     ]
     if not own:
@@ -82,7 +82,7 @@ def _set_without_switch(settings: Settings) -> list[MissingSwitch]:
 def _nothing_unsure(settings: Settings) -> list[MissingSwitch]:
     minimum, threshold = "retrieval.judge.min_confidence", "retrieval.inject_threshold"
     is_always_asked = settings.text("retrieval.judge.when") == "always"
-    if is_always_asked or settings.number(minimum) < settings.own_number(threshold):
+    if is_always_asked or settings.number(minimum) < settings.user_number(threshold):
         return []
     says = "the judge of retrieval is on, but %s is not below %s: nothing is unsure" % (minimum, threshold)
     return [MissingSwitch(says, "memory config unset " + minimum)]

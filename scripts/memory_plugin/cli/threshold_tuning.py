@@ -94,7 +94,7 @@ def undo_thresholds(arguments: argparse.Namespace, context: CommandContext) -> N
         raise CommandError("there is nothing to undo: no thresholds were written")
     context.require_approval("change the thresholds")
     present = load(context.paths.config_dir, None)
-    names = [name for name in before if name in present.names() and present.get(name) == after.get(name)]
+    names = [name for name in before if name in present.all_keys() and present.get(name) == after.get(name)]
     try:
         change_values(context.paths.config_dir, {name: before[name] for name in names})
     except EditError as error:

@@ -37,7 +37,7 @@ class TakenTitles:
         return ""
 
     def take(self, data: dict[str, Any], source: str) -> str:
-        """Reserve the title of a new memory; return why it is taken, or an empty text. `source` names the memory in later reasons."""
+        """Reserve the title of a new memory; return why it is taken, or "". `source` names the memory in later reasons."""
         title = plain_title(str(data["title"]))
         owner = self.owner(data) if title in self._by_title else ""
         if owner:

@@ -225,7 +225,7 @@ class _Quotes:
         self._left = _MAX_QUOTED
 
     def quote(self, text: str, start: int, end: int, shown: str) -> str:
-        """Return a redacted excerpt, or an empty text beyond the limit."""
+        """Return a redacted excerpt, or "" beyond the limit."""
         if not self._left:
             return ""
         self._left -= 1

@@ -70,7 +70,7 @@ def judge_at(context: Context, name: str, off: str) -> Judge:
     values: dict[str, object] = {"judge.backend": backend}
     if backend != context.settings.text("judge.backend"):
         values.update({"judge.base_url": "", "judge.key_variable": ""})
-    settings = context.settings.varied(values)
+    settings = context.settings.with_values(values)
     varied = Context(context.paths, settings, context.deadline, context.session)
     return judge_for(FEATURE, varied, model=model, off=off)
 
@@ -110,7 +110,7 @@ def ask_jury(
     verdicts = [Verdict(None, "timeout") for _ in jurors]
 
     def ask(place: int, judge: Judge, question: Question) -> None:
-        verdicts[place] = judge.ask(question, deadline, again=True, fresh=fresh)
+        verdicts[place] = judge.ask(question, deadline, retry=True, fresh=fresh)
 
     threads = []
     for place, juror in enumerate(jurors):
@@ -153,7 +153,7 @@ def subject_of(judge: Judge, deadline: Deadline) -> Callable[[Sequence[Conversat
 
     def reply(turns: Sequence[ConversationTurn]) -> str:
         question = Question(rubric, jury_material(Conversation("", tuple(turns), 0)), _read_reply)
-        verdict = judge.ask(question, deadline, again=True, fresh=True)
+        verdict = judge.ask(question, deadline, retry=True, fresh=True)
         if verdict.values is None:
             raise EvaluationError(
                 "the subject %s:%s did not reply: %s" % (judge.backend, judge.model, verdict.failure)

@@ -78,7 +78,7 @@ def record_client(paths: Paths, session: str, starter: Ancestor) -> None:
 
     A client inside another client's command is not recorded, because its prompts come from Claude, not from the user.
     """
-    if paths.config_dir is None or starter.is_marked:
+    if paths.config_dir is None or starter.was_started_by_client:
         return
     for config in _record_folders(paths.config_dir):
         _write_record(config, starter, paths, session)
@@ -157,7 +157,7 @@ def outer_client(chain: list[Ancestor]) -> Ancestor | None:
     """Return the user's own client in a chain of processes (nearest first): the innermost that no other client started, or None."""
     client = None
     for process in reversed(chain):
-        if process.is_marked:
+        if process.was_started_by_client:
             break
         if process.is_client:
             client = process

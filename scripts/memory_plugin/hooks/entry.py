@@ -11,7 +11,7 @@ import sys
 from ..kernel.ancestry import ancestors, has_proc
 from ..kernel.clock import Deadline
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import cause
+from ..kernel.files import os_error_text
 from ..kernel.paths import locate
 from .client_record import hook_starter, outer_client, record_client
 from .environment import clean, launch_folder, restore_launch_values, switched_off
@@ -74,7 +74,7 @@ def _starter(event: str) -> Ancestor | None:
     if not has_proc() and event != "SessionStart":
         return None
     starter = hook_starter()
-    if starter is not None and starter.is_client and starter.is_marked:
+    if starter is not None and starter.is_client and starter.was_started_by_client:
         outer = outer_client(ancestors())
         if outer is not None:
             restore_launch_values(outer.environment(), keep=("CLAUDE_PROJECT_DIR",))
@@ -87,7 +87,9 @@ def _record_client(paths: Paths, session: str, starter: Ancestor) -> None:
     try:
         record_client(paths, session, starter)
     except OSError as error:
-        log_event(paths, session, "client", PROBLEM, "the client could not be recorded: %s" % cause(error))
+        log_event(
+            paths, session, "client", PROBLEM, "the client could not be recorded: %s" % os_error_text(error)
+        )
 
 
 def _handle(
@@ -190,9 +192,9 @@ def _payload(data: bytes) -> dict[str, object]:
     try:
         payload = loads(data.decode("utf-8", "replace"))
     except ValueError:
-        raise BadInput("standard input is no JSON text") from None
+        raise BadInput("standard input is not valid JSON") from None
     if not isinstance(payload, dict):
-        raise BadInput("standard input is no JSON object")
+        raise BadInput("standard input is not a JSON object")
     return payload
 
 

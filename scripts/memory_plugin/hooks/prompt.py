@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.context import LedgerError
-from ..kernel.files import cause
+from ..kernel.files import os_error_text
 from ..kernel.state_file import session_file
 from ..memories.save_requests import request_in
 from ..recall.gate import Prompt
@@ -135,7 +135,7 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
     try:
         line = Reminder(context.paths, context.session).record_prompt()
     except OSError as error:
-        problems.append("the reminder of the interview was not recorded: %s" % cause(error))
+        problems.append("the reminder of the interview was not recorded: %s" % os_error_text(error))
         return ""
     return line if context.settings.flag("interview.reminder") else ""
 
@@ -152,7 +152,7 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
     try:
         return ask_about(prompt.visible_text, context)
     except OSError as error:
-        problems.append("the question about keeping a correction was not recorded: %s" % cause(error))
+        problems.append("the question about keeping a correction was not recorded: %s" % os_error_text(error))
         return ""
 
 
@@ -172,7 +172,7 @@ def _update_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
         if kind:
             grant(context.paths, context.session, kind)
     except OSError as error:
-        problems.append("the grant could not be changed: %s" % cause(error))
+        problems.append("the grant could not be changed: %s" % os_error_text(error))
         return ""
     return "\n".join(unshown)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.context import Context, LedgerError
-from ..kernel.files import cause
+from ..kernel.files import os_error_text
 from ..kernel.settings.load import load
 from .events import PROBLEM, id_field, log_event, open_context, path_field
 from .status_line import FOLDER
@@ -79,7 +79,11 @@ def _at_start(context: Context, source: str) -> tuple[str, str, str]:
             answer = session_catalog(connection, source, context)
     except SqliteError as error:
         log_event(
-            context.paths, context.session, _START, PROBLEM, "the index could not be read: %s" % cause(error)
+            context.paths,
+            context.session,
+            _START,
+            PROBLEM,
+            "the index could not be read: %s" % os_error_text(error),
         )
     finally:
         if connection is not None:
@@ -108,7 +112,11 @@ def handle_subagent(
         answer = subagent_rules(connection, id_field(payload.get("agent_id")), context)
     except SqliteError as error:
         log_event(
-            paths, context.session, _SUBAGENT, PROBLEM, "the index could not be read: %s" % cause(error)
+            paths,
+            context.session,
+            _SUBAGENT,
+            PROBLEM,
+            "the index could not be read: %s" % os_error_text(error),
         )
         return None
     finally:
@@ -174,7 +182,9 @@ def _refresh_status_script(paths: Paths, session: str) -> None:
     try:
         refresh_script(paths)
     except OSError as error:
-        log_event(paths, session, _START, PROBLEM, "the status line was not refreshed: %s" % cause(error))
+        log_event(
+            paths, session, _START, PROBLEM, "the status line was not refreshed: %s" % os_error_text(error)
+        )
 
 
 def _forget_history(paths: Paths, session: str) -> None:
@@ -186,7 +196,13 @@ def _forget_history(paths: Paths, session: str) -> None:
         forget_session(paths, session)
         Reminder(paths, session).set_active(active=True)
     except OSError as error:
-        log_event(paths, session, _START, PROBLEM, "the session's history was not deleted: %s" % cause(error))
+        log_event(
+            paths,
+            session,
+            _START,
+            PROBLEM,
+            "the session's history was not deleted: %s" % os_error_text(error),
+        )
 
 
 def handle_end(
@@ -206,7 +222,7 @@ def handle_end(
     context = Context(paths, settings, deadline, id_field(payload.get("session_id")))
     _propose(_END, transcript, context)
     if taint.judges_off or not (
-        settings.flag("sessions.automatic.enabled") and settings.judge_asked_for("sessions")
+        settings.flag("sessions.automatic.enabled") and settings.is_judge_enabled("sessions")
     ):
         return
     from ..sessions.ended_notes import leave_note
@@ -216,7 +232,7 @@ def handle_end(
     try:
         leave_note(paths, session, transcript)
     except OSError as error:
-        log_event(paths, session, _END, PROBLEM, "the session is not graded: %s" % cause(error))
+        log_event(paths, session, _END, PROBLEM, "the session is not graded: %s" % os_error_text(error))
         return
     arguments = ["session", "ended", "--root", paths.project_root]
     if not start(arguments, b"", (*judge_variables(settings), *_LANGFUSE)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.files import cause
+from ..kernel.files import os_error_text
 from ..kernel.state_file import session_file
 from ..replies.pipeline import CompletedReply, score_reply
 from .events import PROBLEM, id_field, log_event, open_context, path_field
@@ -63,7 +63,7 @@ def _unseen_saves(context: Context, problems: list[str]) -> str:
     try:
         return "\n".join(take_unshown_saves(context.paths, context.session))
     except OSError as error:
-        problems.append("the list of saved memories is not shown: %s" % cause(error))
+        problems.append("the list of saved memories is not shown: %s" % os_error_text(error))
         return ""
 
 
@@ -105,7 +105,7 @@ def _record_uses(reply: CompletedReply, context: Context) -> list[str]:
         record_feedback(context.paths, used, USED)
         context.append("feedback", {"kind": USED, "memories": used, "prompt_id": reply.prompt_id})
     except OSError as error:
-        return ["the use of a memory was not recorded: %s" % cause(error)]
+        return ["the use of a memory was not recorded: %s" % os_error_text(error)]
     return []
 
 

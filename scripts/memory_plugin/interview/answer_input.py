@@ -74,7 +74,7 @@ def _is_lines(text: str) -> bool:
 
 
 def _line_name(line: str, names: tuple[str, ...]) -> str:
-    """Return the known name that a line begins with, or an empty text."""
+    """Return the known name that a line begins with, or ""."""
     name, colon, _ = line.partition(":")
     name = name.strip().lower()
     return name if colon and name in names else ""

@@ -1,6 +1,6 @@
 """Define the criteria for choosing a question: vetoes exclude questions, scorers rate the rest.
 
-A veto returns its reason, or an empty text. A scorer returns a raw score from 0 to 2 (1 is neutral), its reason, and the signals it used.
+A veto returns its reason, or "". A scorer returns a raw score from 0 to 2 (1 is neutral), its reason, and the signals it used.
 To add one, write the function, add it to VETOES or SCORERS, and give it an entry in `config/interview/scoring.json`.
 
 The reasons are stored with each decision, and `memory interview replay` compares them. A changed text makes older interviews differ.
@@ -163,7 +163,7 @@ def _depth_breadth(candidate: QuestionCandidate, now: Situation, params: dict[st
 
 
 def _favored_direction(now: Situation, params: dict[str, Any]) -> tuple[str, str]:
-    """Return "breadth", "depth" or an empty text for neither, and the reason."""
+    """Return "breadth", "depth" or "" for neither, and the reason."""
     suggestion = now.signals(params).get("concept_depth", {}).get("suggestion")
     if now.breadth < params["breadth"]:
         return "breadth", "%d%% of the elements seen" % round(100 * now.breadth)

@@ -118,7 +118,7 @@ def _measures(now: Situation) -> dict[str, float]:
 
 
 def stop_reason(now: Situation) -> str:
-    """Return why the interview ends after the last answer (a key of STOP_REASONS), or an empty text if it continues."""
+    """Return why the interview ends after the last answer (a key of STOP_REASONS), or "" if it continues."""
     turns, rules = now.turns, now.scoring["stop"]
     if not turns:
         return ""
@@ -136,7 +136,7 @@ def stop_reason(now: Situation) -> str:
 
 
 def _early_stop_reason(now: Situation, rules: dict[str, Any]) -> str:
-    """Return why the interview ends before its budget is used up, or an empty text."""
+    """Return why the interview ends before its budget is used up, or ""."""
     turns = now.turns
     is_covered = now.setup["elements"] and now.breadth >= now.setup["target_coverage"]
     if is_covered and now.state["rate"] < rules["information_rate"]:

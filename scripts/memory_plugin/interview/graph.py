@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Node = dict[str, Any]
 
-__all__ = ["LEADS_TO", "REVISES", "Chains", "Graph", "chao1", "longest_path", "measure_chains", "node_index"]
+__all__ = ["LEADS_TO", "REVISES", "ChainStats", "Graph", "chao1", "diameter", "measure_chains", "node_index"]
 
 LEADS_TO, REVISES = "leads_to", "revises"
 _MIN_SHARED = 0.75  # two labels with at least this share of common stems are one concept
@@ -197,7 +197,7 @@ def chao1(mentions: list[int]) -> float:
     return seen / (seen + unseen) if seen else 0.0
 
 
-class Chains:
+class ChainStats:
     """Longest and average chain length in edges, the number of chains, and how many of them reach a terminal type."""
 
     __slots__ = ("average", "complete", "count", "longest")
@@ -209,7 +209,7 @@ class Chains:
         self.complete = complete
 
 
-def measure_chains(graph: Graph) -> Chains:
+def measure_chains(graph: Graph) -> ChainStats:
     """Measure the chains from each root to each leaf by breadth-first search; a cycle ends where it closes.
 
     A root is a node that nothing leads to, or one of the ladder's first type. A root alone is not a chain.
@@ -233,7 +233,7 @@ def measure_chains(graph: Graph) -> Chains:
         steps += visited
         if steps > _MAX_STEPS:
             break
-    return Chains(lengths, complete)
+    return ChainStats(lengths, complete)
 
 
 def _leaves(root: int, successors: dict[int, list[int]], graph: Graph) -> tuple[list[tuple[int, int]], int]:
@@ -254,8 +254,8 @@ def _leaves(root: int, successors: dict[int, list[int]], graph: Graph) -> tuple[
     return leaves, len(seen)
 
 
-def longest_path(graph: Graph, nodes: Iterable[int]) -> int:
-    """Return the number of nodes on the longest shortest path among some nodes, in any direction; 1 if none are linked."""
+def diameter(graph: Graph, nodes: Iterable[int]) -> int:
+    """Return the diameter in nodes of the subgraph of these nodes, ignoring direction; 1 if none are linked, 0 if there are none."""
     members = set(nodes)
     neighbors = graph.neighbors()
     longest = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .answer_signals import is_terminal
-from .graph import Graph, chao1, longest_path, measure_chains
+from .graph import Graph, chao1, diameter, measure_chains
 from .wording import contains_run, content_stems
 
 TYPE_CHECKING = False
@@ -88,7 +88,7 @@ class Situation:
         """Return the longest path among the concepts of an element, as a share of the ladder; 0 without any."""
         if name not in self._depths:
             nodes = [index for index, node in enumerate(self.graph.nodes) if name in node["elements"]]
-            length = longest_path(self.graph, nodes[-_MAX_NODES:])
+            length = diameter(self.graph, nodes[-_MAX_NODES:])
             self._depths[name] = min(1.0, length / len(self.graph.ladder))
         return self._depths[name]
 

@@ -6,7 +6,7 @@ The similarity was tuned on one half of `tests/interview/question_pairs.jsonl`. 
 from __future__ import annotations
 
 from ..kernel.text.stem import stem
-from ..kernel.text.tokens import fold, is_whole, words
+from ..kernel.text.tokens import fold, is_compound_name, tokenize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def cached_stem(word: str) -> str:
 
 def content_stems(text: str, function_words: Collection[str]) -> list[str]:
     """Return the stems of a text's words in order, without function words unless it has no others."""
-    all_words = [word for word in words(text) if not is_whole(word)]
+    all_words = [word for word in tokenize(text) if not is_compound_name(word)]
     content = [word for word in all_words if word not in function_words]
     return [cached_stem(word) for word in content or all_words]
 

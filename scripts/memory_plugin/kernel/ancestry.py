@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
     Finder = Callable[[int], Optional["Ancestor"]]
 
-__all__ = ["MARK", "Ancestor", "ancestors", "boot_id", "has_proc", "parse_ps", "process", "walk"]
+__all__ = ["CLIENT_VARIABLE", "Ancestor", "ancestors", "boot_id", "has_proc", "parse_ps", "process", "walk"]
 
 # Set by the client for each command and hook; measured: a project's settings cannot override it.
-MARK = "CLAUDECODE"
+CLIENT_VARIABLE = "CLAUDECODE"
 _PROC = "/proc"
 _MAX_ANCESTORS = 64
 _MAX_BYTES = 2 << 20
 _PS = ("/bin/ps", "-axo", "pid=,ppid=,tty=,lstart=,command=")
 _PS_SECONDS = 2.0
 _CLIENTS = frozenset(["claude", "claude.exe"])
+# MainThread is the process name that newer Node versions set on Linux.
 _RUNTIMES = frozenset(["node", "bun", "deno", "MainThread"])
 _PACKAGE = "/claude-code/"
 _SHELLS = frozenset(["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "cmd.exe", "env"])
@@ -84,9 +85,9 @@ class Ancestor:
         return self.pid == 1 or self.name in _INITS
 
     @property
-    def is_marked(self) -> bool:
+    def was_started_by_client(self) -> bool:
         """Return whether the client or one of its descendants started it; False if its environment cannot be read."""
-        return MARK in self.environment()
+        return CLIENT_VARIABLE in self.environment()
 
     def environment(self) -> dict[str, str]:
         """Return the environment in which it was started; empty if it cannot be read."""
@@ -143,6 +144,7 @@ def _read_stat(pid: int) -> Ancestor | None:
     if not mark or len(fields) < 20 or not fields[1].isdigit():
         return None
     name = before.partition("(")[2]
+    # proc(5), counted after the name: 1 ppid, 4 tty_nr (0: no terminal), 19 starttime.
     return Ancestor(pid, int(fields[1]), fields[19], name, terminal=fields[4] != "0")
 
 

@@ -18,7 +18,8 @@ def load_data(*parts: str) -> dict[str, Any]:
     Raises OSError when the file is missing, and ValueError when it holds no JSON object.
     """
     path = data_path(*parts) + ".json"
-    with open(path, "rb", buffering=0) as file:  # a text file's layers cost a prompt more than the reading
+    # Unbuffered: opening it as a text file costs more than the read.
+    with open(path, "rb", buffering=0) as file:
         value = loads(file.read().decode("utf-8"))
     if not isinstance(value, dict):
         raise ValueError("%s: expected a JSON object" % path)  # noqa: TRY004 (damaged data, not a wrong argument)

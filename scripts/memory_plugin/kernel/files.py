@@ -13,10 +13,10 @@ __all__ = [
     "BINARY",
     "ReadFailed",
     "Unreadable",
-    "cause",
     "error_text",
     "is_draft",
     "make_folder",
+    "os_error_text",
     "read_regular",
     "replace_file",
     "replace_if_changed",
@@ -66,13 +66,13 @@ def error_text(error: Exception) -> str:
     return cause if error.filename is None else "%s: %s" % (os.fsdecode(error.filename), cause)
 
 
-def cause(error: Exception) -> str:
+def os_error_text(error: Exception) -> str:
     """Return the OS error text without its path, for ledgers; for any other error the name of its class."""
     return getattr(error, "strerror", None) or type(error).__name__
 
 
 def stamp(status: os.stat_result) -> str:
-    """Return a text that changes with the file: its modification time in ns, size and inode."""
+    """Return a string that changes whenever the file does: its modification time in ns, size and inode."""
     return "%d:%d:%d" % (status.st_mtime_ns, status.st_size, status.st_ino)
 
 

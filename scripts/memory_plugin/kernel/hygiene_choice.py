@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["allowed", "choose", "choose_packs", "chosen_packs", "chosen_rules", "mark"]
+__all__ = ["allowed", "choose", "choose_packs", "chosen_packs", "chosen_rules", "rules_checksum"]
 
 _allowed: set[str] = set()
 _packs: list[str] = []
@@ -42,7 +42,7 @@ def chosen_rules() -> tuple[frozenset[str], tuple[str, ...]]:
     return frozenset(_allowed), tuple(_packs)
 
 
-def mark() -> int:
+def rules_checksum() -> int:
     """Return a checksum of the choice below 2**23, 0 for no choice: a change means that stored redactions are out of date."""
     from zlib import crc32
 

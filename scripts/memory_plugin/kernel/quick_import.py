@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["import_ahead", "install"]
 
 _PACKAGE = __name__.split(".", 1)[0] + "."
+# Longer bytecode is cut off, fails in marshal, and is left to Python's own import.
 _MAX_BYTES = 1 << 16
 
 
@@ -46,6 +47,7 @@ class _Finder:
             self._codes[name] = loads(self._fresh(source, cached))  # noqa: S302 (what Python's import would load)
         except (OSError, EOFError, ValueError, TypeError):
             return None  # with a damaged cache file Python's own import fails, too, and `bytecode` repairs it
+        # ModuleSpec, and below ModuleType, without importing importlib.machinery and types.
         spec = type(__spec__)(name, self, origin=source, is_package=is_package)  # type: ignore[arg-type]
         spec.has_location = True
         spec.cached = cached
@@ -63,7 +65,7 @@ class _Finder:
         status = os.stat(source)
         stamp = (int(status.st_mtime) & 0xFFFFFFFF) | (status.st_size & 0xFFFFFFFF) << 32
         if data[:16] != self._start + stamp.to_bytes(8, "little"):
-            raise OSError
+            raise OSError("the cache file is for another source")
         return data[16:]
 
     def load(self, name: str) -> None:

@@ -67,7 +67,7 @@ def _decoded(path: str | bytes) -> str:
 
 
 class _Environment(dict):  # type: ignore[type-arg]
-    """The environment as texts. A change is also made in the process and in `posix`, from which the real module copies it."""
+    """The environment as strings. A change is also made in the process and in `posix`, from which the real module copies it."""
 
     __slots__ = ("_raw",)
 

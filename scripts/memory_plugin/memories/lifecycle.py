@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.files import error_text
-from . import catalog, writing
+from . import index_md, writing
 from .hygiene import clean_text
 from .memory_files import StoredMemory, all_memories
 from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, InvalidMemory, with_change
@@ -76,7 +76,7 @@ def save_all(
     finally:
         written = (result for result in results if not isinstance(result, InvalidMemory))
         _trust(paths, written, approved, "import")
-        catalog.rebuild(store)
+        index_md.rebuild(store)
     return results
 
 

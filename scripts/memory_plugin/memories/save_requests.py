@@ -22,7 +22,7 @@ _MAX_PARAGRAPH = 1000
 _MAX_LINES = 30
 _FENCES = ("```", "~~~")
 _INDENTED = ("    ", "\t")
-_RULES = ("---", "===", "***", "___", "#", "|", "//")
+_SEPARATOR_STARTS = ("---", "===", "***", "___", "#", "|", "//")
 _BULLETS = ("- ", "* ", "+ ", "\u2022", "\u2013 ")
 _QUOTES = {
     '"': '"',
@@ -100,6 +100,7 @@ def _untagged(text: str) -> str:
             text = rest
             continue
         end = "-->" if rest.startswith("!--") else "</%s" % _tag_name(rest)
+        # The last closing tag, so that pasted text cannot end the element early and pass as the user's own words.
         at = rest.rfind(end)
         if at < 0:
             return kept
@@ -140,29 +141,39 @@ def _own_lines(text: str, table: dict[str, Any]) -> list[str]:
     lines = text.splitlines()
     for number, line in enumerate(lines):
         stripped = line.strip()
-        if (
-            stripped.startswith(_RULES)
-            or stripped.startswith(tuple(table["greetings"]["values"]))
-            or _is_stamped(stripped)
-        ):
+        if _starts_pasted_text(stripped, table):
             break
         below = any(map(str.strip, lines[number + 1 :]))
         if own and below and stripped.strip(" ,.!-") in table["sign_offs"]["values"]:
             return []  # the lines above are a letter
-        if line.startswith(_INDENTED) or stripped.startswith(">") or _is_listed(stripped):
+        if _is_quoted_or_listed(line):
             continue
         before, colon, _ = stripped.partition(": ")
         announces = colon and not _may_precede(before, table)
         own.append(before if announces else stripped)
-        words = set(" ".join(c if c.isalnum() or c in "-'" else " " for c in stripped).split())
-        padded = " %s " % " ".join(stripped.split())
-        phrases = table["announcing"]["values"]
-        introduces = stripped.endswith(":") or any(
-            phrase in words or " %s " % phrase in padded for phrase in phrases
-        )
-        if announces or (below and introduces):
+        if announces or (below and _introduces(stripped, table)):
             break
     return own if len(own) <= _MAX_LINES else []
+
+
+def _starts_pasted_text(line: str, table: dict[str, Any]) -> bool:
+    """Return whether a line, stripped, begins someone else's text: a separator, a greeting, or a chat message."""
+    greetings = tuple(table["greetings"]["values"])
+    return line.startswith(_SEPARATOR_STARTS) or line.startswith(greetings) or _is_stamped(line)
+
+
+def _is_quoted_or_listed(line: str) -> bool:
+    """Return whether a line is indented like code, quoted like a mail, or an item of a list."""
+    stripped = line.strip()
+    return line.startswith(_INDENTED) or stripped.startswith(">") or _is_listed(stripped)
+
+
+def _introduces(line: str, table: dict[str, Any]) -> bool:
+    """Return whether a line, stripped, announces the text below it: it ends with a colon or has an announcing word or phrase."""
+    words = set(" ".join(c if c.isalnum() or c in "-'" else " " for c in line).split())
+    padded = " %s " % " ".join(line.split())
+    phrases = table["announcing"]["values"]
+    return line.endswith(":") or any(phrase in words or " %s " % phrase in padded for phrase in phrases)
 
 
 def _may_precede(before: str, table: dict[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.data import load_data
 from ..kernel.text.stem import stem
-from ..kernel.text.tokens import language, words
+from ..kernel.text.tokens import language, tokenize
 from .record import body_text
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ class Similarity:
         content = body_text(memory)
         key = (memory.title, content, memory.tags, memory.files)
         if key not in self._cache:
-            title, body = words(memory.title), words(content)[:_MAX_WORDS]
+            title, body = tokenize(memory.title), tokenize(content)[:_MAX_WORDS]
             stop_words = self._stop[language(title + body, self._stop)]
             title_stems = frozenset(stem(word) for word in title if word not in stop_words)
             body_stems = frozenset(stem(word) for word in body if word not in stop_words)
-            tags = frozenset(stem(word) for tag in memory.tags for word in words(tag))
+            tags = frozenset(stem(word) for tag in memory.tags for word in tokenize(tag))
             self._cache[key] = _Terms(title_stems, title_stems | body_stems, tags, frozenset(memory.files))
         return self._cache[key]
 

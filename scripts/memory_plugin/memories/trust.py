@@ -207,7 +207,7 @@ class Trust:
             return None
         return last if _is_in_force(self.trusted.last_of(last.digest), WITHDRAWN) else None
 
-    def note_names(self, memories: Iterable[StoredMemory]) -> None:
+    def record_names(self, memories: Iterable[StoredMemory]) -> None:
         """Record the names of memories with a trusted text, so that a later change counts as a change of that memory.
 
         In a clone, a copy or a worktree a text is trusted before its name is recorded. If the record is locked or cannot be written, a

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
-from . import catalog
+from . import index_md
 from .hygiene import clean_data
 from .memory_files import (
     MAX_BYTES,
@@ -56,7 +56,7 @@ def store_lock(paths: Paths, store: Store, wait: float = LOCK_WAIT) -> FileLock:
 def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -> Written:
     """Store a new memory under its id, or one made from its title; if the same title and content exist, return that memory.
 
-    `listed` False leaves the readable index to a later `catalog.rebuild`.
+    `listed` False leaves the readable index to a later `index_md.rebuild`.
     Raises InvalidMemory, OSError, and Busy when another process held the store for five seconds.
     """
     _require_readable(store)
@@ -165,9 +165,9 @@ def _list(store: Store, stored: StoredMemory | None, gone: str = "") -> None:
     """Update the readable index. It is only for people, so a failure to write it does not stop the save."""
     try:
         if stored is None:
-            catalog.forget(store, gone)
+            index_md.remove_line(store, gone)
         else:
-            catalog.note(store, stored)
+            index_md.update_line(store, stored)
     except OSError:
         return
 

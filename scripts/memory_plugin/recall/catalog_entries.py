@@ -151,9 +151,9 @@ def _key(connection: Connection, row: int) -> str:
 def _weights(connection: Connection, text: str) -> dict[str, float]:
     """Return the weights (by rarity) of the stems of a text that few memories contain."""
     from ..kernel.text.stem import form
-    from ..kernel.text.tokens import words
+    from ..kernel.text.tokens import tokenize
 
-    stems = list(dict.fromkeys(form(word).partition("~")[0] for word in words(text)))[:_MAX_STEMS]
+    stems = list(dict.fromkeys(form(word).partition("~")[0] for word in tokenize(text)))[:_MAX_STEMS]
     documents = connection.execute("SELECT documents FROM totals WHERE injectable = 1").fetchone()[0]
     max_count = max(_RARE_COUNT, _RARE_SHARE * documents)
     rows = connection.execute(

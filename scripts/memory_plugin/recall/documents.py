@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..kernel.clock import now_iso
 from ..kernel.text.clean import block, escape, escape_content, plain
 from ..kernel.text.stem import form
-from ..kernel.text.tokens import language, words
+from ..kernel.text.tokens import language, tokenize
 from ..memories.hygiene import shown_block, shown_items, shown_line
 from ..memories.record import MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED, text_digests
@@ -210,8 +210,8 @@ class Terms:
 def document_terms(document: Document, stopwords: dict[str, frozenset[str]], memo: dict[str, str]) -> Terms:
     """Return the terms of a document without its language's stop words; `memo` caches word forms between calls."""
     texts = (document.title, "\n".join(document.tags), document.body, "\n".join(document.files))
-    fields = [words(text)[:MAX_WORDS] for text in texts]
-    phrases = [words(text)[:_PHRASE_WORDS] for text in (*document.asked_as, *document.inherited)]
+    fields = [tokenize(text)[:MAX_WORDS] for text in texts]
+    phrases = [tokenize(text)[:_PHRASE_WORDS] for text in (*document.asked_as, *document.inherited)]
     ignored = stopwords[language([word for field in (*fields, *phrases) for word in field], stopwords)]
     asked_as = "\n".join(filter(None, (_field(phrase, ignored, memo) for phrase in phrases)))
     return Terms((*(_field(field, ignored, memo) for field in fields), asked_as))

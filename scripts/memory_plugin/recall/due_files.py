@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernel.files import cause, stamp
+from ..kernel.files import os_error_text, stamp
 from ..memories.memory_files import TooManyEntries, category_folders, is_read, listing, why_not_read
 from .index_documents import file_stamps
 
@@ -169,7 +169,7 @@ def _list_folders(
             try:
                 listed[folder] = (category, dict(listing(folder, left)))
             except OSError as error:
-                failed[folder] = cause(error)
+                failed[folder] = os_error_text(error)
                 continue
             left = None if left is None else left - len(listed[folder][1])
     return listed

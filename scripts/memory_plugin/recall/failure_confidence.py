@@ -11,7 +11,7 @@ from math import log
 
 from ..kernel.data import load_data
 from ..kernel.text.stem import form
-from ..kernel.text.tokens import words
+from ..kernel.text.tokens import tokenize
 from .confidence import logistic
 
 TYPE_CHECKING = False
@@ -86,7 +86,7 @@ def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, fl
 
 
 def _stems(text: str) -> set[str]:
-    return {form(word).partition("~")[0] for word in words(text)}
+    return {form(word).partition("~")[0] for word in tokenize(text)}
 
 
 def grade(failed: FailedCommand, hits: list[Hit]) -> list[Hit]:

@@ -118,13 +118,13 @@ def _row(stored: StoredMemory, version: Memory) -> dict[str, Any]:
         "commands": [words for words in map(guard_words, guard.commands) if words],
         "files": list(guard.files),
     }
-    mark = digest(dumps([row, document.inject]).encode("ascii"), 8)
+    guard_digest = digest(dumps([row, document.inject]).encode("ascii"), 8)
     body = " ".join(document.body.split())
     texts = {
         "title": document.title,
         "block": document.inject,
         "body": body if len(body) <= _MAX_BODY else body[: _MAX_BODY - 1] + "\u2026",
-        "mark": mark,
+        "mark": guard_digest,
         "path": stored.path,
         "current": "yes" if version is stored.memory else "",
     }

@@ -60,7 +60,7 @@ __all__ = [
 SCHEMA = 8
 # The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
 # writes it.
-RULES_DIGEST = 0x3DC433
+RULES_DIGEST = 0x04DA64
 _version = [SCHEMA | RULES_DIGEST << 8]
 # Appended to a term in the posting list of strong fields; no term contains this character.
 STRONG_MARK = "+"
@@ -118,9 +118,9 @@ def refresh_lock(path: str, wait: float) -> FileLock:
     return FileLock(path + ".heal", wait)  # the name in 0.1.0, which may run beside this version
 
 
-def set_redaction(mark: int) -> None:
+def set_redaction(rules_checksum: int) -> None:
     """Accept only an index whose texts were redacted by this choice of hygiene rules; 0 is the default choice."""
-    _version[0] = SCHEMA | (RULES_DIGEST ^ mark) << 8
+    _version[0] = SCHEMA | (RULES_DIGEST ^ rules_checksum) << 8
 
 
 def open_index(path: str, timeout: float = 0.05) -> Connection:
@@ -139,7 +139,10 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
     if version != _version[0]:
         connection.close()
         numbers = (path, version & 255, version >> 8, _version[0] & 255, _version[0] >> 8)
-        raise IndexOutdated("%s has version %d, rules %x; expected version %d, rules %x" % numbers)
+        kind = (
+            IndexOutdated if version else IndexUnusable
+        )  # SQLite takes an empty file for a database of version 0
+        raise kind("%s has version %d, rules %x; expected version %d, rules %x" % numbers)
     return connection
 
 

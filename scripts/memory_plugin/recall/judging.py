@@ -99,7 +99,7 @@ def judge_candidates(
     """
     settings = context.settings
     deadline = context.deadline.within(settings.number(_BLOCK + "timeout_per_call"))
-    switched_on = settings.judge_asked_for("retrieval")
+    switched_on = settings.is_judge_enabled("retrieval")
     if judges_off or not switched_on:
         reasons = [_TAINTED] if judges_off and switched_on else []
         return _unjudged("disabled", candidates.hits, mode, settings, reasons)
@@ -156,7 +156,7 @@ def _unsure(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
     if settings.text(_BLOCK + "when") == "always":
         return pool
     low = settings.number(_BLOCK + "min_confidence")
-    high = settings.own_number("retrieval.inject_threshold")
+    high = settings.user_number("retrieval.inject_threshold")
     return [hit for hit in pool if low <= hit.confidence < high]
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.files import cause, error_text, make_folder
+from ..kernel.files import error_text, make_folder, os_error_text
 from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
-from ..kernel.text.tokens import words
+from ..kernel.text.tokens import tokenize
 from .index_file import (
     INDEX_ERRORS,
     IndexMissing,
@@ -80,7 +80,7 @@ class Lookup:
 
         `previous_turn` has less weight.
         """
-        self._wanted = frozenset(word for word in words(text) if len(word) >= _MIN_WANTED)
+        self._wanted = frozenset(word for word in tokenize(text) if len(word) >= _MIN_WANTED)
         for _attempt in range(2):
             try:
                 if self._connection is None and not self._open():
@@ -192,7 +192,7 @@ class Lookup:
         except Busy:
             self.problem = "refreshed_elsewhere"
         except OSError as error:
-            self.problem = "not_refreshed: %s" % cause(error)
+            self.problem = "not_refreshed: %s" % os_error_text(error)
             self.needs_refresh = True
         return False
 

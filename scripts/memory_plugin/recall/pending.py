@@ -9,7 +9,7 @@ import os
 import stat as modes
 
 from ..kernel.fastjson import digest
-from ..kernel.files import cause
+from ..kernel.files import os_error_text
 from ..kernel.state_file import read_state, write_state
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
         try:
             load_trust(paths)
         except OSError as error:
-            return "memory: " + cause(error)
+            return "memory: " + os_error_text(error)
     pending = [] if connection is None else pending_keys(connection)
     # Until the trust records of 0.1.0 are migrated, memories that the user has already accepted look pending.
     if not pending or _has_old_records(paths, folder):

@@ -6,7 +6,7 @@ to it. The judges, if switched on, decide about the matches in between.
 
 from __future__ import annotations
 
-from ..kernel.files import cause
+from ..kernel.files import os_error_text
 from ..kernel.quick_import import import_ahead
 from .gate import SHORT, effective_length, last_turn, load_gate
 
@@ -112,7 +112,7 @@ def fill_answer(
 
             apply_feedback(hits, context)
         judged = None
-        if hits and ask_judges and lookup.answered_by == "fts5" and settings.judge_asked_for("retrieval"):
+        if hits and ask_judges and lookup.answered_by == "fts5" and settings.is_judge_enabled("retrieval"):
             judged = _judge(
                 answer, prompt, previous_turn, _not_injected_yet(hits, history, settings), context
             )
@@ -243,4 +243,4 @@ def _save(history: RecallHistory, answer: Answer) -> None:
     try:
         history.save()
     except OSError as error:
-        answer.record["problem"] = answer.record["problem"] or "session: " + cause(error)
+        answer.record["problem"] = answer.record["problem"] or "session: " + os_error_text(error)

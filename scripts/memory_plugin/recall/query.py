@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import log
 
 from ..kernel.text.stem import form
-from ..kernel.text.tokens import fold, language, words
+from ..kernel.text.tokens import fold, language, tokenize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ class Query:
 def analyze(text: str, previous_turn: str = "") -> Query:
     """Return the query for a prompt; `previous_turn` has less weight. Accepts any text."""
     text = _head_and_tail(text)
-    prompt_words = words(text)
+    prompt_words = tokenize(text)
     distinct = set(prompt_words)
-    previous_words = [word for word in words(_head_and_tail(previous_turn)) if word not in distinct]
+    previous_words = [word for word in tokenize(_head_and_tail(previous_turn)) if word not in distinct]
     return Query(prompt_words, previous_words, text)
 
 

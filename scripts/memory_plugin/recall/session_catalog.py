@@ -6,7 +6,7 @@ memories do not. A sub-agent gets only the rules. The texts were prepared in the
 
 from __future__ import annotations
 
-from ..kernel.files import cause
+from ..kernel.files import os_error_text
 from .catalog_block import arrange
 from .catalog_entries import (
     count_memories,
@@ -184,7 +184,7 @@ def _fill_in(
     try:
         history.save()
     except OSError as error:  # a rule may be injected twice, which is better than not at all
-        answer.record["problem"] = "session: " + cause(error)
+        answer.record["problem"] = "session: " + os_error_text(error)
 
 
 def _receipt(rules: int, titles: int) -> str:

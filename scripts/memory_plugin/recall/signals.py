@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import lgamma, log, sqrt
 
-from ..kernel.text.tokens import is_whole
+from ..kernel.text.tokens import is_compound_name
 from .query import PREFIX
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ def _is_topical(term: Term) -> bool:
     A single character or a short number does not: it is a choice or a place in a list ("do 2 and 3"). A full name that the store lacks
     does not either, because its parts are terms, too.
     """
-    if term.strong + term.weak == 0 and any(map(is_whole, term.words)):
+    if term.strong + term.weak == 0 and any(map(is_compound_name, term.words)):
         return False
     return any(not (word.isascii() and len(word) < (3 if word.isdigit() else 2)) for word in term.words)
 

@@ -10,7 +10,7 @@ import os
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernel.files import ReadFailed, Unreadable, cause, stamp
+from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
 from ..memories.claude_notes import note_files, notes_in
 from ..memories.memory_files import StoredMemory, read_memory
 from ..memories.record import ACTIVE, InvalidMemory
@@ -135,7 +135,7 @@ def _looks_unchanged(file: DueFile, known: dict[str, IndexedFile]) -> bool:
 def _refresh_batch(run: RefreshPass, work: DueWork) -> RefreshReport:
     """Read and index some files of a store."""
     memories, unreadable = _read(run, work)
-    run.trust.note_names(memories)
+    run.trust.record_names(memories)
     run.guards.update(memories, run.trust)
     run.state.done.update(file.path for file in work.changed)
     known = file_stamps(run.connection, work.store.scope)
@@ -158,7 +158,7 @@ def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str
         try:
             stored = read_memory(work.store, file.category, file.path)
         except ReadFailed as error:
-            run.problem = run.problem or "a memory could not be read: %s" % cause(error)
+            run.problem = run.problem or "a memory could not be read: %s" % os_error_text(error)
             failed.append(file)
             continue
         except (InvalidMemory, Unreadable, FileNotFoundError):

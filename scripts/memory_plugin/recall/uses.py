@@ -166,9 +166,9 @@ def _call_arguments(turns: list[Turn], injecting: str) -> str:
 
 def _stems(text: str) -> set[str]:
     from ..kernel.text.stem import form
-    from ..kernel.text.tokens import words
+    from ..kernel.text.tokens import tokenize
 
-    return {form(word).partition("~")[0] for word in words(text)}
+    return {form(word).partition("~")[0] for word in tokenize(text)}
 
 
 def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> bool:
@@ -182,11 +182,13 @@ def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> b
         return False
     if any(path in reply for path in _paths(row[1])):
         return True
-    from ..kernel.text.tokens import is_whole
+    from ..kernel.text.tokens import is_compound_name
 
     memory_stems = {term.partition("~")[0] for term in row[0].split()}
     shared = _rare_stems(connection, memory_stems & stems)
-    return len(shared) >= _MIN_RARE_WORDS or any(is_whole(stem) and len(stem) >= _MIN_NAME for stem in shared)
+    return len(shared) >= _MIN_RARE_WORDS or any(
+        is_compound_name(stem) and len(stem) >= _MIN_NAME for stem in shared
+    )
 
 
 def _paths(files: str) -> list[str]:

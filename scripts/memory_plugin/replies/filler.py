@@ -6,7 +6,7 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
 from .phrases import PhraseIndex, parse_pattern
-from .prose import BREAK, LINE, REFUSAL, SENTENCE
+from .prose import BREAK, CROSS_SIGN, LINE, SENTENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 USER_PACK = "responses-rules.json"  # in the state folder; the name is the one that users' packs already have
-POSITIONS = {"anywhere": 0, "sentence": 1, "line": 2, "reply": 3}  # the levels of `Prose.level`
+POSITIONS = {"anywhere": 0, "sentence": 1, "line": 2, "reply": 3}  # the levels of `Prose.boundary`
 MAX_MATCHES = 1000
 _MAX_BYTES = 1 << 20
 _MAX_USER_RULES = 500
@@ -46,7 +46,7 @@ class RulePackError(ValueError):
 class FillerRule:
     """One rule about filler phrases.
 
-    A match must begin at least a `level` (see `Prose.level`), and one of the signs in `followed_by` must follow it, if there are any. An
+    A match must begin at least a `level` (see `Prose.boundary`), and one of the signs in `followed_by` must follow it, if there are any. An
     `exempt` rule still claims its matches, so no other rule reports the same words. With `unless_concrete`, an offer that names a concrete
     alternative is no match.
     """
@@ -170,7 +170,7 @@ def word_classes(table: Mapping[str, Any]) -> dict[str, frozenset[str]]:
 
 
 def rule_problem(entry: object, classes: Mapping[str, frozenset[str]]) -> str:
-    """Return what is wrong with a rule of the user's pack, or an empty text."""
+    """Return what is wrong with a rule of the user's pack, or ""."""
     if not isinstance(entry, dict) or not all(
         isinstance(entry.get(name), str) for name in ("id", "category", "position")
     ):
@@ -201,7 +201,7 @@ def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
     for at in [at for at, word in enumerate(prose.words) if word in starters]:
         if at < end or not (rules.phrases.starting_at(prose, at) or prose.words[at] in rules.chain):
             continue
-        level = max(prose.level(at), inherited) if at == end else prose.level(at)
+        level = max(prose.boundary(at), inherited) if at == end else prose.boundary(at)
         match = _longer_inside(prose, rules, _best_match(prose, rules, at, level))
         if match is not None and not _is_mentioned(prose, rules, match.first_word):
             if not match.rule.exempt and not (
@@ -247,7 +247,7 @@ def _longer_inside(prose: Prose, rules: FillerRules, match: FillerMatch | None) 
     if match is None:
         return None
     for at in range(match.first_word + 1, match.end_word):
-        other = _best_match(prose, rules, at, prose.level(at))
+        other = _best_match(prose, rules, at, prose.boundary(at))
         if other is not None and other.end_word - at > match.end_word - match.first_word:
             return other
     return match
@@ -256,7 +256,7 @@ def _longer_inside(prose: Prose, rules: FillerRules, match: FillerMatch | None) 
 def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
     """Return whether an offer names an alternative ("if you'd rather gate `tab` out"), by code or a word for one, and no vague word."""
     end = match.first_word + 1
-    while end < len(prose) and prose.level(end) < SENTENCE:
+    while end < len(prose) and prose.boundary(end) < SENTENCE:
         end += 1
     words = prose.words[match.first_word : end]
     if not rules.vague.isdisjoint(words):
@@ -267,8 +267,8 @@ def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
 def _is_mentioned(prose: Prose, rules: FillerRules, at: int) -> bool:
     """Return whether a phrase is only mentioned: a cue such as "avoid" precedes it in its sentence."""
     for back in range(at - 1, max(-1, at - 1 - _CUE_REACH), -1):
-        if prose.level(back + 1) >= SENTENCE and prose.words[back] != REFUSAL:
+        if prose.boundary(back + 1) >= SENTENCE and prose.words[back] != CROSS_SIGN:
             return False
-        if prose.words[back] in rules.cues or prose.words[back] == REFUSAL:
+        if prose.words[back] in rules.cues or prose.words[back] == CROSS_SIGN:
             return True
     return False

@@ -32,7 +32,7 @@ def may_request_grade(context: Context, *, judges_off: bool) -> bool:
     project's environment may have set an endpoint or a key.
     """
     settings = context.settings
-    if settings.text("scoring.mode") != "hybrid" or not settings.judge_asked_for("scoring") or judges_off:
+    if settings.text("scoring.mode") != "hybrid" or not settings.is_judge_enabled("scoring") or judges_off:
         return False
     return not ReplyState(context.paths, context.session).is_judge_disabled()
 

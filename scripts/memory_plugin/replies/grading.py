@@ -55,7 +55,7 @@ class DeepGrade(NamedTuple):
     """Levels by dimension and their source (`judge` or `rules`); `failure` and `detail` are empty if the judge answered."""
 
     levels: dict[str, int]
-    told_by: str
+    source: str
     failure: str
     detail: str
 
@@ -116,14 +116,18 @@ def deep_question(material: GradeMaterial) -> Question:
     )
 
 
-def scoring_judge(context: Context, off: str) -> Judge:
-    """Return the judge of replies; `off` is a reason not to ask it, or empty."""
-    return judge_for("scoring", context, off=off)
+def scoring_judge(context: Context, disabled_reason: str) -> Judge:
+    """Return the judge of replies; `disabled_reason` is why it must not be asked, or ""."""
+    return judge_for("scoring", context, off=disabled_reason)
 
 
-def grade_deeply(material: GradeMaterial, signals: ReplySignals, context: Context, off: str) -> DeepGrade:
+def grade_deeply(
+    material: GradeMaterial, signals: ReplySignals, context: Context, disabled_reason: str
+) -> DeepGrade:
     """Return a reply's levels on all dimensions; without a judge's answer, only those that rules can determine."""
-    verdict = scoring_judge(context, off).ask(deep_question(material), context.deadline, again=True)
+    verdict = scoring_judge(context, disabled_reason).ask(
+        deep_question(material), context.deadline, retry=True
+    )
     if verdict.values is not None:
         return DeepGrade(verdict.values["levels"], "judge", "", "")
     return DeepGrade(levels_by_rules(signals), "rules", verdict.failure, verdict.detail)

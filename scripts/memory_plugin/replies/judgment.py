@@ -27,14 +27,14 @@ DISABLING_FAILURES = ("no_key", "disabled", "bad_url", "http_401", "http_403")
 def grade_reply(
     request: GradeRequest, user: str, calls: Sequence[str], judge: Judge, context: Context
 ) -> str:
-    """Ask the judge about a reply and record the result; return the failure's name, or an empty text for an answer.
+    """Ask the judge about a reply and record the result; return the failure's name, or "" for an answer.
 
     The score by rules never changes. Raises OSError if something could not be recorded.
     """
     phrases = [request.phrase(start, end) for start, end, _ in request.matches]
     material = GradeMaterial(request.query_type, user, calls, request.shown_text(), phrases)
     question = grade_question(material, context.settings.texts("scoring.judge.dimensions"))
-    verdict = judge.ask(question, context.deadline, again=True)
+    verdict = judge.ask(question, context.deadline, retry=True)
     errors = run_steps(lambda: context.append("scores", _judged_record(request, verdict, judge.model)))
     if verdict.values is not None:
         values = verdict.values

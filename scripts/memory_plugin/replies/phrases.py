@@ -132,7 +132,7 @@ def match_ends(slots: list[Slot], prose: Prose, at: int) -> set[int]:
                 # Compare the word first: that is the cheapest check, and it fails most often.
                 if not gap and words[here] not in accepted:
                     break
-                if words[here] == BREAK or (here > at and prose.level(here) != INSIDE):
+                if words[here] == BREAK or (here > at and prose.boundary(here) != INSIDE):
                     break
                 reached.add(here + 1)
         if not reached:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BREAK",
+    "CROSS_SIGN",
     "INSIDE",
     "LINE",
-    "REFUSAL",
     "REPLY",
     "SENTENCE",
     "FoldedText",
@@ -28,11 +28,11 @@ __all__ = [
     "read_prose",
 ]
 
-INSIDE, SENTENCE, LINE, REPLY = 0, 1, 2, 3  # what a word begins, see `Prose.level`
+INSIDE, SENTENCE, LINE, REPLY = 0, 1, 2, 3  # the boundary before a word, weakest first
 BREAK = MASK  # the word that stands for a masked passage
-REFUSAL = "\x02"  # for a red cross and the like: a bad example follows
+CROSS_SIGN = "\x02"  # for a red cross and the like: a bad example follows
 _REMOVED = "\x00"
-_REFUSALS = "\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f44e"
+_CROSS_SIGNS = "\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f44e"
 _ONE_FOR_ONE = {
     "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u2032": "'", "\uff07": "'", "\u00b4": "'",
     "\u2013": "\u2014", "\u2015": "\u2014", "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2026": ".", "\u3002": ".",
@@ -58,8 +58,8 @@ def _fold_character(code: int) -> str:
         return _ONE_FOR_ONE[char]
     if code in _INVISIBLE or 0x300 <= code < 0x370 or 0xE0000 <= code < 0xE1000:
         return _REMOVED
-    if char in _REFUSALS:
-        return REFUSAL
+    if char in _CROSS_SIGNS:
+        return CROSS_SIGN
     if 0x2190 <= code < 0x2C00 or 0x1F000 <= code < 0x1FB00 or char.isspace() or 0xD800 <= code < 0xE000:
         return " "
     return char if code >= 0x3000 and not 0xFF00 <= code < 0xFF60 and code < 0x1D400 else _base_letter(char)
@@ -121,7 +121,7 @@ class _WordTable(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        self[code] = kept = char if char.isalnum() or char in _IN_WORDS or char in (MASK, REFUSAL) else " "
+        self[code] = kept = char if char.isalnum() or char in _IN_WORDS or char in (MASK, CROSS_SIGN) else " "
         return kept
 
 
@@ -131,28 +131,29 @@ _WORDS = _WordTable()
 class Prose:
     """The words of a text in order, each with its position in the masked text.
 
-    A word may be BREAK for a masked passage, or REFUSAL; neither counts as a word.
+    A word may be BREAK for a masked passage, or CROSS_SIGN; neither counts as a word.
     """
 
-    __slots__ = ("_levels", "folded", "masked", "starts", "words")
+    __slots__ = ("_boundaries", "folded", "masked", "starts", "words")
 
     def __init__(self, folded: FoldedText, masked: str, words: list[str], starts: list[int]) -> None:
         self.folded = folded
         self.masked = masked
         self.words = words
         self.starts = starts
-        self._levels = {0: LINE if _begins_with_bullet(masked) else REPLY}
+        self._boundaries = {0: LINE if _begins_with_bullet(masked) else REPLY}
 
-    def level(self, number: int) -> int:
+    def boundary(self, number: int) -> int:
         """Return what a word begins: INSIDE nothing, SENTENCE a sentence, LINE a paragraph or the like, REPLY the text.
 
         LINE includes list items, and lines after a full stop. Computed on demand, because few words need it.
         """
-        level = self._levels.get(number, -1)
-        if level < 0:
+        boundary = self._boundaries.get(number, -1)
+        if boundary < 0:
             last, start = self.end(number - 1), self.starts[number]
-            level = self._levels[number] = _level(self.masked[last:start]) if start - last > 1 else INSIDE
-        return level
+            boundary = _boundary(self.masked[last:start]) if start - last > 1 else INSIDE
+            self._boundaries[number] = boundary
+        return boundary
 
     def end(self, number: int) -> int:
         """Return the offset at which a word ends in the masked text."""
@@ -202,7 +203,7 @@ def _begins_with_bullet(masked: str) -> bool:
     return head[:1] in ("-", "*", "+", "\u2022") and head[1:] == " "
 
 
-def _level(gap: str) -> int:
+def _boundary(gap: str) -> int:
     """Return what begins after a gap of more than one character between two words."""
     if "\n" not in gap:
         return SENTENCE if "." in gap or "!" in gap or "?" in gap else INSIDE

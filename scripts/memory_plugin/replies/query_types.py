@@ -80,7 +80,7 @@ class QueryClassifier:
             owners = {
                 self._owners[number]
                 for number in self._phrases.starting_at(prose, at)
-                if self._levels[number] <= prose.level(at) and self._phrases.match(number, prose, at) >= 0
+                if self._levels[number] <= prose.boundary(at) and self._phrases.match(number, prose, at) >= 0
             }
             for owner in owners:
                 counts[owner] = counts.get(owner, 0) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..kernel.data import load_data
 from .filler import find_filler
 from .phrases import PhraseIndex
-from .prose import BREAK, REFUSAL, SENTENCE, read_prose
+from .prose import BREAK, CROSS_SIGN, SENTENCE, read_prose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _around_draft(prose: Prose, matches: list[FillerMatch]) -> list[FillerMatch]
 
 def _count_words(prose: Prose, function_words: frozenset[str]) -> tuple[int, int, int]:
     """Return the numbers of words, of letters in other scripts (a Chinese or Japanese one counts three), and of content words."""
-    words = len(prose.words) - prose.words.count(BREAK) - prose.words.count(REFUSAL)
+    words = len(prose.words) - prose.words.count(BREAK) - prose.words.count(CROSS_SIGN)
     content = [word for word in prose.words if word not in function_words and len(word) > 1]
     other_script = 0
     if not prose.masked.isascii():
@@ -123,7 +123,7 @@ def _count_words(prose: Prose, function_words: frozenset[str]) -> tuple[int, int
 
 
 def _unscored(text: str, prose: Prose, words: int, other_script: int, content: int, lists: WordLists) -> str:
-    """Return why density cannot be measured, or an empty text."""
+    """Return why density cannot be measured, or ""."""
     if not text.strip():
         return "empty"
     if not words:
@@ -159,7 +159,7 @@ def _preamble_words(text: str, prose: Prose, matches: list[FillerMatch], lists: 
 
 
 def _after_headings(prose: Prose) -> int:
-    """Return the number of the first word that is not in a heading."""
+    """Return the index of the first word that is not in a heading."""
     at = 0
     while at < len(prose):
         line = prose.masked.rfind("\n", 0, prose.starts[at]) + 1
@@ -172,7 +172,7 @@ def _after_headings(prose: Prose) -> int:
 
 
 def _after_lead(prose: Prose, at: int, openers: dict[int, FillerMatch], lists: WordLists) -> int:
-    """Return the number of the word after a lead that begins at word `at`; `at` itself if none does."""
+    """Return the index of the word after a lead that begins at word `at`; `at` itself if none does."""
     end = _sentence_end(prose, at)
     if at in openers:
         match = openers[at]
@@ -188,23 +188,35 @@ def _after_lead(prose: Prose, at: int, openers: dict[int, FillerMatch], lists: W
 
 
 def _scope_end(prose: Prose, scope: str, after: int, at: int, end: int) -> int:
-    """Return the number of the word after a lead's scope: the end of its sentence, of its clause, or `at` if it is no lead here.
+    """Return the index of the word after a lead's scope, or `at` if it is no lead here.
 
-    `after` is the word after the lead's pattern, `end` the word after its sentence.
+    `after` is the word after the lead's pattern, `end` the word after its sentence. The scopes:
+
+    alone: the pattern is the whole sentence.
+    sign: as alone, or a comma or dash follows the pattern.
+    sentence: the whole sentence.
+    colon: the whole sentence if a colon follows it.
+    comma: up to the next comma or dash; without one, the whole sentence if a colon follows it.
+    lead: the whole sentence if a colon follows it, else up to the next comma or dash; without one, the whole sentence.
+    clause: as lead, but no lead without a colon, comma or dash.
     """
     clause_end = _clause_end(prose, after, end)
-    if scope in ("alone", "sign"):
-        return after if after == end or (scope == "sign" and clause_end == after) else at
+    if scope == "alone":
+        return after if after == end else at
+    if scope == "sign":
+        return after if after in (end, clause_end) else at
+    if scope == "sentence":
+        return end
     if scope == "comma" and clause_end < end:
         return clause_end
-    if scope == "sentence" or _ends_with_colon(prose, end):
+    if _ends_with_colon(prose, end):
         return end
     return clause_end if scope == "lead" or (scope == "clause" and clause_end < end) else at
 
 
 def _sentence_end(prose: Prose, at: int) -> int:
     end = at + 1
-    while end < len(prose) and prose.level(end) < SENTENCE and not _ends_with_colon(prose, end):
+    while end < len(prose) and prose.boundary(end) < SENTENCE and not _ends_with_colon(prose, end):
         end += 1
     return min(end, len(prose))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now
-from ..kernel.files import cause
+from ..kernel.files import os_error_text
 from ..kernel.state_file import read_state, session_file, write_state
 
 TYPE_CHECKING = False
@@ -89,7 +89,7 @@ class ReplyState:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise StateNotSaved("the session's state was not saved: %s" % cause(error)) from None
+            raise StateNotSaved("the session's state was not saved: %s" % os_error_text(error)) from None
 
     def take_correction(self) -> tuple[str, str]:
         """Remove the pending correction and return its drift's id and its text; both empty if there is none or it is too old."""
@@ -120,7 +120,7 @@ class ReplyState:
         try:
             write_state(self._path(part), value)
         except OSError as error:
-            raise StateNotSaved("%s was not saved: %s" % (what, cause(error))) from None
+            raise StateNotSaved("%s was not saved: %s" % (what, os_error_text(error))) from None
 
 
 def count_judged(paths: Paths) -> None:
@@ -136,7 +136,7 @@ def reset_tuning_reminder(paths: Paths) -> None:
 
 
 def tuning_reminder(paths: Paths) -> str:
-    """Return a line for the user after a week and twenty judged replies without `memory tune`, else an empty text.
+    """Return a line for the user after a week and twenty judged replies without `memory tune`, else "".
 
     The user sees it once: it is marked as shown before it is returned.
     """

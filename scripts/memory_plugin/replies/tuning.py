@@ -199,8 +199,8 @@ def _phrases(text: str) -> dict[str, bool]:
     runs: dict[str, bool] = {}
     start = 0
     for at in range(1, len(prose) + 1):
-        if at == len(prose) or prose.level(at) or prose.words[at] == BREAK:
-            _add_runs(runs, prose.words[start:at], is_sentence=bool(prose.level(start)))
+        if at == len(prose) or prose.boundary(at) or prose.words[at] == BREAK:
+            _add_runs(runs, prose.words[start:at], is_sentence=bool(prose.boundary(start)))
             start = at
     return runs
 

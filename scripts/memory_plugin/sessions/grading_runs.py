@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import now_iso
-from ..kernel.files import cause, error_text
+from ..kernel.files import error_text, os_error_text
 from ..kernel.judge.errors import JudgeError
 from ..kernel.locks import Busy, FileLock
 from .batch import collect, submit
@@ -145,7 +145,7 @@ def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[s
             return False
         graded = grade_session(note["transcript"], scorer, automatic=True)
     except OSError as error:
-        report(session, "the session is not graded: %s" % cause(error))
+        report(session, "the session is not graded: %s" % os_error_text(error))
         return False
     if not graded.is_stored:
         report(session, "the session is not graded: %s" % graded.reason)

@@ -143,7 +143,7 @@ def _ask(judge: Judge, prepared: PreparedSession, seconds: float) -> list[Verdic
         fatal = next((verdict for verdict in verdicts if verdict.failure in _ENDS_SESSION), None)
         if fatal:
             return verdicts + [fatal] * (len(all_questions) - at)
-        verdicts += judge.ask_all(all_questions[at : at + _PARALLEL], Deadline(seconds), again=True)
+        verdicts += judge.ask_all(all_questions[at : at + _PARALLEL], Deadline(seconds), retry=True)
     return verdicts
 
 

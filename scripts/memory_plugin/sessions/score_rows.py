@@ -183,7 +183,7 @@ def _is_current(row: dict[str, Any] | None, size: int) -> bool:
 
 
 def _ledger_time(time: str) -> str:
-    """Return a transcript's time in the form of our ledgers, or an empty text if it has another form."""
+    """Return a transcript's time in the form of our ledgers, or "" if it has another form."""
     head = time[:19]
     valid = (
         len(head) == 19

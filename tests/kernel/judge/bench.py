@@ -107,10 +107,10 @@ class Bench:
         return Judge("retrieval", model, context, off=off, helper=helper)
 
     def ask(
-        self, seconds: float = 20.0, session: str = SESSION, *, again: bool = False, data: object = "x"
+        self, seconds: float = 20.0, session: str = SESSION, *, retry: bool = False, data: object = "x"
     ) -> Verdict:
         """Return one verdict of a new judge."""
-        return self.asker(session).ask(question(data=data), Deadline(seconds), again=again)
+        return self.asker(session).ask(question(data=data), Deadline(seconds), retry=retry)
 
     def script(self, *replies: dict[str, object]) -> None:
         """Set what the scripted backend answers."""

@@ -106,15 +106,15 @@ def test_a_projects_limit_is_the_users_own_value_not_the_default(box: Box) -> No
 
 def test_own_number_ignores_the_projects_files(box: Box) -> None:
     box.write(USER, block("retrieval.inject_threshold", 0.4))
-    assert box.load().own_number("retrieval.inject_threshold") == 0.4
+    assert box.load().user_number("retrieval.inject_threshold") == 0.4
     box.write(PROJECT, block("retrieval.inject_threshold", 0.6))
     box.write(LOCAL, block("retrieval.inject_threshold", 0.8))
     settings = box.load()
     assert settings.number("retrieval.inject_threshold") == 0.8
-    assert settings.own_number("retrieval.inject_threshold") == 0.4
-    assert settings.own_number("retrieval.pointer_threshold") == 0.5
-    varied = settings.varied({"retrieval.inject_threshold": 0.7})
-    assert varied.own_number("retrieval.inject_threshold") == 0.7
+    assert settings.user_number("retrieval.inject_threshold") == 0.4
+    assert settings.user_number("retrieval.pointer_threshold") == 0.5
+    varied = settings.with_values({"retrieval.inject_threshold": 0.7})
+    assert varied.user_number("retrieval.inject_threshold") == 0.7
 
 
 def test_a_switch_that_the_user_turned_off_stays_off(box: Box) -> None:
@@ -157,12 +157,12 @@ def test_only_the_users_own_block_switches_a_judge_on(
     box.write(USER, user)
     box.write(PROJECT, project)
     settings = box.load()
-    assert (settings.judge_asked_for("retrieval"), settings.flag(JUDGE)) == (asked, asked)
+    assert (settings.is_judge_enabled("retrieval"), settings.flag(JUDGE)) == (asked, asked)
 
 
 def test_a_feature_without_a_judge_is_never_asked_for() -> None:
     settings = load(None, None)
-    assert settings.judge_asked_for("search") is False
+    assert settings.is_judge_enabled("search") is False
     assert {"retrieval", "scoring", "evaluation"} <= set(settings.judge_features())
 
 

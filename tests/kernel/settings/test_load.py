@@ -81,8 +81,8 @@ def test_an_unusable_file_is_a_problem_and_changes_nothing(
     settings = box.load()
     (problem,) = settings.problems
     assert (problem.kind, problem.file, problem.path, problem.expected) == ("file", path, (), expected)
-    assert [settings.get(key) for key in settings.names()] == [
-        load(None, None).get(key) for key in settings.names()
+    assert [settings.get(key) for key in settings.all_keys()] == [
+        load(None, None).get(key) for key in settings.all_keys()
     ]
 
 
@@ -187,11 +187,11 @@ def test_any_json_in_a_projects_file_leaves_every_key_with_a_value_of_its_type(
     content: dict[str, Any],
 ) -> None:
     settings = Settings(defaults())
-    before = {key: settings.get(key) for key in settings.names()}
+    before = {key: settings.get(key) for key in settings.all_keys()}
     apply(settings, schema(), [(USER, "u", {}), (PROJECT, "p", content)])
     for key, value in before.items():
         assert type(settings.get(key)) is type(value) or isinstance(value, float)
-    assert not settings.judge_asked_for("retrieval")
+    assert not settings.is_judge_enabled("retrieval")
     assert settings.integer(KEY) <= 3
 
 

@@ -22,7 +22,7 @@ def test_a_prefix_is_a_block_and_not_the_beginning_of_a_name(box: Box) -> None:
         "judge.caps.request_usd",
     ]
     assert origins(settings, "judge.cap") == []
-    assert len(origins(settings)) == len(settings.names())
+    assert len(origins(settings)) == len(settings.all_keys())
 
 
 def test_nested(box: Box) -> None:

@@ -119,7 +119,7 @@ def test_another_key_of_a_judges_block_does_not_switch_the_judge_on(box: Box, be
     box.write(USER, before)
     set_value(box.config, "retrieval.judge.model", "m")
     settings = box.load()
-    assert (settings.text("retrieval.judge.model"), settings.judge_asked_for("retrieval")) == ("m", False)
+    assert (settings.text("retrieval.judge.model"), settings.is_judge_enabled("retrieval")) == ("m", False)
 
 
 @pytest.mark.parametrize(
@@ -128,16 +128,16 @@ def test_another_key_of_a_judges_block_does_not_switch_the_judge_on(box: Box, be
 def test_a_judge_that_is_on_stays_on(box: Box, before: str) -> None:
     box.write(USER, before)
     set_value(box.config, "retrieval.judge.model", "m")
-    assert box.load().judge_asked_for("retrieval")
+    assert box.load().is_judge_enabled("retrieval")
     unset(box.config, "retrieval.judge.model")
-    assert (box.read(), box.load().judge_asked_for("retrieval")) == (before, True)
+    assert (box.read(), box.load().is_judge_enabled("retrieval")) == (before, True)
 
 
 def test_the_switch_itself_switches(box: Box) -> None:
     set_value(box.config, "retrieval.judge.enabled", value=True)
-    assert box.load().judge_asked_for("retrieval")
+    assert box.load().is_judge_enabled("retrieval")
     unset(box.config, "retrieval.judge")
-    assert not box.load().judge_asked_for("retrieval")
+    assert not box.load().is_judge_enabled("retrieval")
 
 
 def test_a_value_that_does_not_fit_is_refused_before_the_file_is_read(box: Box) -> None:

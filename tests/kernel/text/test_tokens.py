@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.text.tokens import words
+from memory_plugin.kernel.text.tokens import tokenize
 
 CASES = {
     "prose": ("Use Postgres, please!", "use postgres please"),
@@ -39,12 +39,12 @@ CASES = {
 
 @pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
 def test_words(text: str, expected: str) -> None:
-    assert " ".join(words(text)) == expected
+    assert " ".join(tokenize(text)) == expected
 
 
 @given(st.text(alphabet=st.characters(codec=None)))
 def test_words_of_any_text_have_no_space_mark_or_surrogate(text: str) -> None:
-    for word in words(text):
+    for word in tokenize(text):
         assert word
         assert not set(word) & set(" ~+\"'*\0")
         word.encode()
@@ -53,4 +53,4 @@ def test_words_of_any_text_have_no_space_mark_or_surrogate(text: str) -> None:
 @given(st.text())
 def test_case_does_not_matter_to_plain_words(text: str) -> None:
     plain = "".join(char for char in text if char.isascii() and (char.isalpha() or char == " ")).lower()
-    assert words(plain) == words(plain.title()) == plain.split()
+    assert tokenize(plain) == tokenize(plain.title()) == plain.split()

@@ -105,7 +105,7 @@ def test_keys_and_address_must_be_valid(
         monkeypatch.setenv(name, value)
     scorer = graded.scorer
     if host:
-        scorer.settings.put("sessions.langfuse.host", host, "user")
+        scorer.settings.set_value("sessions.langfuse.host", host, "user")
     with pytest.raises(JudgeError) as error:
         find_access(scorer.paths, scorer.settings)
     assert error.value.name == failure

@@ -34,7 +34,7 @@ def judge(context: CommandContext) -> Check:
     """Check that the enabled judges can be asked; without a key, say what works anyway."""
     if context.paths.state_dir is None:
         return Check(_JUDGE, NOTE, "off, because there is no state folder")
-    features = [feature for feature in FEATURES if context.settings.judge_asked_for(feature)]
+    features = [feature for feature in FEATURES if context.settings.is_judge_enabled(feature)]
     if not features:
         text = "off; rules alone decide, without any model"
         return Check(_JUDGE, NOTE, text, "memory judge on")
@@ -68,7 +68,7 @@ def switches(context: CommandContext) -> Check:
     missing = missing_switches(context.settings)
     if not missing:
         return Check(_SWITCHES, OK, "every judge setting takes effect")
-    status = WARN if any(map(context.settings.judge_asked_for, FEATURES)) else NOTE
+    status = WARN if any(map(context.settings.is_judge_enabled, FEATURES)) else NOTE
     details = tuple(switch.says for switch in missing[1:])
     return Check(_SWITCHES, status, missing[0].says, missing[0].fix, details)
 
@@ -146,7 +146,7 @@ def _configured(context: CommandContext) -> list[_ConfiguredModel]:
     """Return each configured model once. An invalid jury is skipped, since `judge` reports it."""
     models: dict[tuple[str, str], _ConfiguredModel] = {}
     for feature in FEATURES:
-        on = context.settings.judge_asked_for(feature)
+        on = context.settings.is_judge_enabled(feature)
         key = feature + ".judge." + ("judges" if feature == "evaluation" else "model")
         try:
             judges = judges_of(context, feature)

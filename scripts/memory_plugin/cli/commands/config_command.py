@@ -193,7 +193,7 @@ def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
         decider = terminal_safe(now.files[now.origin(key.name)])
         notes.append("In this project, %s overrides it: %s" % (decider, _written(now.get(key.name))))
     feature, in_judge, _ = key.name.partition(".judge.")
-    if in_judge and not now.judge_asked_for(feature):
+    if in_judge and not now.is_judge_enabled(feature):
         notes.append("its judge is off; to switch it on: memory judge on %s" % feature)
     else:
         notes += ["%s; run: %s" % switch for switch in missing_switches(now, feature.partition(".")[0])]
@@ -203,7 +203,7 @@ def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
 def _judge_notes(context: CommandContext, now: Settings) -> list[str]:
     notes = []
     for feature in now.judge_features():
-        if now.judge_asked_for(feature) and not context.settings.judge_asked_for(feature):
+        if now.is_judge_enabled(feature) and not context.settings.is_judge_enabled(feature):
             caps = (now.number("judge.caps.session_usd"), now.number("judge.caps.day_usd"))
             meaning = keys()[feature + ".judge.enabled"].description
             notes.append(_JUDGE_ON % (feature, meaning, *caps))

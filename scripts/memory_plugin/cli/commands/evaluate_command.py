@@ -144,7 +144,7 @@ def _plan(
     seconds = settings.number("evaluation.timeout_s")
     timed = context.within(seconds)
     why_off = "gates only" if arguments.gates_only else off
-    if not why_off and not settings.judge_asked_for("evaluation"):
+    if not why_off and not settings.is_judge_enabled("evaluation"):
         why_off = "judges are off; to switch them on: memory judge on evaluation"
     jurors = [] if why_off else choose_jurors(timed, settings.texts("evaluation.judge.judges"), off)
     after = arguments.judges_after_fail or settings.flag("evaluation.judges_after_fail")

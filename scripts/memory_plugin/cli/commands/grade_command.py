@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
 
 
 def _reason_off(context: CommandContext) -> str:
-    """Return why no judge may be asked, or an empty text."""
+    """Return why no judge may be asked, or ""."""
     if context.taint.why_off:
         return context.taint.why_off
     return "" if context.settings.text("scoring.mode") == "hybrid" else "scoring.mode is not hybrid"

@@ -154,7 +154,7 @@ def _answer(arguments: argparse.Namespace, context: CommandContext) -> int:
     timed = context.within(_SECONDS)
     data = decode_answer(read_input())
     store, interview = find_interview(arguments, context)
-    uses_judge = context.settings.judge_asked_for("interview") and not context.taint.judges_off
+    uses_judge = context.settings.is_judge_enabled("interview") and not context.taint.judges_off
     decision = pipeline.answer(store, interview, data, judge=timed if uses_judge else None)
     return _report(arguments, context, interview, decision)
 

@@ -109,7 +109,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     change = set_value(context.paths.config_dir, feature + ".judge.enabled", value=True)
     texts += _keep_address(arguments, context, judges)
     now = load(context.paths.config_dir, context.paths.project_root)
-    on = now.judge_asked_for(feature) and not context.taint.judges_off
+    on = now.is_judge_enabled(feature) and not context.taint.judges_off
     if arguments.json:
         context.console.json(
             {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": texts}
@@ -180,7 +180,7 @@ def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     seconds = max(10.0, context.settings.number("retrieval.judge.timeout_per_call"))
     judges = judges_of(context, arguments.feature)
-    verdicts = [judge.ask(check_question(), Deadline(seconds), again=True, fresh=True) for judge in judges]
+    verdicts = [judge.ask(check_question(), Deadline(seconds), retry=True, fresh=True) for judge in judges]
     pairs = list(zip(judges, verdicts))
     if arguments.json:
         records = [_check_record(judge, verdict, arguments.feature, context) for judge, verdict in pairs]
@@ -191,7 +191,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _print_check(pairs: list[tuple[Judge, Verdict]], feature: str, context: CommandContext) -> None:
-    if not context.settings.judge_asked_for(feature):
+    if not context.settings.is_judge_enabled(feature):
         context.console.paragraph(_OFF + _switch(feature))
         return
     for judge, verdict in pairs:
@@ -284,7 +284,7 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _print_calls(totals: Calls, days: int, context: CommandContext) -> None:
     console = context.console
     if not totals.outcomes and not totals.cached:
-        on = [feature for feature in FEATURES if context.settings.judge_asked_for(feature)]
+        on = [feature for feature in FEATURES if context.settings.is_judge_enabled(feature)]
         advice = "To try one: memory judge check" + _switch(on[0]) if on else _OFF
         console.line("No judge was asked in the last %s. %s" % (counted(days, "day"), advice))
         return

@@ -10,7 +10,7 @@ from ...capture.pipeline import capture_session, capture_turn
 from ...hooks.events import PROBLEM, id_field, log_event, path_field
 from ...kernel.clock import Deadline
 from ...kernel.context import Context
-from ...kernel.files import cause
+from ...kernel.files import os_error_text
 from ..candidate_check import check_for, keep_other_candidates, may_use, section_watch
 from ..command_context import UsageError
 
@@ -48,6 +48,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
             capture_session(transcript, may_use, check_for(timed), timed, section_watch(timed))
             keep_other_candidates(timed, _NOTE_DAYS)
     except OSError as error:
-        log_event(context.paths, session, event, PROBLEM, "nothing was captured: %s" % cause(error))
+        log_event(context.paths, session, event, PROBLEM, "nothing was captured: %s" % os_error_text(error))
         return FAILED
     return DONE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...hooks.state_cleanup import prune_state
-from ...memories import catalog
+from ...memories import index_md
 from ...memories.clock_jump import is_clock_steady
 from ...memories.lifecycle import remove_expired_retired
 from ...memories.memory_files import all_memories, why_not_read
@@ -91,7 +91,7 @@ def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
                     context.paths, store, context.settings.integer("memories.grace_period_days")
                 )
             if store.worktree is not None and any(map(trust.is_trusted, all_memories(store))):
-                catalog.rebuild(store)
+                index_md.rebuild(store)
         except OSError as error:
             problems.append("%s: not cleaned up: %s" % (store.root, error))
     return deleted, problems

@@ -137,7 +137,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _replace(context: CommandContext, old: Item | None, written: Written) -> str:
-    """Let the new memory supersede `old`, if given; return the id of the superseded memory, or an empty text."""
+    """Let the new memory supersede `old`, if given; return the id of the superseded memory, or ""."""
     if old is None:
         return ""
     new = written.stored

@@ -209,7 +209,14 @@ def _marked(text: str, signals: ReplySignals) -> str:
 def _show_deep(grade: DeepGrade, arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the levels by dimension. The exit code is 1 if no judge answered."""
     if arguments.json:
-        context.console.json(grade._asdict())
+        context.console.json(
+            {
+                "levels": grade.levels,
+                "told_by": grade.source,
+                "failure": grade.failure,
+                "detail": grade.detail,
+            }
+        )
         return FAILED if grade.failure else DONE
     table = load_data("replies", "dimensions")
     rows = []
@@ -220,7 +227,7 @@ def _show_deep(grade: DeepGrade, arguments: argparse.Namespace, context: Command
             cells = ["%d of %d" % (level, dimension["most"]), dimension["levels"][level]]
         rows.append([name, dimension["name"], *cells])
     context.console.table(["", "dimension", "level", "meaning"], rows)
-    if grade.told_by == "judge":
+    if grade.source == "judge":
         return DONE
     words = explain_failure(grade.failure, "scoring")
     context.console.line()

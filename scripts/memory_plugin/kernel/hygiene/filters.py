@@ -49,7 +49,7 @@ class PatternMatch:
 
 
 def entropy(value: str) -> float:
-    """Return Shannon's entropy of the characters, in bits per character; 0 for an empty text."""
+    """Return Shannon's entropy of the characters, in bits per character; 0 for ""."""
     shares = [value.count(character) / len(value) for character in set(value)]
     return -sum(share * log2(share) for share in shares)
 

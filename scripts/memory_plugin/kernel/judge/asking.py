@@ -129,17 +129,17 @@ class Judge:
         return self._access
 
     def ask(
-        self, question: Question, deadline: Deadline, *, again: bool = False, fresh: bool = False
+        self, question: Question, deadline: Deadline, *, retry: bool = False, fresh: bool = False
     ) -> Verdict:
         """Return the verdict on one question, as `ask_all` does."""
-        return self.ask_all([question], deadline, again=again, fresh=fresh)[0]
+        return self.ask_all([question], deadline, retry=retry, fresh=fresh)[0]
 
     def ask_all(
-        self, questions: Sequence[Question], deadline: Deadline, *, again: bool = False, fresh: bool = False
+        self, questions: Sequence[Question], deadline: Deadline, *, retry: bool = False, fresh: bool = False
     ) -> list[Verdict]:
         """Ask all questions in parallel and return one verdict each, at the deadline at the latest.
 
-        `again` allows one more try after 429 and 5xx, never while a prompt waits. `fresh` ignores the cache.
+        `retry` allows one more try after 429 and 5xx, never while a prompt waits. `fresh` ignores the cache.
         """
         problem = self.unready()
         if problem is not None:
@@ -149,7 +149,7 @@ class Judge:
         verdicts = {} if fresh else _cached_verdicts(cache, keys)
         missing = {key: question for key, question in zip(keys, questions) if key not in verdicts}
         if missing:
-            answers = dict(zip(missing, self._ask_missing(list(missing.values()), deadline, again)))
+            answers = dict(zip(missing, self._ask_missing(list(missing.values()), deadline, retry)))
             _cache_answers(cache, answers)
             verdicts.update(answers)
         results = [verdicts[key] for key in keys]
@@ -171,7 +171,7 @@ class Judge:
         """Resolve the access to the server, once. Raises JudgeError."""
         if self._off:
             raise JudgeError("disabled", self._off)
-        if not anyway and not self._settings.judge_asked_for(self.feature):
+        if not anyway and not self._settings.is_judge_enabled(self.feature):
             raise JudgeError(
                 "disabled", "not switched on in your own settings; see: memory judge on " + self.feature
             )
@@ -190,7 +190,7 @@ class Judge:
         address = self._access.address
         return "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, self.model)
 
-    def _ask_missing(self, questions: Sequence[Question], deadline: Deadline, again: bool) -> list[Verdict]:
+    def _ask_missing(self, questions: Sequence[Question], deadline: Deadline, retry: bool) -> list[Verdict]:
         """Return one verdict per question.
 
         Options that the server rejects by name are omitted from a second request, within the same deadline and caps. If that request
@@ -202,7 +202,7 @@ class Judge:
         except JudgeError as failed:
             return [Verdict(None, failed.name, failed.detail) for _ in questions]
         family = family_of(self.model, _FORMAT_OF.get(self.backend, self.backend), iso(now())[:10])
-        shared = _Round(accounts, tls, RequestOptions(family, refused), again)
+        shared = _Round(accounts, tls, RequestOptions(family, refused), retry)
         verdicts, rejected = self._round(questions, deadline, shared)
         new_parts = frozenset().union(*rejected)
         if not new_parts:

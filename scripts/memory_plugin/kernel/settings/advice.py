@@ -127,7 +127,7 @@ class KeyOrigin(NamedTuple):
 
 def origins(settings: Settings, prefix: str = "") -> list[KeyOrigin]:
     """Return the origins of all keys, or of those under `prefix`, in the order of the defaults."""
-    return [_origin(settings, key) for key in settings.names() if _under(key, prefix)]
+    return [_origin(settings, key) for key in settings.all_keys() if _under(key, prefix)]
 
 
 def _under(key: str, prefix: str) -> bool:

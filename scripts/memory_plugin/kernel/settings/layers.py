@@ -47,7 +47,7 @@ def apply(settings: Settings, schema: Block, contents: list[tuple[str, str, Bloc
         if layer == USER:
             _apply_user(settings, reading)
         else:
-            own = own or settings.keep_own()
+            own = own or settings.snapshot_user_values()
             _apply_project(settings, own, reading, layer)
         settings.problems += reading.problems
 
@@ -89,12 +89,12 @@ def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...],
 
 def _apply_user(settings: Settings, reading: _Reading) -> None:
     for key, (value, _, _) in reading.leaves.items():
-        settings.put(key, value, USER)
+        settings.set_value(key, value, USER)
     for feature in settings.judge_features():
         switch = feature + JUDGE_SWITCH
         is_set = switch in reading.leaves or switch in reading.invalid
         if feature + ".judge" in reading.blocks and not is_set:
-            settings.put(switch, True, USER)
+            settings.set_value(switch, True, USER)
     _apply_top_judge(settings, reading)
 
 
@@ -104,13 +104,13 @@ def _apply_top_judge(settings: Settings, reading: _Reading) -> None:
     The block `memory` takes precedence, as for all keys.
     """
     if reading.has_top_judge and _WHEN not in reading.leaves and _WHEN not in reading.invalid:
-        settings.put(_WHEN, "always", USER)
+        settings.set_value(_WHEN, "always", USER)
 
 
 def _apply_project(settings: Settings, own: dict[str, object], reading: _Reading, layer: str) -> None:
     for key, (value, rule, path) in reading.leaves.items():
         if allowed(rule, value, own[key]):
-            settings.put(key, value, layer)
+            settings.set_value(key, value, layer)
         elif rule["x-project"] == "never":
             reading.report("refused", path, "this key only in your own settings", shown(value))
         else:

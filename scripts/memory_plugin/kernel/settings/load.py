@@ -100,22 +100,22 @@ class Settings:
         for feature in self.judge_features():
             self._values[feature + JUDGE_SWITCH] = False
 
-    def put(self, key: str, value: object, layer: str) -> None:
+    def set_value(self, key: str, value: object, layer: str) -> None:
         """Set a key's value and the layer that decided it."""
         self._values[key] = value
         self._origins[key] = layer
 
-    def keep_own(self) -> dict[str, object]:
-        """Store the current values as the user's own, before a project's file is applied, and return them."""
+    def snapshot_user_values(self) -> dict[str, object]:
+        """Remember the current values as the user's, before project files are applied, and return them."""
         self._own = dict(self._values)
         return self._own
 
-    def own_number(self, key: str) -> float:
+    def user_number(self, key: str) -> float:
         """Return the number under a key without the project's files; 0.0 if it is not a number."""
         value = self._own.get(key, self._values.get(key))
         return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
 
-    def varied(self, values: Mapping[str, object]) -> Settings:
+    def with_values(self, values: Mapping[str, object]) -> Settings:
         """Return a copy of the settings with other values for some keys."""
         other = Settings({})
         other._values = {**self._values, **values}
@@ -123,7 +123,7 @@ class Settings:
         other._origins, other.files, other.problems = self._origins, self.files, self.problems
         return other
 
-    def names(self) -> list[str]:
+    def all_keys(self) -> list[str]:
         """Return all keys, in the order of the defaults."""
         return list(self._values)
 
@@ -146,12 +146,12 @@ class Settings:
         return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
 
     def text(self, key: str) -> str:
-        """Return the text under a key; empty if it is not a text."""
+        """Return the string under a key, or "" if it is not a string."""
         value = self._values.get(key)
         return value if isinstance(value, str) else ""
 
     def texts(self, key: str) -> list[str]:
-        """Return the texts of the list under a key; empty if it is not a list."""
+        """Return the strings of the list under a key; empty if it is not a list."""
         value = self._values.get(key)
         return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
@@ -164,7 +164,7 @@ class Settings:
         """Return the layer that decided a key: DEFAULT, USER, PROJECT or LOCAL; `files` has each layer's path."""
         return self._origins.get(key, DEFAULT)
 
-    def judge_asked_for(self, feature: str) -> bool:
+    def is_judge_enabled(self, feature: str) -> bool:
         """Return whether a feature may ask its judge.
 
         True only if the user's own file has the block `<feature>.judge`, and neither that file nor the project's switches it off.
@@ -214,7 +214,7 @@ def _collect(files: list[tuple[str, str]], settings: Settings, contents: Content
 
 def _may_have_keys(settings: Settings, content: dict[str, Any]) -> bool:
     """Return whether a file may have a key of the plugin. Most have none, and then the schema is not loaded."""
-    return "memory" in content or any(name.partition(".")[0] in content for name in settings.names())
+    return "memory" in content or any(name.partition(".")[0] in content for name in settings.all_keys())
 
 
 def _user_file(config_dir: str | None) -> list[tuple[str, str]]:

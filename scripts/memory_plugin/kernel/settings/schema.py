@@ -245,7 +245,7 @@ def is_block(name: str) -> bool:
 
 
 def parsed(key: Key, text: str) -> object:
-    """Parse a value from the command line: JSON, or for a text key the text itself.
+    """Parse a value from the command line: JSON, or for a string key the string itself.
 
     Raises WrongValueError if it does not fit.
     """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = []
+__all__ = ["fold", "is_compound_name", "language", "tokenize"]
 
-JOINERS = "._-/"
-_WORD_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + JOINERS
+_JOINERS = "._-/"
+_WORD_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + _JOINERS
 # Every other ASCII character separates words, except the apostrophe, which is removed: "user's" and "users" are one word.
-_BORDERS = {code: chr(code) if chr(code) in _WORD_CHARACTERS else " " for code in range(128)}
-_BORDERS[ord("'")] = ""
+_SEPARATORS = {code: chr(code) if chr(code) in _WORD_CHARACTERS else " " for code in range(128)}
+_SEPARATORS[ord("'")] = ""
 # Scripts without spaces between words, or with endings that fuse with the word: first and last code point.
 _UNSPACED = (
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
@@ -16,17 +16,17 @@ _UNSPACED = (
 # Letters that have no decomposition.
 _LETTERS = {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th", "ð": "d", "ħ": "h"}
 _APOSTROPHES = "\u2018\u2019\u02bc\u2032"
-DEFAULT = "en"
+_DEFAULT = "en"
 
 
-def words(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """Return the words of a text in order, lower case, unstemmed.
 
     An identifier, a path or a dotted name gives its parts and then itself (`userName.py` gives user, name, py, username.py); a run of
     a script without spaces gives its bigrams. Lone surrogates, control characters and punctuation give nothing.
     """
     result: list[str] = []
-    for chunk in fold(text).translate(_BORDERS).split():
+    for chunk in fold(text).translate(_SEPARATORS).split():
         if (
             chunk.isalpha()
             and chunk.isascii()
@@ -34,13 +34,13 @@ def words(text: str) -> list[str]:
         ):
             result.append(chunk.lower())
         elif chunk.isascii():
-            result.extend(_identifier(chunk.strip(JOINERS)))
+            result.extend(_identifier(chunk.strip(_JOINERS)))
         else:
             result.extend(_non_ascii(chunk))
     return result
 
 
-def is_whole(word: str) -> bool:
+def is_compound_name(word: str) -> bool:
     """Return whether a word is a complete name with joiners, such as `user_name` or `store.py`."""
     return not word.isalnum()
 
@@ -58,7 +58,7 @@ def _identifier(chunk: str) -> list[str]:
     return parts
 
 
-_PARTS = {ord(char): " " for char in JOINERS}
+_PARTS = {ord(char): " " for char in _JOINERS}
 
 
 def _camel_case_parts(piece: str) -> list[str]:
@@ -98,7 +98,7 @@ def _kind(char: str) -> str:
         for first, last in _UNSPACED:
             if first <= code <= last:
                 return "unspaced" if char.isalnum() or _is_mark(char) else ""
-    if char.isalnum() or char in JOINERS or (code > 127 and _is_mark(char)):
+    if char.isalnum() or char in _JOINERS or (code > 127 and _is_mark(char)):
         return "word"
     return ""
 
@@ -114,7 +114,7 @@ def _run_words(run: str, kind: str) -> list[str]:
         return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
     if kind == "word":
         return (
-            _identifier(run.strip(JOINERS))
+            _identifier(run.strip(_JOINERS))
             if run.isascii()
             else [part.casefold() for part in run.translate(_PARTS).split()]
         )
@@ -125,7 +125,7 @@ def fold(text: str) -> str:
     """Return the text in compatibility form (NFKC), case kept, without the diacritics of Latin, Greek and Cyrillic letters.
 
     Marks of other scripts stay, because without a Devanagari vowel sign or a Japanese voicing mark a word is another word. Case stays
-    because a capital may be the only border between two words of an identifier.
+    because a capital may be the only boundary between two words of an identifier.
     """
     if text.isascii():
         return text
@@ -154,7 +154,7 @@ def language(words: list[str], stopwords: dict[str, frozenset[str]]) -> str:
 
     `stopwords` has the stop words by language, including English.
     """
-    best, best_count = DEFAULT, sum(word in stopwords[DEFAULT] for word in words)
+    best, best_count = _DEFAULT, sum(word in stopwords[_DEFAULT] for word in words)
     for name, stop in stopwords.items():
         count = sum(word in stop for word in words)
         if count > best_count:

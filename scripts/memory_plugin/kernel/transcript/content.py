@@ -16,7 +16,7 @@ _BYTES = 2.1  # UTF-8 bytes per token of everything else
 
 
 def blocks_of(content: object) -> list[Any]:
-    """Return the blocks of a message's content, which is a list, a text or missing."""
+    """Return the blocks of a message's content, which is a list, a string or missing."""
     if isinstance(content, list):
         return content
     return [content] if isinstance(content, str) else []

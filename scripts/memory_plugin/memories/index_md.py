@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from .memory_files import StoredMemory
     from .stores import Store
 
-__all__ = ["forget", "note", "rebuild"]
+__all__ = ["rebuild", "remove_line", "update_line"]
 
 _HEADER = "# Memory Index\n"
 _MAX_BYTES = 32 << 20
 _ARROW = " -> "
 
 
-def note(store: Store, stored: StoredMemory) -> None:
+def update_line(store: Store, stored: StoredMemory) -> None:
     """Update the line of one memory."""
     lines = _lines(store)
     lines.pop(_shown_path(store, stored.path), None)
@@ -34,7 +34,7 @@ def note(store: Store, stored: StoredMemory) -> None:
     _save(store, lines)
 
 
-def forget(store: Store, path: str) -> None:
+def remove_line(store: Store, path: str) -> None:
     """Remove the line of a memory whose file was deleted."""
     lines = _lines(store)
     lines.pop(_shown_path(store, path), None)
@@ -72,6 +72,7 @@ def _save(store: Store, lines: dict[str, str]) -> None:
     text = _HEADER + "\n" + "".join(line + "\n" for line in sorted(lines.values()))
     data = text.encode("utf-8", "replace")
     if data != _current(store):
+        # A project's file gets the permissions that the umask gives to the other files of the working tree.
         replace_file(_path(store), data, 0o600 if store.scope == USER else 0o666, durable=False)
 
 
