@@ -9,7 +9,15 @@ import os
 import pytest
 
 from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.recall.explain import Outcome, REASONS, decisions, find_decision, outcomes, reason_text, sentence
+from memory_plugin.recall.explain import (
+    REASONS,
+    Outcome,
+    decisions,
+    find_decision,
+    outcomes,
+    reason_text,
+    sentence,
+)
 from tests.project import PLUGIN_ROOT, Project
 from tests.recall.store_files import at_home
 

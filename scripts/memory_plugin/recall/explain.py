@@ -253,7 +253,10 @@ def _for_pointer(candidate: dict[str, Any], threshold: float) -> str:
     confidence = candidate.get("pointer_confidence")
     if _number(confidence) is None:
         return " for the full text"
-    return " for the full text; as a pointer %s, %s needed" % (_confidence_text(confidence), _percent(threshold))
+    return " for the full text; as a pointer %s, %s needed" % (
+        _confidence_text(confidence),
+        _percent(threshold),
+    )
 
 
 def _shifted(threshold: float | None, candidate: dict[str, Any]) -> float | None:
