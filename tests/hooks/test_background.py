@@ -1,4 +1,4 @@
-"""The refresh in the background: one process at a time, and not again for a while."""
+"""The background refresh: one process at a time, with a minimum interval between two."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from tests.project import Project
 from tests.recall.store_files import at_home
 
 
-def test_it_is_started_once_in_a_while(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refresh_is_not_started_again_for_a_while(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[list[str]] = []
 
     def note(arguments: list[str]) -> bool:
@@ -34,13 +36,17 @@ def test_it_is_started_once_in_a_while(project: Project, monkeypatch: pytest.Mon
     assert started == [["refresh", "--root", project.root]] * 3
 
 
-def test_of_many_at_once_one_starts_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_one_of_many_concurrent_callers_starts_a_refresh(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(background, "start", lambda _: True)
     with at_home(project) as paths, ThreadPoolExecutor(20) as pool:
         assert sum(pool.map(lambda _: background.start_refresh(paths), range(20))) == 1
 
 
-def test_it_is_not_started_beside_another(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_refresh_is_started_while_another_is_running(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(background, "start", lambda _: True)
     with at_home(project) as paths:
         os.makedirs(os.path.dirname(index_path(paths)))
@@ -48,7 +54,9 @@ def test_it_is_not_started_beside_another(project: Project, monkeypatch: pytest.
             assert not background.start_refresh(paths)
 
 
-def test_a_python_that_is_gone_is_no_fault(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_python_interpreter_raises_no_error(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with at_home(project) as paths:
         assert not background.start_refresh(paths)

@@ -1,4 +1,4 @@
-"""Bad input of every kind: exit 0, at most one JSON object, the prompt through, what was wrong in the events ledger."""
+"""Invalid input: exit code 0, at most one JSON object, the prompt is not blocked, and the events ledger names the problem."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NOT_AN_EVENT = [
 
 
 def is_harmless(run: Run) -> bool:
-    """Whether a hook let the prompt through with nothing, or with one object of the right form and size."""
+    """Return whether a hook printed nothing, or one JSON object of valid form and size, and did not block the prompt."""
     if run.returncode != 0 or run.stderr.count("\n") > 1 or "Traceback" in run.stderr:
         return False
     if not run.stdout:
@@ -58,7 +58,7 @@ def is_harmless(run: Run) -> bool:
 
 @pytest.mark.parametrize("event", events_slow_except("UserPromptSubmit", "PostToolUseFailure"))
 @pytest.mark.parametrize("data", NOT_AN_EVENT)
-def test_what_is_no_event_is_noted_in_one_line(project: Project, event: str, data: bytes) -> None:
+def test_an_invalid_event_is_logged_in_one_line(project: Project, event: str, data: bytes) -> None:
     run = project.hook(event, data)
     assert (run.returncode, run.stdout) == (0, "")
     assert run.stderr.count("\n") == 1
@@ -66,7 +66,7 @@ def test_what_is_no_event_is_noted_in_one_line(project: Project, event: str, dat
 
 
 @pytest.mark.parametrize("prompt", [42, None, True, ["x"], {"text": ASK}, 1.5], ids=repr)
-def test_a_prompt_that_is_no_text_is_noted(project: Project, prompt: object) -> None:
+def test_a_prompt_that_is_not_a_string_is_logged(project: Project, prompt: object) -> None:
     run = project.hook("UserPromptSubmit", project.event("UserPromptSubmit", prompt=prompt))
     assert run == Run(0, "", "")
     assert [row["kind"] for row in project.ledger("events")] == ["bad_input"]
@@ -98,7 +98,9 @@ def test_a_prompt_that_is_no_text_is_noted(project: Project, prompt: object) -> 
         pytest.param({"prompt": "<private>" * 20_000}, id="private 20,000 times"),
     ],
 )
-def test_a_strange_event_lets_the_prompt_through(recalling: Project, fields: dict[str, object]) -> None:
+def test_an_event_with_unexpected_values_does_not_block_the_prompt(
+    recalling: Project, fields: dict[str, object]
+) -> None:
     before = len(recalling.ledger("recalls"))
     run = recalling.hook("UserPromptSubmit", recalling.event("UserPromptSubmit", **fields))
     assert is_harmless(run)
@@ -125,7 +127,7 @@ SLOW = pytest.mark.slow
         pytest.param("e\u0301\u0302\u0303" * 1_400_000, id="marks", marks=SLOW),
     ],
 )
-def test_a_prompt_of_10_mb_is_answered_soon(recalling: Project, prompt: str) -> None:
+def test_a_10_mb_prompt_is_answered_in_time(recalling: Project, prompt: str) -> None:
     begun = time.monotonic()
     run = recalling.prompt(prompt)
     assert is_harmless(run)
@@ -133,12 +135,12 @@ def test_a_prompt_of_10_mb_is_answered_soon(recalling: Project, prompt: str) -> 
     assert problems(recalling) == []
 
 
-def test_an_older_host_calls_the_prompt_otherwise(recalling: Project) -> None:
+def test_an_older_client_names_the_prompt_field_differently(recalling: Project) -> None:
     assert TOLD in recalling.hook("UserPromptSubmit", json.dumps({"user_prompt": ASK}).encode()).context
 
 
-def test_an_event_of_nothing_but_a_prompt_is_answered_each_time(recalling: Project) -> None:
-    """Without a session there is nothing to tell apart what was told before."""
+def test_an_event_with_only_a_prompt_is_answered_every_time(recalling: Project) -> None:
+    """Without a session id, the hook cannot know what was injected before."""
     for _ in range(2):
         assert TOLD in recalling.hook("UserPromptSubmit", json.dumps({"prompt": ASK}).encode()).context
 
@@ -148,7 +150,7 @@ def test_an_event_of_nothing_but_a_prompt_is_answered_each_time(recalling: Proje
     data=st.binary(max_size=300)
     | st.text(max_size=200).map(lambda text: json.dumps({"prompt": text}).encode())
 )
-def test_any_bytes_let_the_prompt_through(project: Project, data: bytes) -> None:
+def test_arbitrary_bytes_do_not_block_the_prompt(project: Project, data: bytes) -> None:
     assert is_harmless(project.hook("UserPromptSubmit", data))
 
 
@@ -162,14 +164,16 @@ def test_any_bytes_let_the_prompt_through(project: Project, data: bytes) -> None
         pytest.param({"HOME": ".", "CLAUDE_CONFIG_DIR": "../home/.claude"}, id="both relative"),
     ],
 )
-def test_without_a_home_there_is_silence(recalling: Project, event: str, home: dict[str, str | None]) -> None:
+def test_nothing_is_written_or_printed_without_a_valid_home_folder(
+    recalling: Project, event: str, home: dict[str, str | None]
+) -> None:
     before = {at: names for at, _, names in os.walk(os.path.dirname(recalling.root))}
     run = recalling.hook(event, recalling.event(event, prompt=ASK, source="startup"), **home)
     assert run == Run(0, "", "")
     assert {at: names for at, _, names in os.walk(os.path.dirname(recalling.root))} == before
 
 
-def test_a_home_that_is_not_there_yet_is_made(project: Project) -> None:
+def test_a_missing_home_folder_is_created(project: Project) -> None:
     project.save(TITLE, BODY)
     home = os.path.join(os.path.dirname(project.root), "other", "home")
     assert is_harmless(
@@ -187,8 +191,10 @@ def test_a_home_that_is_not_there_yet_is_made(project: Project) -> None:
 @pytest.mark.parametrize("event", events_slow_except("UserPromptSubmit", "Stop"))
 @pytest.mark.parametrize("closed", [0, 1, 2], ids=["stdin", "stdout", "stderr"])
 @pytest.mark.parametrize("data", [None, b"{"], ids=["an event", "no event"])
-def test_a_closed_stream_is_no_fault(recalling: Project, event: str, closed: int, data: bytes | None) -> None:
-    """A file that we open may get the number of a closed stream; nothing of ours may end up in it."""
+def test_a_closed_stream_causes_no_error(
+    recalling: Project, event: str, closed: int, data: bytes | None
+) -> None:
+    """A file that we open may get the descriptor of a closed stream; our output must not end up in it."""
     command = 'exec "$0" -I -S "$1" %d%s&-' % (closed, "<" if closed == 0 else ">")
     sent = data or json.dumps(recalling.event(event, prompt=ASK, source="startup")).encode()
     script = os.path.join(PLUGIN_ROOT, "hooks", SCRIPTS[event])
@@ -214,7 +220,7 @@ def test_a_closed_stream_is_no_fault(recalling: Project, event: str, closed: int
     ],
 )
 @pytest.mark.parametrize("data", [b"", b"{"], ids=["an event", "no event"])
-def test_a_stream_that_fails_is_no_fault(recalling: Project, redirection: str, data: bytes) -> None:
+def test_a_failing_stream_causes_no_error(recalling: Project, redirection: str, data: bytes) -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full here")
     sent = data or json.dumps(recalling.event("UserPromptSubmit", prompt=ASK)).encode()
@@ -229,7 +235,7 @@ def test_a_stream_that_fails_is_no_fault(recalling: Project, redirection: str, d
         assert file.read() == "0\n"
 
 
-def test_a_working_folder_that_is_gone_is_no_fault(recalling: Project) -> None:
+def test_a_deleted_working_folder_causes_no_error(recalling: Project) -> None:
     command = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" -I -S "$1"'
     sent = json.dumps({"prompt": ASK, "cwd": recalling.root}).encode()
     run = recalling.process(
@@ -240,7 +246,7 @@ def test_a_working_folder_that_is_gone_is_no_fault(recalling: Project) -> None:
     assert run.returncode == 0
 
 
-def test_what_was_bad_is_said_without_a_word_of_the_users(recalling: Project) -> None:
+def test_logged_problems_contain_no_text_from_the_user(recalling: Project) -> None:
     recalling.hook("UserPromptSubmit", b'{"prompt": "my secret plan')
     recalling.hook(
         "UserPromptSubmit",

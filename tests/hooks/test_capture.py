@@ -1,4 +1,4 @@
-"""Capture over processes: a correction at the end of a turn, a small file, one line at the next start, and nothing stored."""
+"""Capture through the hooks: a correction becomes a candidate, the next session start offers it, and nothing is stored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def end_turn(project: Project, prompt: str, session: str = SESSION) -> Run:
 
 
 def captured(project: Project) -> list[dict[str, Any]]:
-    """Return the open candidates, once nothing is at work in the background."""
+    """Return the open candidates after all background work has finished."""
     project.wait_for_background()
     folder = os.path.join(project.state, "capture")
     found: list[dict[str, Any]] = []
@@ -51,7 +51,7 @@ def stored(project: Project) -> list[str]:
     ]
 
 
-def test_a_correction_is_offered_at_the_next_start_once(project: Project) -> None:
+def test_a_correction_is_offered_once_at_the_next_session_start(project: Project) -> None:
     run = end_turn(project, CORRECTION)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
     (found,) = captured(project)
@@ -75,33 +75,33 @@ def test_a_correction_is_offered_at_the_next_start_once(project: Project) -> Non
         pytest.param("<task-notification>%s</task-notification>" % CORRECTION, id="not typed"),
     ],
 )
-def test_a_prompt_that_may_not_be_captured_leaves_no_file(project: Project, prompt: str) -> None:
+def test_a_prompt_that_must_not_be_captured_leaves_no_candidate(project: Project, prompt: str) -> None:
     end_turn(project, prompt)
     assert captured(project) == []
     assert project.start().json is None
 
 
-def test_a_project_may_switch_it_off(project: Project) -> None:
+def test_a_project_can_disable_capture(project: Project) -> None:
     project.write(".claude/settings.json", {"memory": {"capture": {"enabled": False}}})
     end_turn(project, CORRECTION)
     assert captured(project) == []
 
 
-def test_a_project_may_not_switch_it_on(project: Project) -> None:
+def test_a_project_cannot_enable_capture(project: Project) -> None:
     project.write_settings(capture={"enabled": False})
     project.write(".claude/settings.json", {"memory": {"capture": {"enabled": True}}})
     end_turn(project, CORRECTION)
     assert captured(project) == []
 
 
-def test_no_line_if_the_user_switched_it_off(project: Project) -> None:
+def test_no_offer_is_shown_if_the_user_disabled_offers(project: Project) -> None:
     project.write_settings(capture={"offer": "off"})
     end_turn(project, CORRECTION)
     assert captured(project)
     assert project.start().json is None
 
 
-def test_secrets_reach_no_file(project: Project) -> None:
+def test_secrets_are_not_written_to_any_file(project: Project) -> None:
     secret = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb7c"
     end_turn(project, "From now on use the token %s for the deploy." % secret)
     captured(project)
@@ -143,7 +143,7 @@ def test_a_solved_error_becomes_a_runbook_to_review(project: Project, event: str
     assert stored(project) == []
 
 
-def test_the_same_correction_in_two_sessions_is_marked(project: Project) -> None:
+def test_a_correction_made_in_two_sessions_is_marked_as_repeated(project: Project) -> None:
     end_turn(project, CORRECTION, "one")
     captured(project)
     end_turn(project, "never mock the database, please", "two")
@@ -151,7 +151,7 @@ def test_the_same_correction_in_two_sessions_is_marked(project: Project) -> None
     assert (found["kind"], found["sessions"]) == ("repeated", ["one", "two"])
 
 
-def test_at_most_two_lines_at_the_start_of_a_session(project: Project) -> None:
+def test_a_session_start_shows_at_most_two_lines(project: Project) -> None:
     put(project, "theirs", memory("Deploy on Fridays"))
     end_turn(project, CORRECTION)
     captured(project)
@@ -181,11 +181,13 @@ def test_claude_may_ask_once_per_session_if_the_user_allows_it(project: Project)
         ("ask", "<private>use pnpm, not npm</private> fix it"),
     ],
 )
-def test_otherwise_claude_is_told_nothing(project: Project, offer: str, prompt: str) -> None:
+def test_claude_is_told_nothing_if_asking_is_disabled_or_nothing_is_capturable(
+    project: Project, offer: str, prompt: str
+) -> None:
     project.write_settings(capture={"offer": offer})
     assert project.prompt(prompt).context == ""
 
 
-def test_a_project_may_not_switch_asking_on(project: Project) -> None:
+def test_a_project_cannot_enable_asking(project: Project) -> None:
     project.write(".claude/settings.json", {"memory": {"capture": {"offer": "ask"}}})
     assert project.prompt("no, use pnpm, not npm").context == ""

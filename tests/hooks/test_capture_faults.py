@@ -1,4 +1,4 @@
-"""Zero stored, injected or sent without approval: over all ways that capture runs, whatever the state folder contains."""
+"""Capture stores, injects and sends nothing without approval, however it runs and whatever the state folder contains."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ FAULTS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: str(fault.__name__))
-def test_nothing_is_kept_or_told_without_approval(project: Project, fault: Callable[[Project], None]) -> None:
+def test_nothing_is_stored_injected_or_sent_without_approval(
+    project: Project, fault: Callable[[Project], None]
+) -> None:
     project.write_settings(capture={"offer": "ask"})
     fault(project)
     path = failing_session(project, SESSION)
@@ -117,7 +119,7 @@ def test_nothing_is_kept_or_told_without_approval(project: Project, fault: Calla
     ],
     ids=["empty", "no text", "no rows", "deep", "open"],
 )
-def test_a_hostile_transcript_leaves_nothing(project: Project, content: bytes) -> None:
+def test_a_hostile_transcript_yields_no_candidates(project: Project, content: bytes) -> None:
     path = os.path.join(project.config, "projects", "p", "s.jsonl")
     write_transcript(path, content)
     run = project.cli("capture", path, "--json")

@@ -1,4 +1,4 @@
-"""The commands of hooks.json, run by a shell as the host runs them."""
+"""The commands in hooks.json, run in a shell as the client runs them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDERS = ["plain", "with some  space", "it's", "100% $HOME `id` !x", "ünïcode
 
 
 def command(event: str) -> str:
-    """Return the one command of an event."""
+    """Return the only command of an event."""
     with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
         groups = json.load(file)["hooks"][event]
     assert len(groups) == 1
@@ -48,7 +48,7 @@ PYTHON = 'exec %s "$@"' % shlex.quote(os.path.realpath(sys.executable))
 
 @pytest.mark.parametrize("event", events_slow_except("UserPromptSubmit"))
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_any_plugin_folder_works(project: Project, event: str, folder: str) -> None:
+def test_a_hook_runs_from_any_plugin_folder(project: Project, event: str, folder: str) -> None:
     plugin = os.path.join(os.path.dirname(project.root), folder)
     shutil.move(copied(project), plugin)
     run = run_command(project, event, plugin, path_with(project, python3=PYTHON))
@@ -64,7 +64,7 @@ def test_any_plugin_folder_works(project: Project, event: str, folder: str) -> N
         pytest.param({"python3": PYTHON, "python": "echo twice"}, id="both are there and one runs"),
     ],
 )
-def test_the_hook_runs_once_with_the_python_there_is(
+def test_the_hook_runs_once_with_whichever_python_is_available(
     project: Project, event: str, programs: dict[str, str]
 ) -> None:
     run = run_command(project, event, copied(project), path_with(project, **programs))
@@ -72,14 +72,14 @@ def test_the_hook_runs_once_with_the_python_there_is(
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_without_any_python_the_prompt_goes_through(project: Project, event: str) -> None:
+def test_a_missing_python_does_not_block_the_prompt(project: Project, event: str) -> None:
     run = run_command(project, event, copied(project), path_with(project))
     assert (run.returncode, run.stdout) == (0, said_at_start(event))
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_a_missing_script_does_not_block(project: Project, event: str) -> None:
-    """An update may move the plugin under a session; Python then exits 2, which the host reads as "block"."""
+def test_a_missing_script_does_not_block_the_prompt(project: Project, event: str) -> None:
+    """An update may move the plugin during a session; Python then exits with 2, which the client reads as "block"."""
     run = run_command(project, event, "/nowhere", path_with(project, python3=PYTHON, python=PYTHON))
     assert (run.returncode, run.stdout) == (0, said_at_start(event))
 
@@ -90,7 +90,7 @@ def said_at_start(event: str) -> str:
     return '{"systemMessage": "%s"}\n' % text if event == "SessionStart" else ""
 
 
-def test_a_python_that_is_too_old_is_one_visible_line(project: Project) -> None:
+def test_a_python_that_is_too_old_is_reported_in_one_visible_line(project: Project) -> None:
     with open(os.path.join(PLUGIN_ROOT, "hooks", "session_start.py"), encoding="utf-8") as file:
         text = file.read().replace("sys.version_info < (3, 9)", "sys.version_info < (99, 0)")
     run = project.process([sys.executable, "-I", "-S", "-c", text], b"{}")
@@ -98,7 +98,7 @@ def test_a_python_that_is_too_old_is_one_visible_line(project: Project) -> None:
     assert run.json["systemMessage"].startswith("memory: nothing is recalled: python3 is Python 3.")
 
 
-def test_a_damaged_plugin_is_one_visible_line(project: Project) -> None:
+def test_a_damaged_plugin_is_reported_in_one_visible_line(project: Project) -> None:
     plugin = copied(project)
     shutil.rmtree(os.path.join(plugin, "scripts"))
     run = run_command(project, "SessionStart", plugin, path_with(project, python3=PYTHON))
@@ -106,7 +106,7 @@ def test_a_damaged_plugin_is_one_visible_line(project: Project) -> None:
     assert "damaged" in run.json["systemMessage"]
 
 
-def test_the_answer_is_not_printed_twice_when_a_hook_fails_after_it(project: Project) -> None:
+def test_the_answer_is_not_repeated_if_the_hook_fails_after_printing_it(project: Project) -> None:
     plugin = copied(project, ANSWER.replace("return 0", "raise OSError"))
     run = run_command(project, "UserPromptSubmit", plugin, path_with(project, python3=PYTHON, python=PYTHON))
     assert (run.returncode, run.stdout) == (0, "ran UserPromptSubmit\n")

@@ -1,4 +1,4 @@
-"""Indexes that are damaged, locked or not there, disks that are full or read-only: nothing is lost, and all is rebuilt."""
+"""Damaged, locked or missing indexes and full or read-only disks: no memory is lost, and the index is rebuilt."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.recall.store_files import (
 
 
 def told_later(project: Project, question: str, awaited: str) -> str:
-    """Return what sessions are told, asked again for ten seconds at most until it holds `awaited`: a background refresh may be at it."""
+    """Ask new sessions for up to ten seconds, as a background refresh may be running, until the context contains `awaited`; return it."""
     end = time.monotonic() + 10
     for number in itertools.count():
         told = project.prompt(question, session_id="later-%d" % number).context
@@ -62,7 +62,7 @@ def settle(project: Project) -> None:
 
 
 def overwrite(path: str, content: bytes) -> None:
-    """Damage a file, and take its journal away."""
+    """Replace the content of a file."""
     with open(path, "wb") as file:
         file.write(content)
 
@@ -72,7 +72,7 @@ def overwrite(path: str, content: bytes) -> None:
     [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 5000, b"\0" * 20_000],
     ids=["empty", "no database", "a broken database", "zeros"],
 )
-def test_a_damaged_index_is_rebuilt_at_once(recalling: Project, content: bytes) -> None:
+def test_a_damaged_index_is_rebuilt_immediately(recalling: Project, content: bytes) -> None:
     overwrite(index_file(recalling), content)
     assert TOLD in ask(recalling, "after")
     assert problems(recalling) == ["index_damaged"]
@@ -81,7 +81,7 @@ def test_a_damaged_index_is_rebuilt_at_once(recalling: Project, content: bytes) 
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_an_index_cut_short_is_rebuilt(recalling: Project, share: float) -> None:
+def test_a_truncated_index_is_rebuilt(recalling: Project, share: float) -> None:
     path = index_file(recalling)
     os.truncate(path, int(os.path.getsize(path) * share))
     ask(recalling, "after")
@@ -91,7 +91,7 @@ def test_an_index_cut_short_is_rebuilt(recalling: Project, share: float) -> None
 @pytest.mark.parametrize(
     "table", ["vectors", "documents", "vocabulary", "totals", "meta", "postings_data", "postings_config"]
 )
-def test_a_table_that_is_gone_is_rebuilt(recalling: Project, table: str) -> None:
+def test_a_missing_table_is_rebuilt(recalling: Project, table: str) -> None:
     with closing(sqlite3.connect(index_file(recalling))) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("DELETE FROM sqlite_master WHERE name = ?", (table,))
@@ -111,7 +111,7 @@ def test_a_table_that_is_gone_is_rebuilt(recalling: Project, table: str) -> None
         "UPDATE documents SET tags = 'no JSON'",
     ],
 )
-def test_odd_rows_do_no_harm_and_are_rebuilt(recalling: Project, damage: str) -> None:
+def test_invalid_rows_cause_no_error_and_are_rebuilt(recalling: Project, damage: str) -> None:
     with closing(sqlite3.connect(index_file(recalling))) as connection:
         connection.execute(damage)
         connection.commit()
@@ -123,7 +123,7 @@ def test_odd_rows_do_no_harm_and_are_rebuilt(recalling: Project, damage: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
-def test_flipped_bytes_never_hurt(recalling: Project, seed: int) -> None:
+def test_corrupted_bytes_in_the_index_cause_no_error(recalling: Project, seed: int) -> None:
     path, dice = index_file(recalling), random.Random(seed)
     with open(path, "r+b") as file:
         for _ in range(30):
@@ -135,7 +135,7 @@ def test_flipped_bytes_never_hurt(recalling: Project, seed: int) -> None:
     assert "error" not in {row["kind"] for row in recalling.ledger("events")}
 
 
-def test_an_index_of_another_version_is_rebuilt(recalling: Project) -> None:
+def test_an_index_from_another_version_is_rebuilt(recalling: Project) -> None:
     with closing(sqlite3.connect(index_file(recalling))) as connection:
         connection.execute("PRAGMA user_version = 0")
         connection.commit()
@@ -143,7 +143,7 @@ def test_an_index_of_another_version_is_rebuilt(recalling: Project) -> None:
 
 
 @pytest.mark.parametrize("lock", ["EXCLUSIVE", "IMMEDIATE"])
-def test_a_locked_index_does_not_hold_the_prompt(recalling: Project, lock: str) -> None:
+def test_a_locked_index_does_not_delay_the_prompt(recalling: Project, lock: str) -> None:
     settle(recalling)
     with closing(sqlite3.connect(index_file(recalling), isolation_level=None)) as other:
         other.execute("BEGIN " + lock)
@@ -156,7 +156,7 @@ def test_a_locked_index_does_not_hold_the_prompt(recalling: Project, lock: str) 
     assert TOLD in ask(recalling, "free")
 
 
-def test_a_change_under_a_locked_index_is_seen_later(recalling: Project) -> None:
+def test_a_change_made_while_the_index_is_locked_is_indexed_later(recalling: Project) -> None:
     put_accepted(
         recalling, "port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777.")
     )
@@ -168,7 +168,7 @@ def test_a_change_under_a_locked_index_is_seen_later(recalling: Project) -> None
 
 
 def locked(path: str) -> Any:  # noqa: ANN401 (an open file)
-    """Return a file, opened and locked as another process would hold it."""
+    """Return an open file, locked as another process would lock it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     file = open(path, "ab")  # noqa: SIM115
     fcntl.flock(file, fcntl.LOCK_EX)
@@ -176,7 +176,7 @@ def locked(path: str) -> Any:  # noqa: ANN401 (an open file)
 
 
 @pytest.mark.parametrize("which", ["the store", "the lock of the index", "the ledger", "the events"])
-def test_a_lock_that_somebody_holds_does_not_hold_the_prompt(recalling: Project, which: str) -> None:
+def test_a_lock_held_by_another_process_does_not_delay_the_prompt(recalling: Project, which: str) -> None:
     put_accepted(
         recalling, "port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777.")
     )
@@ -199,7 +199,7 @@ def test_a_lock_that_somebody_holds_does_not_hold_the_prompt(recalling: Project,
 
 
 @pytest.mark.parametrize("kind", ["folder", "folder with files", "FIFO", "link to nowhere"])
-def test_what_stands_in_the_place_of_the_index_does_no_harm(recalling: Project, kind: str) -> None:
+def test_a_non_regular_file_in_place_of_the_index_causes_no_error(recalling: Project, kind: str) -> None:
     path = index_file(recalling)
     os.unlink(path)
     if kind.startswith("folder"):
@@ -220,27 +220,27 @@ def test_what_stands_in_the_place_of_the_index_does_no_harm(recalling: Project, 
         assert TOLD in ask(recalling, "later")
 
 
-def test_without_an_index_it_is_made_for_the_prompt(recalling: Project) -> None:
+def test_a_missing_index_is_created_at_the_prompt(recalling: Project) -> None:
     os.unlink(index_file(recalling))
     assert TOLD in ask(recalling, "after")
     assert last(recalling)["refreshed"] == 1
 
 
-def test_without_any_state_nothing_is_trusted_and_nothing_is_lost(recalling: Project) -> None:
+def test_without_state_no_memory_is_trusted_and_none_is_lost(recalling: Project) -> None:
     shutil.rmtree(recalling.state)
     assert ask(recalling, "after") == ""
     assert recalling.cli("accept", "--all").returncode == 0
     assert TOLD in ask(recalling, "later")
 
 
-def test_without_fts5_the_keyword_way_answers_and_says_so(recalling: Project) -> None:
+def test_without_fts5_the_keyword_search_answers_and_is_recorded(recalling: Project) -> None:
     create_index(index_file(recalling), fts5=False).close()
     assert TOLD in ask(recalling, "keyword")
     assert last(recalling)["answered_by"] == "keyword"
     assert recalling.cli("search", "billing database", "--json").json["answered_by"] == "keyword"
 
 
-def test_with_the_keyword_strategy_the_keyword_way_answers_and_says_so(recalling: Project) -> None:
+def test_with_the_keyword_strategy_the_keyword_search_answers_and_is_recorded(recalling: Project) -> None:
     assert recalling.cli("config", "set", "retrieval.match_strategy", "keyword").returncode == 0
     assert TOLD in ask(recalling, "keyword")
     assert last(recalling)["answered_by"] == "keyword"
@@ -256,7 +256,7 @@ def limited(project: Project, size: int, *command: str, stdin: bytes = b"") -> R
 
 @pytest.mark.parametrize("state", ["an index", "no index", "a changed store", "no state"])
 @pytest.mark.parametrize("size", [0, pytest.param(10, marks=pytest.mark.slow), 5000])
-def test_a_full_disk_costs_the_record_at_most(recalling: Project, state: str, size: int) -> None:
+def test_a_full_disk_loses_at_most_the_ledger_entry(recalling: Project, state: str, size: int) -> None:
     if state == "no index":
         os.unlink(index_file(recalling))
     elif state == "a changed store":
@@ -281,7 +281,7 @@ def test_a_full_disk_costs_the_record_at_most(recalling: Project, state: str, si
     assert all(isinstance(row, dict) for row in recalling.ledger("recalls"))
 
 
-def test_a_save_on_a_full_disk_says_so_and_leaves_no_half_file(recalling: Project) -> None:
+def test_a_save_on_a_full_disk_reports_an_error_and_leaves_no_partial_file(recalling: Project) -> None:
     words = [
         "save",
         "--category",
@@ -302,7 +302,7 @@ def test_a_save_on_a_full_disk_says_so_and_leaves_no_half_file(recalling: Projec
 
 @pytest.mark.parametrize("what", ["index", "sessions", "trust", "."])
 @pytest.mark.parametrize("changed", [False, True], ids=["", "with a change"])
-def test_state_that_may_not_be_written_does_no_harm(recalling: Project, what: str, *, changed: bool) -> None:
+def test_read_only_state_does_not_prevent_recall(recalling: Project, what: str, *, changed: bool) -> None:
     if changed:
         put(
             recalling,
@@ -331,7 +331,9 @@ def test_state_that_may_not_be_written_does_no_harm(recalling: Project, what: st
     "what",
     ["lcars", "lcars/memory", "lcars/memory/sessions", "lcars/memory/index", "lcars/memory/recalls.jsonl"],
 )
-def test_state_that_is_of_another_kind_does_no_harm(recalling: Project, what: str) -> None:
+def test_a_file_in_place_of_a_state_folder_or_vice_versa_causes_no_error(
+    recalling: Project, what: str
+) -> None:
     path = os.path.join(recalling.config, *what.split("/"))
     if os.path.isdir(path):
         shutil.rmtree(path)
@@ -350,15 +352,15 @@ def test_state_that_is_of_another_kind_does_no_harm(recalling: Project, what: st
     [b"", b"null", b"[" * 100_000, b'{"turn": "x", "given": []}', b'{"turn": 1e400}', b"\xff"],
     ids=repr,
 )
-def test_session_state_that_is_damaged_counts_as_none(recalling: Project, content: bytes) -> None:
+def test_damaged_session_state_is_treated_as_missing(recalling: Project, content: bytes) -> None:
     (name,) = os.listdir(os.path.join(recalling.state, "sessions"))
     overwrite(os.path.join(recalling.state, "sessions", name), content)
     assert TOLD in ask(recalling, "before")
     assert ask(recalling, "before") == ""
 
 
-def test_the_hook_stays_small(recalling: Project) -> None:
-    """Far below the 40 MB that a hook may take, with room for a large index."""
+def test_the_hook_uses_less_than_40_mb_of_memory(recalling: Project) -> None:
+    """A hook may use 40 MB; a small index needs far less, which leaves room for a large one."""
     measured = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=2); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"

@@ -1,4 +1,4 @@
-"""The process that outlives a hook: in a session of its own, with nothing of the host's."""
+"""The process that outlives a hook: it has its own session and inherits nothing from the client."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SECRETS = {
 
 
 def seen_by_child(project: Project, script: str, report: str) -> dict[str, Any]:
-    """Return what the process saw that a script of ours left behind, with the script's own session."""
+    """Return what the process that the script left behind reported, and the session of the script."""
     leaked = os.open(os.path.join(os.path.dirname(report), "leaked"), os.O_RDWR | os.O_CREAT)
     try:
         done = subprocess.run(
@@ -63,7 +63,7 @@ def seen_by_child(project: Project, script: str, report: str) -> dict[str, Any]:
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="looks at /proc")
 @pytest.mark.parametrize("way", ["posix_spawn", "subprocess"])
-def test_it_is_really_detached(project: Project, way: str) -> None:
+def test_the_process_is_fully_detached_from_the_hook(project: Project, way: str) -> None:
     box = os.path.dirname(project.root)
     report = os.path.join(box, "seen.json")
     with open(os.path.join(box, "memory.py"), "w", encoding="utf-8") as file:
@@ -81,6 +81,6 @@ def test_it_is_really_detached(project: Project, way: str) -> None:
     assert set(seen["environment"]) <= set(background._INHERITED)
 
 
-def test_more_than_a_pipe_holds_is_refused() -> None:
+def test_input_larger_than_the_pipe_buffer_is_rejected() -> None:
     with pytest.raises(ValueError, match="at most 60000 bytes"):
         background.start(["heal"], b"x" * 60_001)

@@ -1,4 +1,4 @@
-"""The entries as real processes: a too old Python, a damaged plugin, strangers on the import path."""
+"""The entry scripts as real processes: an outdated Python, a damaged plugin, foreign packages on the import path."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def write_package(folder: str, entry: str) -> None:
 
 
 def run_entry(project: Project, root: str, entry: str, *options: str, **env: str | None) -> Run:
-    """One run of an entry of the plugin folder `root`."""
+    """Run an entry script of the plugin folder `root`."""
     return project.process([sys.executable, *options, os.path.join(root, entry)], b"{}", **env)
 
 
@@ -70,14 +70,16 @@ def old_pythons() -> list[str]:
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_an_entry_is_plain_ascii_and_short(entry: str) -> None:
+def test_an_entry_script_is_short_and_ascii_only(entry: str) -> None:
     with open(os.path.join(PLUGIN_ROOT, entry), encoding="ascii") as file:
         lines = file.read().splitlines()
     assert len(lines) <= (32 if entry == VISIBLE else 30)
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_an_old_version_number_gets_one_line_and_nothing_is_imported(project: Project, entry: str) -> None:
+def test_an_old_version_number_is_reported_in_one_line_and_nothing_is_imported(
+    project: Project, entry: str
+) -> None:
     path = os.path.join(copied(project, "raise SystemExit(9)"), entry)
     script = "import sys; sys.version_info = (3, 8, 18); exec(open(%r, encoding='ascii').read())" % path
     run = project.process([sys.executable, "-c", script])
@@ -91,7 +93,7 @@ def test_an_old_version_number_gets_one_line_and_nothing_is_imported(project: Pr
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_a_really_old_python_parses_the_entry(project: Project, entry: str) -> None:
+def test_an_old_python_interpreter_can_parse_the_entry_script(project: Project, entry: str) -> None:
     pythons = old_pythons()
     if not pythons:
         pytest.skip("no Python older than 3.9 on this machine")
@@ -114,7 +116,7 @@ def test_a_really_old_python_parses_the_entry(project: Project, entry: str) -> N
         ),
     ],
 )
-def test_a_damaged_plugin_lets_the_prompt_through(
+def test_a_damaged_plugin_does_not_block_the_prompt(
     project: Project, entry: str, package: str | None, said: str
 ) -> None:
     run = run_entry(project, copied(project, package), entry, "-I", "-S")
@@ -129,7 +131,7 @@ def test_a_damaged_plugin_lets_the_prompt_through(
 @pytest.mark.parametrize(
     ("entry", "event"), [("hooks/" + script, event) for event, script in SCRIPTS.items()]
 )
-def test_a_hook_runs_its_event_through_links(project: Project, entry: str, event: str) -> None:
+def test_a_hook_also_runs_its_event_through_a_symbolic_link(project: Project, entry: str, event: str) -> None:
     root = copied(project)
     link = os.path.join(project.root, "linked.py")
     os.symlink(os.path.join(root, entry), link)
@@ -138,7 +140,7 @@ def test_a_hook_runs_its_event_through_links(project: Project, entry: str, event
 
 
 @pytest.mark.parametrize("options", [("-I", "-S"), ()], ids=["isolated", "plain"])
-def test_a_package_of_the_project_is_never_imported(project: Project, options: tuple[str, ...]) -> None:
+def test_a_package_in_the_project_is_never_imported(project: Project, options: tuple[str, ...]) -> None:
     root = copied(project)
     write_package(project.root, "print('HOSTILE', flush=True)")
     for name in ("os", "sys", "json", "sitecustomize"):

@@ -1,4 +1,4 @@
-"""What every hook does first and last: the environment cleaned, the right project, one line where something was wrong."""
+"""What every hook does first and last: clean the environment, find the project, and report a problem in one line."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def ask(project: Project, **env: str | None) -> str:
     return run.context
 
 
-def test_the_user_can_switch_it_off(recalling: Project) -> None:
+def test_the_user_can_disable_the_hooks_through_the_environment(recalling: Project) -> None:
     assert ask(recalling, MEMORY_DISABLE="1") == ""
     assert recalling.ledger("recalls") == []
     assert TOLD in ask(recalling, MEMORY_DISABLE="0")
 
 
 @pytest.mark.parametrize("name", [SHARED, LOCAL])
-def test_a_project_cannot_switch_it_off_through_the_environment(recalling: Project, name: str) -> None:
+def test_a_project_cannot_disable_the_hooks_through_the_environment(recalling: Project, name: str) -> None:
     recalling.write(name, {"env": {"MEMORY_DISABLE": "1"}})
     assert TOLD in ask(recalling, MEMORY_DISABLE="1")
 
 
 @pytest.mark.parametrize("name", [SHARED, LOCAL])
 @pytest.mark.parametrize("moved", ["HOME", "CLAUDE_CONFIG_DIR"])
-def test_a_project_cannot_move_our_state(recalling: Project, name: str, moved: str) -> None:
+def test_a_project_cannot_move_the_state_folder(recalling: Project, name: str, moved: str) -> None:
     evil = os.path.join(os.path.dirname(recalling.root), "evil")
     os.makedirs(evil)
     recalling.write(name, {"env": {moved: evil}})
@@ -78,8 +78,8 @@ def test_a_project_cannot_move_our_state(recalling: Project, name: str, moved: s
         pytest.param('{"env": {}, "env": {"CLAUDE_CONFIG_DIR": "%s"}}', id="in a second block"),
     ],
 )
-def test_a_project_cannot_hide_what_it_sets(recalling: Project, hidden: str) -> None:
-    """The client reads JSON that we cannot."""
+def test_a_project_cannot_hide_the_variables_it_sets(recalling: Project, hidden: str) -> None:
+    """The client can read JSON that we cannot parse."""
     evil = os.path.join(os.path.dirname(recalling.root), "evil")
     os.makedirs(evil)
     recalling.write(SHARED, hidden % evil)
@@ -87,7 +87,7 @@ def test_a_project_cannot_hide_what_it_sets(recalling: Project, hidden: str) -> 
     assert os.listdir(evil) == []
 
 
-def test_bytes_that_are_no_utf8_hide_nothing(recalling: Project) -> None:
+def test_invalid_utf8_does_not_hide_the_variables_a_project_sets(recalling: Project) -> None:
     evil = os.path.join(os.path.dirname(recalling.root), "evil")
     os.makedirs(evil)
     path = recalling.write(SHARED, "")
@@ -102,12 +102,12 @@ def test_bytes_that_are_no_utf8_hide_nothing(recalling: Project) -> None:
     ["{", "[]", "null", "", '{"env": 5}', '{"env": ["HOME"]}', '{"env": {"\\ud800": "x", "a\\u0000b": "y"}}'],
 )
 @pytest.mark.parametrize("name", [SHARED, LOCAL])
-def test_settings_of_a_wrong_form_do_no_harm(recalling: Project, name: str, text: str) -> None:
+def test_malformed_settings_do_not_prevent_recall(recalling: Project, name: str, text: str) -> None:
     recalling.write(name, text)
     assert TOLD in ask(recalling)
 
 
-def test_what_the_main_worktree_sets_is_dropped_in_a_linked_one(recalling: Project) -> None:
+def test_variables_set_in_the_main_worktree_are_dropped_in_a_linked_one(recalling: Project) -> None:
     recalling.git("add", "-A")
     recalling.git("commit", "-q", "-m", "first")
     linked = os.path.join(os.path.dirname(recalling.root), "linked")
@@ -120,8 +120,8 @@ def test_what_the_main_worktree_sets_is_dropped_in_a_linked_one(recalling: Proje
     assert os.listdir(evil) == []
 
 
-def test_a_home_that_is_the_project_keeps_what_its_settings_say(project: Project) -> None:
-    """There the settings are the user's own."""
+def test_settings_are_obeyed_if_the_home_folder_is_the_project(project: Project) -> None:
+    """In the home folder, the settings belong to the user."""
     project.root, project.state = project.home, os.path.join(project.config, "lcars", "memory")
     project.git("init", "-q")
     project.write(".claude/settings.json", {"env": {"MEMORY_DISABLE": "1"}})
@@ -134,7 +134,7 @@ def test_a_home_that_is_the_project_keeps_what_its_settings_say(project: Project
 @pytest.mark.parametrize(
     "kind", ["inside the project", "a link into the project", "state that leads into the project"]
 )
-def test_state_never_lies_in_the_project(recalling: Project, kind: str) -> None:
+def test_state_is_never_written_inside_the_project(recalling: Project, kind: str) -> None:
     inside = os.path.join(recalling.root, "cache")
     os.makedirs(inside)
     config = inside
@@ -151,21 +151,21 @@ def test_state_never_lies_in_the_project(recalling: Project, kind: str) -> None:
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
 @pytest.mark.parametrize("name", [".claude", ".claude/lcars/memory"])
-def test_state_of_another_user_is_left_alone(recalling: Project, name: str) -> None:
+def test_state_owned_by_another_user_is_not_touched(recalling: Project, name: str) -> None:
     os.chown(os.path.join(recalling.home, name), 12345, 12345)
     before = {at: names for at, _, names in os.walk(recalling.home)}
     assert ask(recalling) == ""
     assert {at: names for at, _, names in os.walk(recalling.home)} == before
 
 
-def test_the_project_is_where_the_client_started_not_where_it_is_now(recalling: Project) -> None:
+def test_the_project_is_where_the_client_started_and_not_its_current_folder(recalling: Project) -> None:
     below = os.path.join(recalling.root, "src", "deep")
     os.makedirs(below)
     event = recalling.event("UserPromptSubmit", prompt=ASK, cwd="/")
     assert TOLD in recalling.hook("UserPromptSubmit", event, CLAUDE_PROJECT_DIR=below).context
 
 
-def test_an_older_host_only_tells_where_it_is(recalling: Project) -> None:
+def test_an_older_client_names_the_project_only_in_the_event(recalling: Project) -> None:
     event = recalling.event("UserPromptSubmit", prompt=ASK)
     recalling.root, root = os.path.dirname(recalling.root), recalling.root
     try:
@@ -175,10 +175,10 @@ def test_an_older_host_only_tells_where_it_is(recalling: Project) -> None:
     assert TOLD in run.context
 
 
-def test_settings_of_the_launch_folder_and_of_the_project_both_keep_judges_off(
+def test_settings_in_the_launch_folder_disable_judges_in_another_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An older host names the project only in the event, and may start the hook in another folder."""
+    """An older client names the project only in the event, and may start the hook in another folder."""
     launch, other = tmp_path / "launch", tmp_path / "other"
     for folder in (launch, other):
         (folder / ".claude").mkdir(parents=True)
@@ -197,8 +197,10 @@ def test_settings_of_the_launch_folder_and_of_the_project_both_keep_judges_off(
     assert taints == [True]
 
 
-def test_a_fault_of_ours_is_named_by_its_place_without_a_word_of_the_users(recalling: Project) -> None:
-    """A damaged installation stands for a fault that nobody thought of."""
+def test_an_internal_error_is_reported_with_its_location_and_no_text_from_the_user(
+    recalling: Project,
+) -> None:
+    """A damaged installation represents an unexpected error."""
     copy = os.path.join(os.path.dirname(recalling.root), "plugin")
     for part in ("hooks", "scripts", "config"):
         shutil.copytree(
@@ -219,8 +221,8 @@ def test_a_fault_of_ours_is_named_by_its_place_without_a_word_of_the_users(recal
     assert [(row["outcome"], row["session"]) for row in recalling.ledger("recalls")] == [("failed", SESSION)]
 
 
-def test_every_event_ends_before_the_host_ends_it() -> None:
-    """With two seconds for the interpreter's start on a slow machine, and for the records at the end."""
+def test_every_hook_deadline_is_shorter_than_the_client_timeout() -> None:
+    """Two seconds remain for starting the interpreter on a slow machine and for writing the ledgers."""
     with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
         hooks = json.load(file)["hooks"]
     limits = {event: hooks[event][0]["hooks"][0]["timeout"] for event in hooks}
@@ -229,7 +231,7 @@ def test_every_event_ends_before_the_host_ends_it() -> None:
     assert HANDLERS["UserPromptSubmit"][1] > keys()["retrieval.judge.timeout_per_call"].rule["maximum"]
 
 
-def test_nothing_is_noted_where_nothing_was_wrong(recalling: Project) -> None:
+def test_no_problem_is_logged_if_nothing_went_wrong(recalling: Project) -> None:
     for prompt in (ASK, "ok", "a poem about the sea, please"):
         recalling.prompt(prompt)
     recalling.start()

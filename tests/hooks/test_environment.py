@@ -1,4 +1,4 @@
-"""The environment is cleaned of what a project put there, before anything obeys it."""
+"""Variables that a project sets are removed from the environment before anything uses them."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def _own_environment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         "DB_PASSWORD",
     ],
 )  # fmt: skip
-def test_names_that_decide_where_keys_and_texts_go(name: str) -> None:
+def test_names_that_control_where_keys_and_texts_are_sent_are_sensitive(name: str) -> None:
     assert is_sensitive(name)
 
 
 @pytest.mark.parametrize("name", ["NODE_ENV", "DEBUG", "EDITOR", "LANG", "PORT"])
-def test_names_that_do_not(name: str) -> None:
+def test_ordinary_names_are_not_sensitive(name: str) -> None:
     assert not is_sensitive(name)
 
 
 @pytest.mark.parametrize("file", ["settings.json", "settings.local.json"])
-def test_every_name_that_the_project_sets_is_dropped_and_known(project: Project, file: str) -> None:
+def test_every_variable_set_by_the_project_is_dropped_and_recorded(project: Project, file: str) -> None:
     path = project.write(
         ".claude/" + file, {"env": {"PLAIN": "evil", "CLAUDE_CONFIG_DIR": "/evil", "ABSENT": "x"}}
     )
@@ -54,7 +54,7 @@ def test_every_name_that_the_project_sets_is_dropped_and_known(project: Project,
 
 @pytest.mark.parametrize("content", ['{"env": %s}', '{"env": %s, "x": NaN1}'], ids=["read", "not read"])
 @pytest.mark.parametrize("any_case", [True, False], ids=["windows", "elsewhere"])
-def test_on_windows_a_name_is_the_same_in_any_case(
+def test_names_are_case_insensitive_only_on_windows(
     project: Project, monkeypatch: pytest.MonkeyPatch, content: str, *, any_case: bool
 ) -> None:
     monkeypatch.setattr(environment, "_ANY_CASE", any_case)
@@ -65,14 +65,14 @@ def test_on_windows_a_name_is_the_same_in_any_case(
     assert {"PLAIN", "CLAUDE_CONFIG_DIR"}.issubset(taint.names) == any_case
 
 
-def test_the_launch_folder_s_own_settings_count_too(project: Project) -> None:
+def test_settings_in_the_launch_folder_also_count(project: Project) -> None:
     below = os.path.join(project.root, "packages", "a")
     os.makedirs(below)
     project.write("packages/a/.claude/settings.json", {"env": {"PLAIN": "evil"}})
     assert list(clean(below).names) == ["PLAIN"]
 
 
-def test_so_do_the_main_worktree_s(project: Project) -> None:
+def test_settings_in_the_main_worktree_also_count(project: Project) -> None:
     project.git("commit", "-q", "--allow-empty", "-m", "first")
     linked = os.path.join(os.path.dirname(project.root), "linked")
     project.git("worktree", "add", "-q", linked)
@@ -80,7 +80,7 @@ def test_so_do_the_main_worktree_s(project: Project) -> None:
     assert list(clean(linked).names) == ["PLAIN"]
 
 
-def test_harmless_names_keep_judges_on(project: Project) -> None:
+def test_harmless_names_do_not_disable_judges(project: Project) -> None:
     project.write(".claude/settings.json", {"env": {"NODE_ENV": "test"}})
     assert not clean(project.root).judges_off
 
@@ -89,7 +89,7 @@ def test_harmless_names_keep_judges_on(project: Project) -> None:
     "content",
     ["", "{}", '{"env": null}', '{"env": ["PLAIN"]}', '{"env": {}}', "[]", '"env"'],
 )
-def test_nothing_set_is_nothing_dropped(project: Project, content: str) -> None:
+def test_nothing_is_dropped_if_the_project_sets_nothing(project: Project, content: str) -> None:
     project.write(".claude/settings.json", content)
     taint = clean(project.root)
     assert taint.names == {}
@@ -101,7 +101,7 @@ def test_nothing_set_is_nothing_dropped(project: Project, content: str) -> None:
     ["{", '{"env": {"PLAIN": 1}', "[" * 100_000, "\ufeff{,}"],
     ids=["cut", "open", "deep", "no JSON"],
 )
-def test_what_cannot_be_read_switches_judges_off(project: Project, content: str) -> None:
+def test_unreadable_settings_disable_judges(project: Project, content: str) -> None:
     path = project.write(".claude/settings.json", content)
     taint = clean(project.root)
     assert taint.judges_off
@@ -122,7 +122,7 @@ EVIL = '{"env": {"PLAIN": "evil", "CLAUDE_CONFIG_DIR": "/evil"}}'
     ],
     ids=["UTF-16", "UTF-8 with a mark", "UTF-16, big-endian", "UTF-16 without a mark", "UTF-32"],
 )
-def test_the_client_s_encodings_are_read_and_others_feared(
+def test_encodings_the_client_reads_are_decoded_and_others_treated_as_unsafe(
     project: Project, data: bytes, names: set[str]
 ) -> None:
     path = project.write(".claude/settings.json", "")
@@ -134,13 +134,13 @@ def test_the_client_s_encodings_are_read_and_others_feared(
     assert taint.judges_off
 
 
-def test_a_settings_file_that_is_a_pipe_is_not_waited_for(project: Project) -> None:
+def test_a_settings_file_that_is_a_pipe_does_not_block(project: Project) -> None:
     os.makedirs(os.path.join(project.root, ".claude"))
     os.mkfifo(os.path.join(project.root, ".claude", "settings.json"))
     assert clean(project.root).judges_off
 
 
-def test_in_the_home_folder_the_settings_are_the_user_s_own(project: Project) -> None:
+def test_settings_in_the_home_folder_belong_to_the_user(project: Project) -> None:
     with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
         file.write('{"env": {"PLAIN": "mine"}}')
     taint = clean(project.home)
@@ -149,7 +149,7 @@ def test_in_the_home_folder_the_settings_are_the_user_s_own(project: Project) ->
 
 
 @pytest.mark.parametrize("mover", ["HOME", "CLAUDE_CONFIG_DIR", "USERPROFILE"])
-def test_a_project_that_moves_the_home_onto_itself_is_not_believed(project: Project, mover: str) -> None:
+def test_a_project_cannot_declare_itself_the_home_folder(project: Project, mover: str) -> None:
     os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(project.root, ".claude")
     project.write(".claude/settings.json", {"env": {mover: project.root, "PLAIN": "evil"}})
     taint = clean(project.root)
@@ -157,7 +157,9 @@ def test_a_project_that_moves_the_home_onto_itself_is_not_believed(project: Proj
     assert mover not in os.environ
 
 
-def test_where_the_client_was_started(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+def test_the_launch_folder_is_the_project_variable_or_a_fallback(
+    monkeypatch: pytest.MonkeyPatch, project: Project
+) -> None:
     monkeypatch.chdir(project.root)
     os.environ.pop("CLAUDE_PROJECT_DIR", None)
     assert launch_folder("/fallback") == "/fallback"
@@ -169,7 +171,7 @@ def test_where_the_client_was_started(monkeypatch: pytest.MonkeyPatch, project: 
 @pytest.mark.parametrize(
     ("value", "off"), [("1", True), ("yes", True), ("0", False), ("", False), (None, False)]
 )
-def test_the_switch(value: str | None, off: bool) -> None:
+def test_only_a_nonempty_value_other_than_0_disables_the_hooks(value: str | None, off: bool) -> None:
     os.environ.pop("MEMORY_DISABLE", None)
     if value is not None:
         os.environ["MEMORY_DISABLE"] = value
@@ -179,7 +181,7 @@ def test_the_switch(value: str | None, off: bool) -> None:
 @pytest.mark.parametrize(
     "sensitive", [*sorted(environment._SENSITIVE_NAMES), "openai_api_base", "X_KEYS", "XDG_HOME", ""]
 )
-def test_among_many_names_a_sensitive_one_is_seen(sensitive: str) -> None:
+def test_a_sensitive_name_is_found_among_many(sensitive: str) -> None:
     taint = environment.Taint()
     taint.names = dict.fromkeys(
         ["PLAIN_%d" % number for number in range(1000)] + [sensitive], "settings.json"
@@ -188,13 +190,13 @@ def test_among_many_names_a_sensitive_one_is_seen(sensitive: str) -> None:
 
 
 @pytest.mark.parametrize("names", ["PLAIN_HOME HOMES", "A_XDG_B", "PAT\nH", "MY_PYTHON", "TMPDIRS"])
-def test_among_many_names_a_part_of_one_is_no_other(names: str) -> None:
+def test_partial_matches_are_classified_the_same_alone_and_among_many(names: str) -> None:
     taint = environment.Taint()
     taint.names = dict.fromkeys(names.split(" "), "settings.json")
     assert taint.judges_off == any(map(is_sensitive, taint.names))
 
 
-def test_many_names_cost_little(project: Project) -> None:
+def test_many_names_are_processed_quickly(project: Project) -> None:
     project.write(".claude/settings.json", {"env": {"N%d" % number: "x" for number in range(200_000)}})
     started = time.process_time()
     taint = clean(project.root)
@@ -203,7 +205,7 @@ def test_many_names_cost_little(project: Project) -> None:
     assert time.process_time() - started < 1.0, "0.2 s where this was written"
 
 
-def test_a_settings_file_that_no_environment_could_hold_is_not_read(project: Project) -> None:
+def test_a_settings_file_larger_than_any_environment_is_not_read(project: Project) -> None:
     path = project.write(".claude/settings.json", {"env": {"N%d" % number: "x" for number in range(500_000)}})
     taint = clean(project.root)
     assert taint.unread == [os.path.realpath(path)]

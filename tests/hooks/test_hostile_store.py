@@ -1,4 +1,4 @@
-"""Stores that are missing, linked, unreadable or written by somebody hostile: nothing of them hurts, forges or hides."""
+"""Missing, linked, unreadable or hostile stores: they cause no error, and they cannot forge or hide anything."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ DEEP = 100_000
 
 
 def ask_in_new_session(project: Project) -> str:
-    """Return what a new session is told on ASK; the hook prints no error."""
+    """Return what a new session is told about ASK, and check that the hook prints no error."""
     run = project.prompt(ASK, session_id="s%d" % time.monotonic_ns())
     assert (run.returncode, run.stderr) == (0, "")
     return run.context
 
 
-def test_a_project_without_a_store_gets_none(project: Project) -> None:
+def test_a_prompt_does_not_create_a_missing_store(project: Project) -> None:
     assert ask_in_new_session(project) == ""
     assert not os.path.exists(store(project))
     assert problems(project) == []
 
 
 @pytest.mark.parametrize("kind", ["link to a file", "link to nowhere", "FIFO", "folder", "device", "socket"])
-def test_what_is_no_file_is_passed_over(recalling: Project, kind: str) -> None:
+def test_anything_but_a_regular_file_is_skipped(recalling: Project, kind: str) -> None:
     path = store(recalling, "decisions", "postgres.json")
     target = os.path.join(os.path.dirname(recalling.root), "elsewhere.json")
     with open(target, "w", encoding="utf-8") as file:
@@ -73,21 +73,21 @@ def test_what_is_no_file_is_passed_over(recalling: Project, kind: str) -> None:
     assert "DB2" not in context
 
 
-def test_a_linked_store_is_left_alone(recalling: Project) -> None:
+def test_a_store_that_is_a_symbolic_link_is_ignored(recalling: Project) -> None:
     away = os.path.join(os.path.dirname(recalling.root), "away")
     shutil.move(store(recalling), away)
     os.symlink(away, store(recalling))
     assert ask_in_new_session(recalling) == ""
 
 
-def test_a_linked_category_is_left_alone(recalling: Project) -> None:
+def test_a_category_that_is_a_symbolic_link_is_ignored(recalling: Project) -> None:
     away = os.path.join(os.path.dirname(recalling.root), "away")
     shutil.move(store(recalling, "decisions"), away)
     os.symlink(away, store(recalling, "decisions"))
     assert ask_in_new_session(recalling) == ""
 
 
-def test_a_store_that_is_a_file_is_no_fault(project: Project) -> None:
+def test_a_file_in_place_of_the_store_causes_no_error(project: Project) -> None:
     project.write(".claude/memory", "no folder")
     assert ask_in_new_session(project) == ""
 
@@ -95,13 +95,13 @@ def test_a_store_that_is_a_file_is_no_fault(project: Project) -> None:
 @pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away"
 )
-def test_a_store_of_another_user_is_left_alone(recalling: Project) -> None:
+def test_a_store_owned_by_another_user_is_ignored(recalling: Project) -> None:
     os.chown(store(recalling), 12345, 12345)
     assert ask_in_new_session(recalling) == ""
 
 
 @pytest.mark.parametrize("name", ["decisions", "decisions/billing-is-on-db2.json"])
-def test_what_may_not_be_read_is_passed_over_until_it_may(recalling: Project, name: str) -> None:
+def test_an_unreadable_path_is_skipped_until_it_becomes_readable(recalling: Project, name: str) -> None:
     put_accepted(
         recalling,
         "billing-is-on-db2",
@@ -124,7 +124,7 @@ def test_what_may_not_be_read_is_passed_over_until_it_may(recalling: Project, na
     assert "DB2" in ask_in_new_session(recalling)
 
 
-def test_a_read_only_store_is_recalled_from(recalling: Project) -> None:
+def test_a_read_only_store_can_be_recalled_from(recalling: Project) -> None:
     for at, _, names in os.walk(store(recalling)):
         for name in names:
             os.chmod(os.path.join(at, name), 0o444)
@@ -176,7 +176,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", every(3, [pytest.param(text, id=name) for name, text in WRONG.items()]))
-def test_a_file_of_a_wrong_form_does_no_harm(recalling: Project, text: str) -> None:
+def test_a_malformed_file_causes_no_error_and_is_not_modified(recalling: Project, text: str) -> None:
     path = put(recalling, "wrong", text)
     assert TOLD in ask_in_new_session(recalling)
     refreshed = recalling.cli("refresh")
@@ -207,20 +207,20 @@ def test_a_file_of_a_wrong_form_does_no_harm(recalling: Project, text: str) -> N
     ],
     ids=ascii,
 )
-def test_a_strange_file_name_is_passed_over(recalling: Project, name: str) -> None:
+def test_a_file_with_an_invalid_name_is_skipped(recalling: Project, name: str) -> None:
     put(recalling, name, memory("The billing database of old", "Billing was on DB2."))
     context = ask_in_new_session(recalling)
     assert TOLD in context
     assert "DB2" not in context
 
 
-def test_a_file_name_that_is_no_utf8_is_passed_over(recalling: Project) -> None:
+def test_a_file_whose_name_is_not_utf8_is_skipped(recalling: Project) -> None:
     with open(os.fsencode(store(recalling, "decisions")) + b"/\xff\xfe.json", "wb") as file:
         file.write(json.dumps(memory()).encode())
     assert TOLD in ask_in_new_session(recalling)
 
 
-def test_an_id_inside_a_file_chooses_nothing(recalling: Project) -> None:
+def test_an_id_inside_a_file_is_ignored(recalling: Project) -> None:
     data = memory(
         TITLE + " archive",
         "The billing service database archives to DB2.",
@@ -235,7 +235,7 @@ def test_an_id_inside_a_file_chooses_nothing(recalling: Project) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_files_of_garbage_do_not_hold_a_prompt(recalling: Project) -> None:
+def test_ten_thousand_garbage_files_do_not_delay_the_prompt(recalling: Project) -> None:
     for number in range(10_000):
         with open(store(recalling, "decisions", "g%05d.json" % number), "wb") as file:
             file.write(b"\xff garbage %d" % number)
@@ -251,7 +251,7 @@ def test_ten_thousand_files_of_garbage_do_not_hold_a_prompt(recalling: Project) 
     assert last(recalling)["refreshed"] >= 1
 
 
-def test_a_file_of_50_mb_is_not_read(recalling: Project) -> None:
+def test_a_50_mb_file_is_not_read(recalling: Project) -> None:
     with open(store(recalling, "decisions", "huge.json"), "wb") as file:
         file.truncate(50 << 20)
     begun = time.monotonic()
@@ -259,8 +259,8 @@ def test_a_file_of_50_mb_is_not_read(recalling: Project) -> None:
     assert time.monotonic() - begun < 8
 
 
-def test_no_text_in_a_memory_forges_or_hides_anything(recalling: Project) -> None:
-    """All at once, through the hook; `tests/recall/test_documents.py` goes through them one by one."""
+def test_no_text_in_a_memory_can_forge_or_hide_anything(recalling: Project) -> None:
+    """Test all forged texts at once through the hook; `tests/recall/test_documents.py` tests them one by one."""
     put_accepted(
         recalling,
         "archive",
@@ -279,7 +279,7 @@ def test_no_text_in_a_memory_forges_or_hides_anything(recalling: Project) -> Non
     assert_nothing_hidden(context)
 
 
-def test_a_long_memory_is_cut_and_many_fit_the_host(recalling: Project) -> None:
+def test_several_long_memories_are_truncated_to_fit_the_client_limit(recalling: Project) -> None:
     for number in range(5):
         body = "The billing database, part %d. " % number + "\U0001f600" * 20_000
         put(recalling, "part-%d" % number, memory("Billing database part %d" % number, body))

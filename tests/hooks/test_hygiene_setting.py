@@ -1,4 +1,4 @@
-"""The setting `hygiene.allow`, and an index whose texts were redacted by another choice."""
+"""The setting `hygiene.allow`, and an index whose texts were redacted under a different setting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CARD = "4111 1111 1111 1111"
 
 @pytest.fixture
 def planted(project: Project) -> Project:
-    """Return a project with a memory that holds a card's number, as an old store may."""
+    """Return a project with a memory that contains a card number, as an old store may."""
     no_threshold(project)
     name = project.save("The test card of the billing gateway", "Pay with CARD at the billing gateway.")
     path = project.cli("show", name, "--json").json["path"]
@@ -29,7 +29,7 @@ def planted(project: Project) -> Project:
 
 
 def allow(project: Project, *rules: str) -> None:
-    """Let the user's own settings let these rules through."""
+    """Allow these rules in the user's settings."""
     path = os.path.join(project.config, "settings.json")
     settings = {}
     if os.path.exists(path):
@@ -48,7 +48,7 @@ def recalled(project: Project) -> str:
     ).context
 
 
-def test_what_the_setting_lets_through_reaches_the_index_and_leaves_it_again(planted: Project) -> None:
+def test_text_allowed_by_the_setting_is_indexed_and_redacted_again_when_disallowed(planted: Project) -> None:
     assert "[redacted:" in recalled(planted)
     allow(planted, "credit-card")
     assert CARD in recalled(planted)
@@ -56,14 +56,14 @@ def test_what_the_setting_lets_through_reaches_the_index_and_leaves_it_again(pla
     assert "[redacted:" in recalled(planted)
 
 
-def test_a_prompt_never_sees_what_is_allowed_no_more(planted: Project) -> None:
+def test_a_prompt_never_gets_text_that_is_no_longer_allowed(planted: Project) -> None:
     allow(planted, "credit-card")
     assert CARD in recalled(planted)
     allow(planted)
     assert CARD not in planted.prompt("Which test card does the billing gateway take?", "p9").stdout
 
 
-def test_the_mark_tells_choices_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rules_checksum_distinguishes_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hygiene_choice, "_allowed", set())
     monkeypatch.setattr(hygiene_choice, "_packs", [])
     marks = []

@@ -1,4 +1,4 @@
-"""The prompt's hook as a real process, with judges that answer, fail, drip, or must not be asked."""
+"""The prompt hook as a real process, with judges that answer, fail, stall, or must not be asked."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def choosing(**titles: list[str]) -> Act:
     return by_request(choose)
 
 
-def test_what_both_judges_keep_is_injected_and_the_rest_pointed_at(judged: MakeJudged) -> None:
+def test_memories_both_judges_keep_are_injected_and_the_rest_get_pointers(judged: MakeJudged) -> None:
     box = judged(choosing(relevant=TITLES[:2], useful=TITLES[1:]))
     context = box.prompt().context
     full, titles, pointers = context.partition("<memory-titles>")
@@ -113,7 +113,7 @@ def test_what_both_judges_keep_is_injected_and_the_rest_pointed_at(judged: MakeJ
     assert [row["outcome"] for row in box.project.ledger("judge-calls")] == ["ok", "ok"]
 
 
-def test_what_one_judge_keeps_is_pointed_at(judged: MakeJudged) -> None:
+def test_a_memory_only_one_judge_keeps_gets_a_pointer(judged: MakeJudged) -> None:
     box = judged(choosing(relevant=TITLES[:1], useful=TITLES[1:2]))
     run = box.prompt()
     assert "<memory " not in run.context
@@ -122,7 +122,7 @@ def test_what_one_judge_keeps_is_pointed_at(judged: MakeJudged) -> None:
     assert box.project.ledger("recalls")[-1]["outcome"] == "pointed"
 
 
-def test_judges_that_keep_nothing_leave_silence(judged: MakeJudged) -> None:
+def test_nothing_is_printed_when_the_judges_keep_nothing(judged: MakeJudged) -> None:
     run = judged(choosing(relevant=[], useful=[])).prompt()
     assert run.stdout == ""
 
@@ -137,7 +137,7 @@ FAILURES: dict[str, tuple[Act, str]] = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_judge_that_fails_leaves_the_best_two_by_the_thresholds(judged: MakeJudged, name: str) -> None:
+def test_a_failing_judge_falls_back_to_the_best_two_by_threshold(judged: MakeJudged, name: str) -> None:
     act, failure = FAILURES[name]
     box = judged(act)
     box.settings(retrieval={"inject_threshold": 0.0, "judge": {"when": "always"}})
@@ -147,7 +147,7 @@ def test_a_judge_that_fails_leaves_the_best_two_by_the_thresholds(judged: MakeJu
     assert box.decision()["reasons"] == ["relevance: " + failure, "usefulness: " + failure]
 
 
-def test_without_a_key_the_best_two(judged: MakeJudged) -> None:
+def test_without_a_key_the_best_two_memories_are_injected(judged: MakeJudged) -> None:
     box = judged(server.reset)
     box.settings(env={}, retrieval={"inject_threshold": 0.0})
     context = box.prompt().context
@@ -156,7 +156,7 @@ def test_without_a_key_the_best_two(judged: MakeJudged) -> None:
     assert box.api.connections == 0
 
 
-def test_a_refused_key_is_told_once(judged: MakeJudged) -> None:
+def test_a_refused_key_is_reported_once(judged: MakeJudged) -> None:
     box = judged(answer({}, 401))
     messages = [(box.prompt(prompt_id=name).json or {}).get("systemMessage", "") for name in ("p1", "p2")]
     assert "http_401" in messages[0]
@@ -165,7 +165,7 @@ def test_a_refused_key_is_told_once(judged: MakeJudged) -> None:
 
 
 @pytest.mark.parametrize("act", [server.drips_headers, server.drips_body, server.silent])
-def test_a_server_that_drips_ends_with_the_time_out(judged: MakeJudged, act: Act) -> None:
+def test_a_stalling_server_is_cut_off_by_the_timeout(judged: MakeJudged, act: Act) -> None:
     box = judged(act)
     box.settings(env={})
     started = monotonic()
@@ -181,7 +181,7 @@ def test_a_server_that_drips_ends_with_the_time_out(judged: MakeJudged, act: Act
 @pytest.mark.parametrize(
     "name", ["ANTHROPIC_BASE_URL", "HTTPS_PROXY", "NODE_EXTRA_CA_CERTS", "ANTHROPIC_API_KEY"]
 )
-def test_a_project_that_reaches_for_keys_gets_no_judge(judged: MakeJudged, name: str) -> None:
+def test_no_judge_runs_in_a_project_that_sets_network_or_key_variables(judged: MakeJudged, name: str) -> None:
     box = judged(server.reset)
     box.project.write(".claude/settings.json", {"env": {name: "http://127.0.0.1:9"}})
     box.prompt()
@@ -211,15 +211,15 @@ def test_the_network_is_imported_only_when_a_judge_is_asked(
 
 
 @pytest.mark.slow
-def test_a_judge_may_take_longer_than_all_else_together(judged: MakeJudged) -> None:
-    """`timeout_per_call` counts up to its bound of ten seconds; the host ends the hook at fifteen."""
+def test_a_judge_may_take_longer_than_the_rest_of_the_hook_combined(judged: MakeJudged) -> None:
+    """`timeout_per_call` is honored up to its limit of ten seconds; the host kills the hook at fifteen."""
     box = judged(server.after(5.5, choosing(relevant=TITLES[1:2], useful=TITLES[1:2])))
     box.settings(retrieval={"judge": {"timeout_per_call": 10}})
     assert TITLES[1] in box.prompt().context
     assert box.decision()["judge_ms"] > 5500
 
 
-def test_a_price_of_the_users_own_is_what_the_ledger_counts(judged: MakeJudged) -> None:
+def test_the_ledger_computes_costs_from_the_users_own_prices(judged: MakeJudged) -> None:
     box = judged(choosing(relevant=TITLES, useful=[]))
     box.settings(retrieval={"judge": {"model": "somebody-elses-model"}})
     box.prompt()
@@ -259,7 +259,7 @@ TELLTALES: dict[str, Act] = {
 
 
 @pytest.mark.parametrize("name", every(4, TELLTALES))
-def test_no_secret_of_prompt_memory_or_key_is_written_or_sent(judged: MakeJudged, name: str) -> None:
+def test_no_secret_from_a_prompt_memory_or_key_is_written_or_sent(judged: MakeJudged, name: str) -> None:
     box = judged(TELLTALES[name])
     project = box.project
     project.save("The token for the billing database " + SECRET, "It is %s." % SECRET, "--tags", SECRET)

@@ -1,4 +1,4 @@
-"""Where keys go: hostile projects and environments, each of which tries to have the user's keys sent to a server of its own."""
+"""Where keys go: hostile projects and environments that each try to get the user's keys sent to their own server."""
 
 from __future__ import annotations
 
@@ -164,7 +164,9 @@ SLOW = pytest.mark.slow
     "hooks", [pytest.param(True, id="with hooks"), pytest.param(False, id="without hooks", marks=SLOW)]
 )
 @pytest.mark.parametrize("name", every(4, SPOOFS))
-def test_no_key_goes_where_a_project_says(table: Table, name: str, *, hooks: bool, named: bool) -> None:
+def test_no_key_is_sent_to_an_address_that_a_project_sets(
+    table: Table, name: str, *, hooks: bool, named: bool
+) -> None:
     vendor = VENDORS[(list(SPOOFS).index(name) + hooks) % len(VENDORS)]
     client = StandIn(table.project, **KEYS)
     run = client.run(*steps(table, vendor, name, client, hooks=hooks, named=named))[-1]
@@ -174,19 +176,19 @@ def test_no_key_goes_where_a_project_says(table: Table, name: str, *, hooks: boo
 
 @pytest.mark.parametrize("vendor", VENDORS)
 @pytest.mark.parametrize("name", [pytest.param("all of them", marks=SLOW), "a command's own environment"])
-def test_nor_does_any_vendor_s_key(table: Table, name: str, vendor: str) -> None:
+def test_a_projects_environment_redirects_no_vendors_key(table: Table, name: str, vendor: str) -> None:
     client = StandIn(table.project, **KEYS)
     client.run(*steps(table, vendor, name, client, hooks=True))
     assert table.evil.requests == []
 
 
-def test_nor_from_a_command_that_takes_the_shell_s_place(table: Table) -> None:
+def test_a_command_that_replaces_its_shell_cannot_redirect_a_key(table: Table) -> None:
     client = StandIn(table.project, **KEYS)
     client.run(*steps(table, "openai", "a command's own environment", client, hooks=True, stays=False))
     assert table.evil.requests == []
 
 
-def test_nor_from_an_orphan(table: Table) -> None:
+def test_an_orphaned_background_command_ignores_an_address_from_the_environment(table: Table) -> None:
     """The command is started in the background and outlives its shell, so that no client is among its ancestors."""
     client = StandIn(table.project, CLAUDE_CONFIG_DIR=table.project.config, **KEYS)
     table.write("openai", {})
@@ -206,8 +208,8 @@ def test_nor_from_an_orphan(table: Table) -> None:
     assert "OPENAI_BASE_URL is ignored: only the environment sets it" in details
 
 
-def test_the_user_s_own_settings_count_whatever_a_command_says(table: Table) -> None:
-    """The control: what is not sent to the one server is sent to the other."""
+def test_the_users_settings_apply_whatever_environment_a_command_sets(table: Table) -> None:
+    """The control: the key does reach the server that the user's settings name."""
     client = StandIn(table.project, **KEYS)
     attack = steps(table, "openai", "a command's own environment", client, hooks=True)
     table.project.write(".claude/settings.json", {})
@@ -216,7 +218,7 @@ def test_the_user_s_own_settings_count_whatever_a_command_says(table: Table) -> 
     assert table.evil.requests == []
 
 
-def test_the_settings_of_the_user_s_block_env_count_as_well(table: Table) -> None:
+def test_the_env_block_of_the_users_settings_overrides_a_commands_environment(table: Table) -> None:
     judge = {"judge": {"backend": "openai"}, "retrieval": {"judge": {"enabled": True}}}
     own = {"env": {"OPENAI_BASE_URL": table.own.url + "/v1"}, "memory": judge}
     write(os.path.join(table.project.config, "settings.json"), own)
@@ -227,7 +229,7 @@ def test_the_settings_of_the_user_s_block_env_count_as_well(table: Table) -> Non
 
 
 @pytest.mark.parametrize("inside", [True, False], ids=["in the client", "in a terminal of the user's"])
-def test_an_address_that_only_the_environment_names_is_the_user_s_outside_alone(
+def test_an_address_set_only_in_the_environment_is_used_only_outside_the_client(
     table: Table, *, inside: bool
 ) -> None:
     own = {"memory": {"judge": {"backend": "openai"}, "retrieval": {"judge": {"enabled": True}}}}
@@ -247,7 +249,7 @@ def test_an_address_that_only_the_environment_names_is_the_user_s_outside_alone(
         assert keyed(table.own.requests) == ["/v1/chat/completions"]
 
 
-def test_it_can_be_written_down_in_a_terminal_of_the_user_s(table: Table) -> None:
+def test_the_user_can_save_an_address_from_the_environment_in_a_terminal(table: Table) -> None:
     own = {"memory": {"judge": {"backend": "openai"}}}
     path = os.path.join(table.project.config, "settings.json")
     write(path, own)
@@ -278,15 +280,15 @@ def wait_for_requests(server: FakeApi) -> list[Request]:
 
 
 def test_a_hook_uses_the_environment_when_no_project_file_sets_it(table: Table) -> None:
-    """The process that the hook leaves behind runs in the hook's environment, not in that of a command."""
+    """The hook's detached process runs in the hook's environment, not in a command's."""
     table.project.write_settings(**GRADING)
     client = StandIn(table.project, **KEYS, OPENAI_BASE_URL=table.own.url + "/v1")
     client.run(client.hook("Stop", {}, last_assistant_message=DOUBTFUL, stop_hook_active=False))
     assert keyed(wait_for_requests(table.own))[:1] == ["/v1/chat/completions"]
 
 
-def test_a_client_inside_another_one_s_command_gets_no_address_from_it(table: Table) -> None:
-    """The outer project's settings reach the inner client's hooks, and no file of the inner project says so."""
+def test_a_nested_client_takes_no_address_from_the_outer_command(table: Table) -> None:
+    """The outer project's settings reach the inner client's hooks, though no file of the inner project sets them."""
     table.project.write_settings(**GRADING)
     outer = StandIn(table.project, **KEYS, OPENAI_BASE_URL=table.own.url + "/v1")
     inner = StandIn(table.project, **KEYS)
@@ -332,7 +334,7 @@ SAVE = "memory save --category decision --title Tabs --body Tabs --json"
         ),
     ],
 )
-def test_an_approval_is_the_user_s_whatever_a_command_says(
+def test_a_command_cannot_fake_or_cancel_the_users_approval(
     project: Project, prompt: str, line: str, trust: str
 ) -> None:
     project.prompt("Please remember that we use tabs.", session_id="granted")
@@ -341,7 +343,7 @@ def test_an_approval_is_the_user_s_whatever_a_command_says(
     assert run.json["trust"] == trust
 
 
-def test_what_a_client_inside_another_one_is_told_is_not_the_user_s_word(project: Project) -> None:
+def test_a_prompt_to_a_nested_client_does_not_count_as_the_users_approval(project: Project) -> None:
     outer, inner = StandIn(project), StandIn(project)
     told = inner.hook("UserPromptSubmit", {}, prompt="Please remember that we use tabs.", session_id="inner")
     save = Step(

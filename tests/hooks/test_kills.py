@@ -1,4 +1,4 @@
-"""Many hooks at once, and processes that are killed in the middle of their work: nothing is lost."""
+"""Many concurrent hooks, and processes killed while they work: nothing is lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ from tests.recall.store_files import (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("index", ["an index", "no index"])
-def test_fifty_hooks_at_once(recalling: Project, index: str) -> None:
+def test_fifty_concurrent_hooks_log_every_prompt_and_keep_the_index_intact(
+    recalling: Project, index: str
+) -> None:
     if index == "no index":
         os.unlink(index_file(recalling))
     before = len(recalling.ledger("recalls"))
@@ -47,7 +49,7 @@ def test_fifty_hooks_at_once(recalling: Project, index: str) -> None:
     assert TOLD in ask(recalling, "after")
 
 
-def test_two_sessions_at_once_are_told_each(recalling: Project) -> None:
+def test_two_concurrent_sessions_each_get_the_memory(recalling: Project) -> None:
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda session: ask(recalling, session), ["one", "two"])
     assert TOLD in first

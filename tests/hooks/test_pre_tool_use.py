@@ -1,4 +1,4 @@
-"""Guards at tool calls, as the host runs the hook: reminded once, asked, let through, and never by what a repository brings."""
+"""Guards at tool calls, as the host runs the hook: they deny once, ask, or allow, and a repository cannot bring its own."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def outcomes(project: Project) -> list[tuple[str, str]]:
     return [(row["outcome"], row["reason"]) for row in project.ledger("recalls") if row["place"] == "guard"]
 
 
-def test_the_first_call_of_a_session_is_denied_with_the_memory_as_the_reason(project: Project) -> None:
+def test_the_first_guarded_call_of_a_session_is_denied_with_the_memory_as_the_reason(
+    project: Project,
+) -> None:
     guarded(project)
     answer, reason = decision(call(project, "cd app && git push --force origin main"))
     assert answer == "deny"
@@ -75,7 +77,7 @@ def test_the_ledger_names_the_guard_and_not_the_command(project: Project) -> Non
     assert "hunter2" not in json.dumps(row)
 
 
-def test_the_client_asks_each_time(project: Project) -> None:
+def test_an_asking_guard_makes_the_client_ask_every_time(project: Project) -> None:
     guarded(project, "ask")
     for _ in range(2):
         answer, reason = decision(call(project))
@@ -83,14 +85,14 @@ def test_the_client_asks_each_time(project: Project) -> None:
     assert outcomes(project) == [("asked", "")] * 2
 
 
-def test_asking_outranks_reminding(project: Project) -> None:
+def test_a_guard_that_asks_outranks_one_that_reminds(project: Project) -> None:
     guarded(project)
     project.save("Pushes are asked for", "Ask.", "--guard-command", "git push", "--guard-action", "ask")
     assert decision(call(project))[0] == "ask"
 
 
 @pytest.mark.parametrize("tool", ["Edit", "Write", "NotebookEdit"])
-def test_a_change_of_a_guarded_file(project: Project, tool: str) -> None:
+def test_the_first_change_to_a_guarded_file_is_denied(project: Project, tool: str) -> None:
     guarded(project)
     path = os.path.join(project.root, "db", "1.sql")
     answer, reason = decision(change(project, path, tool))
@@ -101,39 +103,39 @@ def test_a_change_of_a_guarded_file(project: Project, tool: str) -> None:
 @pytest.mark.parametrize(
     "path", ["db/deep/1.sql", "db/1.txt", "src/db/1.sql", "../db/1.sql", "/db/1.sql", "", "db/\0.sql"]
 )
-def test_another_file_is_free(project: Project, path: str) -> None:
+def test_a_change_to_an_unguarded_file_is_allowed(project: Project, path: str) -> None:
     guarded(project)
     full = path if path.startswith("/") or not path else os.path.join(project.root, path)
     assert decision(change(project, full)) == ("", "")
     assert project.ledger("recalls") == []
 
 
-def test_reading_is_free(project: Project) -> None:
+def test_reading_a_guarded_file_is_allowed(project: Project) -> None:
     guarded(project)
     assert decision(change(project, os.path.join(project.root, "db", "1.sql"), "Read")) == ("", "")
 
 
-def test_a_sub_agent_is_reminded_in_its_own_context(project: Project) -> None:
+def test_a_subagent_gets_its_own_reminder(project: Project) -> None:
     guarded(project)
     answers = [decision(call(project, agent_id=agent))[0] for agent in ("", "a1", "a1", "")]
     assert answers == ["deny", "deny", "", ""]
 
 
-def test_after_a_compaction_claude_is_reminded_again(project: Project) -> None:
+def test_claude_is_reminded_again_after_a_compaction(project: Project) -> None:
     guarded(project)
     assert decision(call(project))[0] == "deny"
     project.start("compact")
     assert decision(call(project))[0] == "deny"
 
 
-def test_of_parallel_calls_one_is_denied(project: Project) -> None:
+def test_only_one_of_several_parallel_calls_is_denied(project: Project) -> None:
     guarded(project)
     with ThreadPoolExecutor(8) as pool:
         answers = [decision(run)[0] for run in pool.map(lambda _: call(project), range(8))]
     assert sorted(answers) == [""] * 7 + ["deny"]
 
 
-def test_what_a_reminder_said_a_prompt_does_not_say_again(project: Project) -> None:
+def test_a_memory_shown_in_a_reminder_is_not_injected_again_on_a_prompt(project: Project) -> None:
     guarded(project)
     question = "may I force-push to main, or does somebody else build on main?"
     assert RULE in project.prompt(question, session_id="other").context
@@ -141,18 +143,18 @@ def test_what_a_reminder_said_a_prompt_does_not_say_again(project: Project) -> N
     assert RULE not in project.prompt(question, "p2").context
 
 
-def test_what_a_prompt_said_is_said_again_before_the_act(project: Project) -> None:
+def test_a_memory_injected_on_a_prompt_is_repeated_before_the_guarded_call(project: Project) -> None:
     guarded(project)
     assert RULE in project.prompt("may I force-push to main, or does somebody else build on main?").context
     assert decision(call(project))[0] == "deny"
 
 
-def test_without_a_session_the_call_goes_through(project: Project) -> None:
+def test_a_call_without_a_session_is_allowed(project: Project) -> None:
     guarded(project)
     assert decision(call(project, session="")) == ("", "")
 
 
-def test_the_user_switches_guards_off_and_a_project_cannot(project: Project) -> None:
+def test_the_user_can_turn_guards_off_but_a_project_cannot(project: Project) -> None:
     guarded(project)
     project.write(".claude/settings.json", {"memory": {"guards": {"enabled": False}}})
     assert decision(call(project))[0] == "deny"
@@ -161,7 +163,7 @@ def test_the_user_switches_guards_off_and_a_project_cannot(project: Project) -> 
     assert outcomes(project)[-1] == ("let_through", "guards_disabled")
 
 
-def test_a_guard_that_a_repository_brings_has_no_effect(project: Project) -> None:
+def test_a_guard_from_a_repository_has_no_effect(project: Project) -> None:
     """Neither its memories, nor a prepared file beside them, nor its settings."""
     hostile = memory(
         "Ask before anything", "Give up.", guard={"commands": ["ls"], "files": ["**"], "action": "ask"}
@@ -181,7 +183,7 @@ def test_a_guard_that_a_repository_brings_has_no_effect(project: Project) -> Non
     assert listed["state"] == "pending"
 
 
-def test_even_where_the_user_accepts_what_comes_a_guard_is_pending(project: Project) -> None:
+def test_a_guard_is_pending_even_in_a_project_listed_in_accept_from(project: Project) -> None:
     project.write_settings(trust={"accept_from": [os.path.realpath(project.root)]})
     put(project, "hostile", memory("Ask", "x", guard={"commands": ["ls"]}))
     put(project, "plain", memory("Plain", "y"))
@@ -213,7 +215,7 @@ def rewritten(project: Project, **fields: object) -> None:
         pytest.param({"superseded_by": "other"}, id="superseded"),
     ],
 )
-def test_while_a_change_is_pending_the_last_trusted_guard_holds(
+def test_the_last_trusted_guard_applies_while_a_change_is_pending(
     project: Project, fields: dict[str, Any]
 ) -> None:
     guarded(project)
@@ -223,7 +225,7 @@ def test_while_a_change_is_pending_the_last_trusted_guard_holds(
     assert decision(call(project, "ls", session="s2")) == ("", "")
 
 
-def test_a_change_holds_once_it_is_accepted(project: Project) -> None:
+def test_a_changed_guard_applies_once_it_is_accepted(project: Project) -> None:
     guarded(project)
     rewritten(project, guard={"commands": ["ls"], "action": "ask"})
     accepted = project.cli("accept", "never-force-push-main")
@@ -244,7 +246,7 @@ def test_a_change_holds_once_it_is_accepted(project: Project) -> None:
     ],
     ids=" ".join,
 )
-def test_the_user_ends_a_guard(project: Project, command: list[str]) -> None:
+def test_a_users_command_can_end_a_guard(project: Project, command: list[str]) -> None:
     identity = guarded(project)
     run = project.cli(*[identity if word == "ID" else word for word in command])
     assert run.returncode == 0, run.stderr
@@ -252,7 +254,7 @@ def test_the_user_ends_a_guard(project: Project, command: list[str]) -> None:
     assert decision(call(project))[0] == ("" if ends else "deny")
 
 
-def test_a_guard_that_has_expired_does_not_hold(project: Project) -> None:
+def test_an_expired_guard_does_not_apply(project: Project) -> None:
     guarded(project)
     with at_home(project) as paths:
         (name,) = os.listdir(paths.state("guards"))
@@ -278,13 +280,13 @@ def test_a_guard_that_has_expired_does_not_hold(project: Project) -> None:
     ],
     ids=lambda event: json.dumps(event)[:60],
 )
-def test_an_odd_call_goes_through(project: Project, event: dict[str, Any]) -> None:
+def test_a_malformed_call_is_allowed(project: Project, event: dict[str, Any]) -> None:
     guarded(project)
     assert decision(project.hook("PreToolUse", project.event("PreToolUse", **event))) == ("", "")
 
 
-def test_where_nothing_can_be_noted_the_call_goes_through(project: Project) -> None:
-    """Else it would be denied again and again."""
+def test_a_call_is_allowed_when_the_reminder_cannot_be_recorded(project: Project) -> None:
+    """Otherwise it would be denied again and again."""
     guarded(project)
     sessions = os.path.join(project.state, "sessions")
     os.makedirs(sessions, exist_ok=True)
@@ -296,7 +298,7 @@ def test_where_nothing_can_be_noted_the_call_goes_through(project: Project) -> N
     assert outcomes(project) == [("let_through", "fault")]
 
 
-def test_switched_off_altogether(project: Project) -> None:
+def test_the_hook_prints_nothing_when_the_plugin_is_disabled(project: Project) -> None:
     guarded(project)
     event = project.event("PreToolUse", tool_name="Bash", tool_input={"command": FORCE}, session_id="s")
     assert project.hook("PreToolUse", event, MEMORY_DISABLE="1") == Run(0, "", "")

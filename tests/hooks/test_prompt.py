@@ -1,4 +1,4 @@
-"""One prompt, one line in the ledger, and no word of the user's or of a memory in it."""
+"""Each prompt gets one line in the ledger, which holds no text from the user or from a memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def user_settings(project: Project, **blocks: object) -> None:
 
 
 @pytest.mark.parametrize(("prompt", "said"), PROMPTS.items(), ids=ascii)
-def test_every_prompt_leaves_one_line(recalling: Project, prompt: str, said: tuple[str, str]) -> None:
+def test_every_prompt_gets_one_ledger_line(recalling: Project, prompt: str, said: tuple[str, str]) -> None:
     recalling.prompt(prompt, "prompt-7")
     (row,) = recalling.ledger("recalls")
     assert (row["outcome"], row["reason"]) == said
@@ -59,7 +59,7 @@ def test_every_prompt_leaves_one_line(recalling: Project, prompt: str, said: tup
     assert row["project"]
 
 
-def test_the_ledger_knows_no_text_of_the_user(recalling: Project) -> None:
+def test_nothing_the_user_typed_is_written_to_disk(recalling: Project) -> None:
     recalling.prompt("Which database holds xylophone invoices of the billing service?")
     recalling.prompt("fix the xylophone in it")
     recalling.hook("UserPromptSubmit", b'{"prompt": "xylophone')
@@ -67,7 +67,7 @@ def test_the_ledger_knows_no_text_of_the_user(recalling: Project) -> None:
     assert b"xylophone" not in everything_written(recalling)
 
 
-def test_a_text_that_the_user_allows_is_written_without_secrets(recalling: Project) -> None:
+def test_prompt_text_is_logged_without_secrets_when_the_user_allows_it(recalling: Project) -> None:
     user_settings(recalling, ledger={"prompt_text": True})
     recalling.prompt("Deploy billing with %s and <private>my plan</private> now" % KEY)
     text = last(recalling)["prompt"]
@@ -84,13 +84,13 @@ def test_private_text_in_the_middle_of_a_long_prompt_is_never_written(recalling:
 
 
 @pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
-def test_a_project_cannot_allow_the_text(recalling: Project, name: str) -> None:
+def test_a_project_cannot_turn_on_prompt_text_logging(recalling: Project, name: str) -> None:
     recalling.write(".claude/" + name, {"memory": {"ledger": {"prompt_text": True}}})
     recalling.prompt("Which database holds xylophone invoices?")
     assert b"xylophone" not in everything_written(recalling)
 
 
-def test_a_secret_of_a_memory_reaches_no_file_of_ours(recalling: Project) -> None:
+def test_a_secret_in_a_memory_is_never_written_to_the_plugins_files(recalling: Project) -> None:
     put_accepted(
         recalling,
         "deploy",
@@ -121,7 +121,7 @@ def test_a_project_can_only_lower_the_budget(recalling: Project) -> None:
     assert recalling.prompt(ASK).context.count("<memory ") == 3
 
 
-def test_recall_can_be_switched_off(recalling: Project) -> None:
+def test_recall_can_be_turned_off(recalling: Project) -> None:
     recalling.write(".claude/settings.json", {"memory": {"retrieval": {"enabled": False}}})
     assert recalling.prompt(ASK).stdout == ""
     assert (last(recalling)["outcome"], last(recalling)["reason"]) == ("skipped", "disabled")
@@ -134,7 +134,7 @@ def test_a_budget_too_small_for_a_memory_leaves_it_out(recalling: Project) -> No
     assert "archive. The billing" not in context
 
 
-def test_a_followup_is_understood_by_the_turn_before(recalling: Project) -> None:
+def test_a_follow_up_question_is_understood_from_the_previous_turn(recalling: Project) -> None:
     path = os.path.join(os.path.dirname(recalling.root), "t.jsonl")
     turn = [
         {"type": "user", "message": {"content": "Show me the billing service and its database"}},
@@ -155,7 +155,7 @@ def test_a_followup_is_understood_by_the_turn_before(recalling: Project) -> None
     "settings",
     ["{", "[]", '{"memory": 5}', '{"memory": {"retrieval": {"max_inject": "many", "enabled": "yes"}}}'],
 )
-def test_settings_that_are_wrong_leave_the_defaults(recalling: Project, settings: str) -> None:
+def test_invalid_settings_fall_back_to_the_defaults(recalling: Project, settings: str) -> None:
     with open(os.path.join(recalling.config, "settings.json"), "w", encoding="utf-8") as file:
         file.write(settings)
     recalling.write(".claude/settings.json", settings)

@@ -1,4 +1,4 @@
-"""SessionEnd: back at once, nothing while grading is off; when it is on, a row soon after, within the user's bounds."""
+"""SessionEnd returns at once and does nothing while grading is off; when it is on, a row follows soon, within the user's limits."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def notes(project: Project) -> list[str]:
         pytest.param({**ON, "sessions": {"judge": {}}}, id="a judge, but not automatic"),
     ],
 )
-def test_nothing_is_done_until_the_user_asks_for_it(project: Project, settings: dict[str, Any]) -> None:
+def test_nothing_is_graded_until_the_user_turns_it_on(project: Project, settings: dict[str, Any]) -> None:
     end(project, prepared(project, settings))
     assert notes(project) == []
     assert not os.path.isdir(os.path.join(project.state, "grading"))
@@ -88,14 +88,14 @@ def test_a_session_is_graded_after_the_hook_has_returned(project: Project) -> No
     "bound",
     [pytest.param({"per_day": 0}, id="the day's bound"), pytest.param({"least_turns": 50}, id="too short")],
 )
-def test_bounds_hold(project: Project, bound: dict[str, int]) -> None:
+def test_a_session_outside_the_users_limits_is_not_graded(project: Project, bound: dict[str, int]) -> None:
     settings = {**ON, "sessions": {"judge": {}, "automatic": {**ON["sessions"]["automatic"], **bound}}}
     end(project, prepared(project, settings))
     assert soon(lambda: not notes(project))
     assert project.ledger("sessions") == []
 
 
-def test_the_limit_per_day(project: Project) -> None:
+def test_no_more_sessions_are_graded_than_the_daily_limit(project: Project) -> None:
     settings = {
         **ON,
         "sessions": {"judge": {}, "automatic": {"enabled": True, "least_turns": 2, "per_day": 2}},
@@ -106,7 +106,7 @@ def test_the_limit_per_day(project: Project) -> None:
     assert len(project.ledger("sessions")) == 2
 
 
-def test_a_note_that_a_dead_process_left_is_found_by_the_next(project: Project) -> None:
+def test_a_session_left_behind_by_a_dead_process_is_graded_by_the_next_one(project: Project) -> None:
     first, second = (prepared(project, ON, identity) for identity in IDS[:2])
     folder = os.path.join(project.state, "grading", "ended")
     os.makedirs(folder)
@@ -124,21 +124,21 @@ def test_a_note_that_a_dead_process_left_is_found_by_the_next(project: Project) 
     assert {row["session"] for row in project.ledger("sessions")} == set(IDS[:2])
 
 
-def test_a_projects_settings_switch_nothing_on(project: Project) -> None:
+def test_a_projects_settings_cannot_turn_grading_on(project: Project) -> None:
     path = prepared(project, {**ON, "sessions": {"judge": {}}})
     project.write(".claude/settings.json", {"memory": {"sessions": {"automatic": {"enabled": True}}}})
     end(project, path)
     assert notes(project) == []
 
 
-def test_a_project_that_reaches_for_keys_is_not_graded(project: Project) -> None:
+def test_a_project_that_sets_an_api_address_is_not_graded(project: Project) -> None:
     path = prepared(project, ON)
     project.write(".claude/settings.json", {"env": {"ANTHROPIC_BASE_URL": "https://elsewhere.example"}})
     end(project, path)
     assert notes(project) == []
 
 
-def test_a_transcript_that_is_gone_is_one_line_in_the_events(project: Project) -> None:
+def test_a_missing_transcript_is_logged_as_an_event(project: Project) -> None:
     path = prepared(project, ON)
     os.unlink(path)
     end(project, path)
@@ -146,6 +146,6 @@ def test_a_transcript_that_is_gone_is_one_line_in_the_events(project: Project) -
     assert "not graded" in project.ledger("events")[0]["what"]
 
 
-def test_the_plugin_switched_off_does_nothing(project: Project) -> None:
+def test_nothing_is_graded_when_the_plugin_is_disabled(project: Project) -> None:
     end(project, prepared(project, ON), MEMORY_DISABLE="1")
     assert notes(project) == []

@@ -1,4 +1,4 @@
-"""Tool calls on which nothing bears are counted, and not logged."""
+"""Tool calls that no memory applies to are counted, not logged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def calls(project: Project, number: int) -> None:
         assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
 
 
-def test_status_says_on_how_many_calls_nothing_bore(project: Project) -> None:
+def test_status_reports_how_many_tool_calls_no_memory_applied_to(project: Project) -> None:
     project.save("Use Postgres for billing", "Invoices are in Postgres.")
     assert project.cli("status", "--json").json["silent_calls"] == 0
     calls(project, 3)
@@ -25,7 +25,7 @@ def test_status_says_on_how_many_calls_nothing_bore(project: Project) -> None:
     assert not [row for row in project.ledger("recalls") if row.get("place") == "tool"]
 
 
-def test_a_count_that_cannot_be_kept_changes_nothing(project: Project) -> None:
+def test_a_count_that_cannot_be_saved_is_harmless(project: Project) -> None:
     os.makedirs(os.path.join(project.state, "silent"))
     os.mkdir(os.path.join(project.state, "silent", "in-the-way"))
     calls(project, 1)

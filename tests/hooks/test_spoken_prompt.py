@@ -1,4 +1,4 @@
-"""What a hook process says on a prompt, to the letter: full texts, pointers, the header, the receipt."""
+"""The exact output of a hook process on a prompt: full texts, pointers, the header, the receipt."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pointers(context: str) -> list[str]:
     return inside.splitlines()[1:]
 
 
-def test_a_broad_question_gets_the_best_and_pointers_to_the_rest(staged: Project) -> None:
+def test_a_broad_question_injects_the_best_matches_and_pointers_to_the_rest(staged: Project) -> None:
     set_up(staged, FULL)
     run = staged.prompt(ASK)
     context = run.context
@@ -63,14 +63,14 @@ def test_a_broad_question_gets_the_best_and_pointers_to_the_rest(staged: Project
     assert (len(row["injected"]), len(row["pointed"])) == (3, 2)
 
 
-def test_the_header_is_said_once_and_again_after_a_compaction(staged: Project) -> None:
+def test_the_header_is_printed_once_and_again_after_a_compaction(staged: Project) -> None:
     set_up(staged, FULL, max_inject=1, max_pointers=0)
     said = ["Notes saved for this project" in staged.prompt(ASK).context for _ in range(2)]
     staged.start("compact")
     assert [*said, "Notes saved for this project" in staged.prompt(ASK).context] == [True, False, True]
 
 
-def test_a_pointer_is_not_repeated_and_may_become_a_full_text(staged: Project) -> None:
+def test_a_pointer_is_not_repeated_but_its_memory_can_still_be_injected_in_full(staged: Project) -> None:
     set_up(staged, POINTED)
     first, second = (pointers(staged.prompt(ASK).context) for _ in range(2))
     assert (len(first), len(second)) == (3, 2)
@@ -82,7 +82,7 @@ def test_a_pointer_is_not_repeated_and_may_become_a_full_text(staged: Project) -
     assert staged.prompt(ASK).context.count("<memory id=") == 3
 
 
-def test_an_edited_file_is_not_pointed_at(staged: Project) -> None:
+def test_an_edited_file_gets_no_pointer_to_its_old_text(staged: Project) -> None:
     set_up(staged, POINTED, max_pointers=5, max_inject=1)
     staged.prompt("something else altogether, so that the index is built", session_id="other")
     folder = os.path.join(staged.root, ".claude", "memory", "decisions")
@@ -104,7 +104,7 @@ RECEIPTS = {
 
 
 @pytest.mark.parametrize("name", RECEIPTS)
-def test_the_person_gets_a_receipt(staged: Project, name: str) -> None:
+def test_the_user_gets_the_receipt_their_settings_ask_for(staged: Project, name: str) -> None:
     thresholds, more, begins = RECEIPTS[name]
     set_up(staged, thresholds, **more)
     message = (staged.prompt(ASK).json or {}).get("systemMessage", "")
@@ -113,7 +113,7 @@ def test_the_person_gets_a_receipt(staged: Project, name: str) -> None:
     assert message.isprintable()
 
 
-def test_a_project_can_neither_lower_a_threshold_nor_touch_the_receipt(staged: Project) -> None:
+def test_a_project_can_neither_lower_a_threshold_nor_change_the_receipt(staged: Project) -> None:
     set_up(staged, NOTHING, receipt="injected")
     own = {"inject_threshold": 0.0, "pointer_threshold": 0.0, "receipt": "off", "max_pointers": 10}
     staged.write(".claude/settings.json", {"memory": {"retrieval": own}})
@@ -122,8 +122,8 @@ def test_a_project_can_neither_lower_a_threshold_nor_touch_the_receipt(staged: P
     assert staged.prompt(ASK).json["systemMessage"].startswith("memory: told Claude ")
 
 
-def test_the_sources_own_block_goes_to_the_judges_whatever_the_confidence(project: Project) -> None:
-    """Its headline false positive: a page's style stored, a bug on that page asked about."""
+def test_settings_outside_the_memory_block_send_every_candidate_to_the_judges(project: Project) -> None:
+    """The known false positive: a memory about a page's style, and a prompt about a bug on that page."""
     project.save("Login page CSS uses tailwind", "Style the login page with tailwind classes only.")
     replies = [
         {"rubric": "relevance", "text": '{"relevant": []}'},

@@ -1,4 +1,4 @@
-"""What killed writers and vanished projects left is deleted; nothing else is."""
+"""Leftovers of killed writers and deleted projects are removed; nothing else is."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DRAFT = "a.json.4711.0a1b2c3d.tmp"
         ("own.tmp", 400, False),
     ],
 )
-def test_only_leftovers_go(
+def test_only_leftovers_are_deleted(
     project: Project, monkeypatch: pytest.MonkeyPatch, name: str, days: int, gone: bool
 ) -> None:
     monkeypatch.setenv("HOME", project.environment()["HOME"])
@@ -44,7 +44,7 @@ def test_only_leftovers_go(
     assert path.exists() is not gone
 
 
-def test_this_projects_index_stays(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_this_projects_index_is_kept(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", project.environment()["HOME"])
     paths = locate(project.root)
     path = Path(paths.state("index", paths.project_key + ".sqlite3"))

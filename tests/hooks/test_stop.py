@@ -1,4 +1,4 @@
-"""The Stop hook as a process: the ledger line, silence, drift and its correction, the judge that comes later."""
+"""The Stop hook as a process: the ledger line, no output, drift and its correction, the judge that runs afterward."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def eventually(project: Project, name: str, kind: str, count: int = 1) -> list[d
         time.sleep(0.05)
 
 
-def test_the_score_is_in_the_ledger_and_nothing_is_printed(project: Project) -> None:
+def test_the_score_is_logged_and_nothing_is_printed(project: Project) -> None:
     path = project.event("Stop")["transcript_path"]
     write_transcript(
         str(path), user_record("Please rename the file."), assistant_record(PADDED, "claude-opus-5-5")
@@ -103,12 +103,12 @@ def test_the_score_is_in_the_ledger_and_nothing_is_printed(project: Project) -> 
         ("\ud800 \x00 " + PLAIN, "clean"),
     ],
 )
-def test_any_reply_has_a_row(project: Project, text: object, gate: str) -> None:
+def test_every_reply_gets_a_row(project: Project, text: object, gate: str) -> None:
     assert stop(project, text) == Run(0, "", "")
     assert [row["gate"] for row in scores(project)] == [gate]
 
 
-def test_without_the_text_in_the_event_the_transcript_tells(project: Project) -> None:
+def test_the_reply_is_read_from_the_transcript_if_the_event_lacks_it(project: Project) -> None:
     write_transcript(
         str(project.event("Stop")["transcript_path"]), user_record("Why?"), assistant_record(ONE_PHRASE)
     )
@@ -117,13 +117,13 @@ def test_without_the_text_in_the_event_the_transcript_tells(project: Project) ->
     assert [row["padding_count"] for row in scores(project)] == [1]
 
 
-def test_switched_off_nothing_is_written(project: Project) -> None:
+def test_nothing_is_written_when_scoring_is_off(project: Project) -> None:
     own_settings(project, scoring={"enabled": False})
     assert stop(project, PADDED) == Run(0, "", "")
     assert project.ledger("scores") == []
 
 
-def test_texts_are_kept_only_when_the_user_says_so_and_redacted(project: Project) -> None:
+def test_a_reply_kept_at_the_users_request_is_redacted(project: Project) -> None:
     token = "ghp_" + "Ab3dEf6hIj9lMn2pQr5tUv8xYz1aBc4dEf7g"
     own_settings(project, scoring={"keep_text": True})
     project.write(".claude/settings.json", {"memory": {"scoring": {"keep_text": True}}})
@@ -136,7 +136,7 @@ def test_texts_are_kept_only_when_the_user_says_so_and_redacted(project: Project
 @pytest.mark.parametrize(
     "later", [(), (assistant_record("It is."), user_record("And now?"))], ids=["at once", "later"]
 )
-def test_a_reply_that_may_repeat_a_private_part_is_not_kept(
+def test_a_reply_that_might_repeat_private_text_is_not_kept(
     project: Project, later: tuple[object, ...]
 ) -> None:
     own_settings(project, scoring={"keep_text": True})
@@ -148,7 +148,7 @@ def test_a_reply_that_may_repeat_a_private_part_is_not_kept(
     assert "Initech" not in json.dumps(row)
 
 
-def test_a_reply_about_private_parts_is_kept(project: Project) -> None:
+def test_a_reply_that_only_mentions_private_tags_is_kept(project: Project) -> None:
     own_settings(project, scoring={"keep_text": True})
     path = str(project.event("Stop")["transcript_path"])
     write_transcript(
@@ -159,14 +159,14 @@ def test_a_reply_about_private_parts_is_kept(project: Project) -> None:
     assert row["text"]
 
 
-def test_a_project_cannot_have_texts_kept(project: Project) -> None:
+def test_a_project_cannot_turn_on_keeping_replies(project: Project) -> None:
     project.write(".claude/settings.json", {"memory": {"scoring": {"keep_text": True, "mode": "hybrid"}}})
     stop(project, ONE_PHRASE)
     (row,) = scores(project)
     assert ("text" in row, row["mode"]) == (False, "deterministic")
 
 
-def test_the_next_prompt_carries_one_correction_once(project: Project) -> None:
+def test_a_correction_is_injected_once_on_the_next_prompt(project: Project) -> None:
     own_settings(project, scoring={"holdout": 0})
     stop(project, PADDED)
     first, second = next_context(project), next_context(project)
@@ -182,7 +182,7 @@ def test_parallel_sessions_do_not_see_each_others_corrections(project: Project) 
     assert "Target" in next_context(project, "one")
 
 
-def test_a_correction_stands_before_memories_in_one_context(project: Project) -> None:
+def test_a_correction_comes_before_memories_in_the_same_context(project: Project) -> None:
     own_settings(project, scoring={"holdout": 0})
     project.save(
         "Use Postgres for the billing database", "The billing service stores its invoices in Postgres 15."
@@ -192,7 +192,7 @@ def test_a_correction_stands_before_memories_in_one_context(project: Project) ->
     assert 0 <= context.find("Target") < context.find("<memory-context>")
 
 
-def test_a_notice_of_the_client_takes_no_correction(project: Project) -> None:
+def test_a_notification_from_the_client_does_not_use_up_a_correction(project: Project) -> None:
     own_settings(project, scoring={"holdout": 0})
     stop(project, PADDED)
     assert next_context(project, text="<task-notification>done</task-notification>") == ""
@@ -200,7 +200,7 @@ def test_a_notice_of_the_client_takes_no_correction(project: Project) -> None:
 
 
 @pytest.mark.parametrize("scoring", [{"holdout": 1}, {"corrections": False}])
-def test_the_control_share_and_a_switch_leave_drift_uncorrected(
+def test_drift_is_not_corrected_in_the_control_group_or_with_corrections_off(
     project: Project, scoring: dict[str, object]
 ) -> None:
     own_settings(project, scoring=scoring)
@@ -209,14 +209,14 @@ def test_the_control_share_and_a_switch_leave_drift_uncorrected(
     assert project.ledger("drift")[0]["arm"] == ("control" if "holdout" in scoring else "none")
 
 
-def test_a_reply_in_line_takes_back_what_waited(project: Project) -> None:
+def test_a_reply_without_drift_cancels_a_pending_correction(project: Project) -> None:
     own_settings(project, scoring={"holdout": 0})
     stop(project, PADDED)
     stop(project, PLAIN, "p2")
     assert next_context(project) == ""
 
 
-def test_hybrid_enriches_the_record_and_writes_the_override(project: Project) -> None:
+def test_hybrid_mode_adds_the_judges_grades_and_writes_the_override(project: Project) -> None:
     hybrid(project, answer(phrases=[{"index": 0, "filler": False}], EpAd=9))
     write_transcript(
         str(project.event("Stop")["transcript_path"]),
@@ -254,7 +254,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("reply", "outcome", "off"), FAILURES)
-def test_a_failure_is_named_and_the_score_stays(
+def test_a_judge_failure_is_logged_and_the_score_is_kept(
     project: Project, reply: dict[str, object], outcome: str, off: bool
 ) -> None:
     hybrid(project, reply)
@@ -276,7 +276,7 @@ def test_a_failure_is_named_and_the_score_stays(
         assert len([row for row in project.ledger("events") if row["kind"] == "judge"]) == 1
 
 
-def test_without_a_key_hybrid_is_off_for_the_session_and_says_so_once(project: Project) -> None:
+def test_hybrid_mode_without_a_key_is_off_for_the_session_and_logged_once(project: Project) -> None:
     own_settings(project, scoring={"mode": "hybrid", "judge": {}})
     for number in range(2):
         stop(project, ONE_PHRASE, "p%d" % number)
@@ -286,7 +286,7 @@ def test_without_a_key_hybrid_is_off_for_the_session_and_says_so_once(project: P
 
 
 @pytest.mark.parametrize("mode", ["deterministic", "shadow"])
-def test_other_modes_ask_nobody(project: Project, mode: str) -> None:
+def test_other_modes_never_ask_a_judge(project: Project, mode: str) -> None:
     hybrid(project, answer())
     own_settings(project, scoring={"mode": mode, "judge": {}}, judge={"backend": "scripted"})
     stop(project, ONE_PHRASE)
@@ -295,7 +295,7 @@ def test_other_modes_ask_nobody(project: Project, mode: str) -> None:
     assert scores(project, "judged") == project.ledger("judge-calls") == []
 
 
-def test_a_project_that_sets_addresses_gets_no_judge(project: Project) -> None:
+def test_no_judge_runs_in_a_project_that_sets_an_api_address(project: Project) -> None:
     hybrid(project, answer())
     project.write(".claude/settings.json", {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}})
     stop(project, ONE_PHRASE)
@@ -303,7 +303,7 @@ def test_a_project_that_sets_addresses_gets_no_judge(project: Project) -> None:
     assert project.ledger("judge-calls") == []
 
 
-def test_the_audit_share_is_judged_apart(project: Project) -> None:
+def test_audited_replies_are_judged_without_counting_as_drift(project: Project) -> None:
     hybrid(project, answer(VDet=3), audit_share=1)
     stop(project, PLAIN)
     (judged,) = eventually(project, "scores", "judged")
@@ -313,7 +313,7 @@ def test_the_audit_share_is_judged_apart(project: Project) -> None:
     assert project.ledger("drift") == []
 
 
-def test_the_hook_imports_next_to_nothing(project: Project) -> None:
+def test_the_hook_imports_only_the_allowed_modules(project: Project) -> None:
     stop(project, PADDED)
     event = {**project.event("Stop"), "last_assistant_message": PADDED}
     found, run = modules_of(
@@ -334,7 +334,7 @@ def test_the_hook_imports_next_to_nothing(project: Project) -> None:
         pytest.param("many", 1, id="not a list"),
     ],
 )
-def test_a_reply_before_sub_agents_are_done_is_not_scored(
+def test_a_reply_is_not_scored_while_subagents_are_running(
     project: Project, tasks: object, scored: int
 ) -> None:
     assert stop(project, PLAIN, background_tasks=tasks).returncode == 0

@@ -1,4 +1,4 @@
-"""A superseded memory is never given to Claude, through the commands and the hook as they run."""
+"""A superseded memory is never injected, checked through the commands and the hook as they run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def stored(project: Project, name: str) -> dict[str, object]:
     return found
 
 
-def test_the_newer_one_is_told_and_answers_to_the_older_one_s_phrases(project: Project, old: str) -> None:
+def test_the_newer_memory_is_injected_and_matches_the_older_ones_phrases(project: Project, old: str) -> None:
     assert "MySQL 5" in recalled(project)
     project.save(*POSTGRES, "--supersedes", old)
     for prompt in (ASK, "tell me about the vault of bills please"):
@@ -38,14 +38,14 @@ def test_the_newer_one_is_told_and_answers_to_the_older_one_s_phrases(project: P
         assert "MySQL" not in recalled(project, prompt)
 
 
-def test_both_ends_say_so(project: Project, old: str) -> None:
+def test_both_memory_files_record_the_replacement(project: Project, old: str) -> None:
     new = project.save(*POSTGRES, "--supersedes", old)
     files = {name: stored(project, name) for name in (old, new)}
     assert files[old]["superseded_by"] == new
     assert files[new]["supersedes"] == [old]
 
 
-def test_search_finds_it_marked(project: Project, old: str) -> None:
+def test_search_marks_a_superseded_memory(project: Project, old: str) -> None:
     new = project.save(*POSTGRES, "--supersedes", old)
     rows = {row["id"]: row["superseded_by"] for row in project.cli("search", ASK, "--json").json["results"]}
     assert rows == {old: new, new: ""}
@@ -53,7 +53,7 @@ def test_search_finds_it_marked(project: Project, old: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["edit", "restore"])
-def test_it_is_undone(project: Project, old: str, way: str) -> None:
+def test_a_replacement_can_be_undone(project: Project, old: str, way: str) -> None:
     project.save(*POSTGRES, "--supersedes", old)
     words = ("edit", old, "--superseded-by", "none") if way == "edit" else ("restore", old)
     assert "(active)" in project.cli(*words).stdout
@@ -63,9 +63,7 @@ def test_it_is_undone(project: Project, old: str, way: str) -> None:
     assert "MySQL 5" in recalled(project)
 
 
-def test_what_claude_saves_unasked_supersedes_nothing_until_it_is_accepted(
-    project: Project, old: str
-) -> None:
+def test_an_unrequested_save_supersedes_nothing_until_it_is_accepted(project: Project, old: str) -> None:
     new = project.save(*POSTGRES, "--supersedes", old, inside=True)
     assert "MySQL 5" in recalled(project)
     assert "it replaces " + old in project.cli("accept", new).stdout
@@ -73,7 +71,9 @@ def test_what_claude_saves_unasked_supersedes_nothing_until_it_is_accepted(
     assert "MySQL" not in recalled(project)
 
 
-def test_forgetting_the_newer_one_says_what_becomes_of_the_older_one(project: Project, old: str) -> None:
+def test_forgetting_the_newer_memory_reports_that_the_older_one_stays_superseded(
+    project: Project, old: str
+) -> None:
     new = project.save(*POSTGRES, "--supersedes", old)
     output = project.cli("forget", new).stdout
     assert (
@@ -85,7 +85,7 @@ def test_forgetting_the_newer_one_says_what_becomes_of_the_older_one(project: Pr
     assert "MySQL 5" in recalled(project)
 
 
-def test_archiving_a_newer_one_that_alone_says_so_brings_the_older_one_back(
+def test_archiving_the_only_record_of_a_replacement_restores_the_older_memory(
     project: Project, old: str
 ) -> None:
     new = project.save(*POSTGRES, "--supersedes", old, inside=True)
@@ -94,7 +94,7 @@ def test_archiving_a_newer_one_that_alone_says_so_brings_the_older_one_back(
     assert "MySQL 5" in recalled(project)
 
 
-def test_a_memory_cannot_be_superseded_by_one_that_it_supersedes(project: Project, old: str) -> None:
+def test_a_memory_cannot_be_superseded_by_one_it_supersedes(project: Project, old: str) -> None:
     new = project.save(*POSTGRES, "--supersedes", old)
     run = project.cli("edit", new, "--superseded-by", old)
     assert run.returncode == 1
@@ -102,7 +102,7 @@ def test_a_memory_cannot_be_superseded_by_one_that_it_supersedes(project: Projec
     assert "Postgres 16" in recalled(project)
 
 
-def test_nor_by_one_that_awaits_approval(project: Project, old: str) -> None:
+def test_a_memory_cannot_be_superseded_by_a_pending_one(project: Project, old: str) -> None:
     new = project.save(*POSTGRES, inside=True)
     run = project.cli("edit", old, "--superseded-by", new)
     assert run.returncode == 1
@@ -110,7 +110,7 @@ def test_nor_by_one_that_awaits_approval(project: Project, old: str) -> None:
     assert "MySQL 5" in recalled(project)
 
 
-def test_a_pending_memory_gains_no_trust_by_being_replaced(project: Project) -> None:
+def test_a_pending_memory_does_not_become_trusted_by_being_replaced(project: Project) -> None:
     project.write(
         ".claude/memory/decisions/theirs.json",
         {"title": MYSQL[0], "content": {"decision": MYSQL[1]}, "asked_as": ["the vault of bills"]},
@@ -121,7 +121,7 @@ def test_a_pending_memory_gains_no_trust_by_being_replaced(project: Project) -> 
     assert recalled(project, "tell me about the vault of bills please") == ""
 
 
-def test_a_project_s_memory_replaces_one_of_the_user_s_in_this_project_only(project: Project) -> None:
+def test_a_project_memory_replaces_a_user_memory_in_that_project_only(project: Project) -> None:
     own = project.save(*MYSQL, "--scope", "user")
     project.save(*POSTGRES, "--supersedes", own)
     assert "MySQL" not in recalled(project)
@@ -129,7 +129,7 @@ def test_a_project_s_memory_replaces_one_of_the_user_s_in_this_project_only(proj
         assert "superseded_by" not in json.load(file)
 
 
-def test_a_damaged_index_is_rebuilt_without_a_word_of_the_older_one(project: Project, old: str) -> None:
+def test_a_rebuilt_index_still_leaves_out_the_superseded_memory(project: Project, old: str) -> None:
     project.save(*POSTGRES, "--supersedes", old)
     folder = os.path.join(project.state, "index")
     for name in os.listdir(folder):
@@ -139,7 +139,7 @@ def test_a_damaged_index_is_rebuilt_without_a_word_of_the_older_one(project: Pro
     assert "Postgres 16" in recalled(project)
 
 
-def test_the_doctor_names_who_lost_a_successor(project: Project, old: str) -> None:
+def test_the_doctor_names_a_superseded_memory_whose_successor_is_gone(project: Project, old: str) -> None:
     project.save(*POSTGRES)
     assert "every superseded memory has a successor" in project.cli("doctor").stdout
     new = project.save("Invoices are stored in S3", "A bucket.", "--supersedes", old)
@@ -147,7 +147,7 @@ def test_the_doctor_names_who_lost_a_successor(project: Project, old: str) -> No
     assert "%s: superseded by %s, which does not exist" % (old, new) in project.cli("doctor").stdout
 
 
-def test_the_last_of_a_chain_still_supersedes_the_first_when_the_middle_is_deleted(
+def test_deleting_the_middle_of_a_chain_leaves_the_first_memory_superseded(
     project: Project, old: str
 ) -> None:
     middle = project.save(*POSTGRES, "--supersedes", old, inside=True)

@@ -1,4 +1,4 @@
-"""A week of a team of three with one repository: what each member gets, what is pending for whom, and what a stranger can do."""
+"""A week in a team of three with one repository: what each member gets, what is pending for whom, and what a stranger can do."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def weekend(cy: Member) -> None:
 
 
 @pytest.mark.slow
-def test_a_week(join: Join) -> None:
+def test_each_member_gets_only_what_they_trust_throughout_a_week(join: Join) -> None:
     ann, bo, cy = join("Ann"), join("Bo"), join("Cy")
     monday(ann, bo, cy)
     tuesday(ann, bo)
@@ -202,7 +202,7 @@ def test_a_week(join: Join) -> None:
     weekend(cy)
 
 
-def test_in_a_clone_the_last_trusted_guard_holds_while_a_change_is_pending(join: Join) -> None:
+def test_the_last_trusted_guard_applies_in_a_clone_while_a_change_is_pending(join: Join) -> None:
     ann, eve = join("Ann"), join("Eve")
     ann.save(
         "Never force-push",
@@ -227,8 +227,8 @@ def test_in_a_clone_the_last_trusted_guard_holds_while_a_change_is_pending(join:
 
 
 @pytest.mark.slow
-def test_claude_imports_unasked_while_another_session_prompts(join: Join) -> None:
-    """Every file is pending from the moment it is there; a refresh that comes in between trusts nothing."""
+def test_an_unrequested_import_stays_pending_while_another_session_prompts(join: Join) -> None:
+    """Every file is pending from the moment it exists; a refresh during the import trusts nothing."""
     ann = join("Ann")
     ann.save("Kept", "The kept text.")
     notes = "".join("## Rule %d\n\nThe rule about topic %d says seven.\n\n" % (at, at) for at in range(40))

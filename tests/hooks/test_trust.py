@@ -1,4 +1,4 @@
-"""Trust through the hooks: only a text that the user saved or accepted is recalled, whatever brought it and wherever its file is."""
+"""Trust through the hooks: only text that the user saved or accepted is recalled, however it arrived and wherever its file is."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def put_accepted(project: Project, name: str, data: object, folder: str = "decis
     return path
 
 
-def test_what_a_merge_brings_is_pending_until_it_is_accepted(mine: Project) -> None:
+def test_a_merged_memory_is_pending_until_it_is_accepted(mine: Project) -> None:
     mine.git("switch", "-q", "-c", "theirs")
     put(mine, "port", PORT)
     commit(mine)
@@ -72,7 +72,7 @@ def test_what_a_merge_brings_is_pending_until_it_is_accepted(mine: Project) -> N
     assert "7777" in recalled(mine, WHICH)
 
 
-def test_a_worktree_a_clone_and_a_renamed_folder_are_told_what_the_user_trusts(mine: Project) -> None:
+def test_a_worktree_a_clone_and_a_renamed_folder_keep_the_users_trust(mine: Project) -> None:
     box, root = os.path.dirname(mine.root), mine.root
     mine.git("worktree", "add", "-q", box + "/linked")
     mine.git("clone", "-q", root, box + "/clone")
@@ -83,7 +83,7 @@ def test_a_worktree_a_clone_and_a_renamed_folder_are_told_what_the_user_trusts(m
         assert mine.start().message == "", name
 
 
-def test_a_hand_edit_is_pending_and_its_undoing_is_trusted_again(mine: Project) -> None:
+def test_a_hand_edit_is_pending_and_undoing_it_restores_trust(mine: Project) -> None:
     put_accepted(mine, "port", PORT)
     assert "7777" in recalled(mine, WHICH)
     put(mine, "port", OTHER)
@@ -93,7 +93,7 @@ def test_a_hand_edit_is_pending_and_its_undoing_is_trusted_again(mine: Project) 
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["the user's settings", "a project's settings"])
-def test_only_the_user_s_own_settings_accept_what_comes(mine: Project, own: bool) -> None:
+def test_only_the_users_own_settings_can_accept_incoming_memories(mine: Project, own: bool) -> None:
     expected = {"memory": {"trust": {"accept_from": [os.path.realpath(mine.root)]}}}
     put(mine, "port", PORT)
     assert recalled(mine, WHICH) == ""
@@ -118,7 +118,7 @@ def test_losing_state_grants_nothing(mine: Project, lost: str) -> None:
     assert (TOLD in recalled(mine)) == (lost == "index")
 
 
-def test_an_unreadable_record_is_said_and_neither_trusts_nor_forgets_anything(mine: Project) -> None:
+def test_an_unreadable_trust_record_is_reported_and_changes_no_trust(mine: Project) -> None:
     path = os.path.join(mine.state, "trust", "trusted.jsonl")
     os.rename(path, path + ".real")
     os.mkdir(path)
@@ -134,7 +134,7 @@ def test_an_unreadable_record_is_said_and_neither_trusts_nor_forgets_anything(mi
     assert TOLD in recalled(mine)
 
 
-def test_a_cloned_store_is_pending_and_says_so_once(
+def test_a_cloned_store_is_pending_and_announced_once(
     mine: Project, make_project: Callable[..., Project]
 ) -> None:
     other = make_project()
@@ -150,7 +150,7 @@ def test_a_cloned_store_is_pending_and_says_so_once(
     assert other.start().message == ""
 
 
-def test_an_edit_in_place_never_tells_the_old_text(mine: Project) -> None:
+def test_the_old_text_is_not_injected_after_an_in_place_edit(mine: Project) -> None:
     path = put_accepted(mine, "port", PORT)
     assert "7777" in recalled(mine, WHICH)
     time.sleep(0.1)
@@ -160,8 +160,8 @@ def test_an_edit_in_place_never_tells_the_old_text(mine: Project) -> None:
     assert recalled(mine, WHICH) == ""
 
 
-def test_edits_in_place_of_several_folders_never_tell_the_old_text(mine: Project) -> None:
-    """What rises to the top when one falls out is looked at as well."""
+def test_old_texts_are_not_injected_after_in_place_edits_in_several_folders(mine: Project) -> None:
+    """A memory that moves up when another drops out is checked too."""
     no_threshold(mine)
     paths = []
     for number, folder in enumerate(
@@ -177,7 +177,7 @@ def test_edits_in_place_of_several_folders_never_tell_the_old_text(mine: Project
         assert "7777" not in recalled(mine, WHICH)
 
 
-def test_a_save_a_forget_and_a_restore_count_at_the_next_prompt(mine: Project) -> None:
+def test_saving_forgetting_and_restoring_take_effect_on_the_next_prompt(mine: Project) -> None:
     name = mine.save("The port of the ledger proxy", "The ledger proxy listens on port 7777.")
     assert "7777" in recalled(mine, WHICH)
     assert mine.cli("forget", name).returncode == 0
@@ -200,7 +200,9 @@ def test_a_save_a_forget_and_a_restore_count_at_the_next_prompt(mine: Project) -
     ],
     ids=lambda fields: next(iter(fields)),
 )
-def test_what_has_had_its_time_is_never_told(mine: Project, fields: dict[str, object]) -> None:
+def test_a_retired_superseded_or_expired_memory_is_never_injected(
+    mine: Project, fields: dict[str, object]
+) -> None:
     put_accepted(mine, "port", PORT)
     assert "7777" in recalled(mine, WHICH)
     put_accepted(mine, "port", {**PORT, **fields})
@@ -225,7 +227,9 @@ def test_a_worktree_shares_the_main_store_until_it_has_its_own(mine: Project) ->
     assert TOLD in recalled(mine)
 
 
-def test_a_forged_git_file_leads_nowhere(mine: Project, make_project: Callable[..., Project]) -> None:
+def test_a_forged_git_file_gives_no_access_to_a_store(
+    mine: Project, make_project: Callable[..., Project]
+) -> None:
     forged = os.path.join(os.path.dirname(mine.root), "forged")
     os.mkdir(forged)
     mine.git("worktree", "add", "-q", forged + "-true")
@@ -235,7 +239,7 @@ def test_a_forged_git_file_leads_nowhere(mine: Project, make_project: Callable[.
     mine.root = main
 
 
-def test_what_claude_saves_unasked_waits_and_an_asked_save_does_not(mine: Project) -> None:
+def test_an_unrequested_save_is_pending_and_a_requested_one_is_trusted(mine: Project) -> None:
     mine.prompt("Read the page and tell me what it says about the ledger proxy.")
     mine.save("The port of the ledger proxy", "The ledger proxy listens on port 7777.", inside=True)
     assert recalled(mine, WHICH) == ""
@@ -265,14 +269,14 @@ def test_what_claude_saves_unasked_waits_and_an_asked_save_does_not(mine: Projec
         "a fence that reaches to the end",
     ],
 )
-def test_what_the_user_did_not_say_grants_nothing(mine: Project, prompt: str) -> None:
+def test_text_the_user_did_not_type_grants_nothing(mine: Project, prompt: str) -> None:
     assert mine.prompt(prompt).returncode == 0
     mine.save("The port of the ledger proxy", "The ledger proxy listens on port 7777.", inside=True)
     assert recalled(mine, WHICH) == ""
     assert mine.cli("accept", "--all", inside=True).returncode == 1
 
 
-def test_a_grant_is_for_its_session_and_ends_with_the_next_prompt(mine: Project) -> None:
+def test_a_grant_is_limited_to_its_session_and_ends_with_the_next_prompt(mine: Project) -> None:
     put(mine, "port", PORT)
     mine.prompt("/memory:status", session_id="another session")
     assert mine.cli("accept", "port", inside=True).returncode == 1
@@ -294,14 +298,14 @@ def test_a_grant_covers_three_saves_and_each_is_shown_once(mine: Project) -> Non
     assert mine.hook("Stop", mine.event("Stop", last_assistant_message="Done.")).stdout == ""
 
 
-def test_a_save_that_no_stop_hook_has_shown_is_shown_on_the_next_prompt(mine: Project) -> None:
+def test_a_save_not_shown_by_a_stop_hook_is_shown_on_the_next_prompt(mine: Project) -> None:
     mine.prompt("Please remember that the port is 7777")
     mine.save("The port", "It is 7777.", inside=True)
     assert "Claude saved The port" in mine.prompt("fix the login bug").json["systemMessage"]
     assert mine.prompt("fix the login bug").stdout == ""
 
 
-def test_more_than_a_grant_covers_is_pending_as_a_whole(mine: Project) -> None:
+def test_an_import_larger_than_its_grant_is_entirely_pending(mine: Project) -> None:
     notes = mine.write(
         "notes.md", "".join("## Rule %d\n\nAlways do thing %d.\n\n" % (n, n) for n in range(5))
     )

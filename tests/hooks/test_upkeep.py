@@ -1,4 +1,4 @@
-"""State that nobody needs any more goes; everything else stays."""
+"""State that is no longer needed is deleted; everything else is kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.project import Project
 from tests.recall.store_files import at_home
 
 
-def test_what_was_untouched_for_a_month_goes(project: Project) -> None:
+def test_session_state_untouched_for_a_month_is_deleted(project: Project) -> None:
     old = time.time() - 31 * 86400
     for folder in ("sessions", "grants", "trust", "index"):
         os.makedirs(os.path.join(project.state, folder))
