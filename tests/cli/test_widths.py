@@ -10,6 +10,8 @@ import struct
 import sys
 import termios
 from importlib import import_module
+from threading import Event
+from time import sleep
 
 import pytest
 
@@ -180,6 +182,14 @@ def test_no_line_is_wider_than_the_terminal(store: Project, width: int) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+class LingeringEvent(Event):
+    """An event that is set a little later, which leaves time for a heartbeat in a command of few milliseconds."""
+
+    def set(self) -> None:
+        sleep(0.05)
+        super().set()
+
+
 @pytest.mark.parametrize(
     ("words", "label"),
     [
@@ -197,12 +207,8 @@ def test_slow_commands_show_progress(
     store: Project, words: list[str], label: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_plugin.cli.heartbeat._EVERY", 0.0005)
-    turn = sys.getswitchinterval()
-    sys.setswitchinterval(0.0001)  # seconds: the heart must get its turn in a command of few milliseconds
-    try:
-        seen = in_terminal(store, 80, words)
-    finally:
-        sys.setswitchinterval(turn)
+    monkeypatch.setattr("memory_plugin.cli.heartbeat.Event", LingeringEvent)
+    seen = in_terminal(store, 80, words)
     assert "\r\033[K%s: 0 s" % label in seen
     shown = [line.rpartition("\033[K")[2] for line in seen.split("\n")]
     assert not any(line.startswith(label + ": 0 s") for line in shown), (

@@ -163,7 +163,7 @@ SLOW = pytest.mark.slow
 @pytest.mark.parametrize(
     "hooks", [pytest.param(True, id="with hooks"), pytest.param(False, id="without hooks", marks=SLOW)]
 )
-@pytest.mark.parametrize("name", every(4, SPOOFS))
+@pytest.mark.parametrize("name", every(5, SPOOFS))
 def test_no_key_is_sent_to_an_address_that_a_project_sets(
     table: Table, name: str, *, hooks: bool, named: bool
 ) -> None:
