@@ -186,6 +186,7 @@ class LingeringEvent(Event):
     """An event that is set a little later, which leaves time for a heartbeat in a command of few milliseconds."""
 
     def set(self) -> None:
+        """Set it after 50 ms."""
         sleep(0.05)
         super().set()
 
