@@ -1,4 +1,4 @@
-"""The entry scripts as real processes: an outdated Python, a damaged plugin, foreign packages on the import path."""
+"""The entry scripts as real processes: an outdated Python, a damaged plugin, packages on the import path."""
 
 from __future__ import annotations
 
