@@ -1,7 +1,8 @@
 """UserPromptSubmit: collect the features' texts for Claude on one prompt, in a fixed order and within one size limit.
 
 The prompt is read once and passed to the correction of the last reply, the reminder of an open interview, the grant for a save request,
-recall and the ledger. A problem in one of them becomes a line in the events ledger and does not stop the others.
+recall and the ledger. An OSError in one of them becomes a line in the events ledger and does not stop the others; any other exception is a
+bug, which ends the hook without output.
 """
 
 from __future__ import annotations
