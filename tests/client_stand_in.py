@@ -61,6 +61,12 @@ class StandIn:
         full = self.environment(env, CLAUDE_PROJECT_DIR=self.project.root)
         return Step(line, full, json.dumps(self.project.event(event, **fields)), self.project.root)
 
+    def typed(self, text: str, **fields: object) -> Step:
+        """Return the run of the hook of a prompt that the user typed."""
+        path = self.project.write_typed(text)
+        more: dict[str, object] = {"prompt": text, "prompt_id": "p1", "transcript_path": path, **fields}
+        return self.hook("UserPromptSubmit", {}, **more)
+
     def bash(self, line: str, env: dict[str, str], *, cwd: str = "", stays: bool = True) -> Step:
         """Return a command of Claude's Bash tool; `memory` in it is the command line."""
         script = os.path.join(self.project.plugin_root, "scripts", "memory.py")

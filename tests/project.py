@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -168,6 +169,45 @@ class Project:
         """Run the UserPromptSubmit hook on a prompt."""
         fields = {"prompt": text, "prompt_id": prompt_id, "permission_mode": "default", **fields}
         return self.hook("UserPromptSubmit", self.event("UserPromptSubmit", **fields))
+
+    def user_types(self, text: str, prompt_id: str = "p1", session: str = SESSION) -> Run:
+        """Write the transcript's row of a prompt that the user typed, and run its hook."""
+        path = self.write_typed(text, prompt_id, session)
+        return self.prompt(text, prompt_id, session_id=session, transcript_path=path)
+
+    def write_typed(self, text: str, prompt_id: str = "p1", session: str = SESSION) -> str:
+        """Write the transcript's row of a prompt that the user typed; return the transcript's path."""
+        is_command = text.startswith("/")
+        marks = {"turnOrigin": "human"}
+        if not is_command:
+            marks.update(promptSource="typed", origin={"kind": "human"})  # type: ignore[dict-item]
+        name, _, words = text.partition(" ")
+        command = "<command-message>%s</command-message>\n<command-name>%s</command-name>\n<command-args>%s</command-args>"
+        content = command % (name[1:], name, words) if is_command else text
+        row = {
+            "type": "user",
+            "promptId": prompt_id,
+            "message": {"role": "user", "content": content},
+            **marks,
+        }
+        path = os.path.join(self.home, session + ".jsonl")
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        return path
+
+    def dialog(self, *args: str, **fields: object) -> dict[str, Any]:
+        """Return what the hook answers when Claude wants to run this command; empty for nothing."""
+        line = shlex.join(["memory", *args, "--root", self.root])
+        call = {"tool_name": "Bash", "tool_input": {"command": line}, "cwd": self.root, **fields}
+        run = self.hook("PreToolUse", self.event("PreToolUse", **call))
+        output: dict[str, Any] = run.json["hookSpecificOutput"] if run.stdout else {}
+        return output
+
+    def cli_allowed(self, *args: str, stdin: str = "") -> Run:
+        """Run a command as Claude does, after the user allowed it in the client's dialog."""
+        line = self.dialog(*args)["updatedInput"]["command"]
+        env = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
+        return self.memory(*shlex.split(line)[1:], stdin=stdin.encode(), **env)
 
     def start(self, source: str = "startup") -> Run:
         """Run the SessionStart hook."""

@@ -11,8 +11,14 @@ import pytest
 from memory_plugin.cli import caller
 from memory_plugin.cli.caller import Caller, identify, is_route
 from memory_plugin.hooks import client_record
-from memory_plugin.hooks.client_record import ClientRecord, outer_client, read_record, record_client
-from memory_plugin.kernel.ancestry import Ancestor, ancestors, boot_id
+from memory_plugin.hooks.client_record import (
+    ClientRecord,
+    hand_over,
+    outer_client,
+    read_record,
+    record_client,
+)
+from memory_plugin.kernel.ancestry import Ancestor
 from memory_plugin.kernel.paths import locate
 from tests.project import SESSION, Project
 
@@ -202,14 +208,97 @@ def test_a_client_inside_another_client_is_not_recorded(project: Project) -> Non
     assert not os.path.exists(os.path.join(project.state, "clients"))
 
 
-@pytest.mark.parametrize("value", ["", "1", "true", "0" * 36])
-def test_only_the_current_boot_id_proves_that_a_hook_started_us(value: str) -> None:
-    os.environ.update(MARKED, MEMORY_HANDED_OVER=value)
-    assert identify()._client is outer_client(ancestors())
-    assert not caller._is_started_by_hook()
-    if boot_id():
-        os.environ["MEMORY_HANDED_OVER"] = boot_id()
-        assert caller._is_started_by_hook()
+@pytest.mark.parametrize(
+    "words", [["accept", "--all"], ["config", "set"], ["session", "score"], []], ids=" ".join
+)
+def test_a_mark_of_a_hook_proves_only_background_commands(project: Project, words: list[str]) -> None:
+    os.environ["MEMORY_HANDED_OVER"] = hand_over()
+    os.environ.update(MARKED)
+    assert identify(words).inside
+    assert "MEMORY_HANDED_OVER" not in os.environ
+
+
+@pytest.mark.parametrize("words", [["refresh"], ["propose"], ["grade"], ["session", "ended"]], ids=" ".join)
+def test_a_mark_of_a_hook_works_once(project: Project, words: list[str]) -> None:
+    name = os.environ["MEMORY_HANDED_OVER"] = hand_over()
+    assert not identify(words).inside
+    os.environ.update(MARKED, MEMORY_HANDED_OVER=name)
+    assert identify(words).inside
+
+
+@pytest.mark.parametrize("name", ["", "1", "true", "..", "../clients", "0" * 36])
+def test_a_mark_that_no_hook_wrote_proves_nothing(project: Project, name: str) -> None:
+    hand_over()
+    os.environ.update(MARKED, MEMORY_HANDED_OVER=name)
+    assert identify(["refresh"]).inside
+
+
+def detached(*chain: tuple[str, int], terminal: bool) -> list[Ancestor]:
+    """Return a chain of (name, start time), nearest first, that ends below init."""
+    rows = [*chain, ("init", 0)]
+    return [
+        Ancestor(
+            90 - at, 89 - at if name != "init" else 0, str(start), name, terminal=terminal, words=(name,)
+        )
+        for at, (name, start) in enumerate(rows)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("chain", "inside"),
+    [
+        pytest.param(detached(("python3", 900), terminal=False), True, id="setsid"),
+        pytest.param(
+            detached(("python3", 900), ("sh", 800), terminal=False), True, id="nohup in a detached shell"
+        ),
+        pytest.param(
+            detached(("python3", 900), ("sh", 800), ("script", 700), terminal=True),
+            True,
+            id="script in a session of its own",
+        ),
+        pytest.param(
+            detached(("python3", 900), ("bash", 800), ("tmux: server", 700), terminal=True),
+            True,
+            id="a new tmux server",
+        ),
+        pytest.param(
+            detached(("python3", 900), ("bash", 800), ("tmux: server", 100), terminal=True),
+            False,
+            id="the user's tmux server",
+        ),
+        pytest.param(
+            detached(("python3", 900), ("bash", 800), ("sshd", 100), terminal=True),
+            False,
+            id="the user's ssh session",
+        ),
+        pytest.param(
+            detached(("python3", 900), ("cron", 100), terminal=False),
+            True,
+            id="a job without a terminal while a client runs",
+        ),
+    ],
+)
+def test_a_detached_command_counts_as_claudes_while_a_client_runs(
+    project: Project, chain: list[Ancestor], inside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Ancestor(500, 1, "500", "claude", terminal=True, words=("claude",))
+    record_client(locate(project.root), SESSION, client)
+    monkeypatch.setattr(caller, "process", lambda pid: client if pid == 500 else None)
+    assert Caller(chain).inside is inside
+
+
+def test_a_detached_command_is_the_users_when_no_client_runs(project: Project) -> None:
+    assert not Caller(detached(("python3", 900), terminal=False)).inside
+
+
+def test_a_terminal_with_a_control_group_of_its_own_is_the_users(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Ancestor(500, 1, "500", "claude", terminal=True, words=("claude",))
+    record_client(locate(project.root), SESSION, client)
+    monkeypatch.setattr(caller, "process", lambda pid: client if pid == 500 else None)
+    monkeypatch.setattr(Ancestor, "control_group", lambda self: self.name)
+    assert not Caller(detached(("python3", 900), ("bash", 800), ("kitty", 700), terminal=True)).inside
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_a_project_cannot_remove_the_mark_of_the_client(project: Project, name: 
 
 @pytest.mark.parametrize("prompt", ["/memory:save we use Postgres", "Please remember that we use Postgres"])
 def test_a_save_request_of_the_user_approves_commands_of_this_session(project: Project, prompt: str) -> None:
-    project.prompt(prompt)
+    project.user_types(prompt)
     assert trust(project, CLAUDECODE="1", CLAUDE_CODE_SESSION_ID=SESSION) == "trusted"
     other = project.cli(
         "save",
@@ -69,5 +69,4 @@ def test_a_command_that_needs_approval_changes_nothing_without_it(
     assert (run.returncode, run.stdout) == (1, "")
     assert "nothing was changed" in run.stderr
     assert run.stderr.count("\n") == 1
-    project.prompt("/memory:status")
-    assert project.cli(*words, inside=True).returncode == 0
+    assert project.cli_allowed(*words).returncode == 0

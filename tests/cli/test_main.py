@@ -47,7 +47,7 @@ def test_the_help_lists_the_commands_by_topic(project: Project) -> None:
 
 def test_commands_that_hooks_start_work_and_are_not_listed(project: Project) -> None:
     listed = {name for group in GROUPS.values() for name in group}
-    assert set(COMMANDS) - listed == {"grade", "refresh", "heal", "propose"}
+    assert set(COMMANDS) - listed == {"describe", "grade", "refresh", "heal", "propose"}
     assert cli(project, "refresh")[0] == 0
     assert cli(project, "heal")[0] == 0, "its name in 0.1.0"
 
@@ -225,6 +225,6 @@ def test_an_error_while_the_options_are_made_is_one_line(
         raise MemoryError
 
     monkeypatch.chdir(project.root)
-    monkeypatch.setattr(main_module, "_module", fail)
+    monkeypatch.setattr(main_module, "module_of", fail)
     assert main_module.main(["save"]) == 1
     assert capfd.readouterr().err.startswith("memory: a bug in memory: MemoryError at ")

@@ -237,8 +237,9 @@ def test_an_address_set_only_in_the_environment_is_used_only_outside_the_client(
     launch: dict[str, Any] = {**KEYS, "OPENAI_BASE_URL": table.own.url + "/v1"}
     if inside:
         client = StandIn(table.project, **launch)
-        prompt = client.hook("UserPromptSubmit", {}, prompt="/memory:status")
-        run = client.run(prompt, client.bash("memory judge on --json", {}))[-1]
+        words = ("judge", "on", "--json")
+        line = table.project.dialog(*words)["updatedInput"]["command"]
+        run = client.run(client.hook("SessionStart", {}, source="startup"), client.bash(line, {}))[-1]
         said = " ".join(run.json["said"])
         assert "Address: api.openai.com, the vendor's own address." in said
         assert "OPENAI_BASE_URL is ignored: only the environment sets it" in said
@@ -337,15 +338,15 @@ SAVE = "memory save --category decision --title Tabs --body Tabs --json"
 def test_a_command_cannot_fake_or_cancel_the_users_approval(
     project: Project, prompt: str, line: str, trust: str
 ) -> None:
-    project.prompt("Please remember that we use tabs.", session_id="granted")
+    project.user_types("Please remember that we use tabs.", "p0", "granted")
     client = StandIn(project)
-    run = client.run(client.hook("UserPromptSubmit", {}, prompt=prompt), client.bash(line, {}))[-1]
+    run = client.run(client.typed(prompt), client.bash(line, {}))[-1]
     assert run.json["trust"] == trust
 
 
 def test_a_prompt_to_a_nested_client_does_not_count_as_the_users_approval(project: Project) -> None:
     outer, inner = StandIn(project), StandIn(project)
-    told = inner.hook("UserPromptSubmit", {}, prompt="Please remember that we use tabs.", session_id="inner")
+    told = inner.typed("Please remember that we use tabs.", session_id="inner")
     save = Step(
         **{**inner.bash(SAVE, {})._asdict(), "env": inner.environment({}, CLAUDE_CODE_SESSION_ID="inner")}
     )

@@ -243,7 +243,7 @@ def test_an_unrequested_save_is_pending_and_a_requested_one_is_trusted(mine: Pro
     mine.prompt("Read the page and tell me what it says about the ledger proxy.")
     mine.save("The port of the ledger proxy", "The ledger proxy listens on port 7777.", inside=True)
     assert recalled(mine, WHICH) == ""
-    mine.prompt("Please remember that the ledger proxy listens on port 8888.")
+    mine.user_types("Please remember that the ledger proxy listens on port 8888.")
     mine.save("Port of the ledger proxy, corrected", "The ledger proxy listens on port 8888.", inside=True)
     context = recalled(mine, WHICH)
     assert "8888" in context
@@ -277,19 +277,18 @@ def test_text_the_user_did_not_type_grants_nothing(mine: Project, prompt: str) -
 
 
 def test_a_grant_is_limited_to_its_session_and_ends_with_the_next_prompt(mine: Project) -> None:
-    put(mine, "port", PORT)
-    mine.prompt("/memory:status", session_id="another session")
-    assert mine.cli("accept", "port", inside=True).returncode == 1
-    mine.prompt("Please remember that.")
-    assert mine.cli("accept", "port", inside=True).returncode == 1, "who asks for a save asks for no more"
-    mine.prompt("/memory:status")
-    assert mine.cli("accept", "port", inside=True).returncode == 0
+    mine.user_types("Please remember that the port is 7777.", session="another session")
+    mine.save("Port one", "Service one.", inside=True)
+    mine.user_types("Please remember that the port is 7777.")
+    mine.save("Port two", "Service two.", inside=True)
     mine.prompt("fix the login bug")
-    assert mine.cli("accept", "port", inside=True).returncode == 1
+    mine.save("Port three", "Service three.", inside=True)
+    trust = {row["id"]: row["trust"] for row in mine.memories()}
+    assert [trust["port-" + name] for name in ("one", "two", "three")] == ["pending", "trusted", "pending"]
 
 
 def test_a_grant_covers_three_saves_and_each_is_shown_once(mine: Project) -> None:
-    mine.prompt("Please remember how the ports are assigned.")
+    mine.user_types("Please remember that ports are assigned in order.")
     names = [mine.save("Port number %d" % n, "Service %d listens here." % n, inside=True) for n in range(4)]
     trust = {row["id"]: row["trust"] for row in mine.cli("list", "--json").json["memories"]}
     assert [trust[name] for name in names] == ["trusted"] * 3 + ["pending"]
@@ -299,7 +298,7 @@ def test_a_grant_covers_three_saves_and_each_is_shown_once(mine: Project) -> Non
 
 
 def test_a_save_not_shown_by_a_stop_hook_is_shown_on_the_next_prompt(mine: Project) -> None:
-    mine.prompt("Please remember that the port is 7777")
+    mine.user_types("Please remember that the port is 7777")
     mine.save("The port", "It is 7777.", inside=True)
     assert "Claude saved The port" in mine.prompt("fix the login bug").json["systemMessage"]
     assert mine.prompt("fix the login bug").stdout == ""
@@ -309,7 +308,7 @@ def test_an_import_larger_than_its_grant_is_entirely_pending(mine: Project) -> N
     notes = mine.write(
         "notes.md", "".join("## Rule %d\n\nAlways do thing %d.\n\n" % (n, n) for n in range(5))
     )
-    mine.prompt("Please remember the notes in notes.md")
+    mine.user_types("/memory:save the notes in notes.md")
     run = mine.cli("import", notes, "--json", inside=True)
     assert run.json["waits_for_user"]
     pending = mine.cli("list", "--status", "pending", "--json").json["memories"]

@@ -30,7 +30,7 @@ def connect_without_secure_delete(*args: Any, **named: Any) -> Connection:  # no
 def interview_about_topic(identity: str) -> Interview:
     """Return an interview with TOPIC in each column of text."""
     text = '{"text": "%s"}' % TOPIC
-    return Interview((identity, "p", "s", OPEN, TOPIC, 1, "t", "t", text, text, TOPIC, 0))
+    return Interview((identity, "p", "s", OPEN, TOPIC, "t", "t", text, text, TOPIC, 0))
 
 
 @pytest.mark.parametrize("others", [0, 1], ids=["the only one", "one of two"])
@@ -40,7 +40,7 @@ def test_a_discarded_interview_leaves_no_text_on_the_disk(
     monkeypatch.setattr(module, "connect", connect_without_secure_delete)
     with closing(InterviewStore(str(tmp_path))) as store:
         for number in range(others):
-            other = Interview(("other%d" % number, "p", "s", OPEN, "x", 1, "t", "t", "{}", "{}", "x", 0))
+            other = Interview(("other%d" % number, "p", "s", OPEN, "x", "t", "t", "{}", "{}", "x", 0))
             store.add(other, {}, {})
         interview = interview_about_topic("i1")
         store.add(interview, {"text": TOPIC}, {"text": TOPIC})
@@ -57,7 +57,7 @@ def content_of_files(folder: Path) -> str:
 
 
 def test_of_two_answers_at_once_one_is_refused(store: InterviewStore) -> None:
-    interview, _ = pipeline.start(store, setup_for(), NewInterview("p", "", {}, approved=True))
+    interview, _ = pipeline.start(store, setup_for(), NewInterview("p", "", {}))
     first, second = store.find(interview.id), store.find(interview.id)
     pipeline.answer(store, first, {"answer": "it is for clerks"}, clean)
     with pytest.raises(InterviewError, match="another answer arrived in the meantime"):
@@ -66,7 +66,7 @@ def test_of_two_answers_at_once_one_is_refused(store: InterviewStore) -> None:
 
 
 def test_an_answer_with_five_thousand_concepts_takes_less_than_three_seconds(store: InterviewStore) -> None:
-    interview, _ = pipeline.start(store, setup_for(), NewInterview("p", "", {}, approved=True))
+    interview, _ = pipeline.start(store, setup_for(), NewInterview("p", "", {}))
     state: dict[str, Any] = interview.state
     for index in range(5000):
         state["nodes"].append(

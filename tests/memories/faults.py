@@ -21,6 +21,7 @@ from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.grants import grant
 from memory_plugin.memories.memory_files import StoredMemory, all_memories
 from memory_plugin.memories.stores import project_store
+from memory_plugin.memories.tickets import issue_ticket
 from memory_plugin.memories.trust import TRUSTED, load_trust, text_digests
 from memory_plugin.recall import index_refresh
 
@@ -149,22 +150,27 @@ def with_input(text: str, argv: list[str], root: str) -> int:
         sys.stdin = before
 
 
-def act(command: str, root: str) -> int:
-    """Run the command under test."""
+def words_of(command: str, root: str) -> list[str]:
+    """Return the command line under test."""
+    return [*(word.replace("ROOT", root) for word in COMMANDS[command]), "--root", root]
+
+
+def act(command: str, root: str, ticket: str) -> int:
+    """Run the command under test, with the number of its ticket, if it has one."""
     if command in TAKEN_APART:
         chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute"}]}
         return with_input(json.dumps(chosen), COMMANDS[command], root)
-    return run([word.replace("ROOT", root) for word in COMMANDS[command]], root)
+    return main.main([*words_of(command, root), *(["--ticket", ticket] if ticket else [])])
 
 
-def in_child(command: str, root: str, wanted: int, fault: str) -> tuple[int, bool]:
+def in_child(command: str, root: str, ticket: str, wanted: int, fault: str) -> tuple[int, bool]:
     """Return the exit code of one run, -9 if it was killed, and whether it reached the call that fails."""
     child = os.fork()
     if child == 0:
         code = 1
         try:
             calls = install(wanted, fault, os.path.dirname(root))
-            code = act(command, root)
+            code = act(command, root, ticket)
             code += 100 * (calls[0] < wanted)
         finally:
             os._exit(code)
@@ -181,16 +187,32 @@ class Campaign:
         self.folder, self.start = folder, os.path.join(folder, "start")
         self.root = prepare(folder, command)
         self.paths = locate(self.root)
-        if word:
-            grant(self.paths, SESSION, "approval")
+        self.ticket = self.approve() if word else ""
         os.makedirs(self.start)
         for name in ("project", "home"):
             shutil.copytree(os.path.join(folder, name), os.path.join(self.start, name))
         self.before = trusted(self.paths)
         with open(self.paths.state("trust", "trusted.jsonl"), "rb") as file:
             self.record = file.read()
-        act(command, self.root)
+        act(command, self.root, self.ticket)
         self.after = trusted(self.paths)
+
+    def approve(self) -> str:
+        """Let the user ask for a save and allow the command; return the number of the ticket."""
+        path = os.path.join(self.folder, "home", "session.jsonl")
+        row = {
+            "type": "user",
+            "promptId": "p",
+            "promptSource": "typed",
+            "origin": {"kind": "human"},
+            "message": {},
+        }
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        grant(self.paths, SESSION, "p", path)
+        texts = [text_digests(stored.memory).full for stored in memories(self.paths).values()]
+        words = words_of(self.command, self.root)
+        return issue_ticket(self.paths, SESSION, words, self.paths.project_key, texts)
 
     def again(self) -> None:
         """Restore the state before the command."""
@@ -205,7 +227,7 @@ class Campaign:
         while reached and number < 500:
             number += 1
             self.again()
-            code, reached = in_child(self.command, self.root, number, self.fault)
+            code, reached = in_child(self.command, self.root, self.ticket, number, self.fault)
             wrong += ["call %d, exit %d: %s" % (number, code, why) for why in self.problems(code)]
         expected = "with" if self.after - self.before else "without"
         return {

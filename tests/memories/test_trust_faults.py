@@ -33,7 +33,7 @@ PROGRAM = os.path.join(PLUGIN_ROOT, "tests", "memories", "faults.py")
     [
         *((command, fault, "word") for fault in ("kill", "full") for command in COMMANDS),
         *((command, "broken", "word") for command in ("save", "accept", "reject", "forget")),
-        *((command, "kill", "unasked") for command in ("save", "edit", "import", "restore", "promote")),
+        *((command, "kill", "unasked") for command in ("save", "edit", "import", "restore")),
     ],
 )
 def test_no_fault_trusts_or_loses_anything(project: Project, command: str, fault: str, word: str) -> None:

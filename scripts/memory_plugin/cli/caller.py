@@ -9,14 +9,22 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from ..hooks.client_record import account_config, outer_client, read_record, recorded_clients
+from ..hooks.client_record import (
+    account_config,
+    outer_client,
+    read_record,
+    recorded_clients,
+    was_handed_over,
+)
 from ..hooks.environment import HANDED_OVER, clean, is_sensitive, restore_launch_values
-from ..kernel.ancestry import CLIENT_VARIABLE, Ancestor, ancestors, boot_id, process
+from ..kernel.ancestry import CLIENT_VARIABLE, Ancestor, ancestors, process
 from ..kernel.paths import account_home, config_folder, config_folder_of
 from ..kernel.settings.load import SettingsFileError, content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..hooks.client_record import ClientRecord
     from ..hooks.environment import Taint
 
@@ -24,6 +32,8 @@ __all__ = ["Caller", "identify", "is_route"]
 
 _SESSION = "CLAUDE_CODE_SESSION_ID"
 _CONFIG = "CLAUDE_CONFIG_DIR"
+# The commands that hooks start; they find, propose and grade, and approve nothing.
+_BACKGROUND = (["refresh"], ["propose"], ["grade"], ["session", "ended"])
 _HOMES = ("HOME", "USERPROFILE", _CONFIG)
 _ROUTE_ENDS = ("_URL", "_URI", "_HOST", "_ENDPOINT", "_HEADERS")
 _ROUTE_PARTS = ("PROXY", "CERT", "CA_", "_CA", "SSL")
@@ -123,15 +133,11 @@ class Caller:
         return bool(self._launch) or self._record is not None or config_folder() == account_config()
 
 
-def identify() -> Caller:
-    """Return who runs this process. A process that one of our hooks started keeps the environment that the hook cleaned."""
-    return Caller([] if _is_started_by_hook() else ancestors())
-
-
-def _is_started_by_hook() -> bool:
-    """Return whether a hook started this process. A repository cannot know the value that marks it."""
-    mark = os.environ.get(HANDED_OVER, "")
-    return bool(mark) and mark == boot_id()
+def identify(words: Sequence[str] = ()) -> Caller:
+    """Return who runs a command. A background command that a hook started keeps the environment that the hook cleaned."""
+    mark = os.environ.pop(HANDED_OVER, "")
+    is_background = any(list(words[: len(start)]) == start for start in _BACKGROUND)
+    return Caller([] if is_background and mark and was_handed_over(mark) else ancestors())
 
 
 def _find_record(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord | None:
@@ -157,18 +163,31 @@ def _above_clients(chain: list[Ancestor]) -> list[Ancestor]:
 
 
 def _client_of_orphan(chain: list[Ancestor]) -> Ancestor | None:
-    """Return a running client that may have started this orphaned process: a command can detach itself from its client.
+    """Return a running client that may have started this process, although it is not one of its ancestors: a command can detach itself.
 
-    None unless this process has no terminal and init is its parent.
+    None unless the process has no terminal, or its oldest ancestor below init has no parent of its own that it could have come from: an
+    ancestor that init adopted after the client was started. The user's terminal is older than the client, or not init's child.
     """
-    if len(chain) < 2 or not chain[1].is_init or chain[0].terminal:
+    root = _oldest(chain)
+    if root is None:
         return None
     for config in dict.fromkeys(filter(None, [config_folder(), account_config()])):
         for record in recorded_clients(config):
             client = process(record.pid) if record.looks_like_client else None
-            if client is not None and record.is_of(client):
+            if client is not None and record.is_of(client) and _may_have_started(client, root, chain[0]):
                 return client
     return None
+
+
+def _oldest(chain: list[Ancestor]) -> Ancestor | None:
+    """Return the ancestor that is a child of init, or was adopted by it; None if there is none."""
+    return next((below for below, above in zip(chain, chain[1:]) if above.is_init), None)
+
+
+def _may_have_started(client: Ancestor, root: Ancestor, own: Ancestor) -> bool:
+    if not own.terminal:
+        return True
+    return root.is_younger_than(client) and root.control_group() == client.control_group()
 
 
 def _use_account_home() -> None:

@@ -29,10 +29,6 @@ _FAILED, _USAGE = 1, 2
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
 _MOVED = "%s is not used because the project's %s sets it"
 _UNREAD = "the project's %s cannot be read, so it may have set one"
-_NOT_APPROVED = (
-    "nothing was changed: to %s, the user must ask for it;"
-    " run the command in a terminal, or start a prompt with a /memory: command"
-)
 
 
 class CommandError(Exception):
@@ -59,6 +55,7 @@ class CommandContext(Context):
     def __init__(self, paths: Paths, console: Console, taint: Taint, caller: Caller | None = None) -> None:
         self.console = console
         self.taint = taint
+        self.has_ticket = False  # whether the user approved this run in the client's dialog
         self.caller = caller or identify()
         if paths.config_dir is None and self.moved_home:
             path = taint.names[self.moved_home]
@@ -81,18 +78,9 @@ class CommandContext(Context):
         """
         return self.caller.inside or CLIENT_VARIABLE in self.taint.names
 
-    @property
-    def is_approved(self) -> bool:
-        """Return whether the user asked for a save: by running this in a terminal, or in the current prompt of this session."""
-        if not self.inside_client:
-            return True
-        from ..memories.grants import is_granted  # most commands save nothing
-
-        return is_granted(self.paths, self.session)
-
     def approve_saves(self, number: int = 1) -> bool:
         """Return whether the user asked for `number` saves, and count them. One prompt covers at most three."""
-        if not self.inside_client:
+        if not self.inside_client or self.has_ticket:
             return True
         from ..memories.grants import use_saves
 
@@ -128,12 +116,3 @@ class CommandContext(Context):
     def with_settings(self, settings: Settings) -> Context:
         """Return the same context with different settings, for trying them out."""
         return Context(self.paths, settings, self.deadline, self.session)
-
-    def require_approval(self, action: str) -> None:
-        """Raise CommandError unless the user asked for this run; `action` is a phrase such as "change settings"."""
-        if not self.inside_client:
-            return
-        from ..memories.grants import is_granted
-
-        if not is_granted(self.paths, self.session, approval=True):
-            raise CommandError(_NOT_APPROVED % action)

@@ -40,7 +40,7 @@ def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
         return _show_proposals(arguments, context, interview, proposed)
     chosen = choose_memories(read_input(), proposed)
     _refuse_taken_titles(context, interview, chosen)
-    approved = _is_approved(context, interview)
+    approved = context.approve_saves(len(chosen))
     written = [save_memory(interview, memory, context.paths, approved=approved) for memory in chosen]
     interview.status = FINISHED
     interview.state["next"] = None
@@ -48,6 +48,8 @@ def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
     if interview.session:
         Reminder(context.paths, interview.session).delete()
     refresh_index(context)
+    if approved:
+        context.report_saves([(record["id"], result.stored.memory.title) for result, record in written])
     new = [(result.stored.key, result.stored.memory) for result, _ in written]
     for (_, record), similar in zip(written, similar_to(context, new)):
         record["similar"] = [memory._asdict() for memory in similar]
@@ -64,13 +66,6 @@ def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: 
                 "%s, %s: %s. Nothing was written; send `memory: %s` with another `title:`, or leave it out"
                 % (memory["concept"], shown_line(memory["title"]), why, memory["concept"])
             )
-
-
-def _is_approved(context: CommandContext, interview: Interview) -> bool:
-    """Return whether the user approves the memories: now, or by starting the interview in this session."""
-    if context.is_approved:
-        return True
-    return bool(context.session) and Reminder(context.paths, context.session).is_approved(interview.id)
 
 
 def _show_proposals(
@@ -102,7 +97,8 @@ def _show_written(
         lines.append("%s %s" % ("saved" if record["created"] else "already stored as", record["id"]))
         lines += similar_lines([Similar(**similar) for similar in record["similar"]])
     if written and not written[0]["trusted"]:
-        lines.append("They await approval: /memory:status, or `memory accept` in a terminal")
+        ids = " ".join(record["id"] for record in written)
+        lines.append("They await approval. To have the user asked, or in a terminal: memory accept %s" % ids)
     context.console.result(arguments.json, {"interview": interview.id, "memories": written}, *lines)
     return 0
 

@@ -24,10 +24,11 @@ from .wrapping import fitted_examples, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMMANDS", "GROUPS", "OLD_NAMES", "main"]
+__all__ = ["COMMANDS", "GROUPS", "OLD_NAMES", "main", "module_of", "parse_arguments"]
 
 FAILED, USAGE = 1, 2
 _INTERRUPTED = 130
+_TICKET = "--ticket"  # with the number of a ticket, the end of a command that the client's dialog allowed
 # The commands that the help lists, by topic. To add one: a name here, a module `commands/NAME_command.py`, and a test.
 GROUPS = {
     "memories": (
@@ -54,7 +55,7 @@ GROUPS = {
     "settings": ("config", "judge", "statusline", "completions"),
 }
 _LISTED = tuple(name for group in GROUPS.values() for name in group)
-_INTERNAL = ("grade", "refresh", "propose")  # started by hooks; the help leaves them out
+_INTERNAL = ("grade", "refresh", "propose", "describe")  # started by hooks; the help leaves them out
 # These commands never prompt, so they may show a heartbeat at any time. The others show one around their slow parts.
 _NON_INTERACTIVE = (
     *("search", "show", "list", "guards", "check", "scan", "status", "why", "report", "feedback", "replay"),
@@ -68,13 +69,14 @@ def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
     open_closed_streams()
     try:
-        code = _guarded(list(argv), Console())
+        words, ticket = (argv[:-2], argv[-1]) if argv[-2:-1] == [_TICKET] else (argv, "")
+        code = _guarded(list(words), ticket, Console())
     except SystemExit as stop:  # the help or a usage error was printed
         code = stop.code if isinstance(stop.code, int) else USAGE
     return finish_streams(code)
 
 
-def _arguments(argv: list[str]) -> argparse.Namespace:
+def parse_arguments(argv: list[str]) -> argparse.Namespace:
     """Return the parsed arguments. Raises SystemExit after printing help or an error."""
     argv = _as_search_command(argv)
     if argv[:1] == ["help"]:  # like git
@@ -85,10 +87,10 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     return _parser(argv).parse_args(argv)
 
 
-def _guarded(argv: list[str], console: Console) -> int:
+def _guarded(argv: list[str], ticket: str, console: Console) -> int:
     """Run a command and return its exit code. Every error becomes one line of text here."""
     try:
-        return _run(_arguments(argv), console)
+        return _run(argv, ticket, console)
     except BrokenPipeError:  # the reader of our output is gone
         return FAILED
     except CommandError as error:
@@ -112,13 +114,21 @@ def _guarded(argv: list[str], console: Console) -> int:
         return FAILED
 
 
-def _run(arguments: argparse.Namespace, console: Console) -> int:
-    caller = identify()
+def _run(argv: list[str], ticket: str, console: Console) -> int:
+    arguments = parse_arguments(argv)
+    caller = identify(argv)
     caller.settle_folders()
     root = _root(arguments.root)
     taint = caller.settle(root)
     context = CommandContext(locate(root), console, taint, caller)
-    run = _module(arguments.command).run
+    module = module_of(arguments.command)
+    if context.inside_client and hasattr(module, "approval"):
+        from .approval import needed_approval, require_approval  # commands in a terminal need none
+
+        approval = needed_approval(module, arguments, context)
+        if approval is not None:
+            require_approval(approval, argv, ticket, context)
+    run = module.run
     if arguments.command not in _NON_INTERACTIVE:
         return int(run(arguments, context) or 0)
     with console.working(arguments.command):
@@ -195,7 +205,8 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(USAGE)
 
 
-def _module(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, run)
+def module_of(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, approval, run)
+    """Return the module of a command."""
     return import_with_cache_repair(lambda: import_module(".commands." + COMMANDS[command], __package__))
 
 
@@ -214,7 +225,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         dest="command", required=True, metavar="COMMAND", help="one of the commands below", prog="memory"
     )
     for name in COMMANDS if command is None else [command]:
-        module = _module(name)
+        module = module_of(name)
         sub = commands.add_parser(name)
         sub.texts = module.HELP, module.EXAMPLES
         parser.leftovers_of = sub.prog if name == command else ""
@@ -240,6 +251,6 @@ def _overview() -> str:
         lines += ["", topic + ":"]
         for name in commands:
             lines += textwrap.wrap(
-                "  %-12s%s" % (name, _module(name).HELP), width, subsequent_indent=" " * 14
+                "  %-12s%s" % (name, module_of(name).HELP), width, subsequent_indent=" " * 14
             )
     return "\n".join([*lines[1:], "", "Run `memory COMMAND --help` for options and examples."])

@@ -8,6 +8,7 @@ from ..memories.hygiene import shown_line
 from ..memories.survey import choose, shortest_names
 from ..recall.decision import shifted_threshold
 from ..recall.feedback import Feedback, record_feedback
+from .approval import Approval, titled
 
 if TYPE_CHECKING:
     import argparse
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ..memories.survey import Item
     from .command_context import CommandContext
 
-__all__ = ["FULL", "POINTER", "add_ids", "as_json", "rate", "thresholds_text"]
+__all__ = ["FULL", "POINTER", "about_rating", "add_ids", "as_json", "rate", "thresholds_text"]
 
 FULL, POINTER = "retrieval.inject_threshold", "retrieval.pointer_threshold"
 
@@ -25,9 +26,15 @@ def add_ids(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="+", metavar="ID", help="ids, or category/id")
 
 
+def about_rating(arguments: argparse.Namespace, context: CommandContext, kind: str) -> Approval:
+    """Return what the user decides about: rating the named memories as USEFUL or WRONG."""
+    items = context.survey().items
+    chosen = (choose(items, name) for name in dict.fromkeys(arguments.ids))
+    return Approval(titled("rate as %s" % kind, [item.stored.memory.title for item in chosen]))
+
+
 def rate(arguments: argparse.Namespace, context: CommandContext, kind: str) -> None:
-    """Count the named memories as USEFUL or WRONG and print their thresholds. Requires approval."""
-    context.require_approval("rate memories")
+    """Count the named memories as USEFUL or WRONG and print their thresholds."""
     items = context.survey().items
     chosen = [choose(items, name) for name in dict.fromkeys(arguments.ids)]
     record_feedback(context.paths, [item.stored.key for item in chosen], kind)

@@ -9,13 +9,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from ..capture.candidate import is_candidate_id
 from ..kernel.fastjson import digest
+from ..memories.survey import choose
+from ..memories.trust import text_digests
+from .approval import Approval, titled
 from .command_context import CommandError, UsageError
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from ..memories.survey import Item
     from .command_context import CommandContext
 
 __all__ = [
@@ -28,6 +33,8 @@ __all__ = [
     "ReviewEntry",
     "ReviewOutcome",
     "Source",
+    "about_items",
+    "about_selection",
     "add_selection",
     "decide_group",
     "grouped",
@@ -136,6 +143,30 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "ids", nargs="*", metavar="ID", help="memory ids (id or category/id), or candidate ids"
     )
     parser.add_argument("--group", metavar="GROUP", default="", help="a group listed by memory review")
+
+
+def about_items(action: str, items: Sequence[Item]) -> Approval:
+    """Return that the user decides about these memories, by their exact texts."""
+    texts = {text_digests(item.stored.memory).full for item in items}
+    return Approval(titled(action, [item.stored.memory.title for item in items]), texts)
+
+
+def about_selection(verb: str, arguments: argparse.Namespace, context: CommandContext) -> Approval:
+    """Return that the user decides about the texts that `add_selection` selected."""
+    if arguments.group:
+        entries = _find_group(context, arguments.group)[1].together
+    elif any(map(is_candidate_id, arguments.ids)):
+        entries = [
+            entry for entry in review_sources(context)["candidate"].entries() if entry.id in arguments.ids
+        ]
+    else:
+        items = context.survey().items
+        return about_items(verb, [choose(items, name) for name in dict.fromkeys(arguments.ids)])
+    titles = [entry.title for entry in entries]
+    return Approval(
+        titled(verb, titles, "entry" if arguments.group else "candidate"),
+        {entry.version for entry in entries},
+    )
 
 
 def decide_group(

@@ -43,7 +43,7 @@ _ROW_WORDS = {
 def tune_thresholds(scores: list[PastScore], arguments: argparse.Namespace, context: CommandContext) -> None:
     """Show how many replies escalate by model and kind of message, propose values, and write them with --apply.
 
-    Raises CommandError for fewer than 200 replies, without approval, and if the file cannot be changed.
+    Raises CommandError for fewer than 200 replies, and if the file cannot be changed.
     """
     replies = measured_replies(scores)
     if len(replies) < MIN_REPLIES:
@@ -54,7 +54,6 @@ def tune_thresholds(scores: list[PastScore], arguments: argparse.Namespace, cont
     fit = fit_thresholds(replies, EscalationThresholds(context.settings, load_or_shipped("replies", "gate")))
     changes = _changes(fit, context)
     if arguments.apply and changes:
-        context.require_approval("change the thresholds")
         _write(changes, context)
     if arguments.json:
         context.console.json(_record(fit, replies, changes, applied=arguments.apply and bool(changes)))
@@ -92,7 +91,6 @@ def undo_thresholds(arguments: argparse.Namespace, context: CommandContext) -> N
     before, after = backup.get("before"), backup.get("after")
     if not isinstance(before, dict) or not isinstance(after, dict):
         raise CommandError("there is nothing to undo: no thresholds were written")
-    context.require_approval("change the thresholds")
     present = load(context.paths.config_dir, None)
     names = [name for name in before if name in present.all_keys() and present.get(name) == after.get(name)]
     try:

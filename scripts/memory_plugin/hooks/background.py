@@ -6,11 +6,11 @@ import os
 import sys
 from time import time
 
-from ..kernel.ancestry import boot_id
 from ..kernel.fastjson import dumps
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
 from ..recall.index_file import index_path, refresh_lock
+from .client_record import hand_over
 from .environment import HANDED_OVER, OFF
 
 TYPE_CHECKING = False
@@ -85,8 +85,8 @@ def start(arguments: Sequence[str], data: bytes = b"", variables: Sequence[str] 
     command = [sys.executable, "-I", "-S", script, *arguments]
     environment = {name: os.environ[name] for name in (*_INHERITED, *variables) if name in os.environ}
     environment[OFF] = "1"
-    environment[HANDED_OVER] = boot_id()
     try:
+        environment[HANDED_OVER] = hand_over()
         return _spawn_posix(command, environment, data)
     except (AttributeError, NotImplementedError):  # no posix_spawn, or none that can leave the session
         return _spawn_elsewhere(command, environment, data)

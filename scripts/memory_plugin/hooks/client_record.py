@@ -8,11 +8,12 @@ client's process by number and start time, and the machine's boot by an id that 
 from __future__ import annotations
 
 import os
+from time import time
 
 from ..kernel.ancestry import boot_id, walk
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import make_folder, read_regular, replace_file
-from ..kernel.paths import account_home, home_folder
+from ..kernel.paths import account_home, config_folder, home_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,17 +25,21 @@ if TYPE_CHECKING:
 __all__ = [
     "ClientRecord",
     "account_config",
+    "hand_over",
     "hook_starter",
     "outer_client",
     "read_record",
     "record_client",
     "recorded_clients",
+    "was_handed_over",
 ]
 
 _FOLDER = ("lcars", "memory", "clients")
 _MAX_BYTES = 16_384
 _MAX_SESSIONS = 8
 _MAX_FILES = 64
+_MARKS = ("lcars", "memory", "handed-over")
+_MARK_SECONDS = 60.0  # a process that a hook started reads its mark at once
 
 
 class ClientRecord:
@@ -162,3 +167,24 @@ def outer_client(chain: list[Ancestor]) -> Ancestor | None:
         if process.is_client:
             client = process
     return client
+
+
+def hand_over() -> str:
+    """Write a one-time mark for a process that this hook starts, and return its name. Raises OSError."""
+    folder, name = os.path.join(config_folder() or os.devnull, *_MARKS), os.urandom(16).hex()
+    make_folder(folder)
+    os.close(os.open(os.path.join(folder, name), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    return name
+
+
+def was_handed_over(name: str) -> bool:
+    """Return whether a hook wrote this mark for the process; it is removed, so no other process can use it."""
+    path = os.path.join(config_folder() or os.devnull, *_MARKS, name)
+    if not name.isalnum():
+        return False
+    try:
+        age = time() - os.lstat(path).st_mtime
+        os.unlink(path)
+    except OSError:
+        return False
+    return abs(age) < _MARK_SECONDS

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 OFF = "MEMORY_DISABLE"
-# Set by a hook for a process that it starts, whose environment is clean because the hook's is.
+# Names the one-time mark with which a process that a hook started proves it; its environment is clean because the hook's is.
 HANDED_OVER = "MEMORY_HANDED_OVER"
 # On Windows the names in `os.environ` are upper case, and a file may use any case.
 _ANY_CASE = os.name == "nt"

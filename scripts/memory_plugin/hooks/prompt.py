@@ -12,7 +12,7 @@ import os
 from ..kernel.context import LedgerError
 from ..kernel.files import os_error_text
 from ..kernel.state_file import session_file
-from ..memories.save_requests import request_in
+from ..memories.save_requests import asks_to_save
 from ..recall.gate import Prompt
 from ..recall.pipeline import EXPECTED_PROBLEMS, Answer, recall
 from .events import PROBLEM, id_field, log_event, open_context, path_field
@@ -134,7 +134,7 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
     from ..interview.reminder import Reminder
 
     try:
-        line = Reminder(context.paths, context.session).record_prompt()
+        line = Reminder(context.paths, context.session).take_line()
     except OSError as error:
         problems.append("the reminder of the interview was not recorded: %s" % os_error_text(error))
         return ""
@@ -158,20 +158,25 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
 
 
 def _update_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
-    """Revoke the grant of the previous prompt, and issue one if the user asks for something to be saved.
+    """End the grant and the tickets of the previous prompt, and issue a grant if the user asks for something to be saved.
 
     Returns the lines about what Claude saved under the old grant, if no Stop hook has shown them yet.
     """
-    kind = request_in(prompt.text) if prompt.is_from_user else ""
-    if not kind and not os.path.lexists(session_file(context.paths, context.session, "grant")):
+    asks = prompt.is_from_user and asks_to_save(prompt.text)
+    paths, session = context.paths, context.session
+    if not asks and not any(
+        map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))
+    ):
         return ""
     from ..memories.grants import grant, revoke, take_unshown_saves
+    from ..memories.tickets import end_tickets
 
     try:
-        unshown = take_unshown_saves(context.paths, context.session)
-        revoke(context.paths, context.session)
-        if kind:
-            grant(context.paths, context.session, kind)
+        end_tickets(paths, session)
+        unshown = take_unshown_saves(paths, session)
+        revoke(paths, session)
+        if asks:
+            grant(paths, session, prompt.id, prompt.transcript)
     except OSError as error:
         problems.append("the grant could not be changed: %s" % os_error_text(error))
         return ""

@@ -23,6 +23,8 @@ _SESSION_FOLDERS = (
     "sessions",
     "grants",
     "clients",
+    "handed-over",
+    "tickets",
     os.path.join("grading", "pulled"),
     os.path.join("grading", "ended"),
 )

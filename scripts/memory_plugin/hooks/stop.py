@@ -55,12 +55,15 @@ def handle(
 
 
 def _unseen_saves(context: Context, problems: list[str]) -> str:
-    """Return lines about what Claude saved under this session's grant, unless the user has seen them."""
-    if not os.path.lexists(session_file(context.paths, context.session, "grant")):
+    """Return lines about what Claude saved under this session's grant, unless the user has seen them; end the session's tickets."""
+    paths, session = context.paths, context.session
+    if not any(map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))):
         return ""
     from ..memories.grants import take_unshown_saves
+    from ..memories.tickets import end_tickets
 
     try:
+        end_tickets(paths, session)
         return "\n".join(take_unshown_saves(context.paths, context.session))
     except OSError as error:
         problems.append("the list of saved memories is not shown: %s" % os_error_text(error))

@@ -45,7 +45,11 @@ def handle(
             loaded.append(open_context(payload, paths, deadline))
         return loaded[0]
 
-    answer = _guarded(payload, paths, context_of) or _about_file(payload, paths, context_of)
+    answer = (
+        _asked(payload, paths)
+        or _guarded(payload, paths, context_of)
+        or _about_file(payload, paths, context_of)
+    )
     if answer is None:
         _count_silent(paths)
     return answer
@@ -119,6 +123,17 @@ def _make_folder(path: str) -> None:
 
 def _silent_file(paths: Paths) -> str:
     return paths.state("silent", paths.project_key)
+
+
+def _asked(payload: dict[str, object], paths: Paths) -> dict[str, object] | None:
+    """Return the output that makes the client ask the user about a command of ours; None for any other call."""
+    call = payload.get("tool_input")
+    command = call.get("command") if isinstance(call, dict) else None
+    if not isinstance(command, str) or "memory" not in command:
+        return None
+    from .approval import ask
+
+    return ask(payload, paths)
 
 
 def _guarded(

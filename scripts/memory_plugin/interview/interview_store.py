@@ -27,7 +27,7 @@ OPEN, ENDED, FINISHED = "open", "ended", "finished"
 FILE = "interviews.sqlite"
 _VERSION = 1
 _WAIT_MS = 2000
-_COLUMNS = "id, project, session, status, topic, word, created, updated, setup, state, question, events"
+_COLUMNS = "id, project, session, status, topic, created, updated, setup, state, question, events"
 _INTERVIEWS = """
 CREATE TABLE interviews (
   id TEXT PRIMARY KEY, project TEXT NOT NULL, session TEXT NOT NULL, status TEXT NOT NULL, topic TEXT NOT NULL,
@@ -47,22 +47,20 @@ _SCHEMA = (_INTERVIEWS, _EVENTS, "PRAGMA user_version = %d" % _VERSION)
 class Interview:
     """One stored interview.
 
-    `approved` says that the user started it themselves (column `word`). `question` is the pending question in Claude's own words, or
-    empty.
+    `question` is the pending question in Claude's own words, or empty.
     """
 
     __slots__ = (
-        "approved", "created", "events", "id", "project", "question", "session", "setup", "state", "status", "topic", "updated",
+        "created", "events", "id", "project", "question", "session", "setup", "state", "status", "topic", "updated",
     )  # fmt: skip
 
     def __init__(self, row: tuple[Any, ...]) -> None:
         self.id, self.project, self.session, self.status, self.topic = (str(value) for value in row[:5])
-        self.approved = bool(row[5])
-        self.created, self.updated = str(row[6]), str(row[7])
-        self.setup: dict[str, Any] = _object(row[8])
-        self.state: dict[str, Any] = _object(row[9])
-        self.question = str(row[10])
-        self.events = int(row[11])
+        self.created, self.updated = str(row[5]), str(row[6])
+        self.setup: dict[str, Any] = _object(row[7])
+        self.state: dict[str, Any] = _object(row[8])
+        self.question = str(row[9])
+        self.events = int(row[10])
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -225,17 +223,21 @@ class InterviewStore:
 
 def _insert(interview: Interview) -> Statement:
     values = (
-        interview.id, interview.project, interview.session, interview.status, interview.topic, int(interview.approved),
+        interview.id, interview.project, interview.session, interview.status, interview.topic,
         interview.created, now_iso(), dumps(interview.setup), dumps(interview.state), interview.question, interview.events,
     )  # fmt: skip
-    return "INSERT INTO interviews (%s) VALUES (%s)" % (_COLUMNS, ", ".join("?" * len(values))), values
+    # `word` is a column of earlier versions, which has no default.
+    return "INSERT INTO interviews (word, %s) VALUES (0, %s)" % (
+        _COLUMNS,
+        ", ".join("?" * len(values)),
+    ), values
 
 
 def _update(interview: Interview) -> Statement:
     return (
-        "UPDATE interviews SET session = ?, status = ?, word = ?, updated = ?, state = ?, question = ?, events = ? WHERE id = ?",
+        "UPDATE interviews SET session = ?, status = ?, updated = ?, state = ?, question = ?, events = ? WHERE id = ?",
         (
-            interview.session, interview.status, int(interview.approved), now_iso(), dumps(interview.state),
+            interview.session, interview.status, now_iso(), dumps(interview.state),
             interview.question, interview.events, interview.id,
         ),
     )  # fmt: skip

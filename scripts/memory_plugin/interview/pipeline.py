@@ -48,15 +48,12 @@ _REDUNDANCY_VETO = "recent_redundancy"
 
 
 class NewInterview:
-    """The terms of a new interview.
+    """The terms of a new interview; `covered` maps elements that are known already to their source."""
 
-    `covered` maps elements that are known already to their source; `approved` says that the user started the interview.
-    """
+    __slots__ = ("covered", "project", "session")
 
-    __slots__ = ("approved", "covered", "project", "session")
-
-    def __init__(self, project: str, session: str, covered: dict[str, str], *, approved: bool) -> None:
-        self.project, self.session, self.covered, self.approved = project, session, covered, approved
+    def __init__(self, project: str, session: str, covered: dict[str, str]) -> None:
+        self.project, self.session, self.covered = project, session, covered
 
 
 def clean_text(text: str, limit: int) -> str:
@@ -79,7 +76,7 @@ def start(store: InterviewStore, setup: dict[str, Any], new: NewInterview) -> tu
     state, decision = begin(setup, new.covered)
     topic = setup["topic"]
     row = (
-        _new_id(topic), new.project, new.session, OPEN, topic, new.approved, now_iso(), "", dumps(setup), dumps(state), "", 0,
+        _new_id(topic), new.project, new.session, OPEN, topic, now_iso(), "", dumps(setup), dumps(state), "", 0,
     )  # fmt: skip
     interview = Interview(row)
     store.add(interview, {"kind": START, "covered": new.covered}, decision)

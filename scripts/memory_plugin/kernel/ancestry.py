@@ -96,6 +96,16 @@ class Ancestor:
             self._environment = {name: value for name, mark, value in pairs if mark}
         return self._environment
 
+    def is_younger_than(self, other: Ancestor) -> bool:
+        """Return whether it was started after another process of this boot; on systems without `/proc`, whether it has a higher id."""
+        if self.start.isdigit() and other.start.isdigit():
+            return int(self.start) > int(other.start)
+        return self.pid > other.pid
+
+    def control_group(self) -> str:
+        """Return its control groups, which a detached process keeps (cgroups(7)); empty if they cannot be read."""
+        return _read_proc(self.pid, "cgroup")
+
     def folder(self) -> str:
         """Return its working folder; empty if it cannot be read."""
         try:

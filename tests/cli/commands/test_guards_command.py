@@ -30,7 +30,7 @@ def states(project: Project) -> dict[str, str]:
 
 def typed(project: Project, prompt: str) -> None:
     """Let the user type a prompt in the client."""
-    assert project.prompt(prompt, session_id=SESSION).returncode == 0
+    assert project.user_types(prompt).returncode == 0
 
 
 def in_file(project: Project, identity: str = IDENTITY) -> object:
@@ -121,8 +121,7 @@ def test_a_request_to_remember_does_not_confirm_a_guard_and_the_users_command_do
     identity = saved(project, inside=True)
     refused = project.cli("accept", identity, inside=True)
     assert (refused.returncode, states(project)) == (1, {identity: "pending"})
-    typed(project, "/memory:status")
-    assert project.cli("accept", identity, inside=True).returncode == 0
+    assert project.cli_allowed("accept", identity).returncode == 0
     assert states(project) == {identity: "in force"}
 
 

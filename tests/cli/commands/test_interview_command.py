@@ -137,19 +137,14 @@ def test_the_reminder_comes_once_after_start_and_compaction(project: Project) ->
     assert project.prompt("Well then, what now?").context == ""
 
 
-@pytest.mark.parametrize("typed", [True, False], ids=["opened by the user", "opened by Claude"])
-def test_only_memories_of_interviews_the_user_started_are_trusted(project: Project, *, typed: bool) -> None:
-    project.save("Something of the user's", "It begins the store.")
-    if typed:
-        project.prompt("/memory:interview billing export")
+def test_memories_of_an_interview_are_pending_until_the_user_allows_them(project: Project) -> None:
+    project.user_types("/memory:interview billing export")
     begin(project, inside=True)
-    grants = os.path.join(project.state, "sessions")
-    for file in [name for name in os.listdir(grants) if ".grant." in name] if typed else ():
-        os.unlink(os.path.join(grants, file))  # ten minutes later
-    project.prompt("It takes a minute at most")
     talk(project, "answer", data={"answer": "a minute at most", "concepts": [FAST]}, inside=True)
     (written,) = talk(project, "finish", "--confirm", inside=True)["memories"]
-    assert written["trusted"] is typed
+    assert written["trusted"] is False
+    assert project.cli_allowed("accept", written["id"]).returncode == 0
+    assert [row["trust"] for row in project.memories()] == ["trusted"]
 
 
 def test_the_ledger_holds_no_text(project: Project) -> None:

@@ -214,17 +214,6 @@ def test_stats_with_every_judge_off_name_the_switch(create_user: CreateUser) -> 
     assert "days. To try one: memory judge check scoring\n" in user.run("stats").out
 
 
-def test_on_needs_approval(create_user: CreateUser, monkeypatch: pytest.MonkeyPatch) -> None:
-    user = create_user()
-    user.bench.retrieval["enabled"] = False
-    user.bench.settings()
-    monkeypatch.setenv("CLAUDECODE", "1")
-    result = user.run("on")
-    assert result.code == 1
-    assert "the user must ask for it" in result.err
-    assert user.own["memory"]["retrieval"]["judge"] == {"enabled": False}
-
-
 def test_check_makes_one_small_call(create_user: CreateUser) -> None:
     user = create_user()
     result = user.run("check", "--json")

@@ -61,7 +61,7 @@ def test_the_proposal_is_shown_applied_and_undone(scored: Project) -> None:
 
 def test_apply_inside_the_client_needs_approval(scored: Project) -> None:
     run = scored.cli("tune", "--thresholds", "--apply", inside=True)
-    assert (run.returncode, "the user must ask for it" in run.stderr) == (1, True)
+    assert (run.returncode, "the user must allow it" in run.stderr) == (1, True)
     assert scored.cli("tune", "--thresholds", inside=True).returncode == 0
 
 

@@ -15,12 +15,13 @@ from ..command_context import CommandError, UsageError
 from ..console import counted
 from ..guard_view import guard_lines, holds_guard
 from ..options import add_flag
-from ..review_entries import ACCEPT, add_selection, decide_group
+from ..review_entries import ACCEPT, about_items, about_selection, add_selection, decide_group
 
 if TYPE_CHECKING:
     import argparse
 
     from ...memories.survey import Item
+    from ..approval import Approval
     from ..command_context import CommandContext
     from ..review_entries import ReviewEntry
 
@@ -44,17 +45,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--guards", "with --all: include memories with a guard")
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Accept the named memories, a group, or all, and print them. Requires approval; --all asks for confirmation in a terminal."""
-    if bool(arguments.ids) + arguments.all + bool(arguments.group) != 1:
-        raise UsageError(
-            "name the memories to accept, or use --all, or --group with a group listed by memory review"
-        )
-    if arguments.guards and not arguments.all:
-        raise UsageError("--guards only works with --all; a memory that you name needs no --guards")
-    context.require_approval("accept memories")
-    if arguments.guards and context.inside_client:
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
+    """Return the texts to accept. Raises CommandError for all guards at once."""
+    _check(arguments)
+    if arguments.guards:
         raise CommandError(_GUARDS_INSIDE)
+    if arguments.all:
+        items = [item for item in context.survey().items if _is_open(item) and not holds_guard(item.stored)]
+        return about_items("accept", items)
+    return about_selection("accept", arguments, context)
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Accept the named memories, a group, or all, and print them; --all asks for confirmation in a terminal."""
+    _check(arguments)
     ids = list(dict.fromkeys(arguments.ids))
     if arguments.group:
         _print_entries(*decide_group(context, arguments.group, ACCEPT), arguments, context)
@@ -67,6 +71,21 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
             _accept_all(arguments, context, items)
         else:
             _accept([choose(items, name) for name in ids], arguments, context, [])
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Raise UsageError unless the arguments select memories in one way."""
+    if bool(arguments.ids) + arguments.all + bool(arguments.group) != 1:
+        raise UsageError(
+            "name the memories to accept, or use --all, or --group with a group listed by memory review"
+        )
+    if arguments.guards and not arguments.all:
+        raise UsageError("--guards only works with --all; a memory that you name needs no --guards")
+
+
+def _is_open(item: Item) -> bool:
+    """Return whether a memory is pending; superseded ones too, because one inherits phrases only from a trusted text."""
+    return item.trust == PENDING and item.stored.memory.status == ACTIVE
 
 
 def _print_entries(
@@ -82,8 +101,7 @@ def _print_entries(
 
 
 def _accept_all(arguments: argparse.Namespace, context: CommandContext, items: list[Item]) -> None:
-    # Superseded memories too: the memory that replaces one inherits its phrases only from a trusted text.
-    pending = [item for item in items if item.trust == PENDING and item.stored.memory.status == ACTIVE]
+    pending = [item for item in items if _is_open(item)]
     chosen = [item for item in pending if arguments.guards or not holds_guard(item.stored)]
     names = shortest_names(items)
     chosen_keys = {item.stored.key for item in chosen}

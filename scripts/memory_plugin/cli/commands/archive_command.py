@@ -8,6 +8,7 @@ from ...memories.lifecycle import archive
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import load_trust
 from ..after_change import refresh_index, replaced_lines
+from ..approval import Approval, titled
 from ..guard_view import is_guarded
 from ..memory_view import as_json
 
@@ -28,13 +29,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, kept in the file")
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+    """Return which guard ends; None for a memory without one."""
+    stored = choose(context.survey().items, arguments.id).stored
+    return (
+        Approval(titled("archive the guard of", [stored.memory.title]))
+        if is_guarded(stored, context)
+        else None
+    )
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Stop recalling the memory; its file stays."""
     items = context.survey().items
     item = choose(items, arguments.id)
     guarded = is_guarded(item.stored, context)
-    if guarded:
-        context.require_approval("archive a memory with a guard")
     written = archive(context.paths, item.stored, arguments.reason)
     if guarded:  # until the archived version is trusted, the guard of the last trusted version stays in force
         load_trust(context.paths).accept([written.stored], "archive")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...sessions.calibration import UnreadableLabels, compare, read_labels, with_overall
 from ...sessions.score_rows import LABEL, SCORE, latest_rows
 from ...sessions.session_files import project_transcripts, transcripts_below
+from ..approval import Approval
 from ..command_context import CommandError
 from ..console import counted
 from ..labeling import SERIES, label_series
@@ -51,6 +52,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--ask", "ask even without a terminal, reading answers from standard input")
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+    """Return that scores are stored as the user's own; None for comparing them."""
+    return Approval("store scores of sessions as your own") if arguments.ask else None
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Label what is missing, compare the scores and print the figures."""
     require_existing(*filter(None, [arguments.file, arguments.folder]))
@@ -85,7 +91,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Ask for the scores of sessions that have no label yet."""
-    context.require_approval("store scores as their own")
     folder = arguments.folder
     paths = transcripts_below(folder) if folder else project_transcripts(context.paths)
     labeled = label_series(context, paths, arguments.sessions)

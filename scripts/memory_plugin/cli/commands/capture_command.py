@@ -8,6 +8,7 @@ from ...capture.candidate import KINDS
 from ...capture.candidate_file import CandidateFile
 from ...capture.past_sessions import Progress, capture_files, project_transcripts
 from ...memories.hygiene import shown_line
+from ..approval import Approval
 from ..candidate_check import keep_other_candidates, may_use, section_watch
 from ..command_context import CommandError, UsageError
 from ..console import counted
@@ -50,8 +51,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--again", "include transcripts that were read before")
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+    """Return which candidates to reject or delete; None for other actions."""
+    if arguments.what[:1] in ([_CLEAR], [_DROP], [_NEVER]):
+        return Approval("change what was captured: " + " ".join(arguments.what))
+    return None
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Look through past sessions, or list, reject or clear candidates. Changes need approval."""
+    """Look through past sessions, or list, reject or clear candidates."""
     action, rest = (arguments.what[0], arguments.what[1:]) if arguments.what else ("", [])
     reads_sessions = arguments.project or arguments.days is not None
     if action in (_LIST, _CLEAR, _DROP, _NEVER):
@@ -67,7 +75,6 @@ def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context
     file = CandidateFile(context.paths)
     if action == _LIST:
         return _list(arguments, file, context)
-    context.require_approval("change what was captured")
     if action == _CLEAR:
         number = file.clear()
         deleted = "deleted: %s" % counted(number, "candidate")

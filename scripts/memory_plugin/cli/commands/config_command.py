@@ -24,6 +24,7 @@ from ...kernel.settings.load import Settings, load
 from ...kernel.settings.schema import Key, WrongValueError, canonical, expected, is_block, keys, parsed
 from ...kernel.settings.user_file import EditError, FileChange, set_value, unset
 from ...kernel.text.clean import plain
+from ..approval import Approval
 from ..command_context import CommandError, UsageError
 from ..judge_switches import missing_switches
 from ..options import add_actions, add_flag
@@ -61,6 +62,9 @@ _PROJECT = {
 }
 _VERBS = {"set": "written to", "unset": "removed from"}
 _MAX_VALUE = 200
+# Where keys go, and whose texts are accepted unseen.
+_TERMINAL_ONLY = ("judge.base_url", "judge.key_variable", "sessions.langfuse.host", "trust.accept_from")
+_ONLY_IN_A_TERMINAL = "nothing was changed: %s is changed only in a terminal, outside Claude Code"
 _JUDGE_ON = "the judge for %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
 
 
@@ -76,6 +80,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, metavar in (("get", "KEY"), ("set", "KEY"), ("unset", "BLOCK|KEY")):
         actions[name].add_argument("key", metavar=metavar)
     actions["set"].add_argument("value", metavar="VALUE", help="a JSON value; text needs no quotes")
+
+
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+    """Return the setting to change; None for other actions. Raises CommandError for a setting that only a terminal changes."""
+    if arguments.action not in _VERBS:
+        return None
+    name = canonical(arguments.key)
+    if any(key == name or key.startswith(name + ".") for key in _TERMINAL_ONLY):
+        raise CommandError(_ONLY_IN_A_TERMINAL % name)
+    value = " to " + plain(arguments.value, _MAX_VALUE) if arguments.action == "set" else ""
+    return Approval("%s your setting %s%s" % (arguments.action, name, value))
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -166,7 +181,6 @@ def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
     if key is None:
         raise _unknown_key(name)
     value = parsed(key, arguments.value)
-    context.require_approval("change settings")
     change = set_value(context.paths.config_dir, name, value)
     return _report(name, change, arguments, context, _notes(key, value, context))
 
@@ -174,7 +188,6 @@ def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
 def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     if not name.strip("."):
         raise _unknown_key(name)
-    context.require_approval("change settings")
     change = unset(context.paths.config_dir, name)
     if not change.changed and name not in keys() and not is_block(name):
         raise _unknown_key(name)

@@ -122,7 +122,7 @@ def _edit_by_hand(
         return
     with draft.storing() as data:
         _refuse_title(items, item, data)
-        written = rewrite(context.paths, item.stored, data, "edited by hand", context.is_approved)
+        written = rewrite(context.paths, item.stored, data, "edited by hand", approved=True)
     _report(arguments, context, written)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...memories.hygiene import shown_line
 from ...memories.survey import choose, shortest_names
 from ...recall.feedback import USED, USEFUL, WRONG, Feedback, reset_feedback
+from ..approval import Approval
 from ..command_context import UsageError
 from ..console import counted
 from ..options import add_flag
@@ -37,8 +38,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--all", "with reset: all memories in all projects")
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+    """Return the feedback to reset; None for showing it."""
+    if arguments.action != _RESET:
+        return None
+    return Approval("delete the feedback on %s" % (", ".join(arguments.ids) or "all memories"))
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Show or reset the feedback. A reset requires approval."""
+    """Show or reset the feedback."""
     if arguments.action == _RESET:
         _reset(arguments, context)
         return
@@ -71,7 +79,6 @@ def _show(rated: list[Item], names: dict[str, str], feedback: Feedback, context:
 def _reset(arguments: argparse.Namespace, context: CommandContext) -> None:
     if bool(arguments.ids) == arguments.all:
         raise UsageError("name the memories, or use --all")
-    context.require_approval("reset feedback")
     keys = None
     if arguments.ids:
         items = context.survey().items

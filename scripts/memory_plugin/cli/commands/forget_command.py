@@ -9,6 +9,7 @@ from ...memories.lifecycle import forget
 from ...memories.record import RETIRED, InvalidMemory
 from ...memories.survey import choose, shortest_names
 from ..after_change import refresh_index, replaced_lines
+from ..approval import Approval, titled
 from ..guard_view import is_guarded
 from ..options import add_flag
 
@@ -38,17 +39,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+    """Return what to delete permanently, or which guard ends; None for a memory that can be restored."""
+    stored = choose(context.survey().items, arguments.id).stored
+    if arguments.now:
+        return Approval(titled("delete permanently", [stored.memory.title]))
+    return (
+        Approval(titled("forget the guard of", [stored.memory.title]))
+        if is_guarded(stored, context)
+        else None
+    )
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Forget the memory; print what was removed, and when its file will be deleted."""
-    if arguments.now:
-        context.require_approval("delete a memory permanently")
     items = context.survey().items
     item = choose(items, arguments.id)
     name = shortest_names(items)[item.stored.key]
     if item.stored.memory.status == RETIRED and not arguments.now:
         raise InvalidMemory(_ALREADY % (name, _since(item), name, name))
-    if is_guarded(item.stored, context):
-        context.require_approval("forget a memory with a guard")
     days = context.settings.integer("memories.grace_period_days")
     removal = forget(context.paths, item.stored, arguments.reason, arguments.now, days)
     is_current = refresh_index(context, scrub=arguments.now)

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     results += plan.others
     counts = _counts(results)
     if arguments.json:
-        pending = bool(drafts) and not (context.is_approved if dry else approved)
+        pending = bool(drafts) and (context.inside_client if dry else not approved)
         context.console.json({"dry_run": dry, "waits_for_user": pending, "items": results, **counts})
     else:
         if not asks:

@@ -143,9 +143,7 @@ def _start(arguments: argparse.Namespace, context: CommandContext) -> int:
     options = StartArguments(topic, arguments.pack, text, names, arguments.max_turns)
     folder = context.paths.state("interview", "packs")
     setup, covered = prepare_start(options, folder, context.settings, pipeline.clean_text)
-    new = pipeline.NewInterview(
-        context.paths.project_key, context.session, covered, approved=context.is_approved
-    )
+    new = pipeline.NewInterview(context.paths.project_key, context.session, covered)
     interview, decision = pipeline.start(InterviewStore(context.paths.state()), setup, new)
     return _report(arguments, context, interview, decision)
 
@@ -188,7 +186,6 @@ def _resume(arguments: argparse.Namespace, context: CommandContext) -> int:
     if not 1 <= arguments.more <= _MAX_MORE:
         raise ConfigError("--more", "resume", "1 to %d" % _MAX_MORE, arguments.more)
     store, interview = find_interview(arguments, context)
-    interview.approved = interview.approved or context.is_approved
     decision = pipeline.resume(store, interview, context.session, arguments.more)
     return _report(arguments, context, interview, decision)
 
@@ -221,7 +218,7 @@ def _remind(arguments: argparse.Namespace, context: CommandContext, interview: I
     reminder = Reminder(context.paths, interview.session)
     try:
         if arguments.action in ("start", "resume"):
-            reminder.create(interview.id, interview.topic, approved=interview.approved)
+            reminder.create(interview.id, interview.topic)
         elif interview.status != OPEN:
             reminder.set_active(active=False)  # no question is pending, only the summary
     except OSError as error:

@@ -19,6 +19,7 @@ from ...kernel.settings.advice import terminal_safe
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, set_value
 from ..addresses import keep_address
+from ..approval import Approval
 from ..command_context import CommandError
 from ..console import counted
 from ..judges import FEATURES, KEPT_NOTHING, calls, costs, dollars, judged_feature, judges_of, opinions, where
@@ -77,6 +78,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+    """Return the judge to switch on, with its price; None for other actions."""
+    if arguments.action != "on":
+        return None
+    judges = judges_of(context, arguments.feature)
+    price = costs(judges, arguments.feature, context.settings)
+    return Approval("switch on the judge for %s. %s" % (arguments.feature, price))
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
     action = {"on": _on, "off": _off, "check": _check, "stats": _stats, "reset": _reset}[arguments.action]
@@ -105,7 +115,6 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     if not arguments.json:
         for text in texts:
             _print_sentences(text, context)
-    context.require_approval("switch the judge on")
     change = set_value(context.paths.config_dir, feature + ".judge.enabled", value=True)
     texts += _keep_address(arguments, context, judges)
     now = load(context.paths.config_dir, context.paths.project_root)

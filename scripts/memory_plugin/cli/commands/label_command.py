@@ -9,6 +9,7 @@ from ...sessions.calibration import parse_score
 from ...sessions.dimensions import dimensions
 from ...sessions.score_rows import session_id_of
 from ...sessions.session_signals import Timeline, collect_signals
+from ..approval import Approval
 from ..command_context import CommandError, UsageError
 from ..console import counted
 from ..labeling import ask_scores, store_label
@@ -40,11 +41,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--note", default="", metavar="TEXT", help="a note to store with the scores")
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:  # noqa: ARG001  (every command gets the same arguments)
+    """Return that scores are stored as the user's own."""
+    return Approval("store scores of a session as your own")
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Read the scores and write them to the ledger."""
     if bool(arguments.target) == arguments.current:
         raise UsageError("expected one of: a file, an id, --current")
-    context.require_approval("store scores as their own")
     scores = _parse_scores(arguments.set)
     path = named_transcript(arguments, context)
     timeline = Timeline()

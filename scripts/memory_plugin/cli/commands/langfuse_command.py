@@ -17,6 +17,7 @@ from ...sessions.langfuse.pull import keep_session, read_session
 from ...sessions.langfuse.push import send_scores
 from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
 from ..addresses import address_sentences, ignored_sentences, keep_address
+from ..approval import Approval
 from ..command_context import CommandError
 from ..console import counted
 from ..options import add_actions, add_keep_address
@@ -68,10 +69,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions["pull"].add_argument("session", metavar="SESSION", help="the id of the session in Langfuse")
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+    """Return what would be sent or read; None for other actions."""
+    action = _NEEDS_APPROVAL.get(arguments.action)
+    return Approval(action) if action else None
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
-    if arguments.action in _NEEDS_APPROVAL:
-        context.require_approval(_NEEDS_APPROVAL[arguments.action])
     try:
         access = find_access(context.paths, context.settings, session_scorer(context).off)
         actions = {"check": _check, "setup": _setup, "push": _push, "pull": _pull, "status": _status}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...memories.import_categories import category_for
 from ...memories.record import MAX_TITLE
+from ..approval import Approval, titled
 from ..memory_input import add_category, add_scope, add_tags
 from ..note_view import find_note
 from . import save_command
@@ -48,6 +49,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a phrase that a later prompt might use, so that recall finds this memory; can be repeated",
     )
     add_scope(parser)
+
+
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
+    """Return the note to store."""
+    return Approval(
+        titled("store", [arguments.title or find_note(arguments.note, context).note.title], "note")
+    )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:

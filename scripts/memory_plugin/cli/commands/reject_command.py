@@ -11,11 +11,12 @@ from ...memories.trust import REJECTED, TRUSTED, load_trust
 from ..after_change import refresh_index
 from ..candidate_entries import decide_candidates
 from ..command_context import UsageError
-from ..review_entries import REJECT, add_selection, decide_group
+from ..review_entries import REJECT, about_selection, add_selection, decide_group
 
 if TYPE_CHECKING:
     import argparse
 
+    from ..approval import Approval
     from ..command_context import CommandContext
 
 HELP = "reject pending memories, so that these texts are never recalled or offered again"
@@ -33,11 +34,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Reject the named memories or a group, and print them. Requires approval."""
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
+    """Return the texts to reject."""
+    _check(arguments)
+    return about_selection("reject", arguments, context)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Raise UsageError unless the arguments select memories in one way."""
     if bool(arguments.ids) == bool(arguments.group):
         raise UsageError("name the memories to reject, or use --group with a group listed by memory review")
-    context.require_approval("reject memories")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Reject the named memories or a group, and print them."""
+    _check(arguments)
     ids = list(dict.fromkeys(arguments.ids))
     decided = decide_candidates(context, ids, REJECT)  # only `memory capture clear` undoes that
     if decided is not None:

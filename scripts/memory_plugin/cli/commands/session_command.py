@@ -29,6 +29,7 @@ from ...sessions.session_files import (
     subagent_answers,
 )
 from ...sessions.session_signals import Timeline, collect_signals, signals_record
+from ..approval import Approval
 from ..command_context import CommandError, UsageError
 from ..console import counted
 from ..options import add_actions, add_flag, require_existing
@@ -96,6 +97,14 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         help="a transcript file, or a session id or its first characters",
     )
     add_flag(parser, "--current", "the current session; outside one, the project's newest")
+
+
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+    """Return the highest price of grading with `--yes`; None for other actions."""
+    if arguments.action != "score" or not arguments.yes:
+        return None
+    cap = context.settings.number("judge.caps.request_usd")
+    return Approval("grade sessions with a judge, for at most $%.2f each" % cap)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -174,9 +183,9 @@ def _with_accepted_price(
         raise CommandError(
             "%s, and judge.caps.request_usd is $%.2f; raise it to grade the session" % (price_text, cap)
         )
-    if arguments.yes:
-        context.require_approval("grade a session for $%.2f" % price)
-    elif not context.console.confirm(price_text[:1].upper() + price_text[1:] + ". Continue?"):
+    if not arguments.yes and not context.console.confirm(
+        price_text[:1].upper() + price_text[1:] + ". Continue?"
+    ):
         raise CommandError("no judge was asked: %s; to accept the price: --yes" % price_text)
     return scorer._replace(request="request %s" % uuid4().hex)
 

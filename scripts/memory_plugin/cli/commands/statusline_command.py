@@ -13,6 +13,7 @@ from ...kernel.files import make_folder, replace_file
 from ...kernel.settings.load import SettingsFileError, content
 from ...kernel.settings.user_file import EditError, change_text, with_value, without
 from ...kernel.state_file import read_state, write_state
+from ..approval import Approval
 from ..command_context import CommandError
 from ..status_counts import current_counts, prepare_counts
 
@@ -39,10 +40,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+    """Return the change of the status line; None for printing it."""
+    return None if arguments.action == "show" else Approval("%s the status line" % arguments.action)
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the line, or change the user's settings."""
     if arguments.action != "show":
-        context.require_approval("change your status line")
         try:
             (_install if arguments.action == "install" else _remove)(context)
         except EditError as error:

@@ -13,6 +13,7 @@ from ...replies.reply_state import reset_tuning_reminder
 from ...replies.score_history import read_scores
 from ...replies.transcript_replies import reread_replies
 from ...replies.tuning import gate_advice, propose_pack, study_scores
+from ..approval import Approval
 from ..command_context import CommandError, UsageError
 from ..options import add_days_option, add_flag, days_ago, require_days
 from ..threshold_tuning import tune_thresholds, undo_thresholds
@@ -52,6 +53,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--undo", "with --thresholds: undo the last --apply")
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
+    """Return what to change; None for an analysis."""
+    if not (arguments.apply or arguments.undo):
+        return None
+    return Approval("change the thresholds" if arguments.thresholds else "change the filler rules")
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Analyze the judged replies; with --apply, change the pack. Raises CommandError if the pack cannot be read or changed."""
     require_days(arguments.days)
@@ -71,8 +79,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     except RulePackError as error:
         raise CommandError(str(error)) from None
     diff = _diff(before, after)
-    if arguments.apply and diff:
-        context.require_approval("change the rule pack")
     effect = _rescored(scores, before, after) if diff else {}
     if arguments.json:
         context.console.json(_record(study, diff, effect, applied=arguments.apply and bool(diff)))

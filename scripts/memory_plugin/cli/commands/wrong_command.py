@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...recall.feedback import WRONG
-from ..ratings import add_ids, rate
+from ..ratings import about_rating, add_ids, rate
 
 if TYPE_CHECKING:
     import argparse
 
+    from ..approval import Approval
     from ..command_context import CommandContext
 
 HELP = "rate a memory as out of place, so that it is recalled less readily"
@@ -25,6 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_ids(parser)
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
+    """Return which memories to rate."""
+    return about_rating(arguments, context, WRONG)
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Count the memories as out of place. Requires approval."""
+    """Count the memories as out of place."""
     rate(arguments, context, WRONG)

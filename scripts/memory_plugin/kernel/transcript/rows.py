@@ -29,6 +29,7 @@ __all__ = [
     "reply_text_of",
     "user_input_of",
     "user_text",
+    "was_typed",
     "without_notes",
 ]
 
@@ -42,6 +43,7 @@ _ARGUMENTS = ("<command-args>", "</command-args>")
 _MAX_PROMPT = 100_000  # characters
 _MAX_NOTES = 20  # before one prompt
 _MAX_QUEUED = 50
+_TYPED_BYTES = 8 << 20  # of the end of a transcript: a turn in which Claude saves something is not longer
 _beginnings: list[tuple[tuple[str, ...], str]] = []
 _note_tags: list[str] = []
 
@@ -110,6 +112,28 @@ def is_from_person(record: dict[str, Any]) -> bool:
     """Return whether a person wrote a row, by its `origin`; True for rows of older clients, which have none."""
     origin = record.get("origin")
     return not isinstance(origin, dict) or origin.get("kind") in _PEOPLE
+
+
+def was_typed(transcript: str, prompt: str) -> bool:
+    """Return whether the transcript says that a person typed the prompt with this id into the client.
+
+    Only the client writes these marks (measured with 2.1.197 and 2.1.330). Prompts of a schedule, an agent, a program or a notification
+    have other ones or none, and a prompt that is not found does not count.
+    """
+    if not prompt:
+        return False
+    rows = (row for row in records_backwards(transcript, _TYPED_BYTES) if row.get("promptId") == prompt)
+    return any(_is_typed(row) for row in rows)
+
+
+def _is_typed(row: dict[str, Any]) -> bool:
+    message, origin = row.get("message"), row.get("origin")
+    if row.get("type") != "user" or not isinstance(message, dict) or not _is_conversation(row):
+        return False
+    if row.get("promptSource") == "typed":
+        return isinstance(origin, dict) and origin.get("kind") == "human"
+    is_command = kind_of(plain_text(message.get("content"))) == COMMAND
+    return is_command and row.get("turnOrigin") == "human"
 
 
 def plain_text(content: object) -> str:

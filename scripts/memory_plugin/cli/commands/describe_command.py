@@ -1,0 +1,37 @@
+"""`memory describe`: print what a command would need the user's approval for. A hook runs it before Claude runs that command."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..approval import needed_approval
+
+if TYPE_CHECKING:
+    from ..command_context import CommandContext
+
+HELP = "print what a command needs the user's approval for"
+EXAMPLES = """\
+  memory describe accept --all
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="WORD", help="the command")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Print the action, the digests of its texts, and the project; an empty object if no approval is needed."""
+    from ..main import module_of, parse_arguments
+
+    described = parse_arguments(arguments.words)
+    approval = needed_approval(module_of(described.command), described, context)
+    record: dict[str, object] = {}
+    if approval is not None:
+        record = {
+            "action": approval.action,
+            "texts": sorted(approval.texts),
+            "project": context.paths.project_key,
+        }
+    context.console.json(record)
