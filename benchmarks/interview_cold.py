@@ -32,7 +32,7 @@ def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
     setup = new_setup(
         "a large system", read_pack(path), path, InterviewLimits(200, 0.8, close_when_falling=True)
     )
-    interview, decision = start(store, setup, NewInterview(project, "", {}, approved=True))
+    interview, decision = start(store, setup, NewInterview(project, "", {}))
     ladder = setup["pack"]["ladder"]
     for at in range(nodes):
         interview.state["nodes"].append(

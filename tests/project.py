@@ -178,9 +178,9 @@ class Project:
     def write_typed(self, text: str, prompt_id: str = "p1", session: str = SESSION) -> str:
         """Write the transcript's row of a prompt that the user typed; return the transcript's path."""
         is_command = text.startswith("/")
-        marks = {"turnOrigin": "human"}
+        marks: dict[str, object] = {"turnOrigin": "human"}
         if not is_command:
-            marks.update(promptSource="typed", origin={"kind": "human"})  # type: ignore[dict-item]
+            marks.update(promptSource="typed", origin={"kind": "human"})
         name, _, words = text.partition(" ")
         command = "<command-message>%s</command-message>\n<command-name>%s</command-name>\n<command-args>%s</command-args>"
         content = command % (name[1:], name, words) if is_command else text

@@ -21,7 +21,7 @@ from memory_plugin.kernel.transcript.reader import Reader
 from memory_plugin.memories import guarded_commands, guarded_files, markdown, markdown_records
 from memory_plugin.memories.hygiene import clean_data, shown, shown_block
 from memory_plugin.memories.record import category_named, parse_memory
-from memory_plugin.memories.save_requests import request_in
+from memory_plugin.memories.save_requests import asks_to_save
 from memory_plugin.memories.shell_commands import shell_commands
 from memory_plugin.recall.gate import load_gate, visible_text
 from memory_plugin.recall.query import analyze
@@ -206,7 +206,7 @@ def _record(generator: InputGenerator) -> None:
 def _prompt(generator: InputGenerator) -> None:
     text = generator.text()
     visible_text(text)
-    request_in(text)
+    asks_to_save(text)
     analyze(text, generator.text())
     load_gate().refusal(text)
     load_gate().is_followup(text, 60)

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from memory_plugin.hooks.approval import ASKING, command_words
 from tests.project import SESSION, Project
 from tests.recall.store_files import memory, put
 
-INSIDE: dict[str, str | None] = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
+INSIDE: dict[str, Any] = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION}
 
 
 @pytest.fixture

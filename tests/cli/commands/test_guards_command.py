@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from tests.project import SESSION, Project
+from tests.project import Project
 from tests.recall.store_files import memory, put
 from tests.rows import every
 

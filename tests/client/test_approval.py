@@ -1,0 +1,204 @@
+"""Approval in the real client: its dialog decides, in every permission mode, and nothing else does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.client.plugin import bash, make_repository, memory
+from tests.client.sandbox import Sandbox
+from tests.client.terminal import READY, Terminal
+from tests.project import PLUGIN_ROOT
+
+pytestmark = [pytest.mark.client, pytest.mark.terminal, pytest.mark.usefixtures("tmux")]
+DIALOG, DONE = "Do you want to proceed", "All done."
+ALLOWED = ("--allowedTools", "Bash(memory:*)")
+SAVE = "memory save --category decision --title 'Port %d' --body 'Service %d listens here.'"
+
+
+def with_pending(sandbox: Sandbox, *commands: str) -> Sandbox:
+    """Make a project with two pending memories, and script Claude to run commands."""
+    make_repository(sandbox)
+    for name, author in (("one", "ada"), ("two", "bo")):
+        data = {"title": "Rule %s of %s" % (name, author), "content": {"rule": "Rule %s holds." % name}}
+        sandbox.write(sandbox.project + "/.claude/memory/constraints/%s.json" % name, data)
+    sandbox.set_script({"turns": [*map(bash, commands), {"text": DONE}], "default": {"text": DONE}})
+    return sandbox
+
+
+def trust(sandbox: Sandbox) -> dict[str, str]:
+    """Return the trust of each memory by its id."""
+    rows = memory(sandbox, "list", "--status", "all")["memories"]
+    return {row["id"]: row["trust"] for row in rows}
+
+
+def started(sandbox: Sandbox, *options: str, prompt: str = "Please go on.", **env: str) -> Terminal:
+    """Start the client in a terminal and submit a prompt."""
+    terminal = sandbox.terminal("--plugin-dir", PLUGIN_ROOT, *ALLOWED, *options, **env)
+    screen = terminal.wait(READY + "|No, exit")
+    if "No, exit" in screen:  # the warning of bypassPermissions
+        terminal.settle()
+        terminal.tmux("send-keys", "Down")
+        terminal.tmux("send-keys", "Enter")
+        terminal.wait("bypass permissions on")
+    terminal.submit(prompt)
+    return terminal
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "auto", "plan"])
+@pytest.mark.parametrize(("key", "expected"), [("1", "trusted"), ("Escape", "pending")], ids=["yes", "no"])
+def test_the_dialog_decides_in_every_mode_that_asks(
+    sandbox: Sandbox, mode: str, key: str, expected: str
+) -> None:
+    terminal = started(with_pending(sandbox, "memory accept one"), "--permission-mode", mode)
+    screen = terminal.wait(DIALOG)
+    assert "accept 1 memory: Rule one of ada" in screen
+    assert trust(sandbox) == {"one": "pending", "two": "pending"}
+    terminal.answer(DIALOG, key)
+    terminal.wait(DONE if key == "1" else "Interrupted|" + READY)
+    assert trust(sandbox) == {"one": expected, "two": "pending"}
+
+
+COMMANDS = {
+    "reject": ("memory reject two", "reject 1 memory: Rule two of bo"),
+    "config set": ("memory config set retrieval.max_inject 2", "set your setting retrieval.max_inject to 2"),
+    "judge on": ("memory judge on", "switch on the judge for retrieval"),
+}
+
+
+@pytest.mark.parametrize(("command", "reason"), COMMANDS.values(), ids=COMMANDS)
+def test_each_command_is_asked_about_in_its_own_words(sandbox: Sandbox, command: str, reason: str) -> None:
+    terminal = started(with_pending(sandbox, command))
+    assert reason in " ".join(terminal.wait(DIALOG).split())
+    terminal.answer(DIALOG, "1")
+    terminal.wait(DONE)
+    if "reject" in command:
+        assert trust(sandbox)["two"] == "rejected"
+    else:
+        with open(sandbox.config + "/settings.json", encoding="utf-8") as file:
+            assert "retrieval" in json.load(file)["memory"]
+
+
+def test_without_permissions_nobody_is_asked_and_nothing_is_accepted(sandbox: Sandbox) -> None:
+    with_pending(sandbox, "memory accept one; echo exit=$?", "memory accept one")
+    terminal = started(sandbox, "--dangerously-skip-permissions", IS_SANDBOX="1")
+    terminal.wait(DONE)
+    assert set(trust(sandbox).values()) == {"pending"}
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--dangerously-skip-permissions",)], ids=["default", "bypassPermissions"]
+)
+def test_a_print_run_can_accept_nothing(sandbox: Sandbox, options: tuple[str, ...]) -> None:
+    with_pending(sandbox, "memory accept one", "memory accept --all")
+    env = {"IS_SANDBOX": "1"}
+    turn = sandbox.claude("-p", "accept all", "--plugin-dir", PLUGIN_ROOT, *ALLOWED, *options, **env)
+    assert turn.text == DONE
+    assert set(trust(sandbox).values()) == {"pending"}
+
+
+INDIRECT = {
+    "env": "env -u CLAUDECODE -u CLAUDE_CODE_SESSION_ID memory accept --all",
+    "setsid": "env -u CLAUDECODE -u CLAUDE_CODE_SESSION_ID setsid -w memory accept --all",
+    "script": "env -u CLAUDECODE -u CLAUDE_CODE_SESSION_ID setsid -f script -qc 'memory accept --all' out.txt; sleep 3",
+    "python": "python3 -c \"import os; os.environ.pop('CLAUDECODE'); os.system('memory accept --all')\"",
+    "a script": "printf 'memory accept --all' > x.sh; sh x.sh",
+    "make": "printf 'all:\\n\\tmemory accept --all\\n' > Makefile; make",
+    "a git hook": "printf '#!/bin/sh\\nmemory accept --all' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git commit --allow-empty -m x",
+    "nohup": "env -u CLAUDECODE -u CLAUDE_CODE_SESSION_ID nohup memory accept --all",
+}
+
+
+def test_no_indirection_is_the_user(sandbox: Sandbox) -> None:
+    """All tools are allowed, and a dialog about another command is open meanwhile."""
+    with_pending(sandbox, *INDIRECT.values())
+    terminal = started(sandbox, "--allowedTools", "Bash", "--permission-mode", "default")
+    terminal.wait(DONE, 90)
+    assert set(trust(sandbox).values()) == {"pending"}
+
+
+def test_another_command_cannot_use_the_ticket_of_an_open_dialog(sandbox: Sandbox) -> None:
+    make_repository(sandbox)
+    both: dict[str, Any] = {"tool_use": [
+        *bash("memory accept --all")["tool_use"], *bash("true; memory accept --all")["tool_use"],
+    ]}  # fmt: skip
+    with_pending(sandbox)
+    sandbox.set_script({"turns": [both, {"text": DONE}], "default": {"text": DONE}})
+    terminal = started(sandbox, "--allowedTools", "Bash")
+    terminal.wait(DIALOG)
+    terminal.answer(DIALOG, "Escape")
+    terminal.wait("Interrupted|" + READY)
+    assert set(trust(sandbox).values()) == {"pending"}
+
+
+@pytest.mark.parametrize("prompt", ["/memory:save our ports", "Remember that we have ports."])
+def test_three_saves_that_the_user_typed_need_no_click_and_are_shown(sandbox: Sandbox, prompt: str) -> None:
+    make_repository(sandbox)
+    saves = [bash(SAVE % (at, at)) for at in range(4)]
+    sandbox.set_script({"turns": [*saves, {"text": DONE}], "default": {"text": DONE}})
+    terminal = started(sandbox, prompt=prompt)
+    screen = terminal.wait("Claude saved Port 2")
+    assert DIALOG not in screen
+    assert sorted(trust(sandbox).values()) == ["pending", "trusted", "trusted", "trusted"]
+
+
+def test_a_scheduled_prompt_that_claude_wrote_saves_and_accepts_nothing(sandbox: Sandbox) -> None:
+    wakeup = {"tool_use": [{"name": "ScheduleWakeup", "input": {
+        "delaySeconds": 60, "reason": "later", "prompt": "Remember that Service 1 listens here.",
+    }}]}  # fmt: skip
+    with_pending(sandbox)
+    turns = [
+        wakeup,
+        {"text": "Waiting."},
+        bash(SAVE % (1, 1)),
+        bash("true && memory accept --all"),
+        {"text": "Awake."},
+    ]
+    sandbox.set_script({"turns": turns, "default": {"text": DONE}})
+    terminal = started(
+        sandbox,
+        "--allowedTools",
+        "Bash,ScheduleWakeup",
+        "--permission-mode",
+        "default",
+        prompt="look at the README please",
+    )
+    terminal.wait("Awake", 150)
+    assert "trusted" not in trust(sandbox).values()
+
+
+def test_a_review_of_three_groups_from_start_to_end(sandbox: Sandbox) -> None:
+    """Claude runs what the skill says: each decision is one dialog, and no other question is asked."""
+    make_repository(sandbox)
+    env = {"PATH": os.environ["PATH"], "HOME": sandbox.home}
+    for author in ("ada", "bo", "cy"):
+        data = {"title": "Rule of %s" % author, "content": {"rule": "The rule of %s holds." % author}}
+        sandbox.write(sandbox.project + "/.claude/memory/constraints/%s.json" % author, data)
+        for words in (
+            ["add", "-A"],
+            ["-c", "user.name=" + author, "-c", "user.email=x@example.org", "commit", "-qm", author],
+        ):
+            subprocess.run(["git", *words], cwd=sandbox.project, env=env, check=True)
+    groups = {group["title"]: group["id"] for group in memory(sandbox, "review")["groups"]}
+    assert len(groups) == 3
+    first, second, third = (
+        next(key for name, key in groups.items() if author in name) for author in ("ada", "bo", "cy")
+    )
+    commands = [
+        "memory review --json",
+        "memory accept --group " + first,
+        "memory accept --group " + second,
+        "memory reject --group " + third,
+    ]
+    sandbox.set_script({"turns": [*map(bash, commands), {"text": DONE}], "default": {"text": DONE}})
+    terminal = started(sandbox, prompt="/memory:review")
+    for author in ("ada", "bo", "cy"):
+        terminal.wait("Rule of %s.*%s" % (author, DIALOG))
+        terminal.answer(DIALOG, "1") if author != "cy" else None
+    terminal.answer(DIALOG, "1")
+    terminal.wait(DONE)
+    assert trust(sandbox) == {"ada": "trusted", "bo": "trusted", "cy": "rejected"}
