@@ -108,7 +108,7 @@ INDIRECT = {
     "python": "python3 -c \"import os; os.environ.pop('CLAUDECODE'); os.system('memory accept --all')\"",
     "a script": "printf 'memory accept --all' > x.sh; sh x.sh",
     "make": "printf 'all:\\n\\tmemory accept --all\\n' > Makefile; make",
-    "a git hook": "printf '#!/bin/sh\\nmemory accept --all' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; git commit --allow-empty -m x",
+    "a git hook": "git commit --allow-empty -qm x",
     "nohup": "env -u CLAUDECODE -u CLAUDE_CODE_SESSION_ID nohup memory accept --all",
 }
 
@@ -116,6 +116,10 @@ INDIRECT = {
 def test_no_indirection_is_the_user(sandbox: Sandbox) -> None:
     """All tools are allowed, and a dialog about another command is open meanwhile."""
     with_pending(sandbox, *INDIRECT.values())
+    hook = os.path.join(sandbox.project, ".git", "hooks", "pre-commit")
+    with open(hook, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\nmemory accept --all\n")
+    os.chmod(hook, 0o755)
     terminal = started(sandbox, "--allowedTools", "Bash", "--permission-mode", "default")
     terminal.wait(DONE, 90)
     assert set(trust(sandbox).values()) == {"pending"}
