@@ -42,7 +42,7 @@ def issue_ticket(
 def take_ticket(paths: Paths, session: str, number: str, words: Sequence[str]) -> frozenset[str] | None:
     """Use a ticket; return the digests of the texts that it covers, or None if it is not valid for this command.
 
-    Whoever removes the file has used the ticket, so it works once even if two processes try.
+    The process that removes the file has used the ticket, so it works once even if two try.
     """
     path = _path(paths, session, number)
     ticket = read_state(path)
