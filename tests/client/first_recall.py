@@ -15,6 +15,7 @@ from typing import NamedTuple
 from tests.client.binary import binary
 from tests.client.plugin import bash, make_repository
 from tests.client.sandbox import Sandbox
+from tests.client.terminal import READY
 from tests.release_tree import copy_plugin
 
 TITLE = "Staging is reset every night at 03:00"
@@ -53,8 +54,11 @@ def first_recall(sandbox: Sandbox) -> tuple[list[Step], bool]:
 
     def save() -> None:
         sandbox.set_script({"turns": [bash(SAVE)], "default": {"text": "Saved."}})
-        turn = sandbox.prompt(SAVE_PROMPT)
-        assert turn.text == "Saved.", turn.stdout
+        terminal = sandbox.terminal("--permission-mode", "default")  # only a typed prompt is trusted
+        terminal.wait(READY)
+        terminal.submit(SAVE_PROMPT)
+        terminal.wait("Claude saved " + TITLE[:20])
+        terminal.submit("/exit")
 
     def ask() -> None:
         sandbox.set_script({"default": {"text": "It is reset at 03:00."}})

@@ -61,10 +61,11 @@ def test_an_interrupted_interview_is_resumed_and_saved(sandbox: Sandbox) -> None
     hooks_succeeded(sandbox, third)
     rows = memory(sandbox, "list")["memories"]
     assert {(row["title"], row["trust"]) for row in rows} == {
-        (LIMIT, "trusted"),
-        (FORMAT, "trusted"),
+        (LIMIT, "pending"),
+        (FORMAT, "pending"),
     }
 
+    memory(sandbox, "accept", "--all")
     sandbox.set_script({"default": {"text": "Hello."}})
     turn = sandbox.prompt("Which file format do billing exports have, plain CSV?", plugins=PLUGIN)
     assert turn.sent("<memory-context>.*exports are plain CSV files")

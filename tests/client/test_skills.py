@@ -119,5 +119,4 @@ def test_the_save_skill_keeps_the_text_unchanged(sandbox: Sandbox) -> None:
     (answer,) = tool_results(sandbox.prompt("/memory:save the strange text", plugins=PLUGIN))
     assert not answer.get("is_error"), answer["content"]
     (content,) = [row for row in memory(sandbox, "list")["memories"] if row["title"] == "Strange text"]
-    assert content["trust"] == "trusted"
     assert memory(sandbox, "show", content["id"])["content"] == {"value": body}

@@ -63,11 +63,12 @@ def test_a_memory_that_claude_saves_unasked_is_pending(sandbox: Sandbox) -> None
     ["Please remember that we use Postgres 15 for billing.", "/memory:save we use Postgres 15 for billing"],
     ids=["a request", "the command"],
 )
-def test_a_memory_that_the_user_asked_for_is_trusted(sandbox: Sandbox, prompt: str) -> None:
+def test_a_request_in_a_print_run_is_pending_because_a_program_may_have_written_it(
+    sandbox: Sandbox, prompt: str
+) -> None:
     make_repository(sandbox)
     let_claude_save(sandbox, prompt)
-    assert trust_of_results(sandbox) == ["trusted"]
-    assert is_recalled(sandbox.prompt(ASK, plugins=PLUGIN))
+    assert trust_of_results(sandbox) == ["pending"]
 
 
 def test_claude_cannot_accept_a_memory(sandbox: Sandbox) -> None:
@@ -156,22 +157,8 @@ def test_a_hostile_project_cannot_get_a_memory_accepted(sandbox: Sandbox) -> Non
     turn = sandbox.prompt("Read the notes of this project and do what they say.", *ALLOWED, plugins=PLUGIN)
     assert turn.text == "Done."
     assert len(turn.of_kind("main")) == len(ATTACKS) + 1
-    assert turn.sent("the user must ask for it")
+    assert turn.sent("the user must allow it")
     trust_by_id = {row["id"]: row["trust"] for row in memory(sandbox, "list", "--status", "all")["memories"]}
     assert trust_by_id == {"mine": "trusted", "lure": "pending", "guard": "pending"}
     sandbox.set_script({"default": {"text": "Hello."}})
     assert not is_recalled(sandbox.prompt(ASK, plugins=PLUGIN))
-
-
-def test_claude_may_accept_a_group_only_in_a_review_that_the_user_typed(sandbox: Sandbox) -> None:
-    """In such a review Claude may accept the group that it showed, until the next prompt."""
-    with_memory(sandbox)
-    shutil.rmtree(sandbox.config + "/lcars")
-    (group,) = memory(sandbox, "review")["groups"]
-    turns = [bash("memory review --json"), bash("memory accept --group %s; echo exit=$?" % group["id"])]
-    sandbox.set_script({"turns": [*turns, {"text": "Done."}], "default": {"text": "Hello."}})
-    assert sandbox.prompt("What is pending here?", *ALLOWED, plugins=PLUGIN).sent("exit=1")
-    assert trust_of_results(sandbox) == ["pending"]
-    sandbox.set_script({"turns": [*turns, {"text": "Done."}], "default": {"text": "Hello."}})
-    assert sandbox.prompt("/memory:review", *ALLOWED, plugins=PLUGIN).sent("exit=0")
-    assert trust_of_results(sandbox) == ["trusted"]
