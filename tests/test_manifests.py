@@ -119,3 +119,29 @@ def test_a_skill_has_a_short_description_and_says_when_to_use_it(skill: str) -> 
     fields = dict(line.split(": ", 1) for line in head.splitlines())
     assert len(fields["description"]) <= 60
     assert fields["when_to_use"].startswith("When the user ")
+
+
+# A prefix that is allowed without a question must not cover these.
+NEEDS_APPROVAL = (
+    *("accept", "reject", "promote", "judge on", "config set", "config unset", "feedback reset", "useful", "wrong"),
+    *("tune --apply", "tune --thresholds --apply", "session score --current --yes", "calibrate --ask", "label"),
+    *("capture drop", "capture never", "capture clear", "langfuse push", "statusline install", "report --out", "evaluate --report"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("skill", sorted(os.listdir(os.path.join(PLUGIN_ROOT, "skills"))))
+def test_no_skill_allows_a_command_that_needs_approval(skill: str) -> None:
+    found = re.search(r"^allowed-tools: (.*)$", read_text("skills/%s/SKILL.md" % skill), re.MULTILINE)
+    rules = re.findall(r"Bash\(memory ([^)]*)\)", found.group(1)) if found else []
+    for command in NEEDS_APPROVAL:
+        for rule in rules:
+            prefix, any_end, _ = rule.partition(":*")
+            assert not (command == prefix or (any_end and (command + " ").startswith(prefix + " "))), rule
+
+
+def test_every_skill_lists_only_commands_that_exist() -> None:
+    from memory_plugin.cli.main import COMMANDS
+
+    for skill in os.listdir(os.path.join(PLUGIN_ROOT, "skills")):
+        rules = re.findall(r"Bash\(memory ([a-z]+)", read_text("skills/%s/SKILL.md" % skill))
+        assert set(rules) <= set(COMMANDS), skill

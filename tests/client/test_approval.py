@@ -206,3 +206,33 @@ def test_a_review_of_three_groups_from_start_to_end(sandbox: Sandbox) -> None:
     terminal.answer(DIALOG, "1")
     terminal.wait(DONE)
     assert trust(sandbox) == {"ada": "trusted", "bo": "trusted", "cy": "rejected"}
+
+
+def test_a_skill_that_allows_its_command_still_shows_the_dialog(sandbox: Sandbox) -> None:
+    """`/memory:forget` allows `memory forget`; deleting at once is asked about all the same."""
+    make_repository(sandbox)
+    memory(sandbox, "save", "--category", "decision", "--title", "Tabs", "--body", "Indent with tabs.")
+    sandbox.set_script(
+        {"turns": [bash("memory forget tabs --now"), {"text": DONE}], "default": {"text": DONE}}
+    )
+    terminal = started(sandbox, prompt="/memory:forget tabs")
+    assert "delete permanently 1 memory: Tabs" in terminal.wait(DIALOG)
+    terminal.answer(DIALOG, "Escape")
+    terminal.wait("Interrupted|" + READY)
+    assert trust(sandbox) == {"tabs": "trusted"}
+
+
+def test_the_report_and_evaluate_skills_replace_no_file_of_the_users(sandbox: Sandbox) -> None:
+    make_repository(sandbox)
+    sandbox.write(sandbox.project + "/talk.jsonl", '{"turn": 1, "role": "user", "content": "Thanks!"}\n')
+    paths = [sandbox.config + "/CLAUDE.md", sandbox.home + "/.bashrc"]
+    for path in paths:
+        sandbox.write(path, "MY OWN")
+    commands = ["memory evaluate --gates-only talk.jsonl --report ~/.claude/CLAUDE"]
+    commands += ["memory report --out ~/.bashrc", "memory report --out ~/.claude/settings.json"]
+    for prompt in ("/memory:evaluate talk.jsonl", "/memory:report"):
+        sandbox.set_script({"turns": [*map(bash, commands), {"text": DONE}], "default": {"text": DONE}})
+        sandbox.claude("-p", prompt, "--plugin-dir", PLUGIN_ROOT, "--allowedTools", "Bash(memory:*)")
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            assert file.read() == "MY OWN", path

@@ -58,8 +58,8 @@ _LISTED = tuple(name for group in GROUPS.values() for name in group)
 _INTERNAL = ("grade", "refresh", "propose", "describe")  # started by hooks; the help leaves them out
 # These commands never prompt, so they may show a heartbeat at any time. The others show one around their slow parts.
 _NON_INTERACTIVE = (
-    *("search", "show", "list", "guards", "check", "scan", "status", "why", "report", "feedback", "replay"),
-    *("doctor", "demo", "scores", "tune", "langfuse", "evaluate", "refresh"),
+    *("search", "show", "list", "guards", "check", "scan", "status", "why", "feedback", "replay"),
+    *("doctor", "demo", "scores", "tune", "langfuse", "refresh"),
 )
 OLD_NAMES = {"heal": "refresh_command"}  # the name in 0.1.0
 COMMANDS = {**{name: name + "_command" for name in (*_LISTED, *_INTERNAL)}, **OLD_NAMES}  # name: module

@@ -1,4 +1,4 @@
-"""Read the files of an evaluation: packs and rubrics, inputs, and the results of an earlier run to resume from."""
+"""Read the files of an evaluation: packs, rubrics and inputs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..kernel.fastjson import dumps, loads
-from ..kernel.files import read_regular, replace_file
+from ..kernel.fastjson import loads
+from ..kernel.files import read_regular
 from ..kernel.paths import data_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ..kernel.paths import Paths
 
 __all__ = [
     "STDIN",
-    "EarlierResults",
     "EvaluationError",
     "find_inputs",
     "merge_objects",
@@ -29,7 +28,6 @@ __all__ = [
 ]
 
 STDIN = "-"
-_MAX_RESULTS = 200_000_000
 _MAX_BYTES = 1 << 20
 _MAX_DEPTH = 20
 _SESSION = re.compile(r"[0-9a-fA-F-]{8,64}\Z")
@@ -105,39 +103,3 @@ def parse_lines(data: bytes) -> Iterator[object]:
                 yield loads(line)
             except ValueError:
                 yield None
-
-
-class EarlierResults:
-    """Results by key, in a file that a batch appends to and a later run resumes from; without a path, nothing is saved."""
-
-    def __init__(self, path: str | None) -> None:
-        """Read the results of an earlier run. Raises Unreadable."""
-        self._path = path
-        self._results: dict[str, dict[str, Any]] = {}
-        if not path or not os.path.lexists(path):
-            return
-        data = read_regular(path, _MAX_RESULTS)[0]
-        for entry in parse_lines(data):
-            if not isinstance(entry, dict):
-                continue
-            key, result = entry.get("key"), entry.get("result")
-            if isinstance(key, str) and isinstance(result, dict):
-                self._results[key] = result
-        if data and not data.endswith(b"\n"):
-            replace_file(path, data + b"\n")  # a killed run cut its last line; the next result needs its own
-
-    def get_or_run(self, key: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return a key's earlier result, or run `work` and append its result at once.
-
-        An unjudged result is not saved, so the next run tries again.
-        """
-        if key in self._results:
-            return self._results[key]
-        result = work()
-        if self._path and result["verdict"] != "unjudged":
-            handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            try:
-                os.write(handle, dumps({"key": key, "result": result}).encode("ascii") + b"\n")
-            finally:
-                os.close(handle)
-        return result

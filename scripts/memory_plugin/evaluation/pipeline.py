@@ -10,11 +10,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import Deadline
-from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.fastjson import loads
 from ..kernel.files import Unreadable, read_regular
 from .aggregate import OverallResult, jury_kappa, overall_result, score_dimensions, variance
 from .conversation import Conversation, read_conversation, read_lines
-from .evaluation_files import STDIN, read_object
+from .evaluation_files import STDIN
 from .evaluation_gates import is_hard_fail, run_gates
 from .jury import ask_jury
 from .scenario import is_scenario, play, read_scenario, risk_gate, score_probes
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from .aggregate import DimensionScore
-    from .evaluation_files import EarlierResults
     from .evaluation_gates import GateResult
     from .evaluation_rubric import EvaluationRubric
     from .jury import Juror, Vote
@@ -172,10 +171,9 @@ def evaluate_all(
     files: Sequence[str],
     plan: EvaluationPlan,
     subject: Callable[[], Subject] | None,
-    earlier: EarlierResults,
     progress: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Evaluate each file, or use its result in `earlier`; a scenario with a subject is played and evaluated `plan.runs` times.
+    """Evaluate each file; a scenario with a subject is played and evaluated `plan.runs` times.
 
     Raises EvaluationError, Unreadable and FileNotFoundError.
     """
@@ -185,13 +183,10 @@ def evaluate_all(
         scenario = _load_scenario(path)
         if scenario is None:
             conversation = read_lines(sys.stdin.buffer, "stdin") if path == STDIN else read_conversation(path)
-            key = _key(plan, conversation, 0)
-            results.append(earlier.get_or_run(key, _conversation_work(conversation, plan)))
-            continue
-        for run in range(plan.runs if subject else 1):
-            # A subject replies differently each time, so the key comes from the file and the run, not from the conversation.
-            key = _key(plan, Conversation(path + dumps(read_object(path)), (), 0), run)
-            results.append(earlier.get_or_run(key, _scenario_work(scenario, plan, subject)))
+            results.append(_evaluate_conversation(conversation, plan))
+        else:
+            runs = plan.runs if subject else 1
+            results += [_evaluate_scenario(scenario, plan, subject) for _ in range(runs)]
     return results
 
 
@@ -206,40 +201,26 @@ def _load_scenario(path: str) -> Scenario | None:
     return read_scenario(path) if is_scenario(value) else None
 
 
-def _key(plan: EvaluationPlan, conversation: Conversation, run: int) -> str:
-    """Return a result's key in the file to resume from; it changes with input, packs, rubric, jury and run."""
-    judges = [[juror.name, juror.persona] for juror in plan.jurors]
-    rules = [[pack.id, pack.digest] for pack in plan.packs]
-    parts = [conversation.id, conversation.digest, rules, plan.rubric.digest, judges, plan.runs, run]
-    return digest(dumps(parts).encode("ascii"), 8)
+def _evaluate_conversation(conversation: Conversation, plan: EvaluationPlan) -> dict[str, Any]:
+    if conversation.turns:
+        return evaluation_record(evaluate(conversation, plan), plan)
+    empty = evaluate(conversation, plan._replace(jurors=()))
+    overall = OverallResult("unjudged", None, 0.0, "the conversation has no turns")
+    return evaluation_record(empty._replace(overall=overall), plan)
 
 
-def _conversation_work(conversation: Conversation, plan: EvaluationPlan) -> Callable[[], dict[str, Any]]:
-    def work() -> dict[str, Any]:
-        if conversation.turns:
-            return evaluation_record(evaluate(conversation, plan), plan)
-        empty = evaluate(conversation, plan._replace(jurors=()))
-        overall = OverallResult("unjudged", None, 0.0, "the conversation has no turns")
-        return evaluation_record(empty._replace(overall=overall), plan)
-
-    return work
-
-
-def _scenario_work(
+def _evaluate_scenario(
     scenario: Scenario, plan: EvaluationPlan, subject: Callable[[], Subject] | None
-) -> Callable[[], dict[str, Any]]:
-    def work() -> dict[str, Any]:
-        played = play(scenario, subject() if subject else None)
-        # With a subject, every run plays the scenario again, so the jury scores each conversation once.
-        run_plan = plan._replace(runs=1) if subject else plan
-        evaluation = evaluate(played.conversation, run_plan)
-        risk = risk_gate(scenario, played, plan.packs)
-        gates = [*evaluation.gates, *([risk] if risk else [])]
-        overall = overall_result(gates, plan.rubric, evaluation.rows, judged=bool(evaluation.votes))
-        record = evaluation_record(evaluation._replace(gates=gates, overall=overall), run_plan)
-        return {**record, "tier": scenario.tier, "probes": score_probes(scenario, played, plan.packs)}
-
-    return work
+) -> dict[str, Any]:
+    played = play(scenario, subject() if subject else None)
+    # With a subject, every run plays the scenario again, so the jury scores each conversation once.
+    run_plan = plan._replace(runs=1) if subject else plan
+    evaluation = evaluate(played.conversation, run_plan)
+    risk = risk_gate(scenario, played, plan.packs)
+    gates = [*evaluation.gates, *([risk] if risk else [])]
+    overall = overall_result(gates, plan.rubric, evaluation.rows, judged=bool(evaluation.votes))
+    record = evaluation_record(evaluation._replace(gates=gates, overall=overall), run_plan)
+    return {**record, "tier": scenario.tier, "probes": score_probes(scenario, played, plan.packs)}
 
 
 def summarize(results: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["markdown_report", "summary_line"]
 
 _MAX_CELL = 240
+_MARKDOWN = frozenset("\\`*_[]{}#|!~$")
 
 
 def summary_line(entry: Mapping[str, Any]) -> str:
@@ -37,7 +38,7 @@ def markdown_report(summary: Mapping[str, Any]) -> str:
 
 
 def _entry(entry: Mapping[str, Any]) -> list[str]:
-    lines = ["## %s" % _text(entry["id"]), "", summary_line(entry), ""]
+    lines = ["## %s" % _text(entry["id"]), "", _text(summary_line(entry)), ""]
     lines += ["| gate | pack | status | ms |", "| --- | --- | --- | --- |"]
     for gate in entry["gates"]:
         status = gate["status"] + ("" if gate["hard"] else " (does not count)")
@@ -120,7 +121,9 @@ def _probes(probes: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _text(value: object) -> str:
-    return escape_content(plain(str(value), _MAX_CELL)).replace("|", "\\|")
+    """Return a text on one line in which nothing is Markdown or HTML."""
+    line = escape_content(plain(str(value), _MAX_CELL))
+    return "".join("\\" + c if c in _MARKDOWN else c for c in line)
 
 
 def _conversations(number: int) -> str:

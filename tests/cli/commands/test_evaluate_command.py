@@ -111,21 +111,6 @@ def test_a_project_may_not_choose_the_judges(project: Project) -> None:
     assert project.cli("evaluate", talk(project, GOOD), "--json").json["results"][0]["jury"]["asked"] is False
 
 
-def test_a_batch_goes_on_where_it_stopped(project: Project) -> None:
-    with_jury(project, answer())
-    first, second = talk(project, GOOD, "one.jsonl"), talk(project, [("user", "hm")], "two.jsonl")
-    resumed = os.path.join(project.root, "kept.jsonl")
-    project.cli("evaluate", first, "--resume", resumed)
-    with open(resumed, "a", encoding="utf-8") as file:
-        file.write('{"key": "cut')
-    run = project.cli("evaluate", first, second, "--resume", resumed, "--json")
-    assert (run.returncode, len(run.json["results"])) == (0, 2)
-    assert len(project.ledger("judge-calls")) == 6
-    assert "2 of 2" in run.stderr
-    project.cli("evaluate", first, second, "--resume", resumed, "--json")
-    assert len(project.ledger("judge-calls")) == 6
-
-
 def test_a_scenario_with_a_subject(project: Project) -> None:
     with_jury(project, {"rubric": "subject", "text": json.dumps({"reply": "Tom, I think."})}, answer())
     path = project.write("s.json", {

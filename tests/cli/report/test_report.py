@@ -100,7 +100,7 @@ def test_a_folder_without_ledgers_is_refused_with_the_reason(project: Project, t
 
 def test_only_the_user_can_read_the_file_and_it_is_small(project: Project) -> None:
     write_month(project)
-    path = os.path.join(project.state, "report.html")
+    path = os.path.join(project.state, "reports", "report.html")
     run = project.cli("report")
     assert (run.returncode, run.stderr) == (0, "")
     assert "written: %s" % path in run.stdout

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...evaluation.aggregate import compare_labels
 from ...evaluation.conversation import conversation_of
-from ...evaluation.evaluation_files import EarlierResults, EvaluationError, find_inputs, parse_lines
+from ...evaluation.evaluation_files import EvaluationError, find_inputs, parse_lines
 from ...evaluation.evaluation_gates import run_gates
 from ...evaluation.evaluation_rubric import load_rubric, rubric_names
 from ...evaluation.jury import choose_jurors, judge_at, subject_of
@@ -22,10 +22,11 @@ from ...evaluation.pipeline import EvaluationPlan, evaluate_all, summarize
 from ...evaluation.report import markdown_report, summary_line
 from ...kernel.clock import Deadline
 from ...kernel.context import LedgerError
-from ...kernel.files import Unreadable, error_text, read_regular, replace_file
+from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.settings.advice import terminal_safe
 from ..command_context import CommandError, UsageError
 from ..options import add_flag, require_existing, require_known
+from ..output_file import write_output
 
 if TYPE_CHECKING:
     import argparse
@@ -40,12 +41,13 @@ EXAMPLES = """\
   memory evaluate --gates-only talk.jsonl                     {"turn": 1, "role": "user", "content": "..."} on each line
   memory evaluate 0d1ec0de-0000-4000-8000-000000000001        a session by its id
   memory evaluate talks/*.jsonl --pack caregiving --rubric caregiving --report report
-  memory evaluate scenario.json --subject anthropic:claude-haiku-5-5 --runs 3 --resume runs.jsonl
+  memory evaluate scenario.json --subject anthropic:claude-haiku-5-5 --runs 3
   memory evaluate --agreement labels.jsonl --pack caregiving  how well the gates agree with human labels
 """
 DONE, FAILED, USAGE, UNJUDGED = 0, 1, 2, 3
 _EXIT = {"pass": DONE, "fail": FAILED, "unjudged": UNJUDGED}
 _MAX_FILE = 200_000_000
+_MARK = "memory evaluate"  # in the reports that this command writes
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -69,9 +71,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--runs", type=int, default=1, metavar="N", help="ask the jury, or play each scenario, N times"
     )
     parser.add_argument("--subject", metavar="BACKEND:MODEL", help="the model that replies in scenarios")
-    parser.add_argument(
-        "--resume", metavar="FILE", help="write results to this file, and skip those that it already contains"
-    )
     parser.add_argument("--report", metavar="PATH", help="write PATH.md and PATH.json")
     add_flag(parser, "--markdown", "print the report in Markdown")
     parser.add_argument(
@@ -88,7 +87,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             return _compare_with_labels(arguments, packs, context)
         files = find_inputs(arguments.inputs or list(filter(None, [context.session])), context.paths)
         plan, subject = _plan(arguments, packs, context)
-        earlier = EarlierResults(arguments.resume)
     except (EvaluationError, FileNotFoundError) as error:
         raise UsageError(error_text(error)) from None
     if not files:
@@ -96,7 +94,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if not 1 <= arguments.runs <= 100:
         raise UsageError("--runs: expected 1 to 100, got %d" % arguments.runs)
     try:
-        results = evaluate_all(files, plan, subject, earlier, _progress(len(files)))
+        with context.console.working("evaluate"):
+            results = evaluate_all(files, plan, subject, _progress(len(files)))
     except EvaluationError as error:
         raise CommandError(str(error), UNJUDGED if arguments.subject else USAGE) from None
     except (Unreadable, FileNotFoundError) as error:
@@ -111,8 +110,8 @@ def _expect_files(arguments: argparse.Namespace) -> None:
     if arguments.rubric:
         require_known(arguments.rubric, rubric_names())
     require_existing(*filter(None, [arguments.agreement]))
-    for path in filter(None, [arguments.resume, arguments.report]):
-        require_existing(os.path.dirname(path) or os.curdir)
+    if arguments.report:
+        require_existing(os.path.dirname(arguments.report) or os.curdir)
 
 
 def _packs(arguments: argparse.Namespace, context: CommandContext) -> list[RulePack]:
@@ -161,8 +160,11 @@ def _report(arguments: argparse.Namespace, context: CommandContext, summary: dic
     for entry in summary["results"]:
         _append_to_ledger(context, entry)
     if arguments.report:
-        replace_file(arguments.report + ".md", markdown_report(summary).encode("utf-8", "replace"))
-        replace_file(arguments.report + ".json", json.dumps(summary, indent=2).encode("ascii"))
+        path = os.path.abspath(arguments.report)
+        text = "<!-- %s -->\n\n%s" % (_MARK, markdown_report(summary))
+        write_output(path + ".md", text.encode("utf-8", "replace"), _MARK.encode("ascii"), context)
+        data = json.dumps({"written_by": _MARK, **summary}, indent=2)
+        write_output(path + ".json", data.encode("ascii"), _MARK.encode("ascii"), context)
     if arguments.json:
         context.console.json(summary)
     elif arguments.markdown:

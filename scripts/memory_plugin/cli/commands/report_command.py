@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from ... import VERSION
 from ...kernel.clock import iso, now
-from ...kernel.files import make_folder, replace_file
 from ..command_context import CommandError, UsageError
 from ..options import add_days_option, add_flag, require_days
+from ..output_file import reports_folder, write_output
 from ..report.figures import Report, as_json, read_ledgers
 from ..report.ledger_files import LedgerFolder, Period
 from ..report.memory_rows import memory_figures
@@ -41,7 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_days_option(parser, _DAYS)
     add_flag(parser, "--project", "this project only (default: all projects)")
     parser.add_argument(
-        "--out", metavar="FILE", help="where to write the HTML file (default: %s in the state folder)" % _FILE
+        "--out",
+        metavar="FILE",
+        help="where to write the HTML file (default: reports/%s in the state folder)" % _FILE,
     )
     add_flag(parser, "--open", "show the HTML file in the browser")
     parser.add_argument(
@@ -55,7 +57,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     require_days(arguments.days)
     if (arguments.text or arguments.json) and (arguments.out or arguments.open):
         raise UsageError("--out and --open are for the HTML file; leave out --text and --json")
-    report = _report(arguments, context)
+    with context.console.working("report"):
+        report = _report(arguments, context)
     if arguments.json:
         context.console.json(as_json(report))
     elif arguments.text:
@@ -109,14 +112,12 @@ def _folder(arguments: argparse.Namespace, context: CommandContext, period: Peri
 
 
 def _write(report: Report, arguments: argparse.Namespace, context: CommandContext) -> None:
-    from ..report.page import lead, page
+    from ..report.page import MARK, lead, page
 
-    path = os.path.abspath(arguments.out) if arguments.out else context.paths.state(_FILE)
-    if not arguments.out:
-        make_folder(os.path.dirname(path))
+    path = os.path.abspath(arguments.out) if arguments.out else os.path.join(reports_folder(context), _FILE)
     if os.path.isdir(path):
         raise UsageError("--out: %s is a folder; name a file" % path)
-    replace_file(path, page(report).encode("utf-8", "replace"), 0o600)
+    write_output(path, page(report).encode("utf-8", "replace"), MARK, context)
     context.console.paragraph(lead(report))
     context.console.line("written: %s" % path)
     if arguments.open:

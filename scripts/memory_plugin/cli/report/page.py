@@ -29,6 +29,9 @@ _NAV = (
 )
 
 
+MARK = b"<!-- memory report -->"  # tells our own files from others
+
+
 def page(report: Report) -> str:
     """Return the HTML document; its policy admits no script and only its own style sheet."""
     with open(data_path("report", "report.css"), encoding="utf-8") as file:
@@ -45,12 +48,12 @@ def page(report: Report) -> str:
         health_section(report),
     )
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<!DOCTYPE html>\n%s\n<html lang="en"><head><meta charset="utf-8">'
         '<meta http-equiv="Content-Security-Policy" content="%s">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
         '<title>%s</title><style>%s</style></head>\n<body><div class="sheet">%s<main>%s</main>%s</div></body></html>\n'
-    ) % (policy, _TITLE, style, _top(report), "\n".join(sections), _bottom(report))
+    ) % (MARK.decode("ascii"), policy, _TITLE, style, _top(report), "\n".join(sections), _bottom(report))
 
 
 def _top(report: Report) -> str:
