@@ -136,7 +136,8 @@ def test_no_skill_allows_a_command_that_needs_approval(skill: str) -> None:
     for command in NEEDS_APPROVAL:
         for rule in rules:
             prefix, any_end, _ = rule.partition(":*")
-            assert not (command == prefix or (any_end and (command + " ").startswith(prefix + " "))), rule
+            is_allowed = command == prefix or (any_end and (command + " ").startswith(prefix + " "))
+            assert not is_allowed, rule
 
 
 def test_every_skill_lists_only_commands_that_exist() -> None:

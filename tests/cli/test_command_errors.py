@@ -26,7 +26,6 @@ from tests.project import Project
         ["session", "signals"],
         ["session", "prepare"],
         ["session", "score"],
-        ["session", "score", "--batch"],
         ["label", "--set", "tool_efficiency=1"],
         ["interview", "start", "billing", "--pack"],
         ["interview", "pack", "check"],
@@ -40,10 +39,9 @@ def test_a_missing_file_is_one_line_and_exit_code_2(project: Project, words: lis
     assert (code, out, err) == (2, "", "memory: %s: no such file or folder\n" % name)
 
 
-@pytest.mark.parametrize("option", ["--resume", "--report"])
-def test_a_missing_output_folder_is_reported_before_any_work(project: Project, option: str) -> None:
+def test_a_missing_output_folder_is_reported_before_any_work(project: Project) -> None:
     talk = project.write("talk.jsonl", "{}")
-    assert cli(project, "evaluate", talk, option, "no/file")[::2] == (
+    assert cli(project, "evaluate", talk, "--report", "no/file")[::2] == (
         2,
         "memory: no: no such file or folder\n",
     )

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..kernel.transcript.turn import Totals
-    from ..sessions.grading_runs import BatchRun, GradingRun
+    from ..sessions.grading_runs import GradingRun
     from ..sessions.session_signals import Moment, SessionSignals
     from .console import Console
 
-__all__ = ["show_batch", "show_run", "show_scores", "show_signals", "show_timeline", "turns_text"]
+__all__ = ["show_run", "show_scores", "show_signals", "show_timeline", "turns_text"]
 
 _MAX_TURNS = 8
 _MAX_FAILURES = 20
@@ -127,29 +127,6 @@ def show_run(console: Console, run: GradingRun, *, as_json: bool) -> None:
     console.result(as_json, record, "%d graded, %d already graded, %d not graded" % counts)
     if not as_json:
         _show_failures(console, run.failed)
-
-
-_NOT_AGAIN = (
-    "%d failed in this batch, %d before. They are not submitted again automatically: grade one with"
-    " `memory session score ID`, or submit all of them with --again."
-)
-
-
-def show_batch(console: Console, run: BatchRun, *, as_json: bool) -> None:
-    """Print the result of one batch grading step."""
-    if as_json:
-        names = ("submitted", "pending", "failed", "failed_before")
-        console.json({"graded": run.rows, **{name: getattr(run, name) for name in names}})
-        return
-    console.line("%d graded, %d submitted, %d not graded" % (len(run.rows), run.submitted, len(run.failed)))
-    _show_failures(console, run.failed)
-    if run.failed_now or run.failed_before:
-        console.line(_NOT_AGAIN % (run.failed_now, run.failed_before))
-    if run.pending:
-        pending = ", ".join(run.pending)
-        console.line(
-            "The provider is working on %s; to collect the results, run the same command again." % pending
-        )
 
 
 def _show_failures(console: Console, failed: dict[str, str]) -> None:

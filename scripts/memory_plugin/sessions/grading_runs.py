@@ -1,4 +1,4 @@
-"""Grade many sessions: one by one, through the provider's batches, or in the background after they ended."""
+"""Grade many sessions: one by one, or in the background after they ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ..kernel.clock import now_iso
 from ..kernel.files import error_text, os_error_text
 from ..kernel.judge.errors import JudgeError
 from ..kernel.locks import Busy, FileLock
-from .batch import collect, submit
 from .ended_notes import ended_folder, pending_notes
 from .langfuse.push import send_scores
 from .pipeline import grade_session
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from .pipeline import SessionScorer
 
-__all__ = ["BatchRun", "GradingRun", "grade_ended", "grade_one_by_one", "run_batch"]
+__all__ = ["GradingRun", "grade_ended", "grade_one_by_one"]
 
 # Failures that the next session would meet as well.
 _ENDS_RUN = frozenset(["over_budget", "disabled", "no_key", "http_401", "http_403", "no_state", "bad_url"])
@@ -69,43 +68,6 @@ def grade_one_by_one(
 
 def _by_name(failed: dict[str, str]) -> dict[str, str]:
     return {os.path.basename(path): why for path, why in failed.items() if why != _EMPTY}
-
-
-class BatchRun(NamedTuple):
-    """The rows written, the number of submitted sessions, the pending batches, and the failures with their reasons.
-
-    `failed_now` counts the failures in collected batches, `failed_before` the sessions that failed in an earlier batch and were skipped.
-    """
-
-    rows: list[dict[str, Any]]
-    submitted: int
-    pending: list[str]
-    failed: dict[str, str]
-    failed_now: int
-    failed_before: int
-
-
-def run_batch(
-    paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None], *, again: bool
-) -> BatchRun:
-    """Collect finished batches, then submit the sessions without a current grade, or all with `again`. Raises JudgeError."""
-    collected = collect(scorer)
-    just_graded = {row["session"] for row in collected.rows}
-    selected = paths if again else ungraded(paths, scorer.paths, scorer.settings)
-    todo = [path for path in selected if not any(session in path for session in just_graded)]
-    submitted = submit(
-        todo, scorer, lambda at: progress("%d of %d sessions read" % (at, len(todo))), again=again
-    )
-    failed = {**collected.failed, **_by_name(submitted.refused)}
-    pending = [*collected.pending, *submitted.batches]
-    return BatchRun(
-        collected.rows,
-        submitted.sessions,
-        pending,
-        failed,
-        len(collected.failed),
-        submitted.failed_before,
-    )
 
 
 def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> int:

@@ -121,14 +121,6 @@ def test_grading_a_project_skips_graded_sessions_unless_again_is_given(project: 
     assert project.cli("session", "score", "--project", "--again", "--json").json["already"] == 0
 
 
-def test_batch_requires_the_anthropic_backend(project: Project) -> None:
-    script_session_judge(project)
-    transcript(project, IDS[0])
-    run = project.cli("session", "score", "--project", "--batch")
-    assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
-    assert "anthropic" in run.stderr
-
-
 def test_prepare_and_store(project: Project) -> None:
     path = transcript(project, IDS[1])
     page = project.cli("session", "prepare", path).stdout

@@ -9,6 +9,7 @@ from typing import Any
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.judge.asking import Judge
+from memory_plugin.kernel.judge.credentials import ServerAccess
 from memory_plugin.kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.load import Settings, load
@@ -55,6 +56,13 @@ def question(offered: int = 3, rubric: str = "relevance", data: object = "x") ->
         return chosen_indices(value, key, offered)
 
     return Question(load_rubric(rubric), data, read)
+
+
+def access_of(judge: Judge) -> ServerAccess:
+    """Return the access that a judge uses. Raises JudgeError."""
+    judge._prepare(anyway=False)
+    assert judge._access is not None
+    return judge._access
 
 
 class Bench:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.kernel.judge import server
-from tests.kernel.judge.bench import CHOSEN, Bench, payload
+from tests.kernel.judge.bench import CHOSEN, Bench, access_of, payload
 from tests.kernel.judge.server import answer, serving
 
 MakeBench = Callable[..., Bench]
@@ -90,7 +90,7 @@ def test_without_an_authority_of_the_users_own_checks_stay_strict(
     from memory_plugin.kernel.judge.certificates import tls_context
 
     bench = make_bench("anthropic", "https://127.0.0.1:9")
-    context = tls_context(bench.asker().access())
+    context = tls_context(access_of(bench.asker()))
     assert context.verify_flags == ssl.create_default_context().verify_flags
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
 
@@ -108,7 +108,7 @@ def test_a_file_of_authorities_that_cannot_be_read_is_a_warning(
         bench.env["NODE_EXTRA_CA_CERTS"] = str(path)
         judge = bench.asker()
         assert bench.ask().values == CHOSEN
-        judge.access()
+        access_of(judge)
         assert ["NODE_EXTRA_CA_CERTS" in warning for warning in judge.warnings()] == [True]
 
 
@@ -143,12 +143,12 @@ def test_a_certificate_of_the_users_own(
         bench.env["CLAUDE_CODE_CLIENT_KEY_PASSPHRASE"] = passphrase
         verdict = bench.ask()
         judge = bench.asker()
-        judge.access()
+        access_of(judge)
         assert (verdict.values == CHOSEN) is shown
         assert ("CLAUDE_CODE_CLIENT_CERT" in " ".join(judge.warnings())) is not shown
         if not shown:
             assert verdict.failure in ("tls", "network")
-        assert PASSPHRASE not in repr(judge.access()) + repr(judge.access().certificate) + verdict.detail
+        assert PASSPHRASE not in repr(access_of(judge)) + repr(access_of(judge).certificate) + verdict.detail
 
 
 def test_without_a_certificate_a_server_that_asks_for_one_is_not_reached(
@@ -166,4 +166,4 @@ def test_the_environment_names_them_too(
 ) -> None:
     monkeypatch.setenv("CLAUDE_CODE_CLIENT_CERT", str(company / "cert.pem"))
     monkeypatch.setenv("CLAUDE_CODE_CLIENT_KEY", str(company / "key.pem"))
-    assert os.path.isfile(make_bench("anthropic").asker().access().certificate.file)
+    assert os.path.isfile(access_of(make_bench("anthropic").asker()).certificate.file)

@@ -18,7 +18,7 @@ import pytest
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.budget import SpendingBudget
-from tests.kernel.judge.bench import Bench
+from tests.kernel.judge.bench import Bench, access_of
 from tests.kernel.judge.strict.plugin_questions import QUESTIONS
 
 MakeBench = Callable[..., Bench]
@@ -85,7 +85,7 @@ def test_a_model_on_this_machine_is_asked_and_answers(make_bench: MakeBench, lla
     bench.env = {}
     bench.retrieval["model"] = "small"
     judge = bench.asker()
-    judge.access()
+    access_of(judge)
     accounts = SpendingBudget(bench.paths.state("judge"))
     accounts.note_refused(judge.server, frozenset(["schema"]))
     verdict = judge.ask(QUESTIONS[name], Deadline(_ASK_SECONDS))

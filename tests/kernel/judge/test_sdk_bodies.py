@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.batches import Batches
 from tests.json_server import Response
 from tests.kernel.judge.bench import Bench
 from tests.kernel.judge.strict.plugin_questions import QUESTIONS
@@ -97,14 +96,6 @@ def test_a_request_to_any_listed_model_is_of_the_vendors_type(
 ) -> None:
     judged(make_bench, backend, recorder.url, model).asker().ask(QUESTIONS["relevance"], Deadline(20))
     checked(backend, recorder.bodies[0])
-
-
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_a_batch_is_of_the_vendors_type(make_bench: MakeBench, recorder: Recorder, name: str) -> None:
-    bench = judged(make_bench, "anthropic", recorder.url, model_for(name, "anthropic"))
-    judge = bench.asker()
-    Batches(judge.access(), judge.model, bench.settings()).submit({"one": QUESTIONS[name]}, Deadline(20))
-    fits(recorder.bodies[0], library("anthropic.types.messages.batch_create_params").BatchCreateParams)
 
 
 @pytest.mark.parametrize("backend", DEFAULTS)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.batches import Batches
 from memory_plugin.kernel.judge.question import read_reply
 from memory_plugin.kernel.paths import data_path
 from tests.kernel.judge.bench import Bench
@@ -69,19 +68,6 @@ def test_a_single_call(make_bench: MakeBench, name: str, backend: str) -> None:
         assert (server.refused, verdict.failure) == ([], "")
     assert verdict.values
     assert verdict.cost is not None
-
-
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_a_batch(make_bench: MakeBench, name: str) -> None:
-    with closing(StrictServer()) as server:
-        bench = judged(make_bench, "anthropic", server.url, model_for(name, "anthropic"))
-        judge = bench.asker()
-        client = Batches(judge.access(), judge.model, bench.settings())
-        identity = client.submit({"one": QUESTIONS[name]}, Deadline(20))
-        answer = client.results(identity, Deadline(20))["one"]
-        assert (server.refused, answer.failure) == ([], "")
-    assert answer.text
-    assert read_reply(answer.text, QUESTIONS[name].read) is not None
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

@@ -33,7 +33,7 @@ from ..approval import Approval
 from ..command_context import CommandError, UsageError
 from ..console import counted
 from ..options import add_actions, add_flag, require_existing
-from ..session_views import show_batch, show_run, show_scores, show_signals, show_timeline
+from ..session_views import show_run, show_scores, show_signals, show_timeline
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +49,6 @@ EXAMPLES = """\
   memory session score 0d1ec0de             stores six scores with evidence in sessions.jsonl
   memory session score --current --yes      accepts the price of a long session, up to judge.caps.request_usd
   memory session score --project            grades all sessions of this project that have no grade yet
-  memory session score --project --batch    the same at half the price; run it again to collect the results
   memory session list
 """
 _MAX_INPUT = 256 * 1024
@@ -80,7 +79,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_flag(actions["score"], "--project", "all sessions of the project that have no grade yet")
     add_flag(actions["score"], "--again", "with --project: include sessions that are already graded")
-    add_flag(actions["score"], "--batch", "use the provider's batch API: half the price, within a day")
     add_flag(actions["score"], "--yes", "accept the price of a long session (up to judge.caps.request_usd)")
     add_flag(actions["store"], "--agent", "read the answer from this session's sub-agent transcript")
     actions["prepare"].add_argument(
@@ -116,7 +114,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if sum((bool(arguments.target), arguments.current, all_sessions)) != 1:
         more = ", --project" if arguments.action == "score" else ""
         raise UsageError("expected one of: a file, an id, --current" + more)
-    if arguments.action == "score" and (all_sessions or arguments.batch):
+    if all_sessions:
         return _score_many(arguments, context)
     path = named_transcript(arguments, context)
     return {"signals": _signals, "score": _score, "prepare": _prepare, "store": _store}[arguments.action](
@@ -236,29 +234,15 @@ def _why(failure: str, graded: GradeResult) -> str:
 
 
 def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
-    from ...kernel.judge.errors import JudgeError
-    from ...sessions.grading_runs import grade_one_by_one, run_batch
+    from ...sessions.grading_runs import grade_one_by_one
 
-    paths, scorer, console = context.paths, session_scorer(context), context.console
-    transcripts = project_transcripts(paths) if arguments.project else [named_transcript(arguments, context)]
+    transcripts, console = project_transcripts(context.paths), context.console
     if not transcripts:
         raise CommandError("this project has no sessions")
-    if not arguments.batch:
-        run = grade_one_by_one(transcripts, scorer, console.progress, again=arguments.again)
-        console.progress("")
-        show_run(console, run, as_json=arguments.json)
-        return FAILED if run.failed else DONE
-    backend = context.settings.text("judge.backend")
-    if backend != "anthropic":
-        raise CommandError("--batch: only the anthropic backend has batches; judge.backend is %s" % backend)
-    try:
-        batch = run_batch(transcripts, scorer, console.progress, again=arguments.again)
-    except JudgeError as failed:
-        words = explain_failure(failed.name, "sessions")
-        raise CommandError("%s: %s %s %s" % (failed.name, failed.detail, words.says, words.do)) from None
+    run = grade_one_by_one(transcripts, session_scorer(context), console.progress, again=arguments.again)
     console.progress("")
-    show_batch(console, batch, as_json=arguments.json)
-    return FAILED if batch.failed else DONE
+    show_run(console, run, as_json=arguments.json)
+    return FAILED if run.failed else DONE
 
 
 def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:

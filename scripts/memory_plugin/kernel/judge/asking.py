@@ -121,13 +121,6 @@ class Judge:
 
         return [*self._access.notes, *certificate_problems(self._access)]
 
-    def access(self) -> ServerAccess:
-        """Return the access to the server, for batches. Raises JudgeError with a name as for `unready`."""
-        self._prepare(anyway=False)
-        if self._access is None:
-            raise JudgeError("no_script", "the scripted backend answers single questions only")
-        return self._access
-
     def ask(
         self, question: Question, deadline: Deadline, *, retry: bool = False, fresh: bool = False
     ) -> Verdict:

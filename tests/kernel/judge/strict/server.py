@@ -1,10 +1,9 @@
-"""A server on loopback that is as strict as the vendors: single calls of three vendors, and batches."""
+"""A server on loopback that is as strict as the vendors: single calls of three vendors."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import unquote
 
@@ -25,23 +24,20 @@ class StrictServer(JsonServer):
     def __init__(self, chat: Chat = vendors.openai, unknown: str = "", text: str = "") -> None:
         self.refused: list[Body] = []
         self.answered: list[Body] = []
-        self.batches: dict[str, list[Body]] = {}
         self._chat = chat
         self._unknown = unknown
         self._text = text
         super().__init__()
 
-    def respond(self, method: str, path: str, headers: dict[str, str], body: Any) -> Response:  # noqa: ANN401 (JSON)
+    def respond(self, method: str, path: str, headers: dict[str, str], body: Any) -> Response:  # noqa: ANN401, ARG002 (JSON; every server has it)
         """Return the vendor's answer, or its refusal."""
         try:
-            return 200, self._answer(method, path, headers, body), {}
+            return 200, self._answer(path, headers, body), {}
         except Refusal as refusal:
             self.refused.append(refusal.body)
             return refusal.status, refusal.body, {}
 
-    def _answer(self, method: str, path: str, headers: dict[str, str], body: Any) -> Body | bytes:  # noqa: ANN401
-        if method == "GET" or path == "/v1/messages/batches":
-            return self._batches(method, path, headers, body)
+    def _answer(self, path: str, headers: dict[str, str], body: Any) -> Body:  # noqa: ANN401
         if self._unknown and '"%s"' % self._unknown in json.dumps(body):
             raise self._does_not_know(path)
         if path == "/v1/messages":
@@ -90,40 +86,3 @@ class StrictServer(JsonServer):
             else:
                 answer["candidates"][0]["content"]["parts"] = [{"text": self._text}]
         return answer
-
-    def _batches(self, method: str, path: str, headers: dict[str, str], body: Any) -> Body | bytes:  # noqa: ANN401
-        """Answer a batch at once; each item is checked like a single request."""
-        if method == "POST":
-            names = [entry["custom_id"] for entry in body["requests"]]
-            assert len(set(names)) == len(names)
-            assert all(
-                0 < len(name) <= 64 and name.replace("-", "").replace("_", "").isalnum() for name in names
-            )
-            identity = "msgbatch_%d" % (len(self.batches) + 1)
-            self.batches[identity] = [self._item(entry, headers) for entry in body["requests"]]
-            return self._status(identity)
-        if "?" in path:
-            return {"data": [self._status(name) for name in reversed(list(self.batches))], "has_more": False}
-        identity = path.split("/")[4]
-        if path.endswith("/results"):
-            return "\n".join(map(json.dumps, self.batches[identity])).encode()
-        return self._status(identity)
-
-    def _item(self, entry: Body, headers: dict[str, str]) -> Body:
-        try:
-            result = {"type": "succeeded", "message": self._kept(vendors.anthropic(entry["params"], headers))}
-        except Refusal as refusal:
-            self.refused.append(refusal.body)
-            result = {"type": "errored", "error": refusal.body}
-        return {"custom_id": entry["custom_id"], "result": result}
-
-    def _status(self, identity: str) -> Body:
-        made = datetime.now(timezone.utc).isoformat().replace("+00:00", "Z")
-        counts = {
-            "processing": 0,
-            "succeeded": len(self.batches[identity]),
-            "errored": 0,
-            "canceled": 0,
-            "expired": 0,
-        }
-        return {"id": identity, "processing_status": "ended", "created_at": made, "request_counts": counts}
