@@ -12,7 +12,6 @@ from .record import ACTIVE, InvalidMemory
 from .stores import stores
 from .supersession import Link, Resolution, named_keys, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
-from .trust_migration import migrate_trust
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -66,12 +65,11 @@ class Survey(NamedTuple):
 def survey(paths: Paths, accept_from: Collection[str] = (), scope: str = "") -> Survey:
     """Return everything in the stores, or in those of one scope, without changing any trust.
 
-    `accept_from` is the user's setting of that name. Raises TrustUnreadable, and Busy while another process migrates records of 0.1.0.
+    `accept_from` is the user's setting of that name. Raises TrustUnreadable.
     """
     result = Survey([], [], [])
     trust = None
     if paths.state_dir is not None:
-        migrate_trust(paths)
         trust = load_trust(paths, accept_from)
     for store in stores(paths):
         problems = result.problems if scope in ("", store.scope) else []

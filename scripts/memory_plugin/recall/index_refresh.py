@@ -21,7 +21,6 @@ from ..memories.record import InvalidMemory, categories
 from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
-from ..memories.trust_migration import migrate_trust
 from .documents import memory_document
 from .due_files import RefreshState, find_due, round_read_budget, split_by_budget
 from .guard_rows import GuardRows
@@ -75,8 +74,6 @@ _WRITER_WAIT = 5.0
 _INACTIVE, _DECIDED = "inactive", "decided"
 # Files of pending memories are watched one by one: an edit in place does not change the folder, and recall checks only what it injects.
 _MAX_WATCHED_PENDING = 50
-# Memories of a store whose trust 0.1.0 recorded; more are migrated in the background.
-_MAX_MIGRATED_BY_PROMPT = 200
 
 
 def refresh_index(paths: Paths, settings: Settings, rounds: int = _MAX_ROUNDS) -> RefreshReport:
@@ -152,7 +149,6 @@ def refresh(
     budget = budget or round_read_budget()
     if _is_large(connection, budget):
         return RefreshReport(remaining=1)
-    migrated = migrate_trust(paths, None if budget.entries is None else _MAX_MIGRATED_BY_PROMPT)
     # The marks are taken before the records and files are read, so that a change in between belongs to the next refresh.
     marks = snapshot(_watched(paths, settings))
     trust = load_trust(paths, settings.texts("trust.accept_from"))
@@ -170,7 +166,7 @@ def refresh(
     work = [find_due(connection, store, state) for store in stores(paths)]
     is_damaged = trust.trusted.set_aside or trust.rejected.set_aside
     problem = "a damaged record of trust was set aside" if is_damaged else ""
-    report = RefreshReport(remaining=int(not migrated), problem=problem)
+    report = RefreshReport(problem=problem)
     for part in split_by_budget(work, trust, state.edited, budget):
         report = report.plus(refresh_store(run, part))
     folders = native_folders(paths) if settings.flag("native.enabled") else []
