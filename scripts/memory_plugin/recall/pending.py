@@ -26,7 +26,7 @@ _RECORDS = ("trusted.jsonl", "rejected.jsonl")
 def pending_keys(connection: Connection) -> list[str]:
     """Return the keys of the memories that await approval, in order; superseded ones are left out. Raises SqliteError."""
     rows = connection.execute(
-        "SELECT key FROM documents WHERE trust = ? AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
+        "SELECT key FROM documents WHERE trust = ? AND status = 'active' AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
         (_PENDING,),
     )
     return [key for (key,) in rows]

@@ -18,7 +18,7 @@ from .catalog_entries import (
 )
 from .decision import estimated_tokens
 from .history import CATALOG, SUBAGENT, RecallHistory
-from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_path, open_index
+from .index_file import IndexUnavailable, index_path, is_locked, open_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,18 +64,18 @@ def is_catalog_on(context: Context) -> bool:
 
 
 def current_index(context: Context) -> Connection | None:
-    """Return the index, first brought up to date if that takes little time; None if it cannot answer."""
+    """Return the index as it is, or a new one of the first few files; None if it cannot answer."""
     path = index_path(context.paths)
     try:
-        connection = open_index(path)
-        if changed_paths(connection) == set():
-            return connection
-        connection.close()
-    except INDEX_ERRORS:
-        pass
-    from .lookup import Lookup  # loads ranking and the reading of memories, which most starts do without
+        return open_index(path)
+    except IndexUnavailable as error:
+        if is_locked(error):
+            return None
+    from .lookup import (
+        create_first,
+    )  # loads ranking and the reading of memories, which most starts do without
 
-    Lookup(context).refresh()
+    create_first(context)
     try:
         return open_index(path)
     except IndexUnavailable:
