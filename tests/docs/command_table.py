@@ -17,8 +17,7 @@ def table() -> str:
     from memory_plugin.cli.main import COMMANDS
 
     helps = {
-        name: import_module("memory_plugin.cli.commands." + module).HELP
-        for name, module in COMMANDS.items()
+        name: import_module("memory_plugin.cli.commands." + module).HELP for name, module in COMMANDS.items()
     }
     return "".join("| `memory %s` | %s |\n" % row for row in helps.items())
 

@@ -15,11 +15,11 @@ from memory_plugin.memories import hygiene, memory_files
 from memory_plugin.memories.memory_files import MAX_FOLDER_BYTES, all_memories
 from memory_plugin.memories.stores import project_store
 from memory_plugin.recall.due_files import (
+    HOOK_ENTRIES,
+    HOOK_FILES,
     MAX_MEMORY,
-    FIRST_ENTRIES,
-    FIRST_FILES,
     ReadBudget,
-    first_read_budget,
+    hook_read_budget,
 )
 from memory_plugin.recall.index_file import create_index, index_path
 from memory_plugin.recall.store_refresh import RefreshReport
@@ -116,7 +116,7 @@ def test_no_memory_is_larger_than_a_hooks_share(project: Project, paths: Paths, 
     put(project, "all", memory("t" * 50_000, "b " * 60_000, **lists))
     assert fully(paths).read == 1
     assert redacted.characters <= 2 * MAX_MEMORY, "every text twice at most"
-    assert first_read_budget().reserve(MAX_MEMORY)
+    assert hook_read_budget().reserve(MAX_MEMORY)
 
 
 def test_an_accept_that_one_round_follows_in_part_is_followed_to_the_end(
@@ -150,10 +150,10 @@ def test_a_store_of_more_entries_than_a_hook_lists_is_left_as_it_is(
 
 
 def test_the_share_of_a_hook_without_an_index() -> None:
-    budget = first_read_budget()
-    assert [budget.reserve(10) for _ in range(FIRST_FILES + 1)] == [True] * FIRST_FILES + [False]
-    assert not first_read_budget().reserve(MAX_MEMORY + 1)
-    assert first_read_budget().entries == FIRST_ENTRIES
+    budget = hook_read_budget()
+    assert [budget.reserve(10) for _ in range(HOOK_FILES + 1)] == [True] * HOOK_FILES + [False]
+    assert not hook_read_budget().reserve(MAX_MEMORY + 1)
+    assert hook_read_budget().entries == HOOK_ENTRIES
 
 
 def test_notes_take_their_part_of_the_share(project: Project, paths: Paths) -> None:

@@ -33,7 +33,7 @@ __all__ = [
     "batches",
     "cost",
     "find_due",
-    "first_read_budget",
+    "hook_read_budget",
     "round_read_budget",
     "split_by_budget",
     "unread_mark",
@@ -43,8 +43,8 @@ __all__ = [
 MAX_MEMORY = 53_248
 # Reading takes about 1 ms per file on a small machine. Text made to slow down the rules takes 5 to 10 microseconds per character, so
 # MAX_MEMORY characters, the limit of a hook, take half a second.
-FIRST_FILES = 60
-FIRST_ENTRIES = 20_000
+HOOK_FILES = 60
+HOOK_ENTRIES = 20_000
 # A round ends so that other processes can use the index, not to save time.
 ROUND_FILES = 10_000
 ROUND_CHARACTERS = 16 << 20
@@ -214,9 +214,9 @@ class ReadBudget:
         return True
 
 
-def first_read_budget() -> ReadBudget:
-    """Return the budget of a hook that finds no index; it is large enough for any single memory."""
-    return ReadBudget(FIRST_FILES, MAX_MEMORY, FIRST_ENTRIES)
+def hook_read_budget() -> ReadBudget:
+    """Return the budget of a hook that creates an index, or starts a session; it is large enough for any single memory."""
+    return ReadBudget(HOOK_FILES, MAX_MEMORY, HOOK_ENTRIES)
 
 
 def round_read_budget() -> ReadBudget:

@@ -12,7 +12,6 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from ..kernel.clock import now
-from ..kernel.fastjson import dumps, loads
 from ..kernel.files import Unreadable, make_folder
 from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
@@ -24,7 +23,7 @@ from ..memories.trust_file import decision_paths
 from .documents import memory_document
 from .due_files import RefreshState, find_due, round_read_budget, split_by_budget
 from .guard_rows import seed_guards, write_guards
-from .index_documents import count_documents, files_by_trust, files_of_texts, scrub
+from .index_documents import count_documents, files_by_trust, files_of_texts, scrub, total_documents
 from .index_file import (
     CHANGED,
     GUARDS,
@@ -51,12 +50,12 @@ from .index_file import (
 from .named_files import named_files_path, write_named_files
 from .store_refresh import RefreshPass, RefreshReport, refresh_notes, refresh_store
 from .superseding import apply_supersession
+from .trust_changes import DECIDED, new_decisions
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from ..kernel.sqlite import Connection
-    from ..memories.trust import Trust
     from .documents import Document
     from .due_files import ReadBudget
 
@@ -73,7 +72,6 @@ _MAX_ROUNDS = 1000
 _PAUSE = 0.01  # seconds in which a waiting command gets the lock
 _LOCK_WAIT = 20.0
 _WRITER_WAIT = 5.0
-_DECIDED = "decided"
 # Files of pending memories are watched one by one: an edit in place does not change the folder, and recall checks only what it injects.
 _MAX_WATCHED_PENDING = 50
 
@@ -164,9 +162,10 @@ def refresh(
     """
     budget = budget or round_read_budget()
     # The marks are taken before the records and files are read, so that a change in between belongs to the next refresh.
-    marks = settled_snapshot(_watched(paths, settings))
+    watched = _watched(paths, settings)
+    marks = settled_snapshot(watched) if budget.entries is None else snapshot(watched)
     trust = load_trust(paths, settings.texts("trust.accept_from"))
-    decided, trust_state = _new_decisions(connection, trust)
+    decided, trust_state = new_decisions(connection, trust.trusted, trust.rejected, trust.accept_from)
     state = RefreshState(
         changed_paths(connection),
         full,
@@ -178,6 +177,8 @@ def refresh(
     with transaction(connection):
         meta_set(connection, PROJECT_ROOT, paths.project_root)
         seed_guards(paths, connection)
+        if decided is None and not total_documents(connection):
+            meta_set(connection, DECIDED, trust_state)
     work = [find_due(connection, store, state) for store in stores(paths)]
     run = RefreshPass(connection, trust, state, marks, sum(len(part.changed) for part in work))
     is_damaged = trust.trusted.set_aside or trust.rejected.set_aside
@@ -198,7 +199,7 @@ def refresh(
     # Last, so that a refresh that is interrupted before is repeated.
     with transaction(connection):
         save_snapshot(connection, run.marks)
-        meta_set(connection, _DECIDED, trust_state)
+        meta_set(connection, DECIDED, trust_state)
         set_unread(connection, report.remaining)
     return report
 
@@ -241,27 +242,6 @@ def _watched(paths: Paths, settings: Settings) -> list[str]:
     if settings.flag("native.enabled"):
         watched += _native_paths(native_folders(paths))
     return list(dict.fromkeys(watched))
-
-
-def _new_decisions(connection: Connection, trust: Trust) -> tuple[set[str] | None, str]:
-    """Return the digests of texts that the user decided about since the last refresh, and the present state of the trust records.
-
-    The digests are None if they are unknown, so that every memory must be checked.
-    """
-    present = [trust.trusted.end, trust.rejected.end, sorted(trust.accept_from)]
-    saved = meta_get(connection, _DECIDED)
-    if saved == dumps(present):
-        return set(), saved
-    before = loads(saved) if saved else None
-    digests: set[str] = set()
-    if not isinstance(before, list) or before[2] != present[2]:
-        return None, dumps(present)
-    for file, (inode, size) in zip((trust.trusted, trust.rejected), before):
-        new = file.since((inode, size))
-        if new is None:
-            return None, dumps(present)
-        digests.update(decision.digest for decision in new)
-    return digests, dumps(present)
 
 
 def _native_paths(folders: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """Look up a prompt in the index as it is.
 
 Recall never waits for a refresh: if the stores changed, it uses what is indexed, and a background process brings the index up to date. Only
-an index that is missing or damaged is created at once, from a few files.
+an index that is missing or damaged is created at once, from a few files. A change of trust takes effect at once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.files import error_text
+from ..kernel.files import error_text, os_error_text
 from ..kernel.locks import Busy
 from .index_file import (
     INDEX_ERRORS,
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from .ranking import Hit
 
-__all__ = ["Lookup", "create_first"]
+__all__ = ["Lookup", "refresh_some"]
+
+# The endings of watched files that decide what is trusted.
+_TRUST = ("trusted.jsonl", "rejected.jsonl", "settings.json")
 
 
 class Lookup:
@@ -42,11 +45,20 @@ class Lookup:
     how many files a refresh has yet to read; `needs_refresh` asks for a background process that brings the index up to date.
     """
 
-    __slots__ = ("_connection", "_context", "answered_by", "needs_refresh", "problem", "unread")
+    __slots__ = (
+        "_connection",
+        "_context",
+        "_is_trust_old",
+        "answered_by",
+        "needs_refresh",
+        "problem",
+        "unread",
+    )
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._connection: Connection | None = None
+        self._is_trust_old = False
         self.answered_by = "none"
         self.problem = ""
         self.unread = 0
@@ -66,7 +78,7 @@ class Lookup:
             try:
                 if self._connection is None and not self._open():
                     return []
-                return self._rank(text, previous_turn, pool)
+                return self._without_doubt(self._rank(text, previous_turn, pool))
             except TimeoutError:
                 self.problem = "timeout"
                 return []
@@ -103,15 +115,31 @@ class Lookup:
             if is_locked(error) or not self._create(path):
                 return False
         assert self._connection is not None
-        if changed_paths(self._connection) != set():
+        changed = changed_paths(self._connection)
+        if changed != set():
             self.problem = self.problem or "refreshing"
             self.unread = unread_files(self._connection)
             self.needs_refresh = True
+            self._is_trust_old = changed is None or any(path.endswith(_TRUST) for path in changed)
         return True
+
+    def _without_doubt(self, hits: list[Hit]) -> list[Hit]:
+        """Return the hits without those about which the user decided since they were indexed."""
+        if not hits or not self._is_trust_old:
+            return hits
+        from .trust_changes import in_doubt
+
+        assert self._connection is not None
+        try:
+            doubtful = in_doubt(self._connection, [hit.key for hit in hits], self._context)
+        except OSError as error:
+            self.problem = "not_refreshed: %s" % os_error_text(error)
+            return hits
+        return [hit for hit in hits if hit.key not in doubtful]
 
     def _create(self, path: str) -> bool:
         """Create an index of the first few files. If another process does so, use what it has committed."""
-        problem = create_first(self._context)
+        problem = refresh_some(self._context)
         self.problem = problem or self.problem
         try:
             self._connection = open_index(path)
@@ -132,13 +160,13 @@ class Lookup:
         return True
 
 
-def create_first(context: Context) -> str:
-    """Create an index of the first few files, unless another process is at it; return what went wrong, or ""."""
-    from .due_files import first_read_budget
+def refresh_some(context: Context, wait: float = 0.0) -> str:
+    """Bring the index up to date with a few files, unless another process does so for `wait` seconds; return what went wrong, or ""."""
+    from .due_files import hook_read_budget
     from .index_refresh import refresh_index
 
     try:
-        refresh_index(context.paths, context.settings, 1, budget=first_read_budget(), wait=0.0)
+        refresh_index(context.paths, context.settings, 1, full=False, budget=hook_read_budget(), wait=wait)
     except Busy:
         return "refreshed_elsewhere"
     except (*INDEX_ERRORS, OSError) as error:

@@ -18,7 +18,7 @@ from .catalog_entries import (
 )
 from .decision import estimated_tokens
 from .history import CATALOG, SUBAGENT, RecallHistory
-from .index_file import IndexUnavailable, index_path, is_locked, open_index
+from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_path, open_index
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ __all__ = ["CatalogAnswer", "current_index", "is_catalog_on", "session_catalog",
 
 _RESUME = "resume"  # the only source after which the context still contains what was injected
 _SUBAGENT_TOKENS = 300
+_REFRESH_WAIT = 0.2  # seconds
 _MIN_LINE = 5  # tokens; no list has more lines than its tokens divided by this
 _MAX_USED = 50  # older memories that are listed because they were used recently
 _FOREVER = 1 << 30  # turns
@@ -64,18 +65,19 @@ def is_catalog_on(context: Context) -> bool:
 
 
 def current_index(context: Context) -> Connection | None:
-    """Return the index as it is, or a new one of the first few files; None if it cannot answer."""
+    """Return the index, first brought up to date if that takes little time and nobody else does it; None if it cannot answer."""
     path = index_path(context.paths)
     try:
-        return open_index(path)
-    except IndexUnavailable as error:
-        if is_locked(error):
-            return None
-    from .lookup import (
-        create_first,
-    )  # loads ranking and the reading of memories, which most starts do without
+        connection = open_index(path)
+        if changed_paths(connection) == set():
+            return connection
+        connection.close()
+    except INDEX_ERRORS:
+        pass
+    # Most starts do without the modules that read memories.
+    from .lookup import refresh_some
 
-    create_first(context)
+    refresh_some(context, _REFRESH_WAIT)
     try:
         return open_index(path)
     except IndexUnavailable:
