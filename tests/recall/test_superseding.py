@@ -10,6 +10,7 @@ import pytest
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import index_documents
+from memory_plugin.recall.document_links import inherited_phrases
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh, refresh_index
 from memory_plugin.recall.memory_search import search
@@ -47,7 +48,7 @@ def searched(paths: Paths, words: str) -> list[str]:
 def inherited(paths: Paths) -> dict[str, list[str]]:
     with closing(open_index(index_path(paths))) as connection:
         keys = [key for (key,) in connection.execute("SELECT key FROM inherited")]
-        return {key.rpartition("/")[2]: index_documents.inherited_phrases(connection, key) for key in keys}
+        return {key.rpartition("/")[2]: inherited_phrases(connection, key) for key in keys}
 
 
 def test_a_newer_memory_arrives_and_goes(project: Project) -> None:

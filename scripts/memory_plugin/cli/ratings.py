@@ -28,7 +28,7 @@ def add_ids(parser: argparse.ArgumentParser) -> None:
 def rate(arguments: argparse.Namespace, context: CommandContext, kind: str) -> None:
     """Count the named memories as USEFUL or WRONG and print their thresholds. Requires approval."""
     context.require_approval("rate memories")
-    items = context.survey().items
+    items = context.overview().items
     chosen = [choose(items, name) for name in dict.fromkeys(arguments.ids)]
     record_feedback(context.paths, [item.stored.key for item in chosen], kind)
     context.append("feedback", {"kind": kind, "memories": [item.stored.key for item in chosen]})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..memories.hygiene import clean_data, shown_line
 from ..memories.record import ACTIVE
 from ..memories.similarity import plain_title
-from ..memories.survey import life_cycle_state, shortest_names
+from ..memories.survey import life_cycle_state, read_item, shortest_names
 from .command_context import CommandError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class TakenTitles:
         """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
         cleaned, _ = clean_data(data)
         for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
-            if or_same or not _is_same_memory(item.stored.memory.data, cleaned):
+            if or_same or not _is_same_memory(read_item(item).stored.memory.data, cleaned):
                 return shortest_names(self._items)[item.stored.key]
         return ""
 

@@ -16,7 +16,16 @@ from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_block", "shown_items", "shown_line"]
+__all__ = [
+    "Redacted",
+    "Shown",
+    "clean_data",
+    "clean_text",
+    "shown",
+    "shown_block",
+    "shown_items",
+    "shown_line",
+]
 
 MAX_TAG = 40
 _MAX_LINE = 1000
@@ -40,6 +49,12 @@ _FIXED = {
     "retired_at": _MOMENT,
     "archived_at": _MOMENT,
 }
+
+
+class Shown(str):
+    """A text that was redacted when it was indexed, and is not redacted again."""
+
+    __slots__ = ()
 
 
 class Redacted(NamedTuple):
@@ -175,7 +190,7 @@ def shown_line(text: str, limit: int = _MAX_LINE) -> str:
 
     Like `shown_block`, it redacts at most `limit` characters and a margin.
     """
-    return plain(_beginning(text, limit), limit)
+    return text[:limit] if isinstance(text, Shown) else plain(_beginning(text, limit), limit)
 
 
 def shown_items(items: Sequence[str], limit: int) -> list[str]:
@@ -183,6 +198,8 @@ def shown_items(items: Sequence[str], limit: int) -> list[str]:
 
     If a text contains a line break, or a secret spans two texts, the first 16 are redacted separately and the others are dropped.
     """
+    if all(isinstance(item, Shown) for item in items):
+        return list(items)
     joined = "\n".join(items)
     texts = shown(joined).split("\n") if items and len(joined.splitlines()) == len(items) else []
     if len(texts) != len(items):

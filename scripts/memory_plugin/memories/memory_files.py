@@ -30,6 +30,7 @@ __all__ = [
     "memory_key",
     "read_memory",
     "refuse_many_values",
+    "skipped_entries",
     "why_not_read",
 ]
 
@@ -211,10 +212,10 @@ def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Ite
                 reason = str(error).removeprefix(path + ": ")
                 reported.append(FileProblem(path, reason, passes=isinstance(error, ReadFailed)))
     if problems is not None:
-        problems.extend(_skipped_entries(store))
+        problems.extend(skipped_entries(store))
 
 
-def _skipped_entries(store: Store) -> Iterator[FileProblem]:
+def skipped_entries(store: Store) -> Iterator[FileProblem]:
     """Yield the entries where a memory or its folder should be that are neither: links, pipes, folders, repositories."""
     if why_not_read(store):
         return

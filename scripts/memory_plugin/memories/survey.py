@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ..kernel.clock import now_iso
-from .memory_files import FileProblem, StoredMemory, all_memories, why_not_read
-from .record import ACTIVE, InvalidMemory
+from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, why_not_read
+from .record import ACTIVE, InvalidMemory, categories
 from .stores import stores
 from .supersession import Link, Resolution, named_keys, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Item",
     "Survey",
+    "Unread",
     "choose",
     "choose_titled",
     "life_cycle_state",
+    "read_item",
     "shortest_names",
     "successors",
     "superseding",
@@ -52,6 +54,27 @@ class Item(NamedTuple):
     def waits(self) -> bool:
         """Return whether it awaits approval and would be recalled once it is accepted."""
         return self.trust == PENDING and life_cycle_state(self) == ACTIVE
+
+
+class Unread(dict[str, object]):
+    """Stands for the data of a memory whose file was not read; any use of it is an error."""
+
+    def __getitem__(self, name: str) -> NoReturn:
+        """Raise an error: only `read_item` returns the data."""
+        raise RuntimeError("the file of this memory was not read")
+
+    get = __getitem__  # type: ignore[assignment]
+
+
+def read_item(item: Item) -> Item:
+    """Return a memory with its text, read from its file unless it was already. Raises InvalidMemory and OSError."""
+    if not isinstance(item.stored.memory.data, Unread):
+        return item
+    category = categories()[item.stored.memory.category]
+    stored = read_memory(item.stored.store, category, item.stored.path)
+    if stored.digest != item.stored.digest:
+        raise InvalidMemory("%s: its file changed just now; run the command again" % stored.memory.id)
+    return item._replace(stored=stored)
 
 
 class Survey(NamedTuple):
@@ -166,7 +189,7 @@ def choose(items: list[Item], name: str) -> Item:
     if len(hits) > 1:
         keys = ", ".join(item.stored.key for item in hits)
         raise InvalidMemory("%s: more than one memory has this id; name one of %s" % (name, keys))
-    return hits[0]
+    return read_item(hits[0])
 
 
 def choose_titled(items: list[Item], name: str) -> Item:
@@ -184,7 +207,7 @@ def choose_titled(items: list[Item], name: str) -> Item:
     if len(hits) > 1:
         keys = ", ".join(item.stored.key for item in hits[:_MAX_NAMED])
         raise InvalidMemory("%s: %d titles begin like this; name one of %s" % (name, len(hits), keys))
-    return hits[0] if hits else choose(items, name)
+    return read_item(hits[0]) if hits else choose(items, name)
 
 
 def _comparable(title: str) -> str:

@@ -15,8 +15,9 @@ from ..memories.guarded_commands import guard_words
 from ..memories.record import ACTIVE, InvalidMemory, categories, parse_memory
 from ..memories.supersession import named_keys
 from ..memories.trust import TRUSTED
+from .document_links import find_link, naming, superseded_documents
 from .documents import memory_document
-from .index_documents import find_document, find_link, naming, storable, superseded_documents
+from .index_documents import find_document, storable
 from .index_file import CHANGED, GUARDS, meta_get, meta_set
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
 from ..memories.claude_notes import native_folders, notes
 from ..memories.survey import supersession, survey
+from .document_links import set_superseded, superseded_documents
 from .documents import memory_document, note_document
-from .index_documents import put, set_superseded, superseded_documents
+from .index_documents import put
 from .index_file import (
     INDEX_ERRORS,
     IndexUnavailable,

@@ -11,17 +11,15 @@ from ..kernel.clock import now_iso
 from ..memories.stores import PROJECT, USER
 from ..memories.supersession import Link, resolve
 from ..memories.trust import TRUSTED
-from .index_documents import (
-    find_document,
+from .document_links import (
     find_link,
     inherited_phrases,
     linked_to_changes,
-    put,
-    set_flags,
     set_superseded,
     settle_changes,
     superseded_documents,
 )
+from .index_documents import find_document, put, set_flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable

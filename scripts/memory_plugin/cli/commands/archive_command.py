@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Stop recalling the memory; its file stays."""
-    items = context.survey().items
+    items = context.overview().items
     item = choose(items, arguments.id)
     guarded = is_guarded(item.stored, context)
     if guarded:
@@ -44,5 +44,5 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         arguments.json,
         as_json(item._replace(stored=written.stored)),
         "archived: %s; to bring it back: memory restore %s" % (item.stored.memory.id, name),
-        *replaced_lines(items, context.survey().items, item.stored.key),
+        *replaced_lines(items, context.overview(is_current=True).items, item.stored.key),
     )

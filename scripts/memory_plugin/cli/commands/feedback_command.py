@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.ids or arguments.all:
         raise UsageError("only `memory feedback reset` takes ids or --all")
     feedback = Feedback(context.paths)
-    items = context.survey().items
+    items = context.overview().items
     rated = [item for item in items if any(feedback.counts(item.stored.key).values())]
     if arguments.json:
         context.console.json({"memories": [as_json(item, feedback, context) for item in rated]})
@@ -74,7 +74,7 @@ def _reset(arguments: argparse.Namespace, context: CommandContext) -> None:
     context.require_approval("reset feedback")
     keys = None
     if arguments.ids:
-        items = context.survey().items
+        items = context.overview().items
         keys = [choose(items, name).stored.key for name in dict.fromkeys(arguments.ids)]
     count = reset_feedback(context.paths, keys)
     context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})

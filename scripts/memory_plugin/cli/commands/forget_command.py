@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Forget the memory; print what was removed, and when its file will be deleted."""
     if arguments.now:
         context.require_approval("delete a memory permanently")
-    items = context.survey().items
+    items = context.overview().items
     item = choose(items, arguments.id)
     name = shortest_names(items)[item.stored.key]
     if item.stored.memory.status == RETIRED and not arguments.now:
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     lines += ["  deleted " + path for path in removal.deleted]
     if removal.goes_at:
         lines += [_GRACE % (removal.goes_at[:10], name), "  " + item.stored.path]
-    lines += replaced_lines(items, context.survey().items, item.stored.key)
+    lines += replaced_lines(items, context.overview(is_current=True).items, item.stored.key)
     context.console.result(arguments.json, record, *lines)
 
 
