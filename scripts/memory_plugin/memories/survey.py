@@ -67,14 +67,17 @@ class Unread(dict[str, object]):
 
 
 def read_item(item: Item) -> Item:
-    """Return a memory with its text, read from its file unless it was already. Raises InvalidMemory and OSError."""
+    """Return a memory with its text, read from its file unless it was already. Raises InvalidMemory and OSError.
+
+    A text that changed just now counts as pending.
+    """
     if not isinstance(item.stored.memory.data, Unread):
         return item
     category = categories()[item.stored.memory.category]
     stored = read_memory(item.stored.store, category, item.stored.path)
-    if stored.digest != item.stored.digest:
-        raise InvalidMemory("%s: its file changed just now; run the command again" % stored.memory.id)
-    return item._replace(stored=stored)
+    if stored.digest == item.stored.digest:
+        return item._replace(stored=stored)
+    return item._replace(stored=stored, trust=PENDING, reason=CHANGED)
 
 
 class Survey(NamedTuple):

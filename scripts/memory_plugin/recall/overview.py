@@ -68,7 +68,7 @@ def _add_store(connection: Connection, store: Store, trust: Trust, result: Surve
             result.problems.append(FileProblem(row[10], row[14]))
         else:
             result.items.append(_item(row, by_label[row[2]], store, trust))
-    result.problems.extend(skipped_entries(store))
+    result.problems.extend(skipped_entries(store, sizes=False))
 
 
 def _item(row: tuple[Any, ...], category: str, store: Store, trust: Trust) -> Item:

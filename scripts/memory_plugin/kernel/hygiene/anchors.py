@@ -103,9 +103,10 @@ class Anchors:
             parts = "\n".join(self.words).encode("ascii", "replace").lower().translate(_PLAIN)
             self._vocabulary = b"\n".join(set(parts.split()))
 
-    def may_contain(self, keyword_starts: frozenset[bytes] | None) -> bool:
-        """Return False if no keyword with one of these `starts` can be in the text. Only short texts are checked."""
-        return keyword_starts is None or self._grams is None or not keyword_starts.isdisjoint(self._grams)
+    def possible(self, by_start: dict[bytes, list[int]], others: list[int]) -> list[int]:
+        """Return the ranks of the rules whose keywords may be in the text, in order, and `others`. Only short texts are checked."""
+        grams = by_start.keys() if self._grams is None else by_start.keys() & self._grams
+        return sorted({*others, *(rank for gram in grams for rank in by_start[gram])})
 
     def places(self, keyword: str) -> list[int]:
         """Return the positions of a keyword in lower-case ASCII, ignoring the case of the text."""
