@@ -30,6 +30,8 @@ __all__ = [
 MAX_TAG = 40
 _MAX_LINE = 1000
 _MAX_SHORT_VALUE = 200
+_clean_texts: set[int] = set()
+_MAX_CLEAN_TEXTS = 1_000_000
 _MAX_REPEATED = 300  # characters of a text that is likely to recur, such as a tag or a title
 # Characters that are redacted beyond a cut and then dropped: more than the longest secret of any rule, a private key of 8,000.
 CUT_MARGIN = 10_000
@@ -156,10 +158,20 @@ def _visible(text: str) -> str:
 
 
 def _without_secrets(text: str, place: str) -> Redaction:
-    """Return the visible text without secrets, as the user's present choice of rules has it."""
+    """Return the visible text without secrets, as the user's present choice of rules has it.
+
+    A text without findings is remembered by its hash: accepting a memory and indexing it redacts it for two places.
+    """
+    mark = hash((text, chosen_rules()))
+    if mark in _clean_texts:
+        return Redaction(text, [])
     if len(text) > _MAX_REPEATED:
-        return _redact_visible(text, place)
-    return _repeated_redaction(text, place, *chosen_rules())
+        result = _redact_visible(text, place)
+    else:
+        result = _repeated_redaction(text, place, *chosen_rules())
+    if result.text == text and not result.findings and len(_clean_texts) < _MAX_CLEAN_TEXTS:
+        _clean_texts.add(mark)
+    return result
 
 
 @lru_cache(maxsize=4096)

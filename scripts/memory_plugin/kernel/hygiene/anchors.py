@@ -60,10 +60,9 @@ def _prefilter(name: str, entry: object) -> Prefilter:
         raise DataError("prefilters.json: %s: %r" % (name, error)) from error
 
 
-def starts(keywords: Iterable[str]) -> frozenset[bytes] | None:
-    """Return the first three characters of each keyword; None if there is no keyword or one is shorter."""
-    result = frozenset(keyword.encode("ascii")[:_START] for keyword in keywords)
-    return result if result and all(len(start) == _START for start in result) else None
+def starts(keywords: Iterable[str]) -> frozenset[bytes]:
+    """Return the first three characters of each keyword, or all of a shorter one."""
+    return frozenset(keyword.encode("ascii")[:_START] for keyword in keywords)
 
 
 @cache
@@ -105,8 +104,10 @@ class Anchors:
 
     def possible(self, by_start: dict[bytes, list[int]], others: list[int]) -> list[int]:
         """Return the ranks of the rules whose keywords may be in the text, in order, and `others`. Only short texts are checked."""
-        grams = by_start.keys() if self._grams is None else by_start.keys() & self._grams
-        return sorted({*others, *(rank for gram in grams for rank in by_start[gram])})
+        grams = by_start.keys()
+        if self._grams is not None:
+            grams = {start for start in grams if (start in self._grams if len(start) == _START else start in self._lower)}
+        return sorted({*others, *(rank for start in grams for rank in by_start[start])})
 
     def places(self, keyword: str) -> list[int]:
         """Return the positions of a keyword in lower-case ASCII, ignoring the case of the text."""

@@ -167,10 +167,9 @@ def _by_start(_packs: tuple[str, ...]) -> tuple[dict[bytes, list[int]], list[int
     by_start: dict[bytes, list[int]] = {}
     others: list[int] = []
     for rank, rule in enumerate(rules()):
-        keyword_starts = None if rule.prefilter else starts(rule.keywords)
-        if keyword_starts is None:
+        if rule.prefilter:
             others.append(rank)
-        for start in keyword_starts or ():
+        for start in () if rule.prefilter else starts(rule.keywords):
             by_start.setdefault(start, []).append(rank)
     return by_start, others
 
