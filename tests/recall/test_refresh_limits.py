@@ -97,9 +97,7 @@ def test_rounds_reach_the_end_of_a_backlog(project: Project, paths: Paths) -> No
         put(project, "hostile%d" % number, memory("Hostile %d" % number, NEAR_SECRET))
     put(project, "broken", "[" * 200_000)
     fully_open(paths)
-    reports = []
-    for _ in range(8):
-        reports.append(inline(paths))
+    reports = [inline(paths) for _ in range(8)]
     assert sum(report.read for report in reports) == 5
     assert sum(report.unreadable for report in reports) == 1, "it is not tried again in each round"
     assert reports[-1] == RefreshReport(0, 0, 0, 0)

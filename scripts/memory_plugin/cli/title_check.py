@@ -26,7 +26,11 @@ class TakenTitles:
         self._new: dict[str, dict[str, Any]] = {}
         own = "" if excluded is None else excluded.stored.key
         for item in items:
-            if item.stored.key != own and item.stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
+            if (
+                item.stored.key != own
+                and item.stored.store.scope == scope
+                and life_cycle_state(item) == ACTIVE
+            ):
                 self._by_title.setdefault(plain_title(item.stored.memory.title), []).append(item)
 
     def owner(self, data: dict[str, Any], or_same: bool = False) -> str:

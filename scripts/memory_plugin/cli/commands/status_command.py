@@ -68,7 +68,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     for switch in missing_switches(context.settings):
         context.console.paragraph("note: %s; run: %s" % switch)
     names = ", ".join(check.name for check in problems)
-    context.console.line("doctor: %s; for details: memory doctor" % names if names else "doctor: no problems at a glance; for all checks: memory doctor")
+    context.console.line(
+        "doctor: %s; for details: memory doctor" % names
+        if names
+        else "doctor: no problems at a glance; for all checks: memory doctor"
+    )
 
 
 def _print_json(

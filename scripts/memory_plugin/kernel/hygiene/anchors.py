@@ -106,7 +106,11 @@ class Anchors:
         """Return the ranks of the rules whose keywords may be in the text, in order, and `others`. Only short texts are checked."""
         grams = by_start.keys()
         if self._grams is not None:
-            grams = {start for start in grams if (start in self._grams if len(start) == _START else start in self._lower)}
+            grams = {
+                start
+                for start in grams
+                if (start in self._grams if len(start) == _START else start in self._lower)
+            }
         return sorted({*others, *(rank for start in grams for rank in by_start[start])})
 
     def places(self, keyword: str) -> list[int]:
