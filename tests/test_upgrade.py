@@ -1,4 +1,4 @@
-"""After an upgrade from 0.1.0, the store, trust, settings and ledgers of that version are used; its index stays unchanged."""
+"""After an upgrade from 0.1.0, the store, settings and ledgers of that version are used; its index stays unchanged."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ import pytest
 
 from memory_plugin import VERSION
 from memory_plugin.kernel.paths import locate
-from memory_plugin.memories.stores import project_store
 from memory_plugin.recall.index_file import SCHEMA
 from tests.project import Project
-from tests.state_0_1_0 import POSTGRES, POSTGRES_DIGEST, write_trust_record
 
-MEMORY = {"schema_version": "1.0", "category": "decision", "id": "postgres", **POSTGRES}
+MEMORY = {
+    "schema_version": "1.0",
+    "category": "decision",
+    "id": "postgres",
+    "title": "Use Postgres",
+    "content": {"decision": "Billing runs on Postgres."},
+    "asked_as": ["which database"],
+}
 ASK = "which database"
 OLD_RETRIEVAL = {"high_floor": 0.6, "low_floor": 0.3, "max_inject": 2}
 RECALL = {
@@ -45,10 +50,8 @@ def old_index(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
         for name, value in project.environment().items():
             patch.setenv(name, value)
         paths = locate(project.root)
-        store = project_store(paths)
     index = paths.state("index", paths.project_key + ".sqlite3")
     project.write(".claude/memory/decisions/postgres.json", MEMORY)
-    write_trust_record(paths, store, {"decision/postgres": [POSTGRES_DIGEST]})
     project.write_settings(retrieval=OLD_RETRIEVAL)
     os.makedirs(os.path.dirname(index), exist_ok=True)
     with open(paths.state("recalls.jsonl"), "w", encoding="utf-8") as file:
@@ -61,16 +64,11 @@ def old_index(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
     return index
 
 
-def test_a_trusted_memory_is_recalled_on_the_first_prompt(project: Project, old_index: str) -> None:
-    assert "Billing runs on Postgres." in project.prompt(ASK).context
-    assert project.ledger("events") == []
-    (memory,) = project.cli("list", "--json").json["memories"]
-    assert (memory["id"], memory["trust"]) == ("postgres", "trusted")
-
-
-def test_an_edited_memory_is_not_recalled(project: Project, old_index: str) -> None:
-    project.write(".claude/memory/decisions/postgres.json", {**MEMORY, "title": "Use MySQL"})
+def test_a_memory_is_recalled_once_it_is_accepted(project: Project, old_index: str) -> None:
     assert project.prompt(ASK).stdout == ""
+    assert project.cli("accept", "postgres").returncode == 0
+    assert "Billing runs on Postgres." in project.prompt(ASK, session_id="next").context
+    assert project.ledger("events") == []
 
 
 def test_the_old_ledger_is_explained_and_counted(project: Project, old_index: str) -> None:

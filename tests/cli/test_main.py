@@ -11,7 +11,7 @@ from importlib import import_module
 import pytest
 
 from memory_plugin.cli import main as main_module
-from memory_plugin.cli.main import COMMANDS, GROUPS, OLD_NAMES
+from memory_plugin.cli.main import COMMANDS, GROUPS
 from tests.project import PLUGIN_ROOT, Project
 
 
@@ -21,7 +21,7 @@ def cli(project: Project, *args: str, **env: str | None) -> tuple[int, str, str]
     return run.returncode, run.stdout, run.stderr
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in OLD_NAMES])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_examples(project: Project, command: str) -> None:
     module = import_module("memory_plugin.cli.commands." + COMMANDS[command])
     code, out, err = cli(project, command, "--help")
@@ -47,9 +47,8 @@ def test_the_help_lists_the_commands_by_topic(project: Project) -> None:
 
 def test_commands_that_hooks_start_work_and_are_not_listed(project: Project) -> None:
     listed = {name for group in GROUPS.values() for name in group}
-    assert set(COMMANDS) - listed == {"describe", "grade", "refresh", "heal", "propose"}
+    assert set(COMMANDS) - listed == {"describe", "grade", "refresh", "propose"}
     assert cli(project, "refresh")[0] == 0
-    assert cli(project, "heal")[0] == 0, "its name in 0.1.0"
 
 
 @pytest.mark.parametrize(

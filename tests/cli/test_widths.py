@@ -15,7 +15,7 @@ from time import sleep
 
 import pytest
 
-from memory_plugin.cli.main import COMMANDS, OLD_NAMES, main
+from memory_plugin.cli.main import COMMANDS, main
 from memory_plugin.cli.wrapping import columns
 from tests.project import Project
 
@@ -167,9 +167,9 @@ def split(command: str) -> list[str]:
 def test_no_line_is_wider_than_the_terminal(store: Project, width: int) -> None:
     for name in COMMANDS:
         import_module("memory_plugin.cli.commands." + COMMANDS[name])
-    helps = [[], ["--help"], *([name, "--help"] for name in COMMANDS if name not in OLD_NAMES)]
+    helps = [[], ["--help"], *([name, "--help"] for name in COMMANDS)]
     runs = [*helps, *map(split, USUAL)]
-    assert {words[0] for words in runs[2:]} >= set(COMMANDS) - set(OLD_NAMES)
+    assert {words[0] for words in runs[2:]} >= set(COMMANDS)
     found = {}
     for words in runs:
         seen = in_terminal(store, width, words)

@@ -14,12 +14,10 @@ _HEAD = "| command | what it does |\n| --- | --- |\n"
 
 def table() -> str:
     """Return the table's rows, in the order of the help."""
-    from memory_plugin.cli.main import COMMANDS, OLD_NAMES
+    from memory_plugin.cli.main import COMMANDS
 
     helps = {
-        name: import_module("memory_plugin.cli.commands." + module).HELP
-        for name, module in COMMANDS.items()
-        if name not in OLD_NAMES
+        name: import_module("memory_plugin.cli.commands." + module).HELP for name, module in COMMANDS.items()
     }
     return "".join("| `memory %s` | %s |\n" % row for row in helps.items())
 

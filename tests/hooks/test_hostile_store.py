@@ -19,7 +19,6 @@ from tests.recall.store_files import (
     ASK,
     TITLE,
     TOLD,
-    last,
     memory,
     problems,
     put,
@@ -77,6 +76,7 @@ def test_a_store_that_is_a_symbolic_link_is_ignored(recalling: Project) -> None:
     away = os.path.join(os.path.dirname(recalling.root), "away")
     shutil.move(store(recalling), away)
     os.symlink(away, store(recalling))
+    assert recalling.cli("refresh").returncode == 0
     assert ask_in_new_session(recalling) == ""
 
 
@@ -84,6 +84,7 @@ def test_a_category_that_is_a_symbolic_link_is_ignored(recalling: Project) -> No
     away = os.path.join(os.path.dirname(recalling.root), "away")
     shutil.move(store(recalling, "decisions"), away)
     os.symlink(away, store(recalling, "decisions"))
+    assert recalling.cli("refresh").returncode == 0
     assert ask_in_new_session(recalling) == ""
 
 
@@ -97,6 +98,7 @@ def test_a_file_in_place_of_the_store_causes_no_error(project: Project) -> None:
 )
 def test_a_store_owned_by_another_user_is_ignored(recalling: Project) -> None:
     os.chown(store(recalling), 12345, 12345)
+    assert recalling.cli("refresh").returncode == 0
     assert ask_in_new_session(recalling) == ""
 
 
@@ -248,7 +250,6 @@ def test_ten_thousand_garbage_files_do_not_delay_the_prompt(recalling: Project) 
     )
     context = ask_in_new_session(recalling)
     assert "DB2" in context, "a file that was skipped once no longer counts"
-    assert last(recalling)["refreshed"] >= 1
 
 
 def test_a_50_mb_file_is_not_read(recalling: Project) -> None:

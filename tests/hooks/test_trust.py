@@ -100,6 +100,7 @@ def test_only_the_users_own_settings_can_accept_incoming_memories(mine: Project,
     path = mine.settings_path if own else os.path.join(mine.root, ".claude", "settings.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(expected, file)
+    assert mine.cli("refresh").returncode == 0
     assert ("7777" in recalled(mine, WHICH)) == own
     if own:
         os.unlink(path)
@@ -222,6 +223,7 @@ def test_a_worktree_shares_the_main_store_until_it_has_its_own(mine: Project) ->
     mine.root = linked
     put(mine, "port", PORT)
     assert recalled(mine, WHICH) == "", "a store of its own is another store"
+    assert mine.cli("refresh").returncode == 0
     assert recalled(mine) == ""
     mine.root = main
     assert TOLD in recalled(mine)

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories.memory_files import all_memories
 from memory_plugin.memories.stores import stores
 from memory_plugin.memories.trust import load_trust
+from memory_plugin.recall.index_refresh import refresh_index
 from tests.project import Project
 
 TITLE = "Use Postgres for the billing database"
@@ -51,10 +53,11 @@ def put(project: Project, name: str, data: object, folder: str = "decisions") ->
 
 
 def put_accepted(project: Project, name: str, data: object) -> str:
-    """Put a file into the store and accept it; return its path."""
+    """Put a file into the store, accept it and refresh the index; return its path."""
     path = put(project, name, data)
     with at_home(project) as paths:
         accept_all(paths)
+        refresh_index(paths, load(paths.config_dir, paths.project_root))
     return path
 
 

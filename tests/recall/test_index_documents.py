@@ -17,7 +17,9 @@ from memory_plugin.recall.index_documents import (
     all_documents,
     count_documents,
     drop,
-    file_stamps,
+    file_marks,
+    files_outside,
+    indexed_file,
     put,
     set_flags,
 )
@@ -78,7 +80,11 @@ def test_listing_by_scope(connection: Connection) -> None:
         count_documents(connection, "user"),
         count_documents(connection, "native"),
     ) == (2, 1, 0)
-    assert file_stamps(connection, "user") == {"/p/b.json": ("b", "1:2:3", memory("b").digest)}
+    assert file_marks(connection, "user", "/p") == {"/p/b.json": "1:2:3"}
+    assert file_marks(connection, "user", "/q") == {}
+    assert indexed_file(connection, "user", "/p/b.json") == ("b", "1:2:3", memory("b").digest)
+    assert files_outside(connection, "user", "/q") == ["/p/b.json"]
+    assert files_outside(connection, "user", "/p") == []
 
 
 def test_a_lone_surrogate_is_replaced(connection: Connection) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from memory_plugin.kernel.paths import Paths
+from memory_plugin.recall.index_file import create_index_in_memory
 from memory_plugin.recall.named_files import (
     FILE,
     FOLDER,
@@ -15,6 +17,7 @@ from memory_plugin.recall.named_files import (
     PATTERN,
     TEXT,
     NamedFiles,
+    encoded,
     named_files_path,
     write_named_files,
 )
@@ -35,11 +38,19 @@ NAMED = [
 ]
 
 
+def prepare(paths: Paths, named: list[tuple[str, str, str]]) -> bool:
+    """Write the file from an index in which memories name these paths; return whether it changed."""
+    with closing(create_index_in_memory()) as connection:
+        rows = [(encoded(path), key, way) for path, key, way in named]
+        connection.executemany("INSERT INTO paths VALUES (?, ?, ?)", rows)
+        return write_named_files(paths, connection)
+
+
 @pytest.fixture
 def paths(project: Project) -> Iterator[Paths]:
     """Return the paths of a project with the paths above prepared."""
     with at_home(project) as found:
-        assert write_named_files(found, NAMED)
+        assert prepare(found, NAMED)
         yield found
 
 
@@ -84,7 +95,7 @@ def test_a_new_file_has_kin_beside_it(paths: Paths, path: str, named: dict[str, 
 
 
 def test_a_new_file_has_kin_of_its_name_in_a_neighboring_folder(paths: Paths) -> None:
-    write_named_files(paths, [("stacks/rds/orders/main.tf", "orders", FILE)])
+    prepare(paths, [("stacks/rds/orders/main.tf", "orders", FILE)])
     prepared = NamedFiles(paths)
     assert prepared.naming("stacks/rds/pricing/main.tf", is_new=True) == {"orders": KIN}
     assert prepared.naming("stacks/rds/pricing/outputs.tf", is_new=True) == {}
@@ -92,18 +103,18 @@ def test_a_new_file_has_kin_of_its_name_in_a_neighboring_folder(paths: Paths) ->
 
 
 def test_a_folder_that_many_memories_name_has_no_kin(paths: Paths) -> None:
-    write_named_files(paths, [("src/%d.py" % at, "m%d" % at, FILE) for at in range(3)])
+    prepare(paths, [("src/%d.py" % at, "m%d" % at, FILE) for at in range(3)])
     assert NamedFiles(paths).naming("src/new.py", is_new=True) == {}
 
 
 def test_the_surest_way_counts(paths: Paths) -> None:
-    write_named_files(paths, [("a/b.py", "m", TEXT), ("a/", "m", FILE), ("*.py", "m", PATTERN)])
+    prepare(paths, [("a/b.py", "m", TEXT), ("a/", "m", FILE), ("*.py", "m", PATTERN)])
     assert NamedFiles(paths).naming("a/b.py", is_new=False) == {"m": PATTERN}
 
 
 def test_the_file_goes_when_nothing_is_named(paths: Paths) -> None:
-    assert not write_named_files(paths, NAMED)
-    assert write_named_files(paths, [])
+    assert not prepare(paths, NAMED)
+    assert prepare(paths, [])
     assert not os.path.lexists(named_files_path(paths))
     assert not NamedFiles(paths).any()
 

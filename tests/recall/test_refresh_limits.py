@@ -1,10 +1,9 @@
-"""The limits of one refresh: no store can make a prompt read, redact or keep more, and what is left is read later."""
+"""The limits of one refresh: no store can make a hook read, redact or keep more, and what is left is read later."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -16,13 +15,13 @@ from memory_plugin.memories import hygiene, memory_files
 from memory_plugin.memories.memory_files import MAX_FOLDER_BYTES, all_memories
 from memory_plugin.memories.stores import project_store
 from memory_plugin.recall.due_files import (
+    HOOK_ENTRIES,
+    HOOK_FILES,
     MAX_MEMORY,
-    PROMPT_ENTRIES,
-    PROMPT_FILES,
     ReadBudget,
-    prompt_read_budget,
+    hook_read_budget,
 )
-from memory_plugin.recall.index_file import index_path, open_or_create
+from memory_plugin.recall.index_file import create_index, index_path
 from memory_plugin.recall.store_refresh import RefreshReport
 from tests.project import Project
 from tests.recall.store_files import ASK, TITLE, TOLD, accept_all, at_home, memory, put, store
@@ -77,7 +76,7 @@ HOSTILE = {
         for name, data in HOSTILE.items()
     ],
 )
-def test_a_prompt_redacts_no_more_than_its_share(
+def test_a_round_redacts_no_more_than_its_share(
     project: Project, paths: Paths, redacted: Redacted, data: dict[str, object]
 ) -> None:
     put(project, "good", memory())
@@ -93,57 +92,32 @@ def test_a_prompt_redacts_no_more_than_its_share(
     assert {TITLE, "New"} <= titles(paths), "what is small comes first"
 
 
-def test_prompts_alone_reach_the_end_of_a_backlog(project: Project, paths: Paths) -> None:
+def test_rounds_reach_the_end_of_a_backlog(project: Project, paths: Paths) -> None:
     for number in range(5):
         put(project, "hostile%d" % number, memory("Hostile %d" % number, NEAR_SECRET))
     put(project, "broken", "[" * 200_000)
-    reports = []
-    for _ in range(8):
-        fully_open(paths)
-        reports.append(inline(paths))
+    fully_open(paths)
+    reports = [inline(paths) for _ in range(8)]
     assert sum(report.read for report in reports) == 5
-    assert sum(report.unreadable for report in reports) == 1, "it is not tried again on each prompt"
+    assert sum(report.unreadable for report in reports) == 1, "it is not tried again in each round"
     assert reports[-1] == RefreshReport(0, 0, 0, 0)
 
 
 def fully_open(paths: Paths) -> None:
     """Make an empty index where there is none."""
     make_folder(os.path.dirname(index_path(paths)))
-    open_or_create(index_path(paths)).close()
+    create_index(index_path(paths)).close()
 
 
-def test_no_memory_is_larger_than_a_prompts_share(project: Project, paths: Paths, redacted: Redacted) -> None:
+def test_no_memory_is_larger_than_a_hooks_share(project: Project, paths: Paths, redacted: Redacted) -> None:
     lists = {name: ["a" * 900] * 20 for name in ("tags", "related_files", "asked_as")}
     put(project, "all", memory("t" * 50_000, "b " * 60_000, **lists))
     assert fully(paths).read == 1
     assert redacted.characters <= 2 * MAX_MEMORY, "every text twice at most"
-    assert prompt_read_budget().reserve(MAX_MEMORY)
+    assert hook_read_budget().reserve(MAX_MEMORY)
 
 
-def test_requested_files_are_read_first_then_trusted_ones_then_the_rest(
-    project: Project, paths: Paths
-) -> None:
-    put(project, "trusted", memory("Trusted, and longer than the others, which would come first by size"))
-    accept_all(paths)
-    os.rename(store(project, "decisions"), store(project, "away"))
-    fully(paths)
-    os.rename(store(project, "away"), store(project, "decisions"))
-    for number in range(20):
-        put(project, "m%d" % number, memory("New %d" % number))
-    inline(paths, most=1)
-    assert [title[:7] for title in titles(paths)] == ["Trusted"]
-
-
-def test_a_prompt_without_an_index_finds_memories_whose_id_has_its_words(project: Project) -> None:
-    project.save(TITLE, memory()["content"]["decision"])
-    for number in range(150):
-        put(project, "m%d" % number, memory("M %d" % number, "Short."))
-    project.cli("accept", "--all")
-    shutil.rmtree(os.path.join(project.state, "index"))
-    assert TOLD in project.prompt(ASK).context
-
-
-def test_an_accept_that_a_prompt_can_follow_in_part_is_followed_to_the_end(
+def test_an_accept_that_one_round_follows_in_part_is_followed_to_the_end(
     project: Project, paths: Paths
 ) -> None:
     for number in range(10):
@@ -155,7 +129,7 @@ def test_an_accept_that_a_prompt_can_follow_in_part_is_followed_to_the_end(
     assert len(injectable(paths)) == 10
 
 
-def test_a_store_of_more_entries_than_a_prompt_lists_is_left_as_it_is(
+def test_a_store_of_more_entries_than_a_hook_lists_is_left_as_it_is(
     project: Project, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(project, "m", memory("Memory"))
@@ -173,11 +147,11 @@ def test_a_store_of_more_entries_than_a_prompt_lists_is_left_as_it_is(
     assert fully(paths).read == 9
 
 
-def test_the_share_is_one_for_all_refreshes_of_a_prompt() -> None:
-    budget = prompt_read_budget()
-    assert [budget.reserve(10) for _ in range(PROMPT_FILES + 1)] == [True] * PROMPT_FILES + [False]
-    assert not prompt_read_budget().reserve(MAX_MEMORY + 1)
-    assert prompt_read_budget().entries == PROMPT_ENTRIES
+def test_the_share_of_a_hook_without_an_index() -> None:
+    budget = hook_read_budget()
+    assert [budget.reserve(10) for _ in range(HOOK_FILES + 1)] == [True] * HOOK_FILES + [False]
+    assert not hook_read_budget().reserve(MAX_MEMORY + 1)
+    assert hook_read_budget().entries == HOOK_ENTRIES
 
 
 def test_notes_take_their_part_of_the_share(project: Project, paths: Paths) -> None:

@@ -10,7 +10,7 @@ import pytest
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import index_documents
-from memory_plugin.recall.due_files import prompt_read_budget
+from memory_plugin.recall.document_links import inherited_phrases
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh, refresh_index
 from memory_plugin.recall.memory_search import search
@@ -22,7 +22,7 @@ NEW = memory("Invoices are stored in Postgres", "Postgres 16.", supersedes=["old
 
 
 def settle(paths: Paths, *, trusted: bool = True) -> None:
-    """Bring the index up to date as a prompt does, after the user accepted what is there."""
+    """Bring the index up to date as a command does after a change, once the user accepted what is there."""
     if trusted:
         accept_all(paths)
     settings = load(paths.config_dir, paths.project_root)
@@ -30,7 +30,7 @@ def settle(paths: Paths, *, trusted: bool = True) -> None:
         refresh_index(paths, settings)
         return
     with closing(open_index(index_path(paths))) as connection:
-        refresh(connection, paths, settings, budget=prompt_read_budget())
+        refresh(connection, paths, settings)
 
 
 def injectable(paths: Paths) -> set[str]:
@@ -47,10 +47,8 @@ def searched(paths: Paths, words: str) -> list[str]:
 
 def inherited(paths: Paths) -> dict[str, list[str]]:
     with closing(open_index(index_path(paths))) as connection:
-        return {
-            key.rpartition("/")[2]: phrases
-            for key, phrases in index_documents.inherited_phrases(connection).items()
-        }
+        keys = [key for (key,) in connection.execute("SELECT key FROM inherited")]
+        return {key.rpartition("/")[2]: inherited_phrases(connection, key) for key in keys}
 
 
 def test_a_newer_memory_arrives_and_goes(project: Project) -> None:

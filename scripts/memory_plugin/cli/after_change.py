@@ -10,7 +10,7 @@ from ..kernel.sqlite import SqliteError
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE, body_text
 from ..memories.similarity import NEAR_DUPLICATE, SAME_TITLE, Similarity
-from ..memories.survey import life_cycle_state, shortest_names
+from ..memories.survey import life_cycle_state, read_item, shortest_names
 from ..recall import index_refresh
 from ..recall.index_file import IndexUnavailable
 from ..recall.memory_search import neighbors
@@ -37,7 +37,7 @@ def refresh_index(context: CommandContext, *, scrub: bool = False) -> bool:
     the index file.
     """
     try:
-        report = index_refresh.refresh_index(context.paths, context.settings, rounds=1)
+        report = index_refresh.refresh_index(context.paths, context.settings, rounds=1, full=False)
         prepare_counts(context)
         if scrub:
             index_refresh.scrub_index(context.paths)
@@ -83,10 +83,11 @@ def similar_to(
     near = neighbors(context.paths, context.settings, texts, _CANDIDATES) if texts else None
     if near is None:
         return [[] for _ in new]
-    items = context.survey().items
+    items = context.overview(is_current=True).items
     active = {item.stored.key: item for item in items if life_cycle_state(item) == ACTIVE}
-    sample = {item.stored.key: item for item in items[:_COMPARED_WITH]}
-    sample.update((key, active[key]) for keys in near.keys for key in keys if key in active)
+    near_keys = [key for keys in near.keys for key in keys if key in active]
+    sample = {item.stored.key: read_item(item) for item in items[:_COMPARED_WITH]}
+    sample.update((key, read_item(active[key])) for key in near_keys if key not in sample)
     similarity = Similarity((item.stored.memory for item in sample.values()), near.stopwords)
     kinds = (SAME_TITLE, NEAR_DUPLICATE) if repeated_only else ()
     names = shortest_names(items)
@@ -96,7 +97,7 @@ def similar_to(
         for near_key in near_keys:
             if near_key not in active or positions.get(near_key, -1) >= at:
                 continue
-            other = active[near_key].stored.memory
+            other = sample[near_key].stored.memory
             why = similarity.why(memory, other)
             if why and (not kinds or why in kinds):
                 old, name = names[near_key], names.get(key, "")

@@ -113,6 +113,12 @@ class CommandContext(Context):
 
         return survey(self.paths, self.accept_from, scope)
 
+    def overview(self, scope: str = "", *, is_current: bool = False) -> Survey:
+        """Return the same from the index, without texts; `is_current` after a refresh. Raises TrustUnreadable."""
+        from ..recall.overview import overview
+
+        return overview(self.paths, self.settings, scope, is_current=is_current)
+
     def with_settings(self, settings: Settings) -> Context:
         """Return the same context with different settings, for trying them out."""
         return Context(self.paths, settings, self.deadline, self.session)

@@ -24,7 +24,7 @@ from .wrapping import fitted_examples, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMMANDS", "GROUPS", "OLD_NAMES", "main", "module_of", "parse_arguments"]
+__all__ = ["COMMANDS", "GROUPS", "main", "module_of", "parse_arguments"]
 
 FAILED, USAGE = 1, 2
 _INTERRUPTED = 130
@@ -61,8 +61,7 @@ _NON_INTERACTIVE = (
     *("search", "show", "list", "guards", "check", "scan", "status", "why", "feedback", "replay"),
     *("doctor", "demo", "scores", "tune", "langfuse", "refresh"),
 )
-OLD_NAMES = {"heal": "refresh_command"}  # the name in 0.1.0
-COMMANDS = {**{name: name + "_command" for name in (*_LISTED, *_INTERNAL)}, **OLD_NAMES}  # name: module
+COMMANDS = {name: name + "_command" for name in (*_LISTED, *_INTERNAL)}  # name: module
 
 
 def main(argv: Sequence[str]) -> int:

@@ -28,14 +28,14 @@ def add_ids(parser: argparse.ArgumentParser) -> None:
 
 def about_rating(arguments: argparse.Namespace, context: CommandContext, kind: str) -> Approval:
     """Return what the user decides about: rating the named memories as USEFUL or WRONG."""
-    items = context.survey().items
+    items = context.overview().items
     chosen = (choose(items, name) for name in dict.fromkeys(arguments.ids))
     return Approval(titled("rate as %s" % kind, [item.stored.memory.title for item in chosen]))
 
 
 def rate(arguments: argparse.Namespace, context: CommandContext, kind: str) -> None:
     """Count the named memories as USEFUL or WRONG and print their thresholds."""
-    items = context.survey().items
+    items = context.overview().items
     chosen = [choose(items, name) for name in dict.fromkeys(arguments.ids)]
     record_feedback(context.paths, [item.stored.key for item in chosen], kind)
     context.append("feedback", {"kind": kind, "memories": [item.stored.key for item in chosen]})

@@ -27,7 +27,7 @@ def prepare_counts(context: CommandContext) -> None:
 
 def current_counts(context: CommandContext) -> dict[str, object]:
     """Return how many memories of this project are active and pending, and whether recall is on. Raises TrustUnreadable."""
-    items = context.survey().items
+    items = context.overview().items
     return {
         "memories": sum(life_cycle_state(item) == ACTIVE and item.trust == TRUSTED for item in items),
         "pending": sum(item.waits for item in items),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..memories.hygiene import clean_data, shown_line
 from ..memories.record import ACTIVE
 from ..memories.similarity import plain_title
-from ..memories.survey import life_cycle_state, shortest_names
+from ..memories.survey import life_cycle_state, read_item, shortest_names
 from .command_context import CommandError
 
 if TYPE_CHECKING:
@@ -24,15 +24,20 @@ class TakenTitles:
         self._items = items
         self._by_title: dict[str, list[Item]] = {}
         self._new: dict[str, dict[str, Any]] = {}
+        own = "" if excluded is None else excluded.stored.key
         for item in items:
-            if item is not excluded and item.stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
+            if (
+                item.stored.key != own
+                and item.stored.store.scope == scope
+                and life_cycle_state(item) == ACTIVE
+            ):
                 self._by_title.setdefault(plain_title(item.stored.memory.title), []).append(item)
 
     def owner(self, data: dict[str, Any], or_same: bool = False) -> str:
         """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
         cleaned, _ = clean_data(data)
         for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
-            if or_same or not _is_same_memory(item.stored.memory.data, cleaned):
+            if or_same or not _is_same_memory(read_item(item).stored.memory.data, cleaned):
                 return shortest_names(self._items)[item.stored.key]
         return ""
 

@@ -32,11 +32,11 @@ _JUDGE_VARIABLES = (
     "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
     "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
 )  # fmt: skip
-_PAUSE_SECONDS = 10.0
+_PAUSE_SECONDS = 2.0
 
 
 def start_refresh(paths: Paths) -> bool:
-    """Start `memory refresh` for a project; return False if one is running or was started in the last ten seconds."""
+    """Start `memory refresh` for a project; return False if one is running or was started in the last two seconds."""
     path = index_path(paths)
     try:
         if not _is_due(path + ".started"):

@@ -16,11 +16,22 @@ from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_block", "shown_items", "shown_line"]
+__all__ = [
+    "Redacted",
+    "Shown",
+    "clean_data",
+    "clean_text",
+    "shown",
+    "shown_block",
+    "shown_items",
+    "shown_line",
+]
 
 MAX_TAG = 40
 _MAX_LINE = 1000
 _MAX_SHORT_VALUE = 200
+_clean_texts: set[int] = set()
+_MAX_CLEAN_TEXTS = 1_000_000
 _MAX_REPEATED = 300  # characters of a text that is likely to recur, such as a tag or a title
 # Characters that are redacted beyond a cut and then dropped: more than the longest secret of any rule, a private key of 8,000.
 CUT_MARGIN = 10_000
@@ -40,6 +51,12 @@ _FIXED = {
     "retired_at": _MOMENT,
     "archived_at": _MOMENT,
 }
+
+
+class Shown(str):
+    """A text that was redacted when it was indexed, and is not redacted again."""
+
+    __slots__ = ()
 
 
 class Redacted(NamedTuple):
@@ -141,10 +158,21 @@ def _visible(text: str) -> str:
 
 
 def _without_secrets(text: str, place: str) -> Redaction:
-    """Return the visible text without secrets, as the user's present choice of rules has it."""
-    if len(text) > _MAX_REPEATED:
-        return _redact_visible(text, place)
-    return _repeated_redaction(text, place, *chosen_rules())
+    """Return the visible text without secrets, as the user's present choice of rules has it.
+
+    A text without findings is remembered by its hash: accepting a memory and indexing it redacts it for two places.
+    """
+    mark = hash((text, chosen_rules()))
+    if mark in _clean_texts:
+        return Redaction(text, [])
+    result = (
+        _redact_visible(text, place)
+        if len(text) > _MAX_REPEATED
+        else _repeated_redaction(text, place, *chosen_rules())
+    )
+    if result.text == text and not result.findings and len(_clean_texts) < _MAX_CLEAN_TEXTS:
+        _clean_texts.add(mark)
+    return result
 
 
 @lru_cache(maxsize=4096)
@@ -175,7 +203,7 @@ def shown_line(text: str, limit: int = _MAX_LINE) -> str:
 
     Like `shown_block`, it redacts at most `limit` characters and a margin.
     """
-    return plain(_beginning(text, limit), limit)
+    return text[:limit] if isinstance(text, Shown) else plain(_beginning(text, limit), limit)
 
 
 def shown_items(items: Sequence[str], limit: int) -> list[str]:
@@ -183,6 +211,8 @@ def shown_items(items: Sequence[str], limit: int) -> list[str]:
 
     If a text contains a line break, or a secret spans two texts, the first 16 are redacted separately and the others are dropped.
     """
+    if all(isinstance(item, Shown) for item in items):
+        return list(items)
     joined = "\n".join(items)
     texts = shown(joined).split("\n") if items and len(joined.splitlines()) == len(items) else []
     if len(texts) != len(items):

@@ -30,6 +30,7 @@ __all__ = [
     "memory_key",
     "read_memory",
     "refuse_many_values",
+    "skipped_entries",
     "why_not_read",
 ]
 
@@ -211,18 +212,22 @@ def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Ite
                 reason = str(error).removeprefix(path + ": ")
                 reported.append(FileProblem(path, reason, passes=isinstance(error, ReadFailed)))
     if problems is not None:
-        problems.extend(_skipped_entries(store))
+        problems.extend(skipped_entries(store))
 
 
-def _skipped_entries(store: Store) -> Iterator[FileProblem]:
-    """Yield the entries where a memory or its folder should be that are neither: links, pipes, folders, repositories."""
+def skipped_entries(store: Store, *, sizes: bool = True) -> Iterator[FileProblem]:
+    """Yield the entries where a memory or its folder should be that are neither: links, pipes, folders, repositories.
+
+    With `sizes`, also report folders that are too large in total, which needs the size of each file.
+    """
     if why_not_read(store):
         return
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
         if is_read(folder):
             yield from _odd_entries(folder)
-            yield from _beyond_folder_limit(folder)
+            if sizes:
+                yield from _beyond_folder_limit(folder)
         elif os.path.lexists(folder):
             yield FileProblem(folder, "only a plain folder is read, not a link or a git repository")
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ..kernel.clock import now_iso
-from .memory_files import FileProblem, StoredMemory, all_memories, why_not_read
-from .record import ACTIVE, InvalidMemory
+from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, why_not_read
+from .record import ACTIVE, InvalidMemory, categories
 from .stores import stores
 from .supersession import Link, Resolution, named_keys, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
-from .trust_migration import migrate_trust
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -22,9 +21,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Item",
     "Survey",
+    "Unread",
     "choose",
     "choose_titled",
     "life_cycle_state",
+    "read_item",
     "shortest_names",
     "successors",
     "superseding",
@@ -55,6 +56,30 @@ class Item(NamedTuple):
         return self.trust == PENDING and life_cycle_state(self) == ACTIVE
 
 
+class Unread(dict[str, object]):
+    """Stands for the data of a memory whose file was not read; any use of it is an error."""
+
+    def __getitem__(self, name: str) -> NoReturn:
+        """Raise an error: only `read_item` returns the data."""
+        raise RuntimeError("the file of this memory was not read")
+
+    get = __getitem__  # type: ignore[assignment]
+
+
+def read_item(item: Item) -> Item:
+    """Return a memory with its text, read from its file unless it was already. Raises InvalidMemory and OSError.
+
+    A text that changed just now counts as pending.
+    """
+    if not isinstance(item.stored.memory.data, Unread):
+        return item
+    category = categories()[item.stored.memory.category]
+    stored = read_memory(item.stored.store, category, item.stored.path)
+    if stored.digest == item.stored.digest:
+        return item._replace(stored=stored)
+    return item._replace(stored=stored, trust=PENDING, reason=CHANGED)
+
+
 class Survey(NamedTuple):
     """The content of the stores: memories, files that are not memories, and why some stores are not read (`left_alone`)."""
 
@@ -66,12 +91,11 @@ class Survey(NamedTuple):
 def survey(paths: Paths, accept_from: Collection[str] = (), scope: str = "") -> Survey:
     """Return everything in the stores, or in those of one scope, without changing any trust.
 
-    `accept_from` is the user's setting of that name. Raises TrustUnreadable, and Busy while another process migrates records of 0.1.0.
+    `accept_from` is the user's setting of that name. Raises TrustUnreadable.
     """
     result = Survey([], [], [])
     trust = None
     if paths.state_dir is not None:
-        migrate_trust(paths)
         trust = load_trust(paths, accept_from)
     for store in stores(paths):
         problems = result.problems if scope in ("", store.scope) else []
@@ -168,7 +192,7 @@ def choose(items: list[Item], name: str) -> Item:
     if len(hits) > 1:
         keys = ", ".join(item.stored.key for item in hits)
         raise InvalidMemory("%s: more than one memory has this id; name one of %s" % (name, keys))
-    return hits[0]
+    return read_item(hits[0])
 
 
 def choose_titled(items: list[Item], name: str) -> Item:
@@ -186,7 +210,7 @@ def choose_titled(items: list[Item], name: str) -> Item:
     if len(hits) > 1:
         keys = ", ".join(item.stored.key for item in hits[:_MAX_NAMED])
         raise InvalidMemory("%s: %d titles begin like this; name one of %s" % (name, len(hits), keys))
-    return hits[0] if hits else choose(items, name)
+    return read_item(hits[0]) if hits else choose(items, name)
 
 
 def _comparable(title: str) -> str:

@@ -17,7 +17,7 @@ from ..kernel.paths import locate
 from .hygiene import clean_data
 from .record import InvalidMemory
 from .stores import USER
-from .trust_file import Decision, DecisionFile, TrustUnreadable, decision_paths, trust_lock
+from .trust_file import SEEN, Decision, DecisionFile, TrustUnreadable, decision_paths, trust_lock
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
-WITHDRAWN, LIFTED, SEEN = "withdrawn", "lifted", "seen"
+WITHDRAWN, LIFTED = "withdrawn", "lifted"
 _MAX_TEXT = 1 << 20
 
 

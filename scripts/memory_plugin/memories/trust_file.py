@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = ["Decision", "DecisionFile", "TrustUnreadable", "decision_paths", "trust_lock"]
+__all__ = ["SEEN", "Decision", "DecisionFile", "TrustUnreadable", "decision_paths", "trust_lock"]
 
 NOTHING = (0, 0)
+SEEN = "seen"  # a decision that only records the name of a memory whose text is trusted
 SCHEMA = 1
 _LOCK_WAIT = 5.0
 _MAX_BYTES = 256 << 20

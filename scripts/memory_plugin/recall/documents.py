@@ -16,7 +16,7 @@ from ..kernel.text.clean import block, escape, escape_content, plain
 from ..kernel.text.stem import form
 from ..kernel.text.tokens import language, tokenize
 from ..memories.hygiene import shown_block, shown_items, shown_line
-from ..memories.record import MAX_TITLE, body_text, categories
+from ..memories.record import ACTIVE, MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED, text_digests
 from .catalog_block import MAX_RULE_LENGTH, rule_line
 
@@ -31,12 +31,14 @@ __all__ = [
     "FIELDS",
     "MAX_CONTEXT",
     "MAX_LESSON",
+    "UNREADABLE",
     "Document",
     "Terms",
     "document_terms",
     "may_inject",
     "memory_document",
     "note_document",
+    "unreadable_document",
 ]
 
 MAX_LESSON = 1500
@@ -48,6 +50,7 @@ FIELDS = ("title", "tags", "body", "files", "asked_as")
 # Words of one field that are indexed: a memory is a note, and a pasted log must not outweigh a thousand notes.
 MAX_WORDS = 2000
 _PHRASE_WORDS = 100
+UNREADABLE = "unreadable"
 _MAX_SHOWN_FILES = 5
 _RULES = ("preference", "constraint")  # categories
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
@@ -65,6 +68,7 @@ class Document(NamedTuple):
     rule: the line of a standing rule in the session catalog, redacted but not escaped; empty for other memories
     superseded_by, supersedes: other memories that it names
     inherited: the `asked_as` phrases of older memories that it replaces
+    status: that of the memory; UNREADABLE for a file that is no memory, whose key is its path and whose `inject` is the reason
     """
 
     key: str
@@ -90,6 +94,8 @@ class Document(NamedTuple):
     superseded_by: str = ""
     supersedes: Sequence[str] = ()
     inherited: Sequence[str] = ()
+    status: str = ACTIVE
+    created_at: str = ""
 
 
 def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] = ()) -> Document:
@@ -129,6 +135,15 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
         superseded_by=shown_line(memory.superseded_by, 200),
         supersedes=[shown_line(name, 200) for name in memory.supersedes],
         inherited=[shown_line(phrase, 200) for phrase in inherited],
+        status=memory.status,
+        created_at=shown_line(memory.created_at, 40),
+    )
+
+
+def unreadable_document(scope: str, path: str, mark: str, reason: str) -> Document:
+    """Return the row of a file in a store that is not a memory; `mark` identifies the file's state."""
+    return Document(
+        path, scope, "", "", "", [], "", [], [], path, mark, "", False, "", "", "", reason, status=UNREADABLE
     )
 
 
@@ -144,7 +159,8 @@ def may_inject(stored: StoredMemory, trust: str) -> bool:
     """Return whether a memory may be injected, apart from other memories: it is trusted, has not expired, and names no successor."""
     memory = stored.memory
     has_expired = bool(memory.expires_at) and memory.expires_at <= now_iso()
-    return trust == TRUSTED and not has_expired and not memory.superseded_by
+    is_current = memory.status == ACTIVE and not memory.superseded_by
+    return trust == TRUSTED and is_current and not has_expired
 
 
 def note_document(note: NativeNote) -> Document:

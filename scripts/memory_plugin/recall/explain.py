@@ -55,7 +55,7 @@ REASONS = {
     "no_index": "the index could not be created",
     "not_refreshed": "the index could not be updated",
     "not_read": "some memories could not be read",
-    "refreshed_elsewhere": "another process was building the index",
+    "refreshed_elsewhere": "another process was creating the index",
     "edited": "the file of every good match was edited just now and could not be read again in time",
     "fault": "an error in the plugin; events.jsonl has the line of code",
     "timeout": "there was no time left",
@@ -190,7 +190,9 @@ def reason_text(reason: str) -> str:
 def problem(row: dict[str, Any]) -> str:
     """Return the problem with the index as text; empty if it answered and was up to date."""
     reason = row.get("problem") or row.get("trouble")  # the name in records of version 0.1.0
-    return reason_text(str(reason)) if reason else ""
+    unread = _count(row.get("unread"))
+    left = "; %d file%s not indexed yet" % (unread, " is" if unread == 1 else "s are") if unread else ""
+    return reason_text(str(reason)) + left if reason else ""
 
 
 def remedy(row: dict[str, Any]) -> str:

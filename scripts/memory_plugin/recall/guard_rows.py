@@ -7,7 +7,6 @@ are stored in the index, because a refresh reads only the files that changed.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.fastjson import digest, dumps, loads
@@ -16,9 +15,10 @@ from ..memories.guarded_commands import guard_words
 from ..memories.record import ACTIVE, InvalidMemory, categories, parse_memory
 from ..memories.supersession import named_keys
 from ..memories.trust import TRUSTED
+from .document_links import find_link, naming, superseded_documents
 from .documents import memory_document
-from .index_documents import find_document, links, superseded_documents
-from .index_file import meta_get, meta_set
+from .index_documents import find_document, storable
+from .index_file import CHANGED, GUARDS, meta_get, meta_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,43 +29,56 @@ if TYPE_CHECKING:
     from ..memories.record import Memory
     from ..memories.trust import Trust
 
-__all__ = ["GuardRows", "guarded_version"]
+__all__ = ["drop_guards", "guarded_version", "seed_guards", "update_guards", "write_guards"]
 
-_META = "guards"
 _MAX_BODY = 400  # characters of a memory in the question to the user
 
 
-class GuardRows:
-    """The rows of the prepared file by the memories' keys, during one refresh."""
+def seed_guards(paths: Paths, connection: Connection) -> None:
+    """Take the guards of a new index from the prepared file, because its memories arrive round by round."""
+    if meta_get(connection, GUARDS) is None:
+        for key, row in saved_rows(paths).items():
+            _save(connection, key, row)
+        meta_set(connection, GUARDS, CHANGED)
 
-    __slots__ = ("_rows",)
 
-    def __init__(self, paths: Paths, connection: Connection) -> None:
-        """Read the rows from the index, or from the prepared file if the index is new, since its memories arrive round by round."""
-        saved = meta_get(connection, _META)
-        rows = loads(saved) if saved else saved_rows(paths)
-        self._rows: dict[str, dict[str, Any]] = rows if isinstance(rows, dict) else {}
+def update_guards(connection: Connection, memories: Iterable[StoredMemory], trust: Trust) -> None:
+    """Update the rows for memories that were just read, inside the caller's transaction."""
+    for stored in memories:
+        version = guarded_version(stored, trust)
+        _save(connection, stored.key, None if version is None else _row(stored, version))
 
-    def update(self, memories: Iterable[StoredMemory], trust: Trust) -> None:
-        """Update the rows for memories that were just read."""
-        for stored in memories:
-            self._rows.pop(stored.key, None)
-            version = guarded_version(stored, trust)
-            if version is not None:
-                self._rows[stored.key] = _row(stored, version)
 
-    def save(self, paths: Paths, connection: Connection) -> None:
-        """Save the rows in the index, inside the caller's transaction, and write those in force to the prepared file.
+def drop_guards(connection: Connection, files: Iterable[str]) -> None:
+    """Drop the rows of files that are gone, inside the caller's transaction; a guard outlives the right to read its file."""
+    for path in files:
+        if (
+            not os.path.lexists(path)
+            and connection.execute("DELETE FROM guards WHERE path = ?", (storable(path),)).rowcount
+        ):
+            meta_set(connection, GUARDS, CHANGED)
 
-        Rows of deleted files are dropped. If the file cannot be written now, a later refresh writes it.
-        """
-        self._rows = {key: row for key, row in self._rows.items() if os.path.lexists(row["texts"]["path"])}
-        saved = dumps(self._rows)
-        if saved != (meta_get(connection, _META) or dumps({})):
-            meta_set(connection, _META, saved)
-        replaced = _replaced(connection, self._rows) if self._rows else set()
-        with suppress(OSError):
-            write_guard_file(paths, [row for key, row in sorted(self._rows.items()) if key not in replaced])
+
+def _save(connection: Connection, key: str, row: dict[str, Any] | None) -> None:
+    before = connection.execute("SELECT row FROM guards WHERE key = ?", (key,)).fetchone()
+    after = None if row is None else dumps(row)
+    if (before and before[0]) != after:
+        connection.execute("DELETE FROM guards WHERE key = ?", (key,))
+        if row is not None:
+            connection.execute(
+                "INSERT INTO guards VALUES (?, ?, ?)", (key, storable(row["texts"]["path"]), after)
+            )
+        meta_set(connection, GUARDS, CHANGED)
+
+
+def write_guards(paths: Paths, connection: Connection) -> None:
+    """Write the guards in force to the prepared file. Raises OSError."""
+    rows: dict[str, dict[str, Any]] = {
+        key: loads(row)
+        for key, row in connection.execute("SELECT key, row FROM guards ORDER BY key")  # type: ignore[misc]
+    }
+    replaced = _replaced(connection, rows)
+    write_guard_file(paths, [row for key, row in rows.items() if key not in replaced])
 
 
 def _replaced(connection: Connection, rows: dict[str, dict[str, Any]]) -> set[str]:
@@ -74,13 +87,15 @@ def _replaced(connection: Connection, rows: dict[str, dict[str, Any]]) -> set[st
     Either a trusted other memory supersedes it, or its own text names a successor; that does not count while the text awaits approval.
     """
     by_others: set[str] = set()
-    for key, _, names in links(connection):
-        document = find_document(connection, key) if names else None
+    for owner in {owner for key in rows for owner in naming(connection, key)}:
+        document = find_document(connection, owner)
         if document is not None and document.trust == TRUSTED:
-            for name in names:
+            for name in find_link(connection, owner)[1]:
                 # The first key that the name may mean.
-                by_others.update([candidate for candidate in named_keys(name, key) if candidate in rows][:1])
-    superseded = superseded_documents(connection)
+                by_others.update(
+                    [candidate for candidate in named_keys(name, owner) if candidate in rows][:1]
+                )
+    superseded = superseded_documents(connection, rows)
     return {
         key
         for key, row in rows.items()

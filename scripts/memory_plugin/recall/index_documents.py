@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.fastjson import dumps, loads
+from ..memories.record import ACTIVE
+from ..memories.supersession import named_keys
 from .documents import FIELDS, Document, Terms, document_terms
-from .index_file import POSTINGS, STRONG_MARK, has_fts5
+from .index_file import (
+    CHANGED,
+    NAMED_FILES,
+    POSTINGS,
+    PROJECT_ROOT,
+    STRONG_MARK,
+    has_fts5,
+    meta_get,
+    meta_set,
+)
+from .named_rows import named_rows
 from .ranking import load_model
 
 if TYPE_CHECKING:
@@ -20,25 +33,25 @@ __all__ = [
     "all_documents",
     "count_documents",
     "drop",
-    "file_stamps",
+    "file_marks",
     "files_by_trust",
     "files_of_texts",
+    "files_outside",
     "find_document",
     "forget_stamps",
-    "inherited_phrases",
-    "links",
+    "indexed_file",
     "notes_by_file",
     "put",
     "scrub",
     "set_flags",
-    "set_superseded",
-    "superseded_documents",
+    "storable",
+    "texts",
     "total_documents",
 ]
 
 _COLUMNS = (
     "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",
-    "updated_at", "inject", "full_digest", "text_digest", "rule",
+    "updated_at", "inject", "full_digest", "text_digest", "rule", "status", "created_at",
 )  # fmt: skip
 _LISTS = ("tags", "files", "asked_as")
 _SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
@@ -46,22 +59,43 @@ _INSERT = "INSERT INTO documents (%s) VALUES (%s)" % (", ".join(_COLUMNS), ", ".
 
 
 class IndexedFile(NamedTuple):
-    """The key of a file's memory, and the stamp and the digest that the file had when it was indexed; the stamp is empty if forgotten."""
+    """What the index knows about a file: the key of its row, the mark by which a change shows, and the digest of its bytes."""
 
     key: str
-    stamp: str
+    mark: str
     digest: str
 
 
-def file_stamps(connection: Connection, scope: str) -> dict[str, IndexedFile]:
-    """Return source file -> its state in the index, for every document of a scope."""
-    rows = connection.execute("SELECT path, key, stamp, digest FROM documents WHERE scope = ?", (scope,))
-    return {path: IndexedFile(key, stamp, digest) for path, key, stamp, digest in rows}
+def file_marks(connection: Connection, scope: str, folder: str) -> dict[str, str]:
+    """Return path -> mark for the files of a folder, of memories or not; a mark is a stamp, or empty if it was forgotten."""
+    rows = connection.execute(
+        "SELECT path, stamp FROM documents WHERE scope = ? AND path > ? AND path < ?",
+        (scope, storable(folder) + os.sep, storable(folder) + chr(ord(os.sep) + 1)),
+    )
+    return dict(rows.fetchall())
+
+
+def files_outside(connection: Connection, scope: str, folder: str) -> list[str]:
+    """Return the files of a scope that are not below a folder."""
+    rows = connection.execute(
+        "SELECT path FROM documents WHERE scope = ? AND path < ? UNION ALL SELECT path FROM documents WHERE scope = ? AND path >= ?",
+        (scope, storable(folder) + os.sep, scope, storable(folder) + chr(ord(os.sep) + 1)),
+    )
+    return [path for (path,) in rows]
+
+
+def indexed_file(connection: Connection, scope: str, path: str) -> IndexedFile | None:
+    """Return what the index knows about a store's file; None if it is unknown."""
+    row = connection.execute(
+        "SELECT key, stamp, digest FROM documents WHERE scope = ? AND path = ?", (scope, storable(path))
+    ).fetchone()
+    return None if row is None else IndexedFile(*row)
 
 
 def files_by_trust(connection: Connection, trust: str, limit: int) -> list[str]:
     """Return the source files of at most `limit` documents with this trust."""
-    rows = connection.execute("SELECT path FROM documents WHERE trust = ? LIMIT ?", (trust, limit))
+    query = "SELECT path FROM documents WHERE trust = ? AND status = 'active' LIMIT ?"
+    rows = connection.execute(query, (trust, limit))
     return [path for (path,) in rows]
 
 
@@ -93,53 +127,38 @@ def total_documents(connection: Connection) -> int:
 
 
 def count_documents(connection: Connection, scope: str = "") -> int:
-    """Return the number of documents of a scope, or of all scopes."""
-    query = "SELECT count(*) FROM documents WHERE ? IN ('', scope)"
+    """Return the number of active documents of a scope, or of all scopes."""
+    query = "SELECT count(*) FROM documents WHERE status = 'active' AND ? IN ('', scope)"
     count: int = connection.execute(query, (scope,)).fetchone()[0]
     return count
 
 
 def all_documents(connection: Connection, scope: str = "") -> Iterator[Document]:
-    """Yield the documents of a scope, or of all scopes, by key; their bodies are empty."""
-    for row in connection.execute(_SELECT + "WHERE ? IN ('', scope) ORDER BY key", (scope,)):
+    """Yield the active documents of a scope, or of all scopes, by key; their bodies are empty."""
+    for row in connection.execute(
+        _SELECT + "WHERE status = 'active' AND ? IN ('', scope) ORDER BY key", (scope,)
+    ):
         yield _document(row)
 
 
 def find_document(connection: Connection, key: str) -> Document | None:
-    """Return the document with a key, its body empty; None if there is none."""
-    row = connection.execute(_SELECT + "WHERE key = ?", (key,)).fetchone()
+    """Return the active document with a key, its body empty; None if there is none."""
+    row = connection.execute(_SELECT + "WHERE key = ? AND status = 'active'", (key,)).fetchone()
     return None if row is None else _document(row)
 
 
 def _document(row: tuple[object, ...]) -> Document:
     values = dict(zip(_COLUMNS, row))
-    lists = {name: _texts(values.pop(name)) for name in _LISTS}
+    lists = {name: texts(values.pop(name)) for name in _LISTS}
     injectable = bool(values.pop("injectable"))
-    texts = {name: str(value) for name, value in values.items()}
-    return Document(**texts, **lists, body="", injectable=injectable)  # type: ignore[arg-type]
+    others = {name: str(value) for name, value in values.items()}
+    return Document(**others, **lists, body="", injectable=injectable)  # type: ignore[arg-type]
 
 
-def _texts(value: object) -> list[str]:
+def texts(value: object) -> list[str]:
+    """Return the texts of a JSON list."""
     items = loads(str(value))
     return [str(item) for item in items] if isinstance(items, list) else []
-
-
-def superseded_documents(connection: Connection) -> dict[str, str]:
-    """Return the key of every superseded document -> the key of the memory that replaces it, or its name."""
-    return dict(connection.execute("SELECT key, by FROM superseded").fetchall())
-
-
-def inherited_phrases(connection: Connection) -> dict[str, list[str]]:
-    """Return key -> the phrases of older memories that were indexed with a document."""
-    return {
-        key: _texts(asked_as) for key, asked_as in connection.execute("SELECT key, asked_as FROM inherited")
-    }
-
-
-def links(connection: Connection) -> list[tuple[str, str, list[str]]]:
-    """Return key, `superseded_by` and `supersedes` of every document that names others."""
-    rows = connection.execute("SELECT key, superseded_by, supersedes FROM links")
-    return [(key, by, _texts(names)) for key, by, names in rows]
 
 
 class _Counts:
@@ -148,6 +167,8 @@ class _Counts:
     def __init__(self) -> None:
         self.terms: dict[str, list[int]] = {}
         self.totals: dict[bool, list[int]] = {True: [0] * 6, False: [0] * 6}
+        self.touched: set[str] = set()
+        self.names_files = False  # whether rows of `paths` changed
 
     def add(self, terms: Terms, injectable: bool, sign: int) -> None:
         """Add (`sign` 1) or subtract (-1) a document."""
@@ -177,6 +198,9 @@ class _Counts:
                 + " WHERE injectable = ?",
                 (*changes, int(injectable)),
             )
+        connection.executemany("INSERT OR IGNORE INTO touched VALUES (?)", ((key,) for key in self.touched))
+        if self.names_files:
+            meta_set(connection, NAMED_FILES, CHANGED)
 
 
 def put(connection: Connection, documents: Iterable[Document]) -> None:
@@ -187,27 +211,31 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
     fts5 = has_fts5(connection)
     for document in documents:
         _remove(connection, document.key, counts, fts5)
-        terms = document_terms(document, stopwords, memo)
         rowid: int = connection.execute(_INSERT, _row(document)).lastrowid  # type: ignore[assignment]
+        if document.status != ACTIVE:
+            continue
+        terms = document_terms(document, stopwords, memo)
         connection.execute(
             "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms.fields)
         )
         _index(connection, rowid, terms, document.injectable, counts, fts5)
         _link(connection, document)
+        if document.injectable:
+            counts.names_files |= _name_files(connection, document)
     counts.write(connection)
 
 
 def _link(connection: Connection, document: Document) -> None:
     """Save which memories a document names as superseded or superseding, and the phrases that it inherits."""
-    if document.superseded_by or document.supersedes:
-        names = dumps([_clean(name) for name in document.supersedes])
-        connection.execute(
-            "INSERT INTO links VALUES (?, ?, ?)",
-            (_clean(document.key), _clean(document.superseded_by), names),
-        )
+    key, by = storable(document.key), storable(document.superseded_by)
+    names = [storable(name) for name in document.supersedes]
+    if by or names:
+        connection.execute("INSERT INTO links VALUES (?, ?, ?)", (key, by, dumps(names)))
+        meant = {found for name in (by, *names) if name for found in named_keys(name, key)}
+        connection.executemany("INSERT INTO named VALUES (?, ?)", ((found, key) for found in meant))
     if document.inherited:
-        phrases = dumps([_clean(phrase) for phrase in document.inherited])
-        connection.execute("INSERT INTO inherited VALUES (?, ?)", (_clean(document.key), phrases))
+        phrases = dumps([storable(phrase) for phrase in document.inherited])
+        connection.execute("INSERT INTO inherited VALUES (?, ?)", (key, phrases))
 
 
 def drop(connection: Connection, keys: Iterable[str]) -> None:
@@ -231,27 +259,21 @@ def set_flags(
         "UPDATE documents SET injectable = ?, trust = ?, stamp = coalesce(?, stamp) WHERE rowid = ?",
         (int(injectable), trust, stamp, rowid),
     )
+    counts = _Counts()
+    counts.touched.add(key)
     if was_injectable != injectable:
-        counts = _Counts()
         fts5 = has_fts5(connection)
         terms = _terms(connection, rowid)
         _unindex(connection, rowid, terms, was_injectable, counts, fts5)
         _index(connection, rowid, terms, injectable, counts, fts5)
-        counts.write(connection)
+        document = find_document(connection, key) if injectable else None
+        counts.names_files = _name_files(connection, document) if document else _unname_files(connection, key)
+    counts.write(connection)
 
 
 def forget_stamps(connection: Connection, keys: Iterable[str]) -> None:
-    """Clear the stamps of these documents, so that a later refresh reads their files, inside the caller's transaction."""
+    """Clear the marks of these files' rows, so that a later refresh reads them, inside the caller's transaction."""
     connection.executemany("UPDATE documents SET stamp = '' WHERE key = ?", ((key,) for key in keys))
-
-
-def set_superseded(connection: Connection, superseded: dict[str, str]) -> None:
-    """Replace the list of superseded documents: key -> key of the successor."""
-    connection.execute("DELETE FROM superseded")
-    connection.executemany(
-        "INSERT INTO superseded VALUES (?, ?)",
-        ((_clean(key), _clean(by)) for key, by in superseded.items()),
-    )
 
 
 def scrub(connection: Connection) -> None:
@@ -274,26 +296,45 @@ def _row(document: Document) -> tuple[object, ...]:
 
 def _column(name: str, value: Any) -> object:  # noqa: ANN401  (a text, a list of texts, or `injectable`)
     if name in _LISTS:
-        return dumps([_clean(item) for item in value])
-    return int(value) if name == "injectable" else _clean(value)
+        return dumps([storable(item) for item in value])
+    return int(value) if name == "injectable" else storable(value)
 
 
-def _clean(text: str) -> str:
+def storable(text: str) -> str:
     """Replace lone surrogates, which SQLite refuses."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _remove(connection: Connection, key: str, counts: _Counts, fts5: bool) -> None:
+    key = storable(key)
+    counts.touched.add(key)
     row = connection.execute(
-        "SELECT rowid, injectable FROM documents WHERE key = ?", (_clean(key),)
+        "SELECT rowid, injectable, status FROM documents WHERE key = ?", (key,)
     ).fetchone()
     if row is None:
         return
+    connection.execute("DELETE FROM documents WHERE rowid = ?", (row[0],))
+    if row[2] != ACTIVE:
+        return
     _unindex(connection, row[0], _terms(connection, row[0]), bool(row[1]), counts, fts5)
     connection.execute("DELETE FROM vectors WHERE rowid = ?", (row[0],))
-    connection.execute("DELETE FROM documents WHERE rowid = ?", (row[0],))
-    for table in ("links", "inherited"):
-        connection.execute("DELETE FROM %s WHERE key = ?" % table, (_clean(key),))
+    # What it named is affected, too, even if the new version no longer names it.
+    counts.touched.update(
+        found for (found,) in connection.execute("SELECT named FROM named WHERE key = ?", (key,))
+    )
+    counts.names_files |= _unname_files(connection, key)
+    for table in ("links", "named", "inherited"):
+        connection.execute("DELETE FROM %s WHERE key = ?" % table, (key,))
+
+
+def _name_files(connection: Connection, document: Document) -> bool:
+    """Save the paths that an injectable document names; return whether there are any."""
+    rows = named_rows(document, meta_get(connection, PROJECT_ROOT) or "")
+    return connection.executemany("INSERT INTO paths VALUES (?, ?, ?)", rows).rowcount > 0
+
+
+def _unname_files(connection: Connection, key: str) -> bool:
+    return connection.execute("DELETE FROM paths WHERE key = ?", (key,)).rowcount > 0
 
 
 def _terms(connection: Connection, rowid: int) -> Terms:

@@ -8,7 +8,7 @@ since they were indexed.
 from __future__ import annotations
 
 import os
-from time import time
+from time import sleep, time
 
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import error_text
@@ -23,13 +23,18 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
 __all__ = [
+    "CHANGED",
+    "GUARDS",
     "INDEX_ERRORS",
     "LOCKED",
+    "NAMED_FILES",
     "POSTINGS",
+    "PROJECT_ROOT",
     "RULES_DIGEST",
     "SCHEMA",
     "STRONG_MARK",
     "UNSURE",
+    "WRITTEN",
     "IndexLocked",
     "IndexMissing",
     "IndexOutdated",
@@ -46,21 +51,23 @@ __all__ = [
     "meta_set",
     "must_rebuild",
     "open_index",
-    "open_or_create",
     "refresh_lock",
     "refresh_model",
     "save_snapshot",
     "set_redaction",
+    "set_unread",
+    "settled_snapshot",
     "snapshot",
     "transaction",
+    "unread_files",
 ]
 
 # Increase this to have every older index rebuilt: after a change to the tables, the analysis of texts, the stop words, the background, the
 # injected text, or the names of signals. A change to weights alone needs none, because `refresh_model` copies them into the index.
-SCHEMA = 8
+SCHEMA = 9
 # The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
 # writes it.
-RULES_DIGEST = 0x04DA64
+RULES_DIGEST = 0x48BDA8
 _version = [SCHEMA | RULES_DIGEST << 8]
 # Appended to a term in the posting list of strong fields; no term contains this character.
 STRONG_MARK = "+"
@@ -70,6 +77,11 @@ _UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
 DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
 _OUTDATED = "index_outdated"
 _WATCHED = "watched"
+# Entries of `meta` that say whether a prepared file must be written again.
+NAMED_FILES, GUARDS = "named_files", "guards"
+CHANGED, WRITTEN = "changed", "written"
+_UNREAD = "unread"
+PROJECT_ROOT = "root"
 # A path that changes again within the clock's resolution keeps its time, so a path that changed just now is checked again (git: "racy").
 _RESOLUTION_SECONDS = 0.05
 _COARSE_RESOLUTION_SECONDS = 2.1
@@ -179,19 +191,6 @@ def create_index_in_memory() -> Connection:
     return connection
 
 
-def open_or_create(path: str, timeout: float = 0.05) -> Connection:
-    """Return the index at `path`, created if it is missing or damaged. Raises IndexUnavailable.
-
-    The caller must hold `refresh_lock`.
-    """
-    try:
-        return open_index(path, timeout)
-    except IndexUnavailable as error:
-        if is_locked(error):
-            raise
-        return create_index(path)
-
-
 def has_fts5(connection: Connection) -> bool:
     """Return whether the index was created with FTS5."""
     return meta_get(connection, "fts5") == "1"
@@ -245,6 +244,15 @@ def snapshot(paths: Iterable[str]) -> dict[str, str]:
     return {path: _fingerprint(path, now) for path in paths}
 
 
+def settled_snapshot(paths: Iterable[str]) -> dict[str, str]:
+    """Return `snapshot`, taken again after a moment if a path changed too recently; for processes that nobody waits for."""
+    marks = snapshot(paths)
+    if UNSURE in marks.values():
+        sleep(_RESOLUTION_SECONDS)
+        marks = snapshot(paths)
+    return marks
+
+
 def _fingerprint(path: str, now: float) -> str:
     try:
         status, link = os.stat(path), os.lstat(path)
@@ -262,6 +270,16 @@ def _fingerprint(path: str, now: float) -> str:
 def save_snapshot(connection: Connection, marks: dict[str, str]) -> None:
     """Replace the marks of watched paths in the index with these, inside the caller's transaction."""
     meta_set(connection, _WATCHED, dumps(marks))
+
+
+def set_unread(connection: Connection, files: int) -> None:
+    """Save how many changed files are not indexed yet, inside the caller's transaction."""
+    meta_set(connection, _UNREAD, str(files))
+
+
+def unread_files(connection: Connection) -> int:
+    """Return how many changed files are not indexed yet, as far as the last refresh knows."""
+    return int(meta_get(connection, _UNREAD) or "0")
 
 
 def changed_paths(connection: Connection) -> set[str] | None:

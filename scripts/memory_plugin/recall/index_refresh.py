@@ -1,33 +1,36 @@
 """Bring the index up to date with the stores, file by file.
 
-A prompt checks only changed folders and reads only some of the changed files, the most useful and the smallest first. A background
-process reads the rest; until then, recall uses what is indexed. Changes are committed in batches and may be interrupted at any point: the
-index can always be rebuilt, and a file that was not read is still due.
+Commands and a background process do this; a prompt only detects that it is due and uses what is indexed. Changes are committed in batches
+and may be interrupted at any point: the index can always be rebuilt, and a file that was not read is still due.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from contextlib import closing, suppress
 from time import sleep
 from typing import TYPE_CHECKING
 
 from ..kernel.clock import now
-from ..kernel.fastjson import dumps, loads
 from ..kernel.files import Unreadable, make_folder
 from ..memories.claude_notes import native_folders
+from ..memories.guard_file import guard_file_path
 from ..memories.memory_files import read_memory
 from ..memories.record import InvalidMemory, categories
 from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
-from ..memories.trust_migration import migrate_trust
 from .documents import memory_document
 from .due_files import RefreshState, find_due, round_read_budget, split_by_budget
-from .guard_rows import GuardRows
+from .guard_rows import seed_guards, write_guards
 from .index_documents import count_documents, files_by_trust, files_of_texts, scrub, total_documents
 from .index_file import (
+    CHANGED,
+    GUARDS,
     INDEX_ERRORS,
+    NAMED_FILES,
+    PROJECT_ROOT,
+    WRITTEN,
     IndexUnavailable,
     changed_paths,
     create_index,
@@ -39,28 +42,26 @@ from .index_file import (
     refresh_lock,
     refresh_model,
     save_snapshot,
+    set_unread,
+    settled_snapshot,
     snapshot,
     transaction,
 )
-from .named_files import named_files_path
-from .named_rows import prepare_named_files
-from .store_refresh import RefreshPass, RefreshReport, is_active, refresh_notes, refresh_store
+from .named_files import named_files_path, write_named_files
+from .store_refresh import RefreshPass, RefreshReport, refresh_notes, refresh_store
 from .superseding import apply_supersession
+from .trust_changes import DECIDED, new_decisions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from ..kernel.sqlite import Connection
-    from ..memories.trust import Trust
     from .documents import Document
     from .due_files import ReadBudget
 
 __all__ = [
     "RefreshReport",
     "index_state",
-    "is_active",
     "rebuild_index",
     "refresh",
     "refresh_index",
@@ -68,45 +69,54 @@ __all__ = [
 ]
 
 _MAX_ROUNDS = 1000
-_PAUSE = 0.01  # seconds in which a waiting prompt or command gets the lock
-_MAX_INACTIVE = 4 << 20  # bytes; a prompt does not read a longer list of inactive files
+_PAUSE = 0.01  # seconds in which a waiting command gets the lock
 _LOCK_WAIT = 20.0
 _WRITER_WAIT = 5.0
-_INACTIVE, _DECIDED = "inactive", "decided"
 # Files of pending memories are watched one by one: an edit in place does not change the folder, and recall checks only what it injects.
 _MAX_WATCHED_PENDING = 50
-# Memories of a store whose trust 0.1.0 recorded; more are migrated in the background.
-_MAX_MIGRATED_BY_PROMPT = 200
 
 
-def refresh_index(paths: Paths, settings: Settings, rounds: int = _MAX_ROUNDS) -> RefreshReport:
-    """Bring the index fully up to date; create it if it is missing or damaged.
+def refresh_index(
+    paths: Paths,
+    settings: Settings,
+    rounds: int = _MAX_ROUNDS,
+    *,
+    full: bool = True,
+    budget: ReadBudget | None = None,
+    wait: float = _LOCK_WAIT,
+) -> RefreshReport:
+    """Bring the index up to date; create it if it is missing or damaged.
 
     The work is done in rounds of about 10,000 typical memories, between which other processes can use the index. With fewer `rounds` than
-    needed, the report has the number of files left. Raises IndexUnavailable if the index cannot be created, Busy if another process keeps
-    the lock, and OSError.
+    needed, the report has the number of files left. Unless `full`, only folders that changed are checked. `budget` replaces that of the
+    first round. Raises IndexUnavailable if the index cannot be created, Busy if another process keeps the lock, and OSError.
     """
     path = index_path(paths)
     make_folder(os.path.dirname(path))
     done: set[str] = set()
-    total = _refresh_round(path, paths, settings, done)
-    for _ in range(1, rounds):
+    total = RefreshReport(remaining=1)
+    for number in range(rounds):
         if not total.remaining:
             break
-        sleep(_PAUSE)
-        total = total._replace(remaining=0).plus(_refresh_round(path, paths, settings, done))
+        if number:
+            sleep(_PAUSE)
+        with refresh_lock(path, wait):
+            report = _refresh_round(path, paths, settings, done, full, budget or round_read_budget())
+        total = total._replace(remaining=0).plus(report)
+        budget = None
     return total
 
 
-def _refresh_round(path: str, paths: Paths, settings: Settings, done: set[str]) -> RefreshReport:
-    with refresh_lock(path, _LOCK_WAIT):
-        try:
-            return _refresh_all(open_index(path, timeout=_WRITER_WAIT), paths, settings, done)
-        except INDEX_ERRORS as error:
-            if is_locked(error):
-                raise
-            done.clear()
-            return _refresh_all(create_index(path), paths, settings, done)
+def _refresh_round(
+    path: str, paths: Paths, settings: Settings, done: set[str], full: bool, budget: ReadBudget
+) -> RefreshReport:
+    try:
+        return _refresh_open(open_index(path, timeout=_WRITER_WAIT), paths, settings, done, full, budget)
+    except INDEX_ERRORS as error:
+        if is_locked(error):
+            raise
+        done.clear()
+        return _refresh_open(create_index(path), paths, settings, done, True, budget)
 
 
 def scrub_index(paths: Paths) -> None:
@@ -127,73 +137,85 @@ def rebuild_index(paths: Paths, settings: Settings) -> RefreshReport:
     return refresh_index(paths, settings)
 
 
-def _refresh_all(connection: Connection, paths: Paths, settings: Settings, done: set[str]) -> RefreshReport:
+def _refresh_open(
+    connection: Connection, paths: Paths, settings: Settings, done: set[str], full: bool, budget: ReadBudget
+) -> RefreshReport:
     with closing(connection):
         # A writer that spills its cache locks readers out until it commits.
         connection.execute("PRAGMA cache_spill = OFF")
         refresh_model(connection)
-        return refresh(connection, paths, settings, full=True, budget=round_read_budget(), done=done)
+        return refresh(connection, paths, settings, done, full=full, budget=budget)
 
 
 def refresh(
     connection: Connection,
     paths: Paths,
     settings: Settings,
+    done: set[str] | None = None,
+    *,
     full: bool = False,
     budget: ReadBudget | None = None,
-    edited: Iterable[str] = (),
-    done: set[str] | None = None,
 ) -> RefreshReport:
     """Update the index with the changed folders, or all folders if `full`, up to the budget (None: that of one round).
 
-    `edited` are files known to differ from the index. `done` are the files read by earlier rounds; those read now are added to it. The
-    caller must hold `refresh_lock`.
+    `done` are the files read by earlier rounds; those read now are added to it. The caller must hold `refresh_lock`.
     """
     budget = budget or round_read_budget()
-    if _is_large(connection, budget):
-        return RefreshReport(remaining=1)
-    migrated = migrate_trust(paths, None if budget.entries is None else _MAX_MIGRATED_BY_PROMPT)
     # The marks are taken before the records and files are read, so that a change in between belongs to the next refresh.
-    marks = snapshot(_watched(paths, settings))
+    watched = _watched(paths, settings)
+    marks = settled_snapshot(watched) if budget.entries is None else snapshot(watched)
     trust = load_trust(paths, settings.texts("trust.accept_from"))
-    decided, trust_state = _new_decisions(connection, trust)
+    decided, trust_state = new_decisions(connection, trust.trusted, trust.rejected, trust.accept_from)
     state = RefreshState(
         changed_paths(connection),
         full,
         decided is None,
-        files_of_texts(connection, decided or ()).union(edited),
-        _inactive_files(connection),
+        files_of_texts(connection, decided or ()),
         set() if done is None else done,
         budget.entries,
     )
-    run = RefreshPass(connection, trust, state, marks, GuardRows(paths, connection))
+    with transaction(connection):
+        meta_set(connection, PROJECT_ROOT, paths.project_root)
+        seed_guards(paths, connection)
+        if decided is None and not total_documents(connection):
+            meta_set(connection, DECIDED, trust_state)
     work = [find_due(connection, store, state) for store in stores(paths)]
+    run = RefreshPass(connection, trust, state, marks, sum(len(part.changed) for part in work))
     is_damaged = trust.trusted.set_aside or trust.rejected.set_aside
-    problem = "a damaged record of trust was set aside" if is_damaged else ""
-    report = RefreshReport(remaining=int(not migrated), problem=problem)
-    for part in split_by_budget(work, trust, state.edited, budget):
+    report = RefreshReport(problem="a damaged record of trust was set aside" if is_damaged else "")
+    for part in split_by_budget(work, state.edited, budget):
         report = report.plus(refresh_store(run, part))
     folders = native_folders(paths) if settings.flag("native.enabled") else []
-    if full or state.edited or state.has_changed(*_native_paths(folders)):
+    if full or state.has_changed(*_native_paths(folders)):
         report = report.plus(refresh_notes(run, folders, budget))
     run.marks.update(snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
     with transaction(connection):
-        apply_supersession(connection, lambda document, phrases: _read_again(paths, document, phrases))
+        affected = apply_supersession(
+            connection, lambda document, phrases: _read_again(paths, document, phrases)
+        )
+        if affected:
+            meta_set(connection, GUARDS, CHANGED)
+    _write_prepared(paths, connection, full)
+    # Last, so that a refresh that is interrupted before is repeated.
+    with transaction(connection):
         save_snapshot(connection, run.marks)
-        meta_set(connection, _INACTIVE, dumps(state.inactive))
-        meta_set(connection, _DECIDED, trust_state)
-        run.guards.save(paths, connection)
-    if full or report.has_changes() or not os.path.lexists(named_files_path(paths)):
-        prepare_named_files(paths, connection)
+        meta_set(connection, DECIDED, trust_state)
+        set_unread(connection, report.remaining)
     return report
 
 
-def _is_large(connection: Connection, budget: ReadBudget) -> bool:
-    """Return whether the store is so large that finding the changes alone would take longer than a prompt may wait."""
-    if budget.entries is None:
-        return False
-    indexed = total_documents(connection)
-    return indexed > budget.entries or len(meta_get(connection, _INACTIVE) or "") > _MAX_INACTIVE
+def _write_prepared(paths: Paths, connection: Connection, full: bool) -> None:
+    """Write the prepared files whose rows changed, or both if `full`. If one cannot be written now, a later refresh writes it."""
+    prepared = (
+        (NAMED_FILES, named_files_path(paths), write_named_files),
+        (GUARDS, guard_file_path(paths), write_guards),
+    )
+    for name, path, write in prepared:
+        if full or meta_get(connection, name) == CHANGED or not os.path.lexists(path):
+            with suppress(OSError):
+                write(paths, connection)
+                with transaction(connection):
+                    meta_set(connection, name, WRITTEN)
 
 
 def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) -> Document | None:
@@ -209,17 +231,6 @@ def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) ->
     return memory_document(stored, document.trust, inherited)
 
 
-def _inactive_files(connection: Connection) -> dict[str, str]:
-    """Return file -> mark for files without an active memory, so that they are not read again when a file beside them changes."""
-    saved = meta_get(connection, _INACTIVE)
-    marks = loads(saved) if saved else {}
-    return (
-        {path: mark for path, mark in marks.items() if isinstance(mark, str)}
-        if isinstance(marks, dict)
-        else {}
-    )
-
-
 def _watched(paths: Paths, settings: Settings) -> list[str]:
     """Return the folders and files whose change makes the index out of date."""
     watched = [os.path.join(paths.project_root, ".claude", "memory"), *decision_paths(paths)]
@@ -231,27 +242,6 @@ def _watched(paths: Paths, settings: Settings) -> list[str]:
     if settings.flag("native.enabled"):
         watched += _native_paths(native_folders(paths))
     return list(dict.fromkeys(watched))
-
-
-def _new_decisions(connection: Connection, trust: Trust) -> tuple[set[str] | None, str]:
-    """Return the digests of texts that the user decided about since the last refresh, and the present state of the trust records.
-
-    The digests are None if they are unknown, so that every memory must be checked.
-    """
-    present = [trust.trusted.end, trust.rejected.end, sorted(trust.accept_from)]
-    saved = meta_get(connection, _DECIDED)
-    if saved == dumps(present):
-        return set(), saved
-    before = loads(saved) if saved else None
-    digests: set[str] = set()
-    if not isinstance(before, list) or before[2] != present[2]:
-        return None, dumps(present)
-    for file, (inode, size) in zip((trust.trusted, trust.rejected), before):
-        new = file.since((inode, size))
-        if new is None:
-            return None, dumps(present)
-        digests.update(decision.digest for decision in new)
-    return digests, dumps(present)
 
 
 def _native_paths(folders: list[str]) -> list[str]:

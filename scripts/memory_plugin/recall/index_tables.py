@@ -21,13 +21,14 @@ _FILES = ("stopwords", "ranking", "confidence", "trees")
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
-  rowid INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, scope TEXT NOT NULL, id TEXT NOT NULL, category TEXT NOT NULL,
+  rowid INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, scope TEXT NOT NULL, id TEXT NOT NULL, category TEXT NOT NULL, status TEXT NOT NULL,
   title TEXT NOT NULL, tags TEXT NOT NULL, files TEXT NOT NULL, asked_as TEXT NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL,
   digest TEXT NOT NULL, injectable INTEGER NOT NULL, trust TEXT NOT NULL, expires_at TEXT NOT NULL, updated_at TEXT NOT NULL,
-  inject TEXT NOT NULL, full_digest TEXT NOT NULL, text_digest TEXT NOT NULL, rule TEXT NOT NULL);
+  inject TEXT NOT NULL, full_digest TEXT NOT NULL, text_digest TEXT NOT NULL, rule TEXT NOT NULL, created_at TEXT NOT NULL);
 CREATE INDEX full_digests ON documents (full_digest);
 CREATE INDEX text_digests ON documents (text_digest);
-CREATE INDEX trusts ON documents (trust, key);
+CREATE INDEX trusts ON documents (trust, status, key);
+CREATE INDEX files ON documents (scope, path);
 CREATE INDEX newest ON documents (updated_at, expires_at) WHERE injectable = 1 AND scope != 'native';
 CREATE INDEX newest_rules ON documents (updated_at) WHERE rule != '';
 CREATE TABLE vectors (
@@ -41,8 +42,14 @@ CREATE TABLE totals (
   injectable INTEGER PRIMARY KEY, documents INTEGER NOT NULL, title INTEGER NOT NULL, tags INTEGER NOT NULL, body INTEGER NOT NULL,
   files INTEGER NOT NULL, asked_as INTEGER NOT NULL);
 CREATE TABLE links (key TEXT PRIMARY KEY, superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE named (named TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (named, key)) WITHOUT ROWID;
+CREATE INDEX names ON named (key);
 CREATE TABLE superseded (key TEXT PRIMARY KEY, by TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE inherited (key TEXT PRIMARY KEY, asked_as TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE touched (key TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE paths (path TEXT NOT NULL, key TEXT NOT NULL, way TEXT NOT NULL, PRIMARY KEY (path, key)) WITHOUT ROWID;
+CREATE INDEX path_keys ON paths (key);
+CREATE TABLE guards (key TEXT PRIMARY KEY, path TEXT NOT NULL, row TEXT NOT NULL) WITHOUT ROWID;
 INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0, 0, 0);
 """
 # The terms are already analyzed, so the tokenizer only splits at spaces. Only row ids are read from FTS5: no positions, no sizes.

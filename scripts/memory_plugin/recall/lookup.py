@@ -1,6 +1,7 @@
-"""Look up a prompt in the index, and bring the index up to date first if that takes little time.
+"""Look up a prompt in the index as it is.
 
-Recall does not wait for a locked index, rebuilds a damaged one once, and never uses the old text of an edited file.
+Recall never waits for a refresh: if the stores changed, it uses what is indexed, and a background process brings the index up to date. Only
+an index that is missing or damaged is created at once, from a few files. A change of trust takes effect at once.
 """
 
 from __future__ import annotations
@@ -8,10 +9,8 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.files import error_text, make_folder, os_error_text
+from ..kernel.files import error_text, os_error_text
 from ..kernel.locks import Busy
-from ..kernel.sqlite import SqliteError
-from ..kernel.text.tokens import tokenize
 from .index_file import (
     INDEX_ERRORS,
     IndexMissing,
@@ -22,8 +21,8 @@ from .index_file import (
     is_locked,
     must_rebuild,
     open_index,
-    open_or_create,
     refresh_lock,
+    unread_files,
 )
 from .ranking import analyze, candidate_backend, rank
 
@@ -31,43 +30,38 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
-    from .due_files import ReadBudget
     from .ranking import Hit
 
-__all__ = ["Lookup"]
+__all__ = ["Lookup", "refresh_some"]
 
-_CREATE_WAIT = 1.0  # seconds
-_REFRESH_WAIT = 0.1
-_RANK_AGAIN = 2  # times, if files near the top were edited
-_MIN_WANTED = 4  # letters; shorter words are in most prompts and ids
+# The endings of watched files that decide what is trusted.
+_TRUST = ("trusted.jsonl", "rejected.jsonl", "settings.json")
 
 
 class Lookup:
     """One query to the index, within the deadline of its context.
 
-    `answered_by` is fts5, keyword or none; `refreshed` is the number of files that were read again; `problem` says, for the ledger, why
-    the index could not answer or is not up to date; `needs_refresh` asks for a background process that brings it up to date.
+    `answered_by` is fts5, keyword or none; `problem` says, for the ledger, why the index could not answer or is not up to date; `unread` is
+    how many files a refresh has yet to read; `needs_refresh` asks for a background process that brings the index up to date.
     """
 
     __slots__ = (
-        "_budget",
         "_connection",
         "_context",
-        "_wanted",
+        "_is_trust_old",
         "answered_by",
         "needs_refresh",
         "problem",
-        "refreshed",
+        "unread",
     )
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._budget: ReadBudget | None = None
-        self._wanted: frozenset[str] = frozenset()
         self._connection: Connection | None = None
+        self._is_trust_old = False
         self.answered_by = "none"
-        self.refreshed = 0
         self.problem = ""
+        self.unread = 0
         self.needs_refresh = False
 
     def close(self) -> None:
@@ -80,12 +74,11 @@ class Lookup:
 
         `previous_turn` has less weight.
         """
-        self._wanted = frozenset(word for word in tokenize(text) if len(word) >= _MIN_WANTED)
         for _attempt in range(2):
             try:
                 if self._connection is None and not self._open():
                     return []
-                return self._rank_current(text, previous_turn, pool)
+                return self._without_doubt(self._rank(text, previous_turn, pool))
             except TimeoutError:
                 self.problem = "timeout"
                 return []
@@ -95,26 +88,6 @@ class Lookup:
                 if not must_rebuild(error) or not self._discard():
                     return []
         return []
-
-    def refresh(self) -> None:
-        """Bring the index up to date if that takes little time, and close it; a failure is in `problem`."""
-        try:
-            self._open()
-        except INDEX_ERRORS as error:
-            self.problem = failure_reason(error)
-        finally:
-            self.close()
-
-    def _rank_current(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
-        """Rank, and rank again if files near the top were edited in place; the caller checks the others."""
-        hits = self._rank(text, previous_turn, pool)
-        for _round in range(_RANK_AGAIN):
-            top = hits[: self._context.settings.integer("retrieval.max_inject")]
-            edited = [hit.path for hit in top if not hit.is_current()]
-            if not edited or not self._refresh(edited):
-                break
-            hits = self._rank(text, previous_turn, pool)
-        return hits
 
     def _rank(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
         assert self._connection is not None
@@ -132,40 +105,42 @@ class Lookup:
         )
 
     def _open(self) -> bool:
-        """Open the index and bring it up to date; return False if there is none to ask."""
-        try:
-            self._connection = open_index(index_path(self._context.paths))
-        except IndexMissing:
-            return self._create()
-        except IndexUnavailable as error:
-            self.problem = failure_reason(error)
-            return not is_locked(error) and self._create()
-        if changed_paths(self._connection) != set():
-            self._refresh()
-        return True
-
-    def _create(self) -> bool:
-        """Create an index of the first few files; a background process reads the others.
-
-        If several hooks find no index, one creates it while the others wait up to a second.
-        """
+        """Open the index, or create it from a few files; return False if there is none to ask."""
         path = index_path(self._context.paths)
         try:
-            make_folder(os.path.dirname(path))
-            with refresh_lock(path, min(_CREATE_WAIT, self._context.deadline.remaining())):
-                self._connection = open_or_create(path)
-                if changed_paths(self._connection) != set():
-                    self._read_some()
-                return True
-        except Busy:
-            self.problem = "refreshed_elsewhere"
-            return self._open_unfinished(path)
-        except (IndexUnavailable, OSError) as error:
-            self.problem = "no_index: %s" % error_text(error)
-        return False
+            self._connection = open_index(path)
+        except IndexUnavailable as error:
+            self.problem = "" if isinstance(error, IndexMissing) else failure_reason(error)
+            self.needs_refresh = True
+            if is_locked(error) or not self._create(path):
+                return False
+        assert self._connection is not None
+        changed = changed_paths(self._connection)
+        if changed != set():
+            self.problem = self.problem or "refreshing"
+            self.unread = unread_files(self._connection)
+            self.needs_refresh = True
+            self._is_trust_old = changed is None or any(path.endswith(_TRUST) for path in changed)
+        return True
 
-    def _open_unfinished(self, path: str) -> bool:
-        """Open the index that another process is filling; recall uses what is committed already."""
+    def _without_doubt(self, hits: list[Hit]) -> list[Hit]:
+        """Return the hits without those about which the user decided since they were indexed."""
+        if not hits or not self._is_trust_old:
+            return hits
+        from .trust_changes import in_doubt
+
+        assert self._connection is not None
+        try:
+            doubtful = in_doubt(self._connection, [hit.key for hit in hits], self._context)
+        except OSError as error:
+            self.problem = "not_refreshed: %s" % os_error_text(error)
+            return hits
+        return [hit for hit in hits if hit.key not in doubtful]
+
+    def _create(self, path: str) -> bool:
+        """Create an index of the first few files. If another process does so, use what it has committed."""
+        problem = refresh_some(self._context)
+        self.problem = problem or self.problem
         try:
             self._connection = open_index(path)
         except IndexUnavailable:
@@ -184,41 +159,16 @@ class Lookup:
             return False
         return True
 
-    def _refresh(self, edited: list[str] | None = None) -> bool:
-        """Bring the index up to date; if another process does so, wait briefly, because it usually reads only a few files."""
-        try:
-            with refresh_lock(index_path(self._context.paths), _REFRESH_WAIT):
-                return self._read_some(edited)
-        except Busy:
-            self.problem = "refreshed_elsewhere"
-        except OSError as error:
-            self.problem = "not_refreshed: %s" % os_error_text(error)
-            self.needs_refresh = True
-        return False
 
-    def _read_some(self, edited: list[str] | None = None) -> bool:
-        """Read a few changed files; return whether any was read, or none is left. Raises OSError."""
-        from .due_files import prompt_read_budget
-        from .index_refresh import refresh
+def refresh_some(context: Context, wait: float = 0.0) -> str:
+    """Bring the index up to date with a few files, unless another process does so for `wait` seconds; return what went wrong, or ""."""
+    from .due_files import hook_read_budget
+    from .index_refresh import refresh_index
 
-        assert self._connection is not None
-        self._budget = self._budget or prompt_read_budget(
-            self._wanted
-        )  # one budget for all refreshes of this prompt
-        paths, settings = self._context.paths, self._context.settings
-        try:
-            report = refresh(self._connection, paths, settings, budget=self._budget, edited=edited or ())
-        except SqliteError as error:
-            self.problem = failure_reason(error)
-            if must_rebuild(error):
-                raise
-            self.needs_refresh = True
-            return False
-        updated = report.read + report.dropped + report.reflagged
-        self.refreshed += updated
-        if report.remaining:
-            self.problem = "refreshing"
-            self.needs_refresh = True
-        if report.problem:
-            self.problem = "not_read: %s" % report.problem
-        return bool(updated or not report.remaining)
+    try:
+        refresh_index(context.paths, context.settings, 1, full=False, budget=hook_read_budget(), wait=wait)
+    except Busy:
+        return "refreshed_elsewhere"
+    except (*INDEX_ERRORS, OSError) as error:
+        return "no_index: %s" % error_text(error)
+    return ""

@@ -12,8 +12,9 @@ from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
 from ..memories.claude_notes import native_folders, notes
 from ..memories.survey import supersession, survey
+from .document_links import set_superseded, superseded_documents
 from .documents import memory_document, note_document
-from .index_documents import put, set_superseded, superseded_documents
+from .index_documents import put
 from .index_file import (
     INDEX_ERRORS,
     IndexUnavailable,
@@ -23,7 +24,7 @@ from .index_file import (
     open_index,
     transaction,
 )
-from .index_refresh import is_active, rebuild_index, refresh_index
+from .index_refresh import rebuild_index, refresh_index
 from .ranking import analyze, candidate_backend, load_model, rank
 
 if TYPE_CHECKING:
@@ -123,13 +124,12 @@ def _temporary_index(paths: Paths, settings: Settings) -> Connection:
     documents = [
         memory_document(item.stored, item.trust, resolution.inherited.get(item.stored.key, ()))
         for item in items
-        if is_active(item.stored)
     ]
     if settings.flag("native.enabled"):
         documents += [note_document(note) for folder in native_folders(paths) for note in notes(folder)]
     with transaction(connection):
         put(connection, documents)
-        set_superseded(connection, resolution.superseded)
+        set_superseded(connection, (), resolution.superseded)
     return connection
 
 
@@ -145,8 +145,6 @@ def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> 
             deadline=Deadline(_SECONDS),
             backend=backend,
         )
-        superseded = superseded_documents(connection)
-        replaced = {hit.key: superseded[hit.key] for hit in hits if hit.key in superseded}
-        return SearchResult(hits, backend, "", replaced)
+        return SearchResult(hits, backend, "", superseded_documents(connection, [hit.key for hit in hits]))
     finally:
         connection.close()

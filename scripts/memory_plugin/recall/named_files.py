@@ -13,12 +13,24 @@ from ..kernel.files import read_regular, replace_if_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
     from ..kernel.paths import Paths
+    from ..kernel.sqlite import Connection
 
-__all__ = ["FILE", "FOLDER", "KIN", "PATTERN", "TEXT", "NamedFiles", "named_files_path", "write_named_files"]
+__all__ = [
+    "FILE",
+    "FOLDER",
+    "KIN",
+    "PATTERN",
+    "TEXT",
+    "NamedFiles",
+    "encoded",
+    "folded",
+    "named_files_path",
+    "write_named_files",
+]
 
 SCHEMA = 1
 # The ways in which a memory names a file, the most certain first: its path, a pattern, a folder above it, in the title or body, and the
@@ -75,7 +87,7 @@ class NamedFiles:
         `path` is relative to the root and has slashes. KIN applies only to a new file that nothing names: files beside it with the same
         ending count, or files of the same name in a neighboring folder.
         """
-        path = _folded(path)
+        path = folded(path)
         ways: dict[str, str] = {}
         for key, way in self._entry(path):
             _add(ways, key, way)
@@ -93,7 +105,7 @@ class NamedFiles:
         return ways
 
     def _entry(self, path: str) -> list[tuple[str, str]]:
-        at = self._lines.find(b"\n" + _encoded(path) + b"\t")
+        at = self._lines.find(b"\n%s\t" % encoded(path).encode("ascii"))
         return self._marks(at + 1) if at >= 0 else []
 
     def _marks(self, start: int) -> list[tuple[str, str]]:
@@ -135,7 +147,7 @@ class NamedFiles:
 
     def _below(self, folder: str) -> Iterator[tuple[str, int]]:
         """Yield the rest of each path below a folder and the offset of its line, up to a limit."""
-        prefix = b"\n" + _encoded(folder) + b"/"
+        prefix = b"\n%s/" % encoded(folder).encode("ascii")
         at = self._lines.find(prefix)
         for _ in range(_MAX_LINES):
             if at < 0 or not self._lines.startswith(prefix, at):
@@ -179,14 +191,16 @@ def _ending(name: str) -> str:
     return name.partition(".")[2]
 
 
-def _folded(path: str) -> str:
+def folded(path: str) -> str:
+    """Return a path in lower case where file names ignore case."""
     from ..memories.guarded_files import IGNORES_CASE
 
     return path.casefold() if IGNORES_CASE else path
 
 
-def _encoded(path: str) -> bytes:
-    return dumps(path)[1:-1].encode("ascii")
+def encoded(path: str) -> str:
+    """Return a path as a line of the file holds it."""
+    return dumps(path)[1:-1]
 
 
 def _decoded(path: bytes) -> str:
@@ -198,26 +212,19 @@ def named_files_path(paths: Paths) -> str:
     return paths.state("index", paths.project_key + ".files")
 
 
-def write_named_files(paths: Paths, named: Iterable[tuple[str, str, str]]) -> bool:
-    """Write the file if its content changed, delete it if no file is named, and return whether it changed. Raises OSError.
-
-    `named` yields (path or pattern, memory key, way).
-    """
-    return replace_if_changed(named_files_path(paths), _content(paths, named), _MAX_BYTES)
-
-
-def _content(paths: Paths, named: Iterable[tuple[str, str, str]]) -> bytes:
-    patterns: set[tuple[str, str]] = set()
-    ways: dict[str, dict[str, str]] = {}
-    for path, key, way in named:
-        if way == PATTERN:
-            patterns.add((path, key))
-        else:
-            _add(ways.setdefault(_folded(path), {}), key, way)
-    if not patterns and not ways:
-        return b""
-    head = {"schema": SCHEMA, "root": paths.project_root, "patterns": sorted(patterns)[:_MAX_PATTERNS]}
-    lines = sorted(
-        _encoded(path) + b"\t" + dumps(sorted(marks.items())).encode("ascii") for path, marks in ways.items()
-    )
-    return b"\n".join([dumps(head).encode("ascii"), *lines[:MAX_PATHS], b""])
+def write_named_files(paths: Paths, connection: Connection) -> bool:
+    """Write the file from the index, delete it if no file is named, and return whether it changed. Raises OSError and SqliteError."""
+    select = "SELECT path, key FROM paths WHERE way = ? ORDER BY path, key LIMIT ?"
+    patterns = connection.execute(select, (PATTERN, _MAX_PATTERNS)).fetchall()
+    # A key needs no escapes in JSON. SQLite joins the lines of 20,000 paths in a few milliseconds.
+    lines = connection.execute(
+        """SELECT path || char(9) || '[' || group_concat('["' || key || '","' || way || '"]') || ']' FROM
+        (SELECT path, key, way FROM paths WHERE way != ? ORDER BY path, key) GROUP BY path ORDER BY path LIMIT ?""",
+        (PATTERN, MAX_PATHS),
+    ).fetchall()
+    content = b""
+    if patterns or lines:
+        decoded = [(_decoded(pattern.encode("ascii")), key) for pattern, key in patterns]
+        head = dumps({"schema": SCHEMA, "root": paths.project_root, "patterns": decoded})
+        content = "\n".join([head, *(line for (line,) in lines), ""]).encode("ascii")
+    return replace_if_changed(named_files_path(paths), content, _MAX_BYTES)

@@ -1,25 +1,20 @@
-"""Extract the paths that memories name, after each refresh that changed the index, and write the prepared file."""
+"""Extract the paths that a memory names, for the index and the file that tool calls read."""
 
 from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from html import unescape
 from typing import TYPE_CHECKING
 
-from ..kernel.fastjson import loads
-from .named_files import FILE, PATTERN, TEXT, write_named_files
+from .named_files import FILE, PATTERN, TEXT, encoded, folded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from .documents import Document
 
-    from ..kernel.paths import Paths
-    from ..kernel.sqlite import Connection
+__all__ = ["named_in_files", "named_in_text", "named_rows"]
 
-__all__ = ["named_in_files", "named_in_text", "prepare_named_files"]
-
-_PROJECT = "project"
+_PROJECT, _NATIVE = "project", "native"
 _WILD = re.compile(r"[*?]")
 _LINE_NUMBER = re.compile(r":\d+(?:[:-]\d+)?\Z")
 _TOKEN = re.compile(r"[\w.@()\[\]{}+~/-]+")
@@ -29,26 +24,18 @@ _MIN_FOLDERS = 2
 _MAX_LENGTH = 300  # characters of a path
 
 
-def prepare_named_files(paths: Paths, connection: Connection) -> None:
-    """Update the prepared file. If it cannot be written now, a later refresh writes it."""
-    with suppress(OSError):
-        write_named_files(paths, _named(paths, connection))
-
-
-def _named(paths: Paths, connection: Connection) -> Iterator[tuple[str, str, str]]:
-    rows = connection.execute(
-        "SELECT key, scope, files, inject FROM documents WHERE injectable = 1 AND scope != 'native' ORDER BY key"
-    )
-    for key, scope, files, inject in rows:
-        entries = loads(files)
-        for entry in entries if isinstance(entries, list) else ():
-            for path, way in named_in_files(str(entry), paths.project_root):
-                # A user-scope memory is about many projects, which have files of the same name.
-                if scope == _PROJECT or way == PATTERN:
-                    yield path, key, way
-        if scope == _PROJECT:
-            for path in named_in_text(unescape(inject.rpartition("\nFiles: ")[0] or inject)):
-                yield path, key, TEXT
+def named_rows(document: Document, root: str) -> list[tuple[str, str, str]]:
+    """Return (path or pattern, key, way) for each path that a memory names, once, in the most certain way."""
+    ways: dict[str, str] = {}
+    for entry in () if document.scope == _NATIVE else document.files:
+        for path, way in named_in_files(entry, root):
+            # A user-scope memory is about many projects, which have files of the same name.
+            if document.scope == _PROJECT or way == PATTERN:
+                ways[path if way == PATTERN else folded(path)] = way
+    if document.scope == _PROJECT:
+        for path in named_in_text(unescape(document.inject.rpartition("\nFiles: ")[0] or document.inject)):
+            ways.setdefault(folded(path), TEXT)
+    return [(encoded(path), document.key, way) for path, way in ways.items()]
 
 
 def named_in_files(entry: str, root: str) -> list[tuple[str, str]]:
@@ -67,6 +54,8 @@ def named_in_text(text: str) -> set[str]:
     """Return the paths in a title or body: those with a slash, names with an ending, and folders that end in a slash."""
     paths: set[str] = set()
     for token in _TOKEN.findall(text):
+        if "/" not in token and "." not in token:
+            continue
         # A bracket or a dot may belong to the name, as in `.github/` and `app/(shop)/`, or to the sentence.
         paths.update(filter(_is_specific, {_relative(token.rstrip(".,")), _relative(token.strip(".,()"))}))
     return paths

@@ -21,13 +21,12 @@ __all__ = ["due_notice", "pending_keys"]
 
 _PENDING = "pending"
 _RECORDS = ("trusted.jsonl", "rejected.jsonl")
-_OLD_RECORD = ".json"  # the ending of the records of 0.1.0, one for each store
 
 
 def pending_keys(connection: Connection) -> list[str]:
     """Return the keys of the memories that await approval, in order; superseded ones are left out. Raises SqliteError."""
     rows = connection.execute(
-        "SELECT key FROM documents WHERE trust = ? AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
+        "SELECT key FROM documents WHERE trust = ? AND status = 'active' AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
         (_PENDING,),
     )
     return [key for (key,) in rows]
@@ -47,8 +46,7 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
         except OSError as error:
             return "memory: " + os_error_text(error)
     pending = [] if connection is None else pending_keys(connection)
-    # Until the trust records of 0.1.0 are migrated, memories that the user has already accepted look pending.
-    if not pending or _has_old_records(paths, folder):
+    if not pending:
         return ""
     path = paths.state("notices", paths.project_key + ".json")
     current = digest("\n".join(pending).encode("utf-8", "replace"))
@@ -69,18 +67,6 @@ def _looks_unreadable(path: str) -> bool:
     except OSError:
         return True
     return not modes.S_ISREG(status.st_mode) or not os.access(path, os.R_OK)
-
-
-def _has_old_records(paths: Paths, folder: str) -> bool:
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return False
-    if not any(name.endswith(_OLD_RECORD) for name in names):
-        return False
-    from ..memories.trust_migration import has_old_trust
-
-    return has_old_trust(paths)
 
 
 def _was_announced(path: str, current: str) -> bool:

@@ -215,7 +215,7 @@ def _describe(
         found=len(hits),
         inject_threshold=settings.number("retrieval.inject_threshold"),
         pointer_threshold=settings.number("retrieval.pointer_threshold"),
-        refreshed=lookup.refreshed,
+        unread=lookup.unread,
         problem=lookup.problem,
     )
 

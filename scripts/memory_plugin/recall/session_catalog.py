@@ -32,6 +32,7 @@ __all__ = ["CatalogAnswer", "current_index", "is_catalog_on", "session_catalog",
 
 _RESUME = "resume"  # the only source after which the context still contains what was injected
 _SUBAGENT_TOKENS = 300
+_REFRESH_WAIT = 0.2  # seconds
 _MIN_LINE = 5  # tokens; no list has more lines than its tokens divided by this
 _MAX_USED = 50  # older memories that are listed because they were used recently
 _FOREVER = 1 << 30  # turns
@@ -64,7 +65,7 @@ def is_catalog_on(context: Context) -> bool:
 
 
 def current_index(context: Context) -> Connection | None:
-    """Return the index, first brought up to date if that takes little time; None if it cannot answer."""
+    """Return the index, first brought up to date if that takes little time and nobody else does it; None if it cannot answer."""
     path = index_path(context.paths)
     try:
         connection = open_index(path)
@@ -73,9 +74,10 @@ def current_index(context: Context) -> Connection | None:
         connection.close()
     except INDEX_ERRORS:
         pass
-    from .lookup import Lookup  # loads ranking and the reading of memories, which most starts do without
+    # Most starts do without the modules that read memories.
+    from .lookup import refresh_some
 
-    Lookup(context).refresh()
+    refresh_some(context, _REFRESH_WAIT)
     try:
         return open_index(path)
     except IndexUnavailable:

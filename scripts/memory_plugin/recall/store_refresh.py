@@ -13,29 +13,23 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
 from ..memories.claude_notes import note_files, notes_in
 from ..memories.memory_files import StoredMemory, read_memory
-from ..memories.record import ACTIVE, InvalidMemory
-from .documents import may_inject, memory_document, note_document
+from ..memories.record import InvalidMemory
+from .document_links import superseded_documents
+from .documents import may_inject, memory_document, note_document, unreadable_document
 from .due_files import batches
-from .index_documents import (
-    drop,
-    file_stamps,
-    forget_stamps,
-    notes_by_file,
-    put,
-    set_flags,
-    superseded_documents,
-)
-from .index_file import UNSURE, transaction
+from .guard_rows import drop_guards, update_guards
+from .index_documents import drop, find_document, forget_stamps, indexed_file, notes_by_file, put, set_flags
+from .index_file import UNSURE, set_unread, transaction
 
 if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from ..memories.stores import Store
     from ..memories.trust import Trust
+    from .documents import Document
     from .due_files import DueFile, DueWork, ReadBudget, RefreshState
-    from .guard_rows import GuardRows
     from .index_documents import IndexedFile
 
-__all__ = ["RefreshPass", "RefreshReport", "is_active", "refresh_notes", "refresh_store"]
+__all__ = ["RefreshPass", "RefreshReport", "refresh_notes", "refresh_store"]
 
 _BATCH = 500
 # A file changed this recently may still be open for writing; the coarsest file system clock has steps of 2 s.
@@ -74,29 +68,29 @@ class RefreshReport(NamedTuple):
 class RefreshPass:
     """One pass over the stores: the index, the state known before, and the marks by which the next pass detects changes.
 
-    A pass that leaves a file unread marks its folder UNSURE, so that the next one checks it again.
+    A pass that leaves a file unread marks its folder UNSURE, so that the next one checks it again. `unread` is the number of due files.
     """
 
-    __slots__ = ("connection", "guards", "marks", "problem", "state", "trust")
+    __slots__ = ("connection", "marks", "problem", "state", "trust", "unread")
 
     def __init__(
-        self,
-        connection: Connection,
-        trust: Trust,
-        state: RefreshState,
-        marks: dict[str, str],
-        guards: GuardRows,
+        self, connection: Connection, trust: Trust, state: RefreshState, marks: dict[str, str], unread: int
     ) -> None:
         self.connection = connection
         self.trust = trust
         self.state = state
         self.marks = marks
-        self.guards = guards
+        self.unread = unread
         self.problem = ""
 
     def check_again(self, files: list[DueFile]) -> None:
         """Make the next pass list the folders of these files."""
         self.marks.update((os.path.dirname(file.path), UNSURE) for file in files)
+
+    def count_read(self, files: int) -> None:
+        """Tell prompts how many files are still unread, inside the caller's transaction."""
+        self.unread -= files
+        set_unread(self.connection, self.unread)
 
 
 def refresh_store(run: RefreshPass, work: DueWork) -> RefreshReport:
@@ -105,107 +99,103 @@ def refresh_store(run: RefreshPass, work: DueWork) -> RefreshReport:
         run.marks.update((path, UNSURE) for path in run.marks if path.startswith(work.store.root))
         return RefreshReport(remaining=1)
     run.marks.update((folder, UNSURE) for folder in work.recheck_folders)
-    report = RefreshReport(remaining=len(work.deferred))
     run.problem = work.problem
-    gone = work.gone  # dropped with the first batch
-    # One empty batch, so that deleted files are dropped even if none changed.
-    for files in batches(work.changed, lambda file: file.size) or [[]]:
-        report = report.plus(_refresh_batch(run, work._replace(changed=files, gone=gone)))
-        gone = []
-    _defer(run, work.store, work.deferred)
+    report = RefreshReport(dropped=_drop_files(run, work.store, work.gone), remaining=len(work.deferred))
+    for files in batches(work.changed, lambda file: file.size):
+        report = report.plus(_refresh_batch(run, work.store, files))
+    _defer(run, work.deferred)
     return report._replace(problem=run.problem)
 
 
-def _defer(run: RefreshPass, store: Store, files: list[DueFile]) -> None:
+def _drop_files(run: RefreshPass, store: Store, files: list[str]) -> int:
+    """Remove the rows of deleted files; return how many memories were recalled or searched before."""
+    rows = [indexed_file(run.connection, store.scope, path) for path in files]
+    keys = [row.key for row in rows if row is not None]
+    if not files:
+        return 0
+    with transaction(run.connection):
+        dropped = sum(find_document(run.connection, key) is not None for key in keys)
+        drop(run.connection, keys)
+        drop_guards(run.connection, files)
+    return dropped
+
+
+def _defer(run: RefreshPass, files: list[DueFile]) -> None:
     """Make the next pass find the files that this one defers, even those whose trust alone has changed."""
     if files:
         run.check_again(files)
-        known = file_stamps(run.connection, store.scope)
-        unread = [known[file.path].key for file in files if _looks_unchanged(file, known)]
         with transaction(run.connection):
-            forget_stamps(run.connection, unread)
+            forget_stamps(run.connection, [file.known.key for file in files if file.known])
 
 
-def _looks_unchanged(file: DueFile, known: dict[str, IndexedFile]) -> bool:
-    # A fingerprint is the indexed stamp plus ctime. Such a file is due only for its trust, so its stamp must be erased or the next pass
-    # would skip it.
-    return file.path in known and file.fingerprint.startswith(known[file.path].stamp + ":")
-
-
-def _refresh_batch(run: RefreshPass, work: DueWork) -> RefreshReport:
+def _refresh_batch(run: RefreshPass, store: Store, files: list[DueFile]) -> RefreshReport:
     """Read and index some files of a store."""
-    memories, unreadable = _read(run, work)
+    known = {file.path: file.known for file in files if file.known}
+    memories, unreadable = _read(run, store, files)
     run.trust.record_names(memories)
-    run.guards.update(memories, run.trust)
-    run.state.done.update(file.path for file in work.changed)
-    known = file_stamps(run.connection, work.store.scope)
-    gone = work.gone + [known[path].key for path in unreadable if path in known]
-    reflagged = _write(run, memories, known, gone)
-    return RefreshReport(len(memories) - reflagged, len(gone), reflagged, len(unreadable))
+    run.state.done.update(file.path for file in files)
+    dropped, reflagged = _write(run, memories, unreadable, known)
+    return RefreshReport(len(memories) - reflagged, dropped, reflagged, len(unreadable))
 
 
-def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str]]:
-    """Return the memories in the due files, and the files without a memory; update `inactive` of the pass.
+def _read(run: RefreshPass, store: Store, files: list[DueFile]) -> tuple[list[StoredMemory], list[Document]]:
+    """Return the memories in the due files, and the rows of the files without a memory.
 
     A file that could not be read this time is in neither list and stays due.
     """
-    inactive = run.state.inactive
     memories: list[StoredMemory] = []
-    unreadable: list[str] = []
+    unreadable: list[Document] = []
     failed: list[DueFile] = []
-    for file in work.changed:
-        inactive.pop(file.path, None)
+    for file in files:
         try:
-            stored = read_memory(work.store, file.category, file.path)
+            memories.append(read_memory(store, file.category, file.path))
         except ReadFailed as error:
             run.problem = run.problem or "a memory could not be read: %s" % os_error_text(error)
             failed.append(file)
-            continue
-        except (InvalidMemory, Unreadable, FileNotFoundError):
-            unreadable.append(file.path)
-            inactive[file.path] = file.fingerprint
+        except FileNotFoundError:
+            run.check_again([file])
+        except (InvalidMemory, Unreadable) as error:
+            reason = str(error).removeprefix(file.path + ": ")
+            unreadable.append(unreadable_document(store.scope, file.path, file.mark, reason))
             if 0 <= time() - file.changed_at < _RACY_SECONDS:
                 # Another process may still be writing it, which does not change its folder's mark.
                 run.check_again([file])
-            continue
-        memories.append(stored)
-        if not is_active(stored):
-            inactive[file.path] = file.fingerprint
-    _defer(run, work.store, failed)
+    _defer(run, failed)
     return memories, unreadable
 
 
-def is_active(stored: StoredMemory) -> bool:
-    """Return whether a memory belongs in the index; a superseded one does, because search finds it."""
-    return stored.memory.status == ACTIVE
-
-
 def _write(
-    run: RefreshPass,
-    memories: list[StoredMemory],
-    known: dict[str, IndexedFile],
-    gone: list[str],
-) -> int:
-    """Write the memories to the index in batches, so that no reader waits long; return how many needed no text analysis."""
+    run: RefreshPass, memories: list[StoredMemory], unreadable: list[Document], known: dict[str, IndexedFile]
+) -> tuple[int, int]:
+    """Write the memories to the index in batches, so that no reader waits long.
+
+    Return how many were dropped because their files are no memories any more, and how many needed no text analysis.
+    """
     connection, reflagged = run.connection, 0
-    superseded = superseded_documents(connection)
+    before = [known[document.path].key for document in unreadable if document.path in known]
     with transaction(connection):
-        drop(connection, gone)
+        dropped = sum(find_document(connection, key) is not None for key in before)
+        drop(connection, before)
+        put(connection, unreadable)
+        run.count_read(len(unreadable))
     for start in range(0, len(memories), _BATCH):
+        batch = memories[start : start + _BATCH]
         with transaction(connection):
+            superseded = superseded_documents(connection, [stored.key for stored in batch])
             documents = []
-            for stored in memories[start : start + _BATCH]:
-                trust = run.trust.state_of(stored)
+            for stored in batch:
+                trust, row = run.trust.state_of(stored), known.get(stored.path)
                 injectable = may_inject(stored, trust) and stored.key not in superseded
-                if not is_active(stored):
-                    drop(connection, [stored.key])
-                elif stored.path in known and known[stored.path].digest == stored.digest:
+                if row is not None and row.digest == stored.digest:
                     set_flags(connection, stored.key, injectable, trust, stored.stamp)
                     reflagged += 1
                 else:
+                    drop(connection, [row.key] if row is not None and row.key != stored.key else [])
                     documents.append(memory_document(stored, trust)._replace(injectable=injectable))
             put(connection, documents)
-    return reflagged
+            update_guards(connection, batch, run.trust)
+            run.count_read(len(batch))
+    return dropped, reflagged
 
 
 def refresh_notes(run: RefreshPass, folders: list[str], budget: ReadBudget) -> RefreshReport:

@@ -11,15 +11,15 @@ from ..kernel.clock import now_iso
 from ..memories.stores import PROJECT, USER
 from ..memories.supersession import Link, resolve
 from ..memories.trust import TRUSTED
-from .index_documents import (
-    find_document,
+from .document_links import (
+    find_link,
     inherited_phrases,
-    links,
-    put,
-    set_flags,
+    linked_to_changes,
     set_superseded,
+    settle_changes,
     superseded_documents,
 )
+from .index_documents import find_document, put, set_flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,33 +33,37 @@ __all__ = ["apply_supersession"]
 
 def apply_supersession(
     connection: Connection, rebuild: Callable[[Document, tuple[str, ...]], Document | None]
-) -> int:
-    """Update the flags and inherited phrases of documents that name each other, inside the caller's transaction.
+) -> set[str]:
+    """Update the flags and inherited phrases of documents that changes affect, inside the caller's transaction; return their keys.
 
     `rebuild` reads a document's file again and returns the document with the given inherited phrases; None if the file has changed since it
-    was indexed, which a later refresh handles. Returns the number of documents that changed.
+    was indexed, which a later refresh handles.
     """
-    linked = links(connection)
-    before, inherited = superseded_documents(connection), inherited_phrases(connection)
-    if not (linked or before or inherited):
-        return 0
-    resolution = _resolve(connection, linked)
-    changed = _update_flags(connection, before, resolution.superseded)
-    if resolution.superseded != before:
-        set_superseded(connection, resolution.superseded)
-    for key in sorted(inherited.keys() | resolution.inherited.keys()):
+    keys = linked_to_changes(connection)
+    before = superseded_documents(connection, keys)
+    resolution = _resolve(connection, keys)
+    unsettled = []
+    set_superseded(connection, keys, resolution.superseded)
+    _update_flags(connection, before, resolution.superseded)
+    for key in sorted(keys):
         phrases = resolution.inherited.get(key, ())
-        document = find_document(connection, key) if list(phrases) != inherited.get(key, []) else None
-        rebuilt = rebuild(document, phrases) if document is not None else None
-        if rebuilt is not None:
-            injectable = rebuilt.injectable and key not in resolution.superseded
-            put(connection, [rebuilt._replace(injectable=injectable)])
-            changed += 1
-    return changed
+        is_same = list(phrases) == inherited_phrases(connection, key)
+        document = None if is_same else find_document(connection, key)
+        if document is None:
+            continue
+        rebuilt = rebuild(document, phrases)
+        if rebuilt is None:
+            unsettled.append(key)
+        else:
+            put(
+                connection,
+                [rebuilt._replace(injectable=rebuilt.injectable and key not in resolution.superseded)],
+            )
+    settle_changes(connection, unsettled)
+    return keys
 
 
-def _resolve(connection: Connection, linked: list[tuple[str, str, list[str]]]) -> Resolution:
-    claims = {key: (by, tuple(names)) for key, by, names in linked}
+def _resolve(connection: Connection, keys: set[str]) -> Resolution:
     cache: dict[str, Link | None] = {}
 
     def find(key: str) -> Link | None:
@@ -67,16 +71,16 @@ def _resolve(connection: Connection, linked: list[tuple[str, str, list[str]]]) -
             cache[key] = None
             document = find_document(connection, key)
             if document is not None and document.scope in (PROJECT, USER):
-                by, names = claims.get(key, ("", ()))
-                cache[key] = Link(key, document.trust == TRUSTED, by, names, tuple(document.asked_as))
+                by, names = find_link(connection, key)
+                cache[key] = Link(key, document.trust == TRUSTED, by, tuple(names), tuple(document.asked_as))
         return cache[key]
 
-    return resolve({key: link for key in claims if (link := find(key)) is not None}, find)
+    links = {key: link for key in sorted(keys) if (link := find(key)) is not None}
+    return resolve({key: link for key, link in links.items() if link.superseded_by or link.supersedes}, find)
 
 
-def _update_flags(connection: Connection, before: dict[str, str], after: dict[str, str]) -> int:
-    """Exclude superseded documents from recall and include those that are no longer superseded; return how many changed."""
-    changed = 0
+def _update_flags(connection: Connection, before: dict[str, str], after: dict[str, str]) -> None:
+    """Exclude superseded documents from recall and include those that are no longer superseded."""
     for key in sorted(before.keys() | after.keys()):
         document = find_document(connection, key)
         if document is not None:
@@ -84,5 +88,3 @@ def _update_flags(connection: Connection, before: dict[str, str], after: dict[st
             injectable = key not in after and document.trust == TRUSTED and not has_expired
             if injectable != document.injectable:
                 set_flags(connection, key, injectable, document.trust)
-                changed += 1
-    return changed

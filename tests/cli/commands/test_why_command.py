@@ -116,7 +116,7 @@ def test_lines_fit_the_terminal(prompted: Project, monkeypatch: pytest.MonkeyPat
     screen = Terminal()
     with at_home(prompted) as paths:
         row = find_decision(paths, "last") or {}
-        context = SimpleNamespace(console=Console(screen), paths=paths, survey=partial(survey, paths))
+        context = SimpleNamespace(console=Console(screen), paths=paths, overview=partial(survey, paths))
         silent = {"injected": [], "outcome": "silent", "reason": "over_budget", "trouble": "index_locked"}
         candidates = [{**candidate, "withheld": "over_budget"} for candidate in row["candidates"]]
         explain_decision({**row, **silent, "candidates": candidates}, context)  # type: ignore[arg-type]

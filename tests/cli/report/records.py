@@ -30,7 +30,7 @@ RECALL = {
     "found": 1,
     "inject_threshold": 0.5,
     "pointer_threshold": 0.35,
-    "refreshed": 0,
+    "unread": 0,
     "problem": "",
     "prompt_id": "p1",
     "ms": 12.5,

@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
     """Return which guard ends; None for a memory without one."""
-    stored = choose(context.survey().items, arguments.id).stored
+    stored = choose(context.overview().items, arguments.id).stored
     return (
         Approval(titled("archive the guard of", [stored.memory.title]))
         if is_guarded(stored, context)
@@ -41,7 +41,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Stop recalling the memory; its file stays."""
-    items = context.survey().items
+    items = context.overview().items
     item = choose(items, arguments.id)
     guarded = is_guarded(item.stored, context)
     written = archive(context.paths, item.stored, arguments.reason)
@@ -53,5 +53,5 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         arguments.json,
         as_json(item._replace(stored=written.stored)),
         "archived: %s; to bring it back: memory restore %s" % (item.stored.memory.id, name),
-        *replaced_lines(items, context.survey().items, item.stored.key),
+        *replaced_lines(items, context.overview(is_current=True).items, item.stored.key),
     )

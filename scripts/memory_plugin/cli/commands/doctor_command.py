@@ -57,6 +57,7 @@ STORE_CHECKS: tuple[Callable[[CommandContext, Survey], Check], ...] = (
     stores.superseded,
 )
 _COLORS = {OK: "green", NOTE: "cyan", WARN: "yellow", FAIL: "red"}
+_TEXT_CHECKS = (stores.names, stores.secrets, stores.hidden_characters, stores.expired)
 _MAX_LINE = 1000
 _MAX_DETAILS = 20
 
@@ -73,15 +74,16 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     return DONE if is_healthy else FOUND
 
 
-def examine(context: CommandContext) -> list[Check]:
-    """Return the results of all checks."""
+def examine(context: CommandContext, overview: Survey | None = None) -> list[Check]:
+    """Return the results of all checks; with an `overview` of the stores, without those that read every text."""
     try:
-        result = context.survey()
+        result = context.survey() if overview is None else overview
     except TrustUnreadable as error:
         fix = "make the file readable; if it cannot be recovered, move it away and accept your memories again"
         broken = Check("trust", FAIL, error_text(error), fix)
         return [*(check(context) for check in CHECKS), broken]
-    return [check(context) for check in CHECKS] + [check(context, result) for check in STORE_CHECKS]
+    in_store = (check for check in STORE_CHECKS if overview is None or check not in _TEXT_CHECKS)
+    return [check(context) for check in CHECKS] + [check(context, result) for check in in_store]
 
 
 def _print(check: Check, context: CommandContext) -> None:

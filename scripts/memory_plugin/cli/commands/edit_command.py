@@ -59,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Change the memory. Without approval, the changed memory is pending."""
     check_fields(arguments)
-    items = context.survey().items
+    items = context.overview().items
     item = choose(items, arguments.id)
     fields = _edited_fields(arguments)
     if fields or arguments.superseded_by is not None:
@@ -214,7 +214,7 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
     refresh_index(context)
-    items = context.survey().items
+    items = context.overview(is_current=True).items
     item = choose(items, written.stored.key)
     context.console.result(
         arguments.json,

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.ids or arguments.all:
         raise UsageError("only `memory feedback reset` takes ids or --all")
     feedback = Feedback(context.paths)
-    items = context.survey().items
+    items = context.overview().items
     rated = [item for item in items if any(feedback.counts(item.stored.key).values())]
     if arguments.json:
         context.console.json({"memories": [as_json(item, feedback, context) for item in rated]})
@@ -81,7 +81,7 @@ def _reset(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise UsageError("name the memories, or use --all")
     keys = None
     if arguments.ids:
-        items = context.survey().items
+        items = context.overview().items
         keys = [choose(items, name).stored.key for name in dict.fromkeys(arguments.ids)]
     count = reset_feedback(context.paths, keys)
     context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
     """Return what to delete permanently, or which guard ends; None for a memory that can be restored."""
-    stored = choose(context.survey().items, arguments.id).stored
+    stored = choose(context.overview().items, arguments.id).stored
     if arguments.now:
         return Approval(titled("delete permanently", [stored.memory.title]))
     return (
@@ -53,7 +53,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Forget the memory; print what was removed, and when its file will be deleted."""
-    items = context.survey().items
+    items = context.overview().items
     item = choose(items, arguments.id)
     name = shortest_names(items)[item.stored.key]
     if item.stored.memory.status == RETIRED and not arguments.now:
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     lines += ["  deleted " + path for path in removal.deleted]
     if removal.goes_at:
         lines += [_GRACE % (removal.goes_at[:10], name), "  " + item.stored.path]
-    lines += replaced_lines(items, context.survey().items, item.stored.key)
+    lines += replaced_lines(items, context.overview(is_current=True).items, item.stored.key)
     context.console.result(arguments.json, record, *lines)
 
 

@@ -173,7 +173,7 @@ def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: Com
     changed = _changed(replayed)
     console.line()
     console.line("%d of %d prompts differ%s" % (len(changed), len(replayed), ":" if changed else ""))
-    names = shortest_names(context.survey().items)
+    names = shortest_names(context.overview().items)
     for replay in changed[: arguments.limit]:
         console.paragraph('"%s"' % _shortened(replay.prompt.text), "  ", 2)
         console.paragraph("now:   %s" % _outcome_text(replay.now, names), "    ", 11)

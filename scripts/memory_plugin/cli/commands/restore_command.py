@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Make the memory active again. Without approval, a memory that the user had forgotten is pending."""
-    before = context.survey().items
+    before = context.overview().items
     item = choose(before, arguments.id)
     approved = context.approve_saves()
     if life_cycle_state(item) == SUPERSEDED:
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     else:
         stored = restore(context.paths, item.stored, approved).stored
     refresh_index(context)
-    items = context.survey().items
+    items = context.overview(is_current=True).items
     after = choose(items, stored.key)
     name = shortest_names(items)[after.stored.key]
     context.console.result(

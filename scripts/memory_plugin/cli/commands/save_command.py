@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     check_fields(arguments)
     if arguments.body is None and arguments.content_json is None:
         raise UsageError("expected --body or --content-json")
-    items = context.survey().items
+    items = context.overview().items
     old = None if arguments.supersedes is None else choose(items, arguments.supersedes)
     store = named_store(context.paths, arguments.scope)
     data = _data(arguments, context, old)
@@ -180,7 +180,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     stored = written.stored
     trust = _trust(context, written)
     similar = similar_to(context, [(stored.key, stored.memory)])[0]
-    name = shortest_names(context.survey().items)[stored.key]
+    name = shortest_names(context.overview(is_current=True).items)[stored.key]
     missing = [] if stored.memory.asked_as else [_asked_as_missing(name)]
     if arguments.json:
         context.console.json(

@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
-    item = choose_titled(context.survey().items, " ".join(arguments.id))
+    item = choose_titled(context.overview().items, " ".join(arguments.id))
     if not arguments.json:
         _print(item, context)
         return

@@ -53,9 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what is stored and pending, the last decisions, and the doctor's problems."""
-    result = context.survey()
+    result = context.overview()
     decisions = _decisions(context, max(0, arguments.last))
-    problems = [check for check in examine(context) if check.status in (WARN, FAIL)]
+    problems = [check for check in examine(context, result) if check.status in (WARN, FAIL)]
     if arguments.json:
         _print_json(result, decisions, problems, context)
         return
@@ -68,7 +68,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     for switch in missing_switches(context.settings):
         context.console.paragraph("note: %s; run: %s" % switch)
     names = ", ".join(check.name for check in problems)
-    context.console.line("doctor: %s; for details: memory doctor" % names if names else "doctor: no problems")
+    context.console.line(
+        "doctor: %s; for details: memory doctor" % names
+        if names
+        else "doctor: no problems at a glance; for all checks: memory doctor"
+    )
 
 
 def _print_json(

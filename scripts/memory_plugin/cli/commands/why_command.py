@@ -118,7 +118,7 @@ def _show_injected(row: dict[str, Any], context: CommandContext) -> None:
 
 def _explain_candidates(compared: list[Outcome], context: CommandContext) -> None:
     console = context.console
-    items = context.survey().items
+    items = context.overview().items
     names = shortest_names(items)
     titles = {item.stored.key: shown_line(item.stored.memory.title) for item in items}
     console.line()

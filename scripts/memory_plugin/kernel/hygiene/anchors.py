@@ -60,10 +60,9 @@ def _prefilter(name: str, entry: object) -> Prefilter:
         raise DataError("prefilters.json: %s: %r" % (name, error)) from error
 
 
-def starts(keywords: Iterable[str]) -> frozenset[bytes] | None:
-    """Return the first three characters of each keyword; None if there is no keyword or one is shorter."""
-    result = frozenset(keyword.encode("ascii")[:_START] for keyword in keywords)
-    return result if result and all(len(start) == _START for start in result) else None
+def starts(keywords: Iterable[str]) -> frozenset[bytes]:
+    """Return the first three characters of each keyword, or all of a shorter one."""
+    return frozenset(keyword.encode("ascii")[:_START] for keyword in keywords)
 
 
 @cache
@@ -103,9 +102,16 @@ class Anchors:
             parts = "\n".join(self.words).encode("ascii", "replace").lower().translate(_PLAIN)
             self._vocabulary = b"\n".join(set(parts.split()))
 
-    def may_contain(self, keyword_starts: frozenset[bytes] | None) -> bool:
-        """Return False if no keyword with one of these `starts` can be in the text. Only short texts are checked."""
-        return keyword_starts is None or self._grams is None or not keyword_starts.isdisjoint(self._grams)
+    def possible(self, by_start: dict[bytes, list[int]], others: list[int]) -> list[int]:
+        """Return the ranks of the rules whose keywords may be in the text, in order, and `others`. Only short texts are checked."""
+        grams = by_start.keys()
+        if self._grams is not None:
+            grams = {
+                start
+                for start in grams
+                if (start in self._grams if len(start) == _START else start in self._lower)
+            }
+        return sorted({*others, *(rank for start in grams for rank in by_start[start])})
 
     def places(self, keyword: str) -> list[int]:
         """Return the positions of a keyword in lower-case ASCII, ignoring the case of the text."""

@@ -149,9 +149,10 @@ def _spans(
     `formed` limits the search to rules for secrets with a recognizable form.
     """
     limit = _MIN_FILTERED + _MAX_FILTERED_PER_CHARACTER * len(text)
-    ranked = _ranked(chosen_packs())
-    for rank, rule, keyword_starts in ranked[: len(formed_rules())] if formed else ranked:
-        if (kinds is None or rule.kind in kinds) and anchors.may_contain(keyword_starts):
+    in_use = formed_rules() if formed else rules()
+    for rank in anchors.possible(*_by_start(chosen_packs())):
+        rule = in_use[rank] if rank < len(in_use) else None
+        if rule is not None and (kinds is None or rule.kind in kinds):
             for match in _matches(rule, text, anchors):
                 filtered[rule.id] = filtered.get(rule.id, 0) + match.end() - match.start()
                 has_room = filtered[rule.id] <= limit
@@ -161,11 +162,16 @@ def _spans(
 
 
 @cache
-def _ranked(_packs: tuple[str, ...]) -> tuple[tuple[int, Rule, frozenset[bytes] | None], ...]:
-    """Return (rank, rule, `starts` of its keywords) for the rules in use with these packs; None for a rule with a prefilter."""
-    return tuple(
-        (rank, rule, None if rule.prefilter else starts(rule.keywords)) for rank, rule in enumerate(rules())
-    )
+def _by_start(_packs: tuple[str, ...]) -> tuple[dict[bytes, list[int]], list[int]]:
+    """Return the ranks of the rules in use with these packs, by each of the `starts` of their keywords; and those of rules without."""
+    by_start: dict[bytes, list[int]] = {}
+    others: list[int] = []
+    for rank, rule in enumerate(rules()):
+        if rule.prefilter:
+            others.append(rank)
+        for start in () if rule.prefilter else starts(rule.keywords):
+            by_start.setdefault(start, []).append(rank)
+    return by_start, others
 
 
 def _matches(rule: Rule, text: str, anchors: Anchors) -> Iterator[re.Match[str]]:

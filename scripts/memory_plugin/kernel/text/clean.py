@@ -40,6 +40,8 @@ def plain(text: str, limit: int) -> str:
     The text is in NFC. Line breaks and runs of space become one space; controls, zero-width, direction, tag and stray joining characters
     are removed; lone surrogates become U+FFFD. A cut text ends with an ellipsis, and the cut never separates a letter from its marks.
     """
+    if text.isascii() and text.isprintable() and "  " not in text:  # nothing to remove
+        return _cut(text.strip(), limit)
     return _cut(" ".join(_visible(_LINE_ENDS.sub(" ", text).replace("\t", " ")).split()), limit)
 
 
