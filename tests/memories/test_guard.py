@@ -19,13 +19,13 @@ from memory_plugin.memories.guard import (
     guard_json,
     parse_guard,
 )
+from memory_plugin.memories.memory_text import text_digests
 from memory_plugin.memories.record import (
     categories,
     guard_problem,
     new_memory,
     parse_memory,
 )
-from memory_plugin.memories.trust import text_digests
 
 if TYPE_CHECKING:
     from memory_plugin.memories.record import Memory

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_plugin.memories.memory_text import text_digests
 from memory_plugin.memories.record import (
     MAX_CHANGES,
     InvalidMemory,
@@ -24,7 +25,6 @@ from memory_plugin.memories.record import (
     unreadable_expiry,
     with_change,
 )
-from memory_plugin.memories.trust import text_digests
 
 DECISION = categories()["decision"]
 TITLE, CONTENT = "Use Postgres", {"decision": "Postgres 16", "context": "billing"}

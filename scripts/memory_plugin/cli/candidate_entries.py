@@ -109,6 +109,7 @@ class CandidateEntries:
             kind=KIND,
             version=digest(dumps(shown).encode("ascii"), 16),
             title=shown_line(candidate.title),
+            first_line=shown_line(candidate.body, 100),
             note=note,
             origin={**dict.fromkeys(BY, group), "folder": "%s, %s" % (group, candidate.category)},
             actions=_ACTIONS if candidate.kind not in HINTS else (REJECT, NEVER),

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite
-from ..memories.memory_changes import changes, readable_fields
-from ..memories.record import InvalidMemory, categories, parse_memory
+from ..memories.memory_text import TEXT, TITLE, changes, shown_fields, text_digests
+from ..memories.record import InvalidMemory, body_text, categories, parse_memory
 from ..memories.survey import CHANGED, shortest_names
-from ..memories.trust import load_trust, text_digests
+from ..memories.trust import load_trust
 from .claimed_commits import claimed_commits
 from .guard_view import holds_guard
 from .memory_input import edited_draft
@@ -20,8 +20,8 @@ from .review_entries import ACCEPT, EDIT, REJECT, ReviewEntry, ReviewOutcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..memories.memory_changes import FieldChange
     from ..memories.memory_files import StoredMemory
+    from ..memories.memory_text import FieldChange
     from ..memories.record import Memory
     from ..memories.survey import Item
     from ..memories.trust import Trust
@@ -34,6 +34,7 @@ __all__ = ["PendingEntries", "source"]
 KIND = "memory"
 _ACTIONS = (ACCEPT, REJECT, EDIT)
 _UNCOMMITTED = "in no commit"
+_MAX_FIRST_LINE = 100
 _OWN_STORE = "in your own store"
 
 
@@ -51,6 +52,7 @@ class PendingEntries:
         self._commits: dict[str, ClaimedCommit] = {}
         self._entries: list[ReviewEntry] = []
         self._trust: Trust | None = None
+        self._changes: dict[str, list[FieldChange]] = {}  # by the key of the memory
         self._read()
 
     def _read(self) -> None:
@@ -70,6 +72,7 @@ class PendingEntries:
             kind=KIND,
             version=text_digests(stored.memory).full,
             title=shown_line(stored.memory.title),
+            first_line=shown_line(body_text(stored.memory), _MAX_FIRST_LINE),
             note=self._note(item),
             origin=self._origin(item),
             actions=_ACTIONS,
@@ -79,7 +82,7 @@ class PendingEntries:
     def _note(self, item: Item) -> str:
         """Return what a title does not show: which fields changed, and what the memory replaces."""
         memory = item.stored.memory
-        fields = ", ".join(change.field for change in self._changes(item))
+        fields = ", ".join(change.field for change in self._changes_of(item))
         names = ", ".join(map(shown_line, memory.supersedes))
         notes = ["changed: " + fields] if fields else []
         return "; ".join([*notes, "replaces " + names] if names else notes)
@@ -110,7 +113,7 @@ class PendingEntries:
         memory = item.stored.memory
         head = ["%s, %s: %s" % (memory.category, entry.origin["commit"], item.reason), ""]
         lines = []
-        for change in self._changes(item):
+        for change in self._changes_of(item):
             lines += [change.field + ":", *_indented(change.lines)]
         return [*head, *(lines or _text_lines(memory))]
 
@@ -119,8 +122,8 @@ class PendingEntries:
         item = self._items[entry.id]
         commit = self._commits.get(item.stored.path)
         return {
-            "memory": {**as_json(item), "fields": readable_fields(item.stored.memory)},
-            "changes": [change._asdict() for change in self._changes(item)],
+            "memory": {**as_json(item), "fields": shown_fields(item.stored.memory)},
+            "changes": [change._asdict() for change in self._changes_of(item)],
             "claimed_commit": commit._asdict() if commit else None,
         }
 
@@ -145,10 +148,13 @@ class PendingEntries:
             written = rewrite(self._context.paths, stored, data, "edited by hand", approved=True)
         return ReviewOutcome(True, redaction_lines(written))
 
-    def _changes(self, item: Item) -> list[FieldChange]:
+    def _changes_of(self, item: Item) -> list[FieldChange]:
         """Return what changed since the memory was last trusted; nothing for one that never was."""
-        old = self._last_trusted(item)
-        return changes(old, item.stored.memory) if old else []
+        key = item.stored.key
+        if key not in self._changes:
+            old = self._last_trusted(item)
+            self._changes[key] = changes(old, item.stored.memory) if old else []
+        return self._changes[key]
 
     def _last_trusted(self, item: Item) -> Memory | None:
         self._trust = self._trust or load_trust(self._context.paths)
@@ -163,15 +169,12 @@ class PendingEntries:
 
 
 def _text_lines(memory: Memory) -> list[str]:
-    """Return the lines of a memory's fields: `name: value` for one-line fields, else the value indented below its name."""
-    lines: list[str] = []
-    for name, text in readable_fields(memory).items():
-        if name in ("title", "status"):  # the heading shows the title, and what is pending is active
-            continue
-        if len(text) == 1:
-            lines.append("%s: %s" % (name, text[0]))
-        else:
-            lines += [name + ":", *_indented(text)]
+    """Return the memory's text, indented, then its other fields: `name: value` if it has one line, else indented below its name."""
+    fields = shown_fields(memory)
+    del fields[TITLE]  # the heading shows it
+    lines = [TEXT + ":", *_indented(fields.pop(TEXT, []))]
+    for name, text in fields.items():
+        lines += ["%s: %s" % (name, text[0])] if len(text) == 1 else [name + ":", *_indented(text)]
     return lines
 
 

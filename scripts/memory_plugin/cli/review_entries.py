@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..capture.candidate import is_candidate_id
 from ..kernel.fastjson import digest
+from ..memories.memory_text import text_digests
 from ..memories.survey import choose
-from ..memories.trust import text_digests
 from .approval import Approval, titled
 from .command_context import CommandError, UsageError
 
@@ -38,11 +38,13 @@ __all__ = [
     "add_selection",
     "decide_group",
     "grouped",
+    "is_named",
     "review_sources",
 ]
 
 # kind of entry: module with `source(context)`
 SOURCES = {"memory": "pending_entries", "candidate": "candidate_entries"}
+_MIN_ID = 13  # `g` and 12 digits
 BY = ("author", "commit", "folder", "change")
 
 
@@ -59,15 +61,16 @@ ACCEPT, REJECT, EDIT = Action("y", "accept"), Action("n", "reject"), Action("e",
 class ReviewEntry(NamedTuple):
     """A memory or candidate that awaits a decision.
 
-    Commands take its `id`. `version` is a digest of exactly what is shown, so that no decision applies to a later text. `note` is shown
-    next to the title in lists. `origin` maps each of `BY` to the title of the entry's group. An entry that is `alone` is never decided
-    together with others.
+    Commands take its `id`. `first_line` is the beginning of its text, and `version` a digest of exactly what is shown, so that no decision
+    applies to a later text. `note` is shown next to the title in lists. `origin` maps each of `BY` to the title of the entry's group. An
+    entry that is `alone` is never decided together with others.
     """
 
     id: str
     kind: str
     version: str
     title: str
+    first_line: str
     note: str
     origin: dict[str, str]
     actions: tuple[Action, ...]
@@ -134,7 +137,8 @@ def grouped(sources: dict[str, Source], by: str = BY[0]) -> list[Group]:
 
 
 def _group_id(entries: list[ReviewEntry]) -> str:
-    return "g" + digest("\n".join(sorted(entry.version for entry in entries)).encode("ascii"), 4)
+    """Return an id that only these texts have."""
+    return "g" + digest("\n".join(sorted(entry.version for entry in entries)).encode("ascii"))
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -182,16 +186,21 @@ def decide_group(
     return group.together, source.apply(action, group.together).lines
 
 
+def is_named(group: Group, identity: str) -> bool:
+    """Return whether an id is a group's id, or the beginning of it, long enough that no other texts share it."""
+    return group.id == identity or (len(identity) >= _MIN_ID and group.id.startswith(identity))
+
+
 def _find_group(context: CommandContext, identity: str) -> tuple[Source, Group]:
     """Return the group with an id, however it was grouped when it was shown, and its source.
 
     Raises CommandError if there is none, because an entry in it has changed or was decided.
     """
     sources = review_sources(context)
-    for by in BY:
-        for group in grouped(sources, by):
-            if group.id == identity:
-                return sources[group.kind], group
+    groups = {group.id: group for by in BY for group in grouped(sources, by) if is_named(group, identity)}
+    if len(groups) == 1:
+        (group,) = groups.values()
+        return sources[group.kind], group
     raise CommandError(
         "%s: no group has this id, or something in it has changed; to see what is pending: memory review"
         % identity

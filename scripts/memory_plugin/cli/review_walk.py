@@ -72,9 +72,16 @@ class Review:
         )
         keys = (_ACCEPT_ALL, _REJECT_ALL, _ONE_BY_ONE, _LIST, _SKIP, _QUIT)
         key = self._ask(question, keys)
+        was_listed = left <= 0
         while key == _LIST:
             self._list(group.entries)
+            was_listed = True
             key = self._ask(question, keys)
+        if key == _ACCEPT_ALL and not was_listed:
+            self._list(group.entries[_MAX_LISTED:])
+            key = self._ask(
+                "accept all %d? [a] accept, [s] skip, [q] quit: " % number, (_ACCEPT_ALL, _SKIP, _QUIT)
+            )
         if key == _ACCEPT_ALL:
             self._apply(ACCEPT, group.together)
         elif key == _REJECT_ALL:
@@ -86,6 +93,7 @@ class Review:
         for entry in entries:
             note = " (%s)" % entry.note if entry.note else ""
             self._console.line("  %s  %s%s" % (entry.id, entry.title, note))
+            self._console.line("      " + entry.first_line)
 
     def _one_by_one(self, entries: Sequence[ReviewEntry]) -> None:
         for at, entry in enumerate(entries):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.data import load_data
-from ..kernel.fastjson import digest
+from ..kernel.fastjson import digest, dumps
 from .guard import Guard, InvalidGuard, parse_guard
 from .invalid_memory import InvalidMemory
 
@@ -32,10 +32,12 @@ __all__ = [
     "body_text",
     "categories",
     "category_named",
+    "date_text",
     "guard_problem",
     "is_id",
     "new_memory",
     "parse_memory",
+    "quoted_name",
     "slug",
     "unreadable_expiry",
     "with_change",
@@ -137,8 +139,8 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         files=_texts(data.get("related_files")),
         asked_as=_texts(data.get("asked_as"), MAX_ASKED_AS),
         status=_status(data.get("record_status")),
-        created_at=_text(data.get("created_at")),
-        updated_at=_text(data.get("updated_at")),
+        created_at=date_text(data.get("created_at")),
+        updated_at=date_text(data.get("updated_at")),
         expires_at=_expiry(data),
         superseded_by=_text(data.get("superseded_by")),
         supersedes=_texts(data.get("supersedes"))[:MAX_SUPERSEDES],
@@ -172,6 +174,12 @@ def _status(value: object) -> str:
     if value not in _STATUSES:
         raise InvalidMemory("record_status: expected one of %s, got %r" % (", ".join(_STATUSES), value))
     return str(value)
+
+
+def date_text(value: object) -> str:
+    """Return a date or time in a memory's file; empty for any other text, because nobody accepts a date as text."""
+    text = _text(value).strip()
+    return text if _DATE.match(text) else ""
 
 
 def _expiry(data: dict[str, Any]) -> str:
@@ -308,20 +316,26 @@ def body_content(category: Category, body: str) -> dict[str, Any]:
 def body_text(memory: Memory, max_context: int | None = None) -> str:
     """Return the content as a person would read it: one `name: value` line per field, the category's main field first and unnamed.
 
+    Then come its other fields, and unknown ones as in the file, with their names in quotation marks.
     A context of more than `max_context` characters is left out; None means no limit.
     """
     category = categories()[memory.category]
     content = memory.data["content"]
     if max_context is not None and len(_readable(content.get(CONTEXT))) > max_context:
         content = {name: value for name, value in content.items() if name != CONTEXT}
-    names = [category.primary] + [n for n in category.fields if n != category.primary]
-    names += [n for n in content if n not in names]
     lines = []
-    for name in names:
+    for name in dict.fromkeys([category.primary, *category.fields, *content]):
         text = _readable(content.get(name))
+        label = _label(name) if name in category.fields else quoted_name(name)
         if text:
-            lines.append(text if name == category.primary else "%s: %s" % (_label(name), text))
+            lines.append(text if name == category.primary else "%s: %s" % (label, text))
     return "\n".join(lines)
+
+
+def quoted_name(name: str) -> str:
+    """Return the name of an unknown field, which looks like none of ours and like no other name."""
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return '"%s"' % "".join(c if c.isprintable() else dumps(c)[1:-1] for c in escaped)
 
 
 def _label(name: str) -> str:

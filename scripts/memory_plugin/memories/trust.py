@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.fastjson import dumps, loads
 from ..kernel.files import make_folder, read_regular, replace_file
 from ..kernel.paths import locate
 from .hygiene import clean_data
+from .memory_text import text_digests
 from .record import InvalidMemory
 from .stores import USER
 from .trust_file import SEEN, Decision, DecisionFile, TrustUnreadable, decision_paths, trust_lock
@@ -24,57 +25,20 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
     from .memory_files import StoredMemory
-    from .record import Memory
     from .stores import Store
 
 __all__ = [
     "PENDING",
     "REJECTED",
     "TRUSTED",
-    "TextDigests",
     "Trust",
     "TrustUnreadable",
-    "canonical",
     "load_trust",
-    "text_digests",
 ]
 
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
 WITHDRAWN, LIFTED = "withdrawn", "lifted"
 _MAX_TEXT = 1 << 20
-
-
-class TextDigests(NamedTuple):
-    """The digests of a memory's text: `full` includes its id; `text` does not, so a rejected text stays rejected under another id."""
-
-    full: str
-    text: str
-
-
-def text_digests(memory: Memory) -> TextDigests:
-    """Return the digests of everything in a memory that is injected, shown, matched or enforced; reformatting does not change them."""
-    text = [
-        memory.category,
-        memory.title,
-        memory.data["content"],
-        memory.tags,
-        memory.files,
-        memory.asked_as,
-        memory.data.get("guard"),
-        memory.expires_at,
-        memory.status,
-        memory.superseded_by,
-        memory.supersedes,
-    ]
-    written = dumps(canonical(text)).encode("ascii")
-    return TextDigests(digest(memory.id.encode("ascii") + b"\n" + written), digest(written))
-
-
-def canonical(value: object) -> object:
-    """Return a value in canonical form for JSON: keys of objects sorted, tuples as lists."""
-    if isinstance(value, dict):
-        return {str(key): canonical(value[key]) for key in sorted(value, key=str)}
-    return [canonical(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def load_trust(paths: Paths, accept_from: Collection[str] = ()) -> Trust:

@@ -18,9 +18,9 @@ from .memory_files import (
     refuse_many_values,
     why_not_read,
 )
+from .memory_text import text_digests
 from .record import InvalidMemory, categories, is_id, parse_memory, slug
 from .stores import USER, store_key
-from .trust import text_digests
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths

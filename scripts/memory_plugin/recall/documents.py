@@ -16,8 +16,9 @@ from ..kernel.text.clean import block, escape, escape_content, plain
 from ..kernel.text.stem import form
 from ..kernel.text.tokens import language, tokenize
 from ..memories.hygiene import shown_block, shown_items, shown_line
+from ..memories.memory_text import text_digests
 from ..memories.record import ACTIVE, MAX_TITLE, body_text, categories
-from ..memories.trust import TRUSTED, text_digests
+from ..memories.trust import TRUSTED
 from .catalog_block import MAX_RULE_LENGTH, rule_line
 
 if TYPE_CHECKING:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...memories.hygiene import shown_line
 from ...memories.lifecycle import forget
-from ...memories.record import RETIRED, InvalidMemory
+from ...memories.record import RETIRED, InvalidMemory, date_text
 from ...memories.survey import choose, shortest_names
 from ..after_change import refresh_index, replaced_lines
 from ..approval import Approval, titled
@@ -82,5 +81,5 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _since(item: Item) -> str:
-    day = shown_line(str(item.stored.memory.data.get("retired_at") or ""))[:10]
+    day = date_text(item.stored.memory.data.get("retired_at"))[:10]
     return ", since " + day if day else ""

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...memories.hygiene import shown, shown_line
-from ...memories.record import body_text
+from ...memories.memory_text import TEXT, TITLE, shown_fields
+from ...memories.record import categories, date_text, quoted_name
 from ...memories.survey import choose_titled
-from ..guard_view import guard_as_json, guard_lines
-from ..memory_view import as_json, status_text
+from ..guard_view import guard_as_json
+from ..memory_view import as_json, shown_name, status_text
+from ..options import add_flag
 
 if TYPE_CHECKING:
     import argparse
 
+    from ...memories.record import Memory
     from ...memories.survey import Item
     from ..command_context import CommandContext
 
@@ -24,6 +27,7 @@ EXAMPLES = """\
 """
 
 _MAX_CHANGES = 10
+_NOT_ACCEPTED = "changes, as the file has them (not part of what was accepted):"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,24 +38,57 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="the memory's id, category/id, title, or the first words of the title",
     )
+    add_flag(
+        parser,
+        "--history",
+        "print the last changes, too, as the file has them; they are not part of what was accepted",
+    )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
     item = choose_titled(context.overview().items, " ".join(arguments.id))
-    if not arguments.json:
-        _print(item, context)
+    fields = shown_fields(item.stored.memory)
+    history = _history(item.stored.memory) if arguments.history else []
+    if arguments.json:
+        record = {**as_json(item), "guard": guard_as_json(item.stored.memory)}
+        record.update(body="\n".join(fields.get(TEXT, [])), asked_as=fields.get("asked as", []))
+        record["content"] = _shown_content(item.stored.memory)
+        context.console.json({**record, **({"history": history} if arguments.history else {})})
         return
-    memory = item.stored.memory
-    context.console.json(
-        {
-            **as_json(item),
-            "asked_as": [shown_line(phrase) for phrase in memory.asked_as],
-            "guard": guard_as_json(memory),
-            "body": shown(body_text(memory)),
-            "content": _shown_value(memory.data["content"]),
-        }
-    )
+    _print(item, fields, context)
+    for line in ["", _NOT_ACCEPTED, *("  %s  %s" % entry for entry in history)] if history else []:
+        context.console.line(line)
+
+
+def _print(item: Item, fields: dict[str, list[str]], context: CommandContext) -> None:
+    memory, console = item.stored.memory, context.console
+    console.line(console.style(shown_line(memory.title), "bold"))
+    pending = " (%s)" % item.reason if item.reason else ""
+    console.line("%s, %s, %s%s" % (memory.category, item.stored.store.scope, status_text(item), pending))
+    for name, lines in fields.items():
+        if name not in (TITLE, TEXT):
+            console.line("%s: %s" % (name, "; ".join(lines)))
+    if item.superseded_by and not memory.superseded_by:
+        console.line("superseded by: " + shown_name(item.superseded_by, item.stored.key))
+    for name, text in (("updated", memory.updated_at), ("path", item.stored.path)):
+        if text:
+            console.line("%s: %s" % (name, text))
+    console.line()
+    for line in fields.get(TEXT, []):
+        console.line(line)
+
+
+def _shown_content(memory: Memory) -> dict[str, object]:
+    """Return the content with the names that it is told under; no name hides another one."""
+    shown_content: dict[str, object] = {}
+    for name, value in memory.data["content"].items():
+        is_known = name in categories()[memory.category].fields
+        key = name if is_known else shown_line(quoted_name(name))
+        while key in shown_content:
+            key += "*"
+        shown_content[key] = _shown_value(value)
+    return shown_content
 
 
 def _shown_value(value: object) -> object:
@@ -60,33 +97,15 @@ def _shown_value(value: object) -> object:
     if isinstance(value, list):
         return [_shown_value(item) for item in value]
     if isinstance(value, dict):
-        return {shown_line(str(name)): _shown_value(item) for name, item in value.items()}
+        return {shown_line(quoted_name(str(name))): _shown_value(item) for name, item in value.items()}
     return value
 
 
-def _print(item: Item, context: CommandContext) -> None:
-    memory, console = item.stored.memory, context.console
-    facts = as_json(item)
-    console.line(console.style(str(facts["title"]), "bold"))
-    pending = " (%s)" % item.reason if item.reason else ""
-    console.line("%s, %s, %s%s" % (memory.category, item.stored.store.scope, status_text(item), pending))
-    for name in ("tags", "files", "expires_at", "superseded_by", "supersedes", "updated_at", "path"):
-        value = facts[name]
-        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-        if text:
-            console.line("%s: %s" % (name.replace("_", " "), text))
-    if memory.asked_as:
-        console.line("asked as: " + "; ".join(map(shown_line, memory.asked_as)))
-    for line in guard_lines(memory):
-        console.line(line)
-    console.line()
-    console.line(shown(body_text(memory)))
-    _print_changes(memory.data.get("changes"), context)
-
-
-def _print_changes(changes: object, context: CommandContext) -> None:
+def _history(memory: Memory) -> list[tuple[str, str]]:
+    """Return the date and the summary of the last changes, as the file has them."""
+    changes = memory.data.get("changes")
     rows = [row for row in changes if isinstance(row, dict)] if isinstance(changes, list) else []
-    if rows:
-        context.console.line()
-    for row in rows[-_MAX_CHANGES:]:
-        context.console.line(shown_line("%s  %s" % (row.get("date", ""), row.get("summary", ""))))
+    return [
+        (date_text(row.get("date"))[:10], shown_line(str(row.get("summary", ""))))
+        for row in rows[-_MAX_CHANGES:]
+    ]

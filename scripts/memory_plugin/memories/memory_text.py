@@ -1,0 +1,142 @@
+"""The list of texts that a memory consists of: what Claude is told, what a person is shown, and what the digest covers.
+
+A field that is not on this list, such as a date or the history of changes, is neither told nor shown as the memory's text. The content is
+one text, so none of its lines can pass for another field.
+"""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.fastjson import digest, dumps
+from .guard import guard_in_words
+from .hygiene import shown_block
+from .record import ACTIVE, body_text, categories, guard_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .record import Memory
+
+TITLE, TEXT = "title", "text"
+# Characters of a field: no more are told or matched (recall/documents.py).
+MAX_SHOWN = 20_000
+_MAX_DIFFERENCE = 2000  # lines of both versions; comparing them takes quadratic time
+_CUT = "... the rest is neither told nor matched; read the file"
+
+
+class FieldChange(NamedTuple):
+    """A field that differs: its lines with the marks `- `, `+ ` and two spaces, as `diff` shows them."""
+
+    field: str
+    lines: list[str]
+
+
+class TextDigests(NamedTuple):
+    """The digests of a memory's text: `full` includes its id; `text` does not, so a rejected text stays rejected under another id."""
+
+    full: str
+    text: str
+
+
+def memory_fields(memory: Memory) -> list[tuple[str, str]]:
+    """Return the name and the text of each field that can be told, matched or enforced, in order; empty ones are left out."""
+    fields = [
+        (TITLE, memory.title),
+        (TEXT, body_text(memory)),
+        ("tags", ", ".join(memory.tags)),
+        ("files", ", ".join(memory.files)),
+        ("asked as", "\n".join(memory.asked_as)),
+        ("guard", _guard_text(memory)),
+        ("expires", memory.expires_at),
+        ("status", "" if memory.status == ACTIVE else memory.status),
+        ("superseded by", memory.superseded_by),
+        ("supersedes", ", ".join(memory.supersedes)),
+    ]
+    return [(name, text) for name, text in fields if text]
+
+
+def text_digests(memory: Memory) -> TextDigests:
+    """Return the digests of the fields; reformatting a file does not change them, another order of what is told does."""
+    content = memory.data["content"]
+    values: list[Any] = [
+        memory.category,
+        memory.title,
+        content,
+        memory.tags,
+        memory.files,
+        memory.asked_as,
+        memory.data.get("guard"),
+        memory.expires_at,
+        memory.status,
+        memory.superseded_by,
+        memory.supersedes,
+    ]
+    known = categories()[memory.category].fields
+    unknown = {name: None for name in content if name not in known}
+    # Known fields have a fixed order. The order of others counts only if it is not the usual one, so most digests are of the values alone.
+    orders = [order for value in (unknown, *content.values()) for order in _unusual_orders(value)]
+    written = dumps(canonical([*values, *([orders] if orders else [])])).encode("ascii")
+    return TextDigests(digest(memory.id.encode("ascii") + b"\n" + written), digest(written))
+
+
+def canonical(value: object) -> object:
+    """Return a value in canonical form for JSON: keys of objects sorted, tuples as lists."""
+    if isinstance(value, dict):
+        return {str(key): canonical(value[key]) for key in sorted(value, key=str)}
+    return [canonical(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _unusual_orders(value: object) -> Iterator[list[str]]:
+    """Yield the keys of each object in a value whose keys are not sorted."""
+    if isinstance(value, dict):
+        keys = list(map(str, value))
+        if keys != sorted(keys):
+            yield keys
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _unusual_orders(item)
+
+
+def shown_fields(memory: Memory) -> dict[str, list[str]]:
+    """Return the fields as lines without secrets and hidden characters.
+
+    The last line of a cut text says so, because nobody should accept text that they did not see.
+    """
+    return {name: _lines(text) for name, text in memory_fields(memory)}
+
+
+def changes(old: Memory, new: Memory) -> list[FieldChange]:
+    """Return the fields in which two versions of a memory differ, in reading order."""
+    before, after = shown_fields(old), shown_fields(new)
+    return [
+        FieldChange(name, _difference(before.get(name, []), after.get(name, [])))
+        for name in dict.fromkeys([*after, *before])
+        if before.get(name, []) != after.get(name, [])
+    ]
+
+
+def _difference(old: list[str], new: list[str]) -> list[str]:
+    if len(old) + len(new) > _MAX_DIFFERENCE:
+        return [*("- " + line for line in old), *("+ " + line for line in new)]
+    lines: list[str] = []
+    for kind, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            lines += ["  " + line for line in old[start:end]]
+        else:
+            lines += ["- " + line for line in old[start:end]] + [
+                "+ " + line for line in new[new_start:new_end]
+            ]
+    return lines
+
+
+def _guard_text(memory: Memory) -> str:
+    if memory.guard is not None:
+        return guard_in_words(memory.guard)
+    problem = guard_problem(memory)
+    return "invalid: " + problem if problem else ""
+
+
+def _lines(text: str) -> list[str]:
+    lines = shown_block(text, MAX_SHOWN).split("\n")
+    return [*lines, _CUT] if len(text) > MAX_SHOWN else lines
