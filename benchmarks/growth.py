@@ -20,9 +20,9 @@ import tempfile
 import time
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from cold_start import COMMAND, HOOK, STARTS, prepare
+from benchmarks.cold_start import COMMAND, HOOK, STARTS, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +87,11 @@ class Store:
         with open(path + ".new", "w", encoding="utf-8") as file:
             json.dump({**data, "tags": ["t%d" % self._runs]}, file)
         os.replace(path + ".new", path)
+
+    def accept(self) -> None:
+        """Change a file and accept it."""
+        self.change()
+        self.command("accept", "--all")
 
     def after(self, act: Callable[[], object]) -> tuple[float, float]:
         """Measure a prompt after a change; the background refresh of the prompt before is over by then."""

@@ -165,7 +165,11 @@ def _without_secrets(text: str, place: str) -> Redaction:
     mark = hash((text, chosen_rules()))
     if mark in _clean_texts:
         return Redaction(text, [])
-    result = _redact_visible(text, place) if len(text) > _MAX_REPEATED else _repeated_redaction(text, place, *chosen_rules())
+    result = (
+        _redact_visible(text, place)
+        if len(text) > _MAX_REPEATED
+        else _repeated_redaction(text, place, *chosen_rules())
+    )
     if result.text == text and not result.findings and len(_clean_texts) < _MAX_CLEAN_TEXTS:
         _clean_texts.add(mark)
     return result
