@@ -130,9 +130,7 @@ def cases(store: Store) -> dict[str, Callable[[], tuple[float, float]]]:
         "prompt after a changed file": lambda: store.after(store.change),
         "prompt after a removed file": lambda: store.after(lambda: os.unlink(store.file())),
         "prompt after a save": lambda: store.after(lambda: store.command("save", "@")),
-        "prompt after an accept": lambda: store.after(
-            lambda: (store.change(), store.command("accept", "--all"))
-        ),
+        "prompt after an accept": lambda: store.after(store.accept),
         "session start": lambda: store.prompt(hook=STARTS["session start"]),
     }
     for words in _COMMANDS:
