@@ -20,9 +20,9 @@ import tempfile
 import time
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from cold_start import COMMAND, HOOK, STARTS, prepare
+from benchmarks.cold_start import COMMAND, HOOK, STARTS, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +88,11 @@ class Store:
             json.dump({**data, "tags": ["t%d" % self._runs]}, file)
         os.replace(path + ".new", path)
 
+    def accept(self) -> None:
+        """Change a file and accept it."""
+        self.change()
+        self.command("accept", "--all")
+
     def after(self, act: Callable[[], object]) -> tuple[float, float]:
         """Measure a prompt after a change; the background refresh of the prompt before is over by then."""
         self.command("refresh")
@@ -125,9 +130,7 @@ def cases(store: Store) -> dict[str, Callable[[], tuple[float, float]]]:
         "prompt after a changed file": lambda: store.after(store.change),
         "prompt after a removed file": lambda: store.after(lambda: os.unlink(store.file())),
         "prompt after a save": lambda: store.after(lambda: store.command("save", "@")),
-        "prompt after an accept": lambda: store.after(
-            lambda: (store.change(), store.command("accept", "--all"))
-        ),
+        "prompt after an accept": lambda: store.after(store.accept),
         "session start": lambda: store.prompt(hook=STARTS["session start"]),
     }
     for words in _COMMANDS:

@@ -58,4 +58,4 @@ def test_an_irregular_field_name_stays_unchanged_for_the_rules() -> None:
     memory = parse_memory(
         data(content={"decision": "b", TOKEN: "x", "key_changes": "y"}), "a", categories()["decision"]
     )
-    assert body_text(memory).split("\n") == ["b", TOKEN + ": x", "key changes: y"]
+    assert body_text(memory).split("\n") == ["b", '"%s": x' % TOKEN, '"key_changes": y']

@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from types import TracebackType
 from typing import Any
 
 import pytest
@@ -152,12 +153,14 @@ def test_a_refresh_killed_at_any_point_is_completed_by_the_next(
                 raise Killed
             super().__enter__()
 
-        def __exit__(self, *error: object) -> None:
+        def __exit__(
+            self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        ) -> None:
             left[0] -= 1
-            if left[0] == 0 and error[0] is None:
+            if left[0] == 0 and kind is None:
                 super().__exit__(Killed, Killed(), None)
                 raise Killed
-            super().__exit__(*error)
+            super().__exit__(kind, error, trace)
 
     refreshed(paths, full=True)
     for _ in range(8):

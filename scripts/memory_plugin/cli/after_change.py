@@ -66,7 +66,11 @@ class Similar(NamedTuple):
 
 
 def similar_to(
-    context: CommandContext, new: list[tuple[str, Memory]], *, repeated_only: bool = False
+    context: CommandContext,
+    new: list[tuple[str, Memory]],
+    *,
+    repeated_only: bool = False,
+    items: list[Item] | None = None,
 ) -> list[list[Similar]]:
     """Return up to three similar active memories for each new one; of two similar new ones, only the later lists the other.
 
@@ -74,6 +78,7 @@ def similar_to(
         context: gives access to the stores and to the index, which already contains the new memories.
         new: memories with their keys; only the first 200 are compared. A draft has a key that is not in the store, so it gets no
             command.
+        items: the present overview of the stores, if the caller has it.
         repeated_only: report only near duplicates, not memories that answer the same question differently.
     """
     compared = new[:_MAX_NEW]
@@ -83,7 +88,7 @@ def similar_to(
     near = neighbors(context.paths, context.settings, texts, _CANDIDATES) if texts else None
     if near is None:
         return [[] for _ in new]
-    items = context.overview(is_current=True).items
+    items = items or context.overview(is_current=True).items
     active = {item.stored.key: item for item in items if life_cycle_state(item) == ACTIVE}
     near_keys = [key for keys in near.keys for key in keys if key in active]
     sample = {item.stored.key: read_item(item) for item in items[:_COMPARED_WITH]}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.data import load_data
-from ..kernel.fastjson import digest, dumps
+from ..kernel.fastjson import digest
 from .guard import Guard, InvalidGuard, parse_guard
 from .invalid_memory import InvalidMemory
 
@@ -335,7 +335,7 @@ def body_text(memory: Memory, max_context: int | None = None) -> str:
 def quoted_name(name: str) -> str:
     """Return the name of an unknown field, which looks like none of ours and like no other name."""
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return '"%s"' % "".join(c if c.isprintable() else dumps(c)[1:-1] for c in escaped)
+    return '"%s"' % "".join(c if c.isprintable() else "<%x>" % ord(c) for c in escaped)
 
 
 def _label(name: str) -> str:

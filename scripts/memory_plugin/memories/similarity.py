@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +23,7 @@ SAME_TITLE, NEAR_DUPLICATE = "same title", "near duplicate"
 _SAME_QUESTION = "older %s on the same question"
 _QUESTIONS = frozenset(["decision", "constraint", "preference", "runbook"])
 _MAX_WORDS = 400
+_stem = lru_cache(maxsize=20_000)(stem)  # memories of one store share most of their words
 
 
 class _Terms(NamedTuple):
@@ -74,9 +75,9 @@ class Similarity:
         if key not in self._cache:
             title, body = tokenize(memory.title), tokenize(content)[:_MAX_WORDS]
             stop_words = self._stop[language(title + body, self._stop)]
-            title_stems = frozenset(stem(word) for word in title if word not in stop_words)
-            body_stems = frozenset(stem(word) for word in body if word not in stop_words)
-            tags = frozenset(stem(word) for tag in memory.tags for word in tokenize(tag))
+            title_stems = frozenset(_stem(word) for word in title if word not in stop_words)
+            body_stems = frozenset(_stem(word) for word in body if word not in stop_words)
+            tags = frozenset(_stem(word) for tag in memory.tags for word in tokenize(tag))
             self._cache[key] = _Terms(title_stems, title_stems | body_stems, tags, frozenset(memory.files))
         return self._cache[key]
 

@@ -73,10 +73,8 @@ def _save(connection: Connection, key: str, row: dict[str, Any] | None) -> None:
 
 def write_guards(paths: Paths, connection: Connection) -> None:
     """Write the guards in force to the prepared file. Raises OSError."""
-    rows: dict[str, dict[str, Any]] = {
-        key: loads(row)
-        for key, row in connection.execute("SELECT key, row FROM guards ORDER BY key")  # type: ignore[misc]
-    }
+    saved = connection.execute("SELECT key, row FROM guards ORDER BY key").fetchall()
+    rows: dict[str, Any] = {key: loads(row) for key, row in saved}
     replaced = _replaced(connection, rows)
     write_guard_file(paths, [row for key, row in rows.items() if key not in replaced])
 

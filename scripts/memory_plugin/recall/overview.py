@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..kernel.fastjson import loads
 from ..kernel.sqlite import SqliteError
 from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, StoredMemory, skipped_entries, why_not_read
@@ -13,6 +12,7 @@ from ..memories.stores import stores
 from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, survey
 from ..memories.trust import PENDING, TRUSTED, load_trust
 from .documents import UNREADABLE
+from .index_documents import texts
 from .index_file import IndexUnavailable, index_path, open_index
 from .index_refresh import refresh_index
 
@@ -105,4 +105,4 @@ def _item(row: tuple[Any, ...], category: str, store: Store, trust: Trust) -> It
 
 
 def _shown(items: str) -> tuple[str, ...]:
-    return () if items == "[]" else tuple(map(Shown, loads(items)))  # type: ignore[arg-type]
+    return () if items == "[]" else tuple(map(Shown, texts(items)))

@@ -49,10 +49,6 @@ class RefreshReport(NamedTuple):
     remaining: int = 0
     problem: str = ""
 
-    def has_changes(self) -> bool:
-        """Return whether memories or their trust changed in the index."""
-        return bool(self.read or self.dropped or self.reflagged)
-
     def plus(self, other: RefreshReport) -> RefreshReport:
         """Return the sums of two reports, with the first problem of both."""
         return RefreshReport(

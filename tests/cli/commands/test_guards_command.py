@@ -163,7 +163,7 @@ def test_a_guard_that_cannot_be_read_is_listed_with_the_reason(project: Project)
     (row,) = project.cli("guards", "--json").json["guards"]
     assert (row["state"], row["guard"]) == ("invalid", None)
     assert row["problem"].startswith("guard.commands: expected a list of texts, got str")
-    assert "its guard is invalid: guard.commands" in project.cli("show", "damaged").stdout
+    assert "guard: invalid: guard.commands" in project.cli("show", "damaged").stdout
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def test_an_empty_store_prints_a_hint_and_prompts_stay_silent(project: Project) 
     run = project.cli("status")
     assert run.returncode == 0
     assert "Nothing is stored for this project yet" in run.stdout
-    assert run.stdout.endswith("doctor: no problems at a glance; for all checks: memory doctor\n")
+    assert run.stdout.endswith("doctor: no problems in a quick look; for all checks: memory doctor\n")
     assert project.prompt(ASK).stdout == ""
 
 

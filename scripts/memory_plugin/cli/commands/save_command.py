@@ -179,8 +179,9 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     """Print what was stored; return the memory's shortest unique name."""
     stored = written.stored
     trust = _trust(context, written)
-    similar = similar_to(context, [(stored.key, stored.memory)])[0]
-    name = shortest_names(context.overview(is_current=True).items)[stored.key]
+    items = context.overview(is_current=True).items
+    similar = similar_to(context, [(stored.key, stored.memory)], items=items)[0]
+    name = shortest_names(items)[stored.key]
     missing = [] if stored.memory.asked_as else [_asked_as_missing(name)]
     if arguments.json:
         context.console.json(

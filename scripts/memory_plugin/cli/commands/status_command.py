@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     context.console.line(
         "doctor: %s; for details: memory doctor" % names
         if names
-        else "doctor: no problems at a glance; for all checks: memory doctor"
+        else "doctor: no problems in a quick look; for all checks: memory doctor"
     )
 
 

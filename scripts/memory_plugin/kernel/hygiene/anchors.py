@@ -104,7 +104,7 @@ class Anchors:
 
     def possible(self, by_start: dict[bytes, list[int]], others: list[int]) -> list[int]:
         """Return the ranks of the rules whose keywords may be in the text, in order, and `others`. Only short texts are checked."""
-        grams = by_start.keys()
+        grams = set(by_start)
         if self._grams is not None:
             grams = {
                 start
