@@ -169,7 +169,7 @@ def test_the_body_begins_with_the_main_field_and_leaves_out_switches() -> None:
         "Postgres",
         "context: billing",
         "alternatives: option: MySQL, rejected reason: locks",
-        "cost: 3",
+        '"cost": 3',
     ]
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Review"]
 
-_MAX_LISTED = 10
 _ACCEPT_ALL, _REJECT_ALL, _ONE_BY_ONE, _LIST, _SKIP, _QUIT = "a", "n", "o", "l", "s", "q"
 _END = ""  # the terminal was closed
 _END_OF_FILE = "\x04"
@@ -62,26 +61,15 @@ class Review:
         self._console.line(self._console.style(text, "bold"))
 
     def _decide_group(self, group: Group) -> None:
-        self._list(group.entries[:_MAX_LISTED])
-        left = len(group.entries) - _MAX_LISTED
-        if left > 0:
-            self._console.line("  and %d more" % left)
-        number = len(group.together)
-        question = (
-            "[a] accept all %d, [n] reject all, [o] one by one, [l] list all, [s] skip, [q] quit: " % number
-        )
+        """Show the beginning of each text, so that nothing is accepted unseen, and ask about the group."""
+        self._list(group.entries)
+        question = "[a] accept all %d, [n] reject all, [o] one by one, [l] show in full, [s] skip, [q] quit: "
         keys = (_ACCEPT_ALL, _REJECT_ALL, _ONE_BY_ONE, _LIST, _SKIP, _QUIT)
-        key = self._ask(question, keys)
-        was_listed = left <= 0
+        key = self._ask(question % len(group.together), keys)
         while key == _LIST:
-            self._list(group.entries)
-            was_listed = True
-            key = self._ask(question, keys)
-        if key == _ACCEPT_ALL and not was_listed:
-            self._list(group.entries[_MAX_LISTED:])
-            key = self._ask(
-                "accept all %d? [a] accept, [s] skip, [q] quit: " % number, (_ACCEPT_ALL, _SKIP, _QUIT)
-            )
+            for entry in group.entries:
+                self._show(entry)
+            key = self._ask(question % len(group.together), keys)
         if key == _ACCEPT_ALL:
             self._apply(ACCEPT, group.together)
         elif key == _REJECT_ALL:

@@ -150,11 +150,14 @@ def test_show_prints_every_field(project: Project) -> None:
         "Use Postgres 16",
         "decision, project, active",
         "tags: db",
-        "expires at: 2031-12-31T23:59:59Z",
+        "asked as: which database",
     ]
-    assert "asked as: which database" in run.stdout
+    assert "expires: 2031-12-31T23:59:59Z" in run.stdout
     assert "\nPostgres 16\n" in run.stdout
-    assert "edited: title" in run.stdout
+    assert "edited: title" not in run.stdout
+    history = project.cli("show", "use-postgres", "--history").stdout
+    assert "(not part of what was accepted)" in history
+    assert "edited: title" in history
     shown = project.cli("show", "decision/use-postgres", "--json").json
     assert (shown["body"], shown["content"], shown["asked_as"]) == (
         "Postgres 16",
