@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite
 from ..memories.memory_text import TEXT, TITLE, changes, shown_fields, text_digests
-from ..memories.record import InvalidMemory, body_text, categories, parse_memory
+from ..memories.record import InvalidMemory, categories, parse_memory
 from ..memories.survey import CHANGED, shortest_names
 from ..memories.trust import load_trust
 from .claimed_commits import claimed_commits
@@ -52,7 +52,9 @@ class PendingEntries:
         self._commits: dict[str, ClaimedCommit] = {}
         self._entries: list[ReviewEntry] = []
         self._trust: Trust | None = None
-        self._changes: dict[str, list[FieldChange]] = {}  # by the key of the memory
+        # By the key of the memory: each text is redacted once.
+        self._fields: dict[str, dict[str, list[str]]] = {}
+        self._changes: dict[str, list[FieldChange]] = {}
         self._read()
 
     def _read(self) -> None:
@@ -72,7 +74,7 @@ class PendingEntries:
             kind=KIND,
             version=text_digests(stored.memory).full,
             title=shown_line(stored.memory.title),
-            first_line=shown_line(body_text(stored.memory), _MAX_FIRST_LINE),
+            first_line=self._fields_of(item).get(TEXT, [""])[0][:_MAX_FIRST_LINE],
             note=self._note(item),
             origin=self._origin(item),
             actions=_ACTIONS,
@@ -115,14 +117,14 @@ class PendingEntries:
         lines = []
         for change in self._changes_of(item):
             lines += [change.field + ":", *_indented(change.lines)]
-        return [*head, *(lines or _text_lines(memory))]
+        return [*head, *(lines or _text_lines(self._fields_of(item)))]
 
     def facts(self, entry: ReviewEntry) -> dict[str, object]:
         """Return the memory and its changes as JSON data."""
         item = self._items[entry.id]
         commit = self._commits.get(item.stored.path)
         return {
-            "memory": {**as_json(item), "fields": shown_fields(item.stored.memory)},
+            "memory": {**as_json(item), "fields": self._fields_of(item)},
             "changes": [change._asdict() for change in self._changes_of(item)],
             "claimed_commit": commit._asdict() if commit else None,
         }
@@ -148,12 +150,18 @@ class PendingEntries:
             written = rewrite(self._context.paths, stored, data, "edited by hand", approved=True)
         return ReviewOutcome(True, redaction_lines(written))
 
+    def _fields_of(self, item: Item) -> dict[str, list[str]]:
+        key = item.stored.key
+        if key not in self._fields:
+            self._fields[key] = shown_fields(item.stored.memory)
+        return self._fields[key]
+
     def _changes_of(self, item: Item) -> list[FieldChange]:
         """Return what changed since the memory was last trusted; nothing for one that never was."""
         key = item.stored.key
         if key not in self._changes:
             old = self._last_trusted(item)
-            self._changes[key] = changes(old, item.stored.memory) if old else []
+            self._changes[key] = changes(shown_fields(old), self._fields_of(item)) if old else []
         return self._changes[key]
 
     def _last_trusted(self, item: Item) -> Memory | None:
@@ -168,12 +176,12 @@ class PendingEntries:
             return None
 
 
-def _text_lines(memory: Memory) -> list[str]:
+def _text_lines(fields: dict[str, list[str]]) -> list[str]:
     """Return the memory's text, indented, then its other fields: `name: value` if it has one line, else indented below its name."""
-    fields = shown_fields(memory)
-    del fields[TITLE]  # the heading shows it
-    lines = [TEXT + ":", *_indented(fields.pop(TEXT, []))]
+    lines = [TEXT + ":", *_indented(fields.get(TEXT, []))]
     for name, text in fields.items():
+        if name in (TITLE, TEXT):  # the heading shows the title
+            continue
         lines += ["%s: %s" % (name, text[0])] if len(text) == 1 else [name + ":", *_indented(text)]
     return lines
 

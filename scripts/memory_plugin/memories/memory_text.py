@@ -106,13 +106,12 @@ def shown_fields(memory: Memory) -> dict[str, list[str]]:
     return {name: _lines(text) for name, text in memory_fields(memory)}
 
 
-def changes(old: Memory, new: Memory) -> list[FieldChange]:
-    """Return the fields in which two versions of a memory differ, in reading order."""
-    before, after = shown_fields(old), shown_fields(new)
+def changes(old: dict[str, list[str]], new: dict[str, list[str]]) -> list[FieldChange]:
+    """Return the fields in which two versions of a memory differ, as `shown_fields` has them, in reading order."""
     return [
-        FieldChange(name, _difference(before.get(name, []), after.get(name, [])))
-        for name in dict.fromkeys([*after, *before])
-        if before.get(name, []) != after.get(name, [])
+        FieldChange(name, _difference(old.get(name, []), new.get(name, [])))
+        for name in dict.fromkeys([*new, *old])
+        if old.get(name, []) != new.get(name, [])
     ]
 
 
