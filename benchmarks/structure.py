@@ -1,30 +1,41 @@
-"""The structure of the package in figures: modules, lines, imports, and the files that a prompt, a reply and a transcript row go through.
+"""The structure in figures: code, settings, commands, documents, and the files that a prompt, a reply and a transcript row go through.
 
     python3 benchmarks/structure.py [--json]
+    python3 benchmarks/structure.py --budget    exit code 1 if a figure exceeds structure_budget.json by more than 3%
 
-Modules and lines are counted per part of the package. Imports are the modules that a hook's process has loaded at its end, packages
-counted apart. Call paths are traced: the same hook runs with a profile function that records each of the package's files in which a
-function is called, in the order of first calls. `tests/docs/test_ways.py` compares the call paths in docs/architecture.md with these.
+Call paths are traced: a hook runs with a profile function that records each of the package's files in which a function is called, in
+the order of first calls. `tests/docs/test_ways.py` compares the call paths in docs/architecture.md with these.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import io
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
-from typing import Any, NamedTuple
+import tokenize
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PACKAGE = os.path.join(ROOT, "scripts", "memory_plugin")
+BUDGET = os.path.join(ROOT, "benchmarks", "structure_budget.json")
+PAGES = ("README.md", "CONTRIBUTING.md", os.path.join("config", "README.md"))
+sys.path.insert(0, os.path.dirname(PACKAGE))
+
+from memory_plugin.cli.main import GROUPS  # noqa: E402
+
 TITLE = "Use Postgres for the billing database"
 BODY = "The billing service stores invoices in Postgres 15."
 PROMPT = "Which database do we use for the billing service?"
 REPLY = "Postgres 15. The billing service stores its invoices there."
 _OF_PYTHON = ("__init__.py",)
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_NO_CODE = {
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+}
 
 # Runs a hook's handling in this process, noting where functions are called. The script itself ends the process without flushing.
 _TRACER = """
@@ -50,29 +61,6 @@ sys.setprofile(None)
 with open(report, "w") as file:
     file.write("\\n".join(os.path.relpath(path, package) for path in seen))
 """
-
-
-# As the script of a hook does it, which imports some modules ahead, where `-X importtime` does not see them.
-_LOADED = """
-import sys
-scripts, event, report = sys.argv[1:]
-sys.path.insert(0, scripts)
-from memory_plugin.kernel.bytecode import import_with_cache_repair
-from memory_plugin.hooks.starting import event_handler
-event_handler(event)(event)
-with open(report, "w") as file:
-    file.write(" ".join(name for name in sys.modules if name.split(".")[0] == "memory_plugin"))
-"""
-
-
-class Part(NamedTuple):
-    """The figures of one part of the package: its modules without `__init__`, their lines, and the lines of the longest."""
-
-    name: str
-    modules: int
-    lines: int
-    median: float
-    longest: int
 
 
 class TracedProject:
@@ -128,37 +116,10 @@ class TracedProject:
             found = file.read().split("\n")
         return [path.replace(os.sep, "/") for path in found if os.path.basename(path) not in _OF_PYTHON]
 
-    def imports(self, event: str, fields: dict[str, str]) -> list[str]:
-        """Return the modules of ours that a process has loaded after it handled an event, packages included."""
-        report = os.path.join(self.folder, "report")
-        command = [sys.executable, "-I", "-S", "-c", _LOADED, os.path.dirname(PACKAGE), event, report]
-        data = json.dumps({"hook_event_name": event, **fields})
-        subprocess.run(
-            command, env=self.environment, input=data.encode(), check=True, stdout=subprocess.DEVNULL
-        )
-        with open(report, encoding="utf-8") as file:
-            return file.read().split()
-
 
 def _write(path: str, text: str) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-
-
-def parts() -> list[Part]:
-    """Return the figures of every part of the package, and of all together."""
-    lengths: dict[str, list[int]] = {}
-    for at, _, names in os.walk(PACKAGE):
-        part = os.path.relpath(at, PACKAGE).split(os.sep)[0]
-        for name in names:
-            if name.endswith(".py") and name != "__init__.py":
-                with open(os.path.join(at, name), encoding="utf-8") as file:
-                    lengths.setdefault(part, []).append(sum(1 for _ in file))
-    lengths["all"] = [length for found in list(lengths.values()) for length in found]
-    return [
-        Part(name, len(found), sum(found), statistics.median(found), max(found))
-        for name, found in sorted(lengths.items())
-    ]
 
 
 def call_paths(project: TracedProject) -> dict[str, list[str]]:
@@ -170,35 +131,111 @@ def call_paths(project: TracedProject) -> dict[str, list[str]]:
     }
 
 
-def imports(project: TracedProject) -> dict[str, dict[str, int]]:
-    """Return how many modules and packages of ours a skipped and a recalled prompt import."""
-    found = {}
-    for name, prompt in (("skipped prompt", "ok"), ("recalled prompt", PROMPT)):
-        names = project.imports("UserPromptSubmit", {"prompt": prompt, "session_id": name})
-        packages = [one for one in names if os.path.isdir(os.path.join(PACKAGE, "..", *one.split(".")))]
-        found[name] = {"modules": len(names) - len(packages), "packages": len(packages)}
-    return found
+def figures() -> dict[str, int]:
+    """Return the size of the package, of what users choose from, and of what they read."""
+    sources = {os.path.relpath(path, PACKAGE): _read(path) for path in _files(PACKAGE, ".py")}
+    pages = [*_files(os.path.join(ROOT, "docs"), ".md"), *(os.path.join(ROOT, name) for name in PAGES)]
+    overrides = json.loads(_read(os.path.join(ROOT, "config", "overrides.json")))["features"]
+    return {
+        "code lines": sum(map(code_lines, sources.values())),
+        "modules": len(sources),
+        "modules below 80 lines": sum(source.count("\n") < 80 for source in sources.values()),
+        "circles of imports": len(circles(sources)),
+        "settings": _leaves(json.loads(_read(os.path.join(ROOT, "config", "defaults.json")))),
+        "overrides": sum(len(part["paths"]) for feature in overrides.values() for part in feature.values()),
+        "commands in the help": sum(map(len, GROUPS.values())),
+        "words of documents": sum(len(_read(page).split()) for page in pages),
+    }
+
+
+def code_lines(source: str) -> int:
+    """Return the number of lines without docstrings, comments and blank lines."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in _NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            lines.difference_update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return len(lines)
+
+
+def circles(sources: dict[str, str]) -> list[set[str]]:
+    """Return the groups of modules that import each other, in any function and for types too."""
+    modules = {path[:-3].replace(os.sep, ".").replace(".__init__", ""): path for path in sources}
+    imports = {name: _imports(name, sources[path], set(modules)) for name, path in modules.items()}
+    reached = {name: _reached(name, imports) for name in imports}
+    groups = {frozenset(other for other in reached[name] if name in reached[other]) for name in imports}
+    return [set(group) for group in groups if len(group) > 1]
+
+
+def _imports(name: str, source: str, modules: set[str]) -> set[str]:
+    """Return the modules of ours that a module imports by relative imports, as all do."""
+    found = set()
+    is_package = any(other.startswith(name + ".") for other in modules)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            parts = name.split(".")
+            parts = parts[: len(parts) - node.level + is_package] + (node.module or "").split(".")
+            base = ".".join(filter(None, parts))
+            names = {base + "." + alias.name if base else alias.name for alias in node.names}
+            found |= names & modules or {base} & modules
+    return found - {name}
+
+
+def _reached(name: str, imports: dict[str, set[str]]) -> set[str]:
+    seen, open_ends = set(), [name]
+    while open_ends:
+        new = imports[open_ends.pop()] - seen
+        seen |= new
+        open_ends += new
+    return seen
+
+
+def _files(folder: str, ending: str) -> list[str]:
+    return [
+        os.path.join(at, name) for at, _, names in os.walk(folder) for name in names if name.endswith(ending)
+    ]
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _leaves(value: object) -> int:
+    return sum(map(_leaves, value.values())) if isinstance(value, dict) and value else 1
+
+
+def exceeded(found: dict[str, int]) -> list[str]:
+    """Return the figures that exceed those in structure_budget.json by more than 3%, as sentences."""
+    budget = json.loads(_read(BUDGET))
+    return [
+        "%s: %d, and the budget is %d" % (name, found[name], number * 1.03)
+        for name, number in budget.items()
+        if found[name] > number * 1.03
+    ]
 
 
 def main() -> int:
-    """Count, trace and print."""
+    """Count and print; without --budget also trace the call paths."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--budget", action="store_true", help="exit with 1 if a figure exceeds the budget")
     arguments = parser.parse_args()
+    found = figures()
+    if arguments.budget:
+        problems = exceeded(found)
+        print("\n".join(problems) or "within the budget")
+        return int(bool(problems))
     with tempfile.TemporaryDirectory(prefix="memory-structure-") as folder:
-        project = TracedProject(folder)
-        figures: dict[str, Any] = {"imports": imports(project), "call_paths": call_paths(project)}
-    figures["parts"] = [part._asdict() for part in parts()]
+        paths = call_paths(TracedProject(folder))
     if arguments.json:
-        print(json.dumps(figures, indent=2))
+        print(json.dumps({"figures": found, "call_paths": paths}, indent=2))
         return 0
-    print("%-12s %8s %8s %8s %8s" % ("part", "modules", "lines", "median", "longest"))
-    for part in parts():
-        figures_of_part = part.name, part.modules, part.lines, part.median, part.longest
-        print("%-12s %8d %8d %8.0f %8d" % figures_of_part)
-    for name, counted in figures["imports"].items():
-        print("%s: imports %d modules of ours and %d packages" % (name, *counted.values()))
-    for name, files in figures["call_paths"].items():
+    for name, number in found.items():
+        print("%-24s %7d" % (name, number))
+    for name, files in paths.items():
         print("\npath of a %s: %d files" % (name, len(files)))
         for path in files:
             print("  " + path)

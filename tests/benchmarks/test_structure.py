@@ -1,0 +1,69 @@
+"""The figures of the structure, and their budget."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import structure
+
+SOURCE = '''"""A docstring."""
+
+import os  # a comment
+
+
+def path() -> str:
+    """Return a path
+    in two lines."""
+    # a comment
+    return os.path.join(
+        "a", """a text
+in two lines"""
+    )
+'''
+
+
+def test_docstrings_comments_and_blank_lines_are_no_code() -> None:
+    assert structure.code_lines(SOURCE) == 6
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        ({"a.py": "from . import b", "b.py": "from .a import x"}, [{"a", "b"}]),
+        ({"a.py": "def f():\n    from .b import x", "b.py": "if 0:\n    from .a import X"}, [{"a", "b"}]),
+        (
+            {"a.py": "from .b import x", "b.py": "from .c import x", "c.py": "from . import a"},
+            [{"a", "b", "c"}],
+        ),
+        ({"p/__init__.py": "from .m import x", "p/m.py": "from . import y"}, [{"p", "p.m"}]),
+        (
+            {
+                "a.py": "from .p.m import x",
+                "p/__init__.py": "",
+                "p/m.py": "from ..b import x",
+                "b.py": "import a",
+            },
+            [],
+        ),
+    ],
+    ids=["two modules", "in a function and for types", "three modules", "a package", "one way"],
+)
+def test_circles_of_imports(sources: dict[str, str], expected: list[set[str]]) -> None:
+    assert structure.circles(sources) == expected
+
+
+@pytest.mark.parametrize(("found", "problems"), [(100, 0), (103, 0), (104, 1)])
+def test_three_percent_more_than_the_budget_is_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: int, problems: int
+) -> None:
+    (tmp_path / "budget.json").write_text(json.dumps({"modules": 100}), encoding="utf-8")
+    monkeypatch.setattr(structure, "BUDGET", str(tmp_path / "budget.json"))
+    assert len(structure.exceeded({"modules": found})) == problems
+
+
+def test_the_budget_names_every_figure() -> None:
+    with open(structure.BUDGET, encoding="utf-8") as file:
+        assert list(json.load(file)) == list(structure.figures())
