@@ -184,7 +184,8 @@ def _imports(name: str, source: str, modules: set[str]) -> set[str]:
 
 
 def _reached(name: str, imports: dict[str, set[str]]) -> set[str]:
-    seen, open_ends = set(), [name]
+    seen: set[str] = set()
+    open_ends = [name]
     while open_ends:
         new = imports[open_ends.pop()] - seen
         seen |= new

@@ -198,55 +198,46 @@ class SessionFigures:
         return sum(found) / len(found) if found else None
 
 
-class FeatureSpend:
-    """The judge calls of one feature; `cached`, `failed` and `unpriced` are parts of `calls`."""
-
-    __slots__ = ("cached", "calls", "failed", "tokens", "unpriced", "usd", "waits")
-
-    def __init__(self) -> None:
-        self.calls = self.cached = self.failed = self.unpriced = self.tokens = 0
-        self.usd = 0.0
-        self.waits: list[float] = []
-
-
 class SpendFigures:
     """What judges cost, from the ledger `judge-calls`, and the verdicts of `evaluations`."""
 
     def __init__(self) -> None:
-        self.features: dict[str, FeatureSpend] = {}
+        self.features: dict[str, Counter[str]] = {}  # calls, and of these cached, failed and unpriced; tokens
+        self.usd: dict[str, float] = {}  # by feature
+        self.waits: dict[str, list[float]] = {}  # milliseconds, by feature
         self.days: dict[str, float] = {}  # US dollars
         self.failures: Counter[str] = Counter()
         self.verdicts: Counter[str] = Counter()
 
     def add(self, row: dict[str, Any]) -> None:
         """Count one call."""
-        spend = self.features.setdefault(row.get("feature") or "unknown", FeatureSpend())
-        spend.calls += 1
+        feature, outcome, cost = row.get("feature") or "unknown", row.get("outcome", ""), row.get("cost_usd")
+        counts = self.features.setdefault(feature, Counter())
+        counts["calls"] += 1
         if row.get("cached") is True:
-            spend.cached += 1
+            counts["cached"] += 1
             return
-        outcome, cost = row.get("outcome", ""), row.get("cost_usd")
         if outcome != "ok":
-            spend.failed += 1
+            counts["failed"] += 1
             self.failures[outcome] += 1
-        spend.tokens += row.get("tokens_in", 0) + row.get("tokens_out", 0)
+        counts["tokens"] += row.get("tokens_in", 0) + row.get("tokens_out", 0)
         if cost is not None:
-            spend.usd += cost
             day = row["time"][:_DAY]
+            self.usd[feature] = self.usd.get(feature, 0.0) + cost
             self.days[day] = self.days.get(day, 0.0) + cost
         elif outcome == "ok":
-            spend.unpriced += 1
+            counts["unpriced"] += 1
         if row.get("latency_ms") is not None:
-            spend.waits.append(row["latency_ms"])
+            self.waits.setdefault(feature, []).append(row["latency_ms"])
 
     def add_evaluation(self, row: dict[str, Any]) -> None:
         """Count one evaluation by its verdict."""
         self.verdicts[row.get("verdict", "")] += 1
 
     @property
-    def usd(self) -> float:
+    def total(self) -> float:
         """Return the cost in US dollars of all calls with a known price."""
-        return sum(spend.usd for spend in self.features.values())
+        return sum(self.usd.values())
 
 
 class LedgerFigures:

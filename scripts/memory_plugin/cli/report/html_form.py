@@ -109,7 +109,7 @@ def _key_figures(report: Report) -> Tiles:
             (percent(recalls.total("pointed"), recalls.prompts), "pointed to", "pointed"),
             (count(len(recalls.sessions)), "sessions", ""),
             (milliseconds(quantile(recalls.waits, 0.5)), "median hook time", ""),
-            (money(report.ledgers.spend.usd), "spent on judges", ""),
+            (money(report.ledgers.spend.total), "spent on judges", ""),
         ]
     )
 
@@ -146,17 +146,17 @@ def _tiles(tiles: Tiles) -> str:
     )
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, most: int = _MAX_ROWS) -> str:
     """Return a table with its heading. On a narrow screen the rows of a wide table become cards."""
     heading = "<h3>%s</h3>" % safe(table.heading) if table.heading else ""
     if not table.rows:
         return heading + _note(Note(table.empty, kind="soft")) if table.empty else ""
     about = _note(Note(table.about, kind="soft")) if table.about else ""
     heads = "".join('<th scope="col" class="%s">%s</th>' % (kind, safe(name)) for name, kind in table.columns)
-    rows = "".join("<tr>%s</tr>" % _cells(table, row) for row in table.rows[:_MAX_ROWS])
+    rows = "".join("<tr>%s</tr>" % _cells(table, row) for row in table.rows[:most])
     kinds = [kind for _, kind in table.columns]
     is_wide = len(kinds) > 3 or (len(kinds) == 3 and "bar" not in kinds)
-    more = len(table.rows) - _MAX_ROWS
+    more = len(table.rows) - most
     note = Note("and %s more:" % count(more), "memory report --json", "soft")
     return '%s%s<div class="scroll"><table class="%s"><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>%s' % (
         heading, about, "wide" if is_wide else "", heads, rows, _note(note) if more > 0 else "",
@@ -210,43 +210,28 @@ def _bar_svg(shapes: str, text: str) -> str:
 
 
 def _chart(chart: Chart, buckets: Sequence[Bucket]) -> str:
-    """Return a chart with its legend and its numbers as a collapsed table."""
+    """Return stacked columns with their legend, and their numbers as a collapsed table."""
+    totals = [sum(day[index] for day in chart.days.values()) for index in range(len(chart.series))]
+    shown = [
+        (color, label, number_text(total)) for (color, label), total in zip(chart.series, totals) if total
+    ]
+    legend = "".join('<li class="%s">%s: %s</li>' % series for series in shown)
     if chart.is_share:
         legend = '<li class="%s">%s</li>' % chart.series[1]
-        shapes, scale = _line(buckets)
-    else:
-        totals = [sum(day[index] for day in chart.days.values()) for index in range(len(chart.series))]
-        shown = [(*series, number_text(total)) for series, total in zip(chart.series, totals) if total]
-        legend = "".join('<li class="%s">%s: %s</li>' % series for series in shown)
-        shapes, scale = _columns(chart, buckets)
-    figure = _figure(shapes, [bucket.start for bucket in buckets], scale, chart)
-    return '<ul class="legend">%s</ul>%s%s' % (legend, figure, _numbers(chart, buckets))
-
-
-def _numbers(chart: Chart, buckets: Sequence[Bucket]) -> str:
-    labels = [label for _, label in chart.series]
-    rows = [[bucket.label, *map(number_text, bucket.values)] for bucket in buckets if any(bucket.values)]
-    if chart.is_share:
-        rows = [
-            [bucket.label, count(bucket.values[0]), _share_text(bucket)]
-            for bucket in buckets
-            if bucket.values[0]
+        shares = [
+            100 * bucket.values[1] / bucket.values[0] if bucket.values[0] else 0.0 for bucket in buckets
         ]
-    heads = "".join('<th scope="col" class="n">%s</th>' % safe(label) for label in labels)
-    body = "".join(
-        '<tr><th scope="row">%s</th>%s</tr>'
-        % (safe(label), "".join('<td class="n">%s</td>' % safe(cell) for cell in cells))
-        for label, *cells in rows
+        buckets = [bucket._replace(values=(share,)) for bucket, share in zip(buckets, shares)]
+        chart = chart._replace(series=[(chart.series[1][0], "%")])
+    columns = [("Date", "name"), *((label, "n") for _, label in chart.series)]
+    rows = [[bucket.label, *map(number_text, bucket.values)] for bucket in buckets if any(bucket.values)]
+    numbers = "<details><summary>Show as a table</summary>%s</details>" % _table(
+        Table("", columns, rows), _MAX_COLUMNS
     )
-    return (
-        '<details><summary>Show as a table</summary><div class="scroll"><table><thead><tr><th scope="col">Date</th>%s</tr></thead>'
-        "<tbody>%s</tbody></table></div></details>" % (heads, body)
-    )
+    return '<ul class="legend">%s</ul>%s%s' % (legend, _figure(chart, buckets), numbers)
 
 
-def _columns(chart: Chart, buckets: Sequence[Bucket]) -> tuple[str, tuple[str, str]]:
-    """Return stacked columns and the labels of the scale."""
-    top = _round_up(max(sum(bucket.values) for bucket in buckets))
+def _columns(chart: Chart, buckets: Sequence[Bucket], top: float) -> str:
     step = _WIDTH / len(buckets)
     shapes = []
     for index, bucket in enumerate(buckets):
@@ -261,46 +246,14 @@ def _columns(chart: Chart, buckets: Sequence[Bucket]) -> tuple[str, tuple[str, s
             shapes.append(
                 "<g><title>%s: %s</title>%s</g>" % (safe(bucket.label), safe(values), "".join(parts))
             )
-    return "".join(shapes), (number_text(top), number_text(top / 2))
+    return "".join(shapes)
 
 
-def _line(buckets: Sequence[Bucket]) -> tuple[str, tuple[str, str]]:
-    """Return a line of shares and the labels of the scale; a bucket without a value leaves a gap."""
-    shares = [bucket.values[1] / bucket.values[0] if bucket.values[0] else None for bucket in buckets]
-    top = _round_up(100 * max((share for share in shares if share is not None), default=0.0)) / 100
-    step = _WIDTH / len(buckets)
-    runs: list[list[tuple[float, float, str]]] = [[]]
-    for index, (bucket, share) in enumerate(zip(buckets, shares)):
-        if share is None:
-            runs.append([])
-        else:
-            label = "%s: %s" % (bucket.label, _share_text(bucket))
-            runs[-1].append(((index + 0.5) * step, _HEIGHT * (1 - share / top), label))
-    return "".join(_run(run, step) for run in runs if run), ("%.0f%%" % (100 * top), "%.0f%%" % (50 * top))
-
-
-def _share_text(bucket: Bucket) -> str:
-    return "%.0f%%" % (100 * bucket.values[1] / bucket.values[0])
-
-
-def _run(run: Sequence[tuple[float, float, str]], step: float) -> str:
-    """Return the line through points without a gap, with an invisible area around each point that shows its label."""
-    points = [(x, y) for x, y, _ in run]
-    if len(points) == 1:  # a single day is a short horizontal stroke
-        (x, y) = points[0]
-        points = [(x - step / 3, y), (x + step / 3, y)]
-    line = " ".join("%.1f,%.2f" % point for point in points)
-    area = "%.1f,%d %s %.1f,%d" % (points[0][0], _HEIGHT, line, points[-1][0], _HEIGHT)
-    labels = "".join(
-        '<rect x="%.1f" y="0" width="%.1f" height="%d" fill="none" pointer-events="all"><title>%s</title></rect>'
-        % (x - step / 2, step, _HEIGHT, safe(label))
-        for x, _, label in run
-    )
-    return '<polygon class="area" points="%s"/><polyline class="curve" points="%s"/>%s' % (area, line, labels)
-
-
-def _figure(shapes: str, starts: Sequence[str], scale: tuple[str, str], chart: Chart) -> str:
-    """Return shapes with their axes; `scale` labels the top and the middle of the vertical axis."""
+def _figure(chart: Chart, buckets: Sequence[Bucket]) -> str:
+    """Return the columns with their axes."""
+    top = _round_up(max(sum(bucket.values) for bucket in buckets))
+    starts = [bucket.start for bucket in buckets]
+    unit = "%" if chart.is_share else ""
     grid = "".join('<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>' % (_WIDTH, y, y) for y in (0, 50))
     ticks = [starts[0], starts[len(starts) // 2], starts[-1]] if len(starts) > 2 else starts
     return (
@@ -308,8 +261,8 @@ def _figure(shapes: str, starts: Sequence[str], scale: tuple[str, str], chart: C
         '<svg role="img" viewBox="0 0 %d %d" preserveAspectRatio="none"><title>%s</title><desc>%s</desc>%s%s</svg>'
         '<div class="x" aria-hidden="true">%s</div></div></figure>'
     ) % (
-        safe(scale[0]), safe(scale[1]), _WIDTH, _HEIGHT, safe(chart.title), safe(chart.text), grid, shapes,
-        "".join("<span>%s</span>" % safe(day_label(start)) for start in ticks),
+        number_text(top) + unit, number_text(top / 2) + unit, _WIDTH, _HEIGHT, safe(chart.title), safe(chart.text), grid,
+        _columns(chart, buckets, top), "".join("<span>%s</span>" % safe(day_label(start)) for start in ticks),
     )  # fmt: skip
 
 

@@ -312,23 +312,24 @@ def _sessions(report: Report) -> Section:
 def _spend(report: Report) -> Section:
     spend, recalls = report.ledgers.spend, report.ledgers.recalls
     features = sorted(spend.features.items())
+    medians = {name: quantile(spend.waits.get(name, []), 0.5) for name, _ in features}
     names = ("calls", "cached", "failed", "unpriced", "tokens")
     figures = {
-        "usd": round(spend.usd, 6),
+        "usd": round(spend.total, 6),
         "features": {
             name: {
-                **{part: getattr(feature, part) for part in names},
-                "usd": round(feature.usd, 6),
-                "ms_median": _rounded(quantile(feature.waits, 0.5), 1),
+                **{part: counts[part] for part in names},
+                "usd": round(spend.usd.get(name, 0.0), 6),
+                "ms_median": _rounded(medians[name], 1),
             }
-            for name, feature in features
+            for name, counts in features
         },
         "failures": dict(ranked(spend.failures)),
         "verdicts": dict(ranked(spend.verdicts)),
     }
     per_prompt = recalls.tokens / recalls.prompts if recalls.prompts else 0
     tiles = [
-        (money(spend.usd), "spent on judges", ""),
+        (money(spend.total), "spent on judges", ""),
         (count(recalls.tokens), "tokens added by memories", ""),
         ("%.0f" % per_prompt, "tokens per prompt, on average", ""),
     ]
@@ -336,23 +337,23 @@ def _spend(report: Report) -> Section:
     if spend.days:
         days = {date: (usd,) for date, usd in spend.days.items()}
         parts.append(
-            Chart("Judge costs by day", days, [("accent", "US dollars")], "%s in total." % money(spend.usd))
+            Chart("Judge costs by day", days, [("accent", "US dollars")], "%s in total." % money(spend.total))
         )
     heads = ("Calls", "From cache", "Failed", "Tokens", "Median wait", "Cost")
     rows: list[list[Cell]] = [
         [
             Name(name),
-            *map(count, (feature.calls, feature.cached, feature.failed, feature.tokens)),
-            milliseconds(quantile(feature.waits, 0.5)),
-            money(feature.usd),
+            *(count(counts[part]) for part in ("calls", "cached", "failed", "tokens")),
+            milliseconds(medians[name]),
+            money(spend.usd.get(name, 0.0)),
         ]
-        for name, feature in features
+        for name, counts in features
     ]
     parts.append(Table("", [("Feature", "name"), *((head, "n") for head in heads)], rows))
     if not rows:
         nothing = "No judge was asked: nothing was sent or spent. To switch the judges on:"
         parts.append(Note(nothing, "memory judge on", "empty"))
-    unpriced = sum(feature.unpriced for _, feature in features)
+    unpriced = sum(counts["unpriced"] for _, counts in features)
     if unpriced:
         left_out = "Calls without a known price, not included in the total: %s." % count(unpriced)
         parts.append(Note(left_out, kind="soft"))

@@ -123,14 +123,14 @@ def score_bodies(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _score_id(row: Mapping[str, Any], name: str) -> str:
-    rubric = row["scorer"].get("rubric") if isinstance(row.get("scorer"), dict) else ""
+    rubric = row.get("scorer", {}).get("rubric", "")
     return digest(("memory %s %s %s" % (row.get("session"), name, rubric)).encode("utf-8", "replace"))
 
 
 def _subject(row: Mapping[str, Any]) -> dict[str, str]:
     """Return what the score is about: the trace of a pulled session, else the session."""
-    subject = row.get("subject")
-    if isinstance(subject, dict) and subject.get("kind") == "trace" and isinstance(subject.get("id"), str):
+    subject = row.get("subject", {})
+    if subject.get("kind") == "trace" and isinstance(subject.get("id"), str):
         return {"traceId": subject["id"]}
     return {"sessionId": str(row.get("session"))}
 
@@ -153,7 +153,7 @@ def _comment(row: Mapping[str, Any], name: str) -> str:
 
 
 def _metadata(row: Mapping[str, Any]) -> dict[str, Any]:
-    scorer = row["scorer"] if isinstance(row.get("scorer"), dict) else {}
+    scorer = row.get("scorer", {})
     return {
         "scorer": "memory %s" % row.get("version", ""),
         "by": scorer.get("by"),
