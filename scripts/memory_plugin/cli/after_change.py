@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..memories.survey import Item
     from .command_context import CommandContext
 
-__all__ = ["Similar", "refresh_index", "replaced_lines", "similar_lines", "similar_to"]
-
 _CANDIDATES = 20
 _COMPARED_WITH = 300
 _MAX_SIMILAR = 3

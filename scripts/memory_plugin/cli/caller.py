@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ..hooks.client_record import ClientRecord
     from ..hooks.environment import Taint
 
-__all__ = ["Caller", "identify", "is_route"]
-
 _SESSION = "CLAUDE_CODE_SESSION_ID"
 _CONFIG = "CLAUDE_CONFIG_DIR"
 # The commands that hooks start; they find, propose and grade, and approve nothing.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Finder = Callable[[int], Optional["Ancestor"]]
 
-__all__ = ["CLIENT_VARIABLE", "Ancestor", "ancestors", "boot_id", "has_proc", "parse_ps", "process", "walk"]
-
 # Set by the client for each command and hook; measured: a project's settings cannot override it.
 CLIENT_VARIABLE = "CLAUDECODE"
 _PROC = "/proc"

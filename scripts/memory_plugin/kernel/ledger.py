@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from .paths import Paths
     from .settings.load import Settings
 
-__all__ = ["SCHEMA", "Ledger", "Rows", "open_ledger", "open_to_read"]
-
 SCHEMA = 1
 WAIT = 0.25
 _MAX_LINE = 1 << 20

@@ -7,8 +7,9 @@ from html import unescape
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ..kernel.clock import now_iso
+from .invalid_memory import InvalidMemory
 from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, why_not_read
-from .record import ACTIVE, InvalidMemory, categories
+from .record import ACTIVE, categories
 from .stores import stores
 from .supersession import Link, Resolution, named_keys, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
@@ -17,21 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ..kernel.paths import Paths
-
-__all__ = [
-    "Item",
-    "Survey",
-    "Unread",
-    "choose",
-    "choose_titled",
-    "life_cycle_state",
-    "read_item",
-    "shortest_names",
-    "successors",
-    "superseding",
-    "supersession",
-    "survey",
-]
 
 _CUT_OFF = "\u2026. "
 _MAX_NAMED = 10

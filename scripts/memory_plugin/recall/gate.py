@@ -12,17 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "SHORT",
-    "Gate",
-    "Prompt",
-    "effective_length",
-    "last_turn",
-    "load_gate",
-    "turn_text",
-    "visible_text",
-]
-
 # The reasons for a refusal, as in the ledger.
 CONFIRMATION, COMMAND, EMPTY = "confirmation", "command", "empty"
 NOT_TYPED, SHORT, OPTED_OUT = "not_typed", "short", "told_not_to"

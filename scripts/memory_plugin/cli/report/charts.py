@@ -11,18 +11,6 @@ from ...kernel.text.clean import escape, plain
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "Bucket",
-    "columns",
-    "day_label",
-    "fill_buckets",
-    "interval",
-    "line_chart",
-    "number_text",
-    "safe",
-    "share_bar",
-]
-
 _MAX_COLUMNS = 62
 _WIDTH, _HEIGHT = 1000, 100
 _MAX_TEXT = 1000

@@ -10,8 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CappedCounter", "Distinct", "Histogram"]
-
 _MAX_HASHES = 4096  # the estimate is then within 5% in 999 of 1,000 cases
 _HASH_RANGE = 1 << 32
 _GROWTH = 1.05  # each bucket of a histogram is 5% wider than the one before

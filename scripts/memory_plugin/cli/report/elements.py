@@ -9,24 +9,6 @@ from .charts import safe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "code",
-    "count",
-    "empty",
-    "milliseconds",
-    "money",
-    "note",
-    "percent",
-    "remaining",
-    "section",
-    "shorten",
-    "side_by_side",
-    "table",
-    "tile",
-    "tiles",
-    "times",
-]
-
 _MAX_NARROW_COLUMNS = 3  # that fit a phone side by side
 _UNLABELED = ("name", "barcell")  # columns that need no label on a card
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .missed_prompts import MissedRow
     from .spend_figures import FeatureSpend
 
-__all__ = ["LedgerFigures", "Report", "as_json", "read_ledgers"]
-
 _MAX_EVENTS = 200
 _MAX_NAME = 120
 

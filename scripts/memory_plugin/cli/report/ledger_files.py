@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-__all__ = ["LedgerFolder", "Period", "best_candidate", "candidates_of"]
-
 _MAX_LINE = 1 << 20
 _BLOCK = 1 << 16  # bytes; a block and its lines stay in the processor's cache
 _PROGRESS_EVERY = 20_000  # lines

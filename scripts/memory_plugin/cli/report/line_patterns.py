@@ -15,19 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = [
-    "MISS_ENDINGS",
-    "MISS_REASONS",
-    "NO_MEMORIES",
-    "RECALL_CONTEXT",
-    "RECALL_LINE",
-    "RECALL_MEMORIES",
-    "SCORE_LINE",
-    "ScoreRow",
-    "match_lines",
-    "parse_elements",
-]
-
 MISS_REASONS = ("no_match", "below_threshold", "below_floor", "declined")
 
 _BACKSLASH = "\\"  # starts an escape; the expressions rely on every quote being the end of a string

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ...memories.survey import Item, Survey
     from .recall_figures import RecallFigures
 
-__all__ = ["MemoryFigures", "MemoryRow", "memory_figures"]
-
 _MAX_ROWS = 25
 _MAX_NAME = 120
 _MAX_FILES = 20

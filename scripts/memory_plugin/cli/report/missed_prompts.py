@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ...kernel.paths import Paths
     from .recall_figures import MissedPrompt
 
-__all__ = ["MissedRow", "missed_rows"]
-
 _SESSION = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")
 _MAX_ROWS = 25
 _MAX_NAME = 120

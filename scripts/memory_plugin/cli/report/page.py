@@ -15,8 +15,6 @@ from .page_recall import memories_section, missed_section, recall_section
 if TYPE_CHECKING:
     from .figures import Report
 
-__all__ = ["lead", "page"]
-
 _TITLE = "Memory report"
 _NAV = (
     ("told", "Told"),

@@ -27,15 +27,6 @@ if TYPE_CHECKING:
     from .figures import Report
     from .spend_figures import FeatureSpend
 
-__all__ = [
-    "best_score",
-    "effect_sentence",
-    "health_section",
-    "replies_section",
-    "sessions_section",
-    "spend_section",
-]
-
 _MAX_ROWS = 10
 _MAX_MODELS = 6
 _MAX_EXAMPLE = 80

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from .memory_rows import MemoryRow
     from .missed_prompts import MissedRow
 
-__all__ = ["OUTCOME_LABELS", "memories_section", "missed_section", "recall_section"]
-
 # CSS class and label by outcome.
 OUTCOME_LABELS = {
     "injected": ("told", "told in full"),

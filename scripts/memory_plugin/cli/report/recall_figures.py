@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-__all__ = ["OUTCOMES", "MemoryUse", "MissedPrompt", "RecallFigures"]
-
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
 _RECALLED = ("injected", "pointed")
 _GUARD_OUTCOMES = ("reminded", "asked", "let_through")

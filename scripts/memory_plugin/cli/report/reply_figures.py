@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ...replies.correction_effect import EffectMeter
 
-__all__ = ["ReplyDay", "ReplyFigures"]
-
 _MAX_NAMES = 500
 _MAX_TALLIES = 20_000
 _DAY = 10  # characters of a date

@@ -10,8 +10,6 @@ from .counting import CappedCounter
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["GradedSession", "SessionFigures"]
-
 _MAX_SESSIONS = 20_000
 _MAX_NAMES = 200
 _MAX_SIGNALS = 100

@@ -9,8 +9,6 @@ from .counting import CappedCounter, Histogram
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["FeatureSpend", "SpendFigures"]
-
 _MAX_FEATURES = 50
 _MAX_NAMES = 200
 _DAY = 10  # characters of a date

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..console import Console
     from .figures import Report
 
-__all__ = ["print_report"]
-
 _MAX_ROWS = 8
 _MAX_DAYS = 60
 _STEPS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
