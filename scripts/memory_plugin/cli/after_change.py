@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .command_context import CommandContext
 
 _CANDIDATES = 20
-_COMPARED_WITH = 300
+_COMPARED_WITH = 100  # memories whose words say which ones are rare; reading more of them changes little
 _MAX_SIMILAR = 3
 _MAX_NEW = 200
 
