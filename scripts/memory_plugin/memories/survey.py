@@ -50,6 +50,8 @@ class Unread(dict[str, object]):
         raise RuntimeError("the file of this memory was not read")
 
     get = __getitem__  # type: ignore[assignment]
+    __eq__ = __getitem__  # type: ignore[assignment]
+    __hash__ = None
 
 
 def read_item(item: Item) -> Item:
@@ -120,7 +122,7 @@ def supersession(items: list[Item]) -> Resolution:
 
 
 def superseding(items: list[Item], old: Item) -> list[Item]:
-    """Return the active memories that name this one in `supersedes`."""
+    """Return the active memories that name this one in `supersedes`, with their texts."""
     active = {item.stored.key for item in items if item.stored.memory.status == ACTIVE}
 
     def names_old(item: Item) -> bool:
@@ -131,7 +133,7 @@ def superseding(items: list[Item], old: Item) -> list[Item]:
                 return True
         return False
 
-    return [item for item in items if item.stored.key in active and names_old(item)]
+    return [read_item(item) for item in items if item.stored.key in active and names_old(item)]
 
 
 def successors(items: list[Item], item: Item) -> list[str]:
