@@ -31,11 +31,9 @@ def repeating_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]
     """Return a hint for each guard that answered in at least three sessions, given rows of the recalls ledger."""
     sessions: dict[str, set[str]] = {}
     for row in rows:
-        keys = row.get("guards")
-        if row.get("outcome") in _ANSWERS and isinstance(keys, list):
-            for key in keys:
-                if isinstance(key, str) and key in names:
-                    sessions.setdefault(key, set()).add(str(row.get("session")))
+        for key in row.get("guards", ()) if row.get("outcome") in _ANSWERS else ():
+            if key in names:
+                sessions.setdefault(key, set()).add(row.get("session", ""))
     candidates = []
     for key, seen in sessions.items():
         if len(seen) >= _MIN_SESSIONS:

@@ -15,7 +15,7 @@ from ..capture.pipeline import keep
 from ..capture.stored_elsewhere import SectionWatch, note_candidates
 from ..kernel.clock import now
 from ..kernel.files import read_regular
-from ..kernel.ledger import open_ledger
+from ..kernel.records import Records
 from ..memories.claude_notes import native_folders, note_files, notes_in
 from ..memories.markdown import sections
 from ..memories.record import ACTIVE
@@ -84,11 +84,7 @@ def keep_other_candidates(context: Context, days: float, watch: SectionWatch | N
 
 def _guard_hints(context: Context) -> list[Candidate]:
     """Return hints about guards that keep answering, according to the recalls ledger."""
-    rows = (
-        row
-        for row in open_ledger(context.paths, context.settings, "recalls").rows()
-        if row.get("project") == context.paths.project_key
-    )
+    rows = Records(context.paths.state(), "recalls", project=context.paths.project_key)
     return repeating_guards(rows, _active(context)[0])
 
 

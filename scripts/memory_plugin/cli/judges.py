@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..evaluation.jury import judge_at
 from ..kernel.data import load_data
@@ -12,14 +12,12 @@ from ..kernel.judge.asking import Judge, judge_for
 from ..kernel.judge.backends import load_backend
 from ..kernel.judge.models import family_of
 from ..kernel.judge.prices import price_of
-from ..kernel.ledger import Ledger
+from ..kernel.records import Records
 from ..kernel.settings.advice import terminal_safe
 from .addresses import address_sentences
 from .options import days_ago
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from .command_context import CommandContext
@@ -145,31 +143,24 @@ class Opinions(NamedTuple):
         return (self.both + self.neither) / total if total else None
 
 
-def _rows(paths: Paths, name: str, days: int) -> Iterator[dict[str, Any]]:
-    since = days_ago(days)
-    for row in Ledger(paths.state(), name).rows():
-        if str(row.get("time", "")) >= since:
-            yield row
-
-
 def calls(paths: Paths, days: int) -> Calls:
     """Return the calls of the last days."""
     outcomes: Counter[str] = Counter()
     tokens: Counter[str] = Counter()
     cached = unknown = 0
     cost, waits = 0.0, []
-    for row in _rows(paths, "judge-calls", days):
+    for row in Records(paths.state(), "judge-calls", days_ago(days)):
         if row.get("cached") is True:
             cached += 1
             continue
-        outcome = str(row.get("outcome"))
+        outcome = row.get("outcome", "")
         outcomes[outcome] += 1
         for name in ("tokens_in", "tokens_out"):
-            tokens[name] += int(_number(row.get(name)))
-        cost += _number(row.get("cost_usd"))
+            tokens[name] += row.get(name, 0)
+        cost += row.get("cost_usd") or 0.0
         unknown += row.get("cost_usd") is None
         if outcome == "ok":
-            waits.append(_number(row.get("latency_ms")))
+            waits.append(row.get("latency_ms") or 0.0)
     return Calls(
         outcomes=dict(outcomes),
         cached=cached,
@@ -181,21 +172,17 @@ def calls(paths: Paths, days: int) -> Calls:
     )
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
-
-
 def opinions(paths: Paths, days: int) -> Opinions:
     """Return how the two recall judges voted in the last days."""
     votes: Counter[tuple[bool, bool]] = Counter()
     by_path: Counter[str] = Counter()
     none_kept = 0
-    for row in _rows(paths, "recalls", days):
+    for row in Records(paths.state(), "recalls", days_ago(days)):
         judged = row.get("judge")
-        if not isinstance(judged, dict):
+        if judged is None:
             continue
-        by_path[str(judged.get("path"))] += 1
-        pairs = _pairs(judged.get("verdicts"))
+        by_path[judged.get("path", "")] += 1
+        pairs = [tuple(pair) for pair in judged.get("verdicts", {}).values() if None not in pair]
         votes.update(pairs)
         if pairs:
             none_kept = 0 if any(True in pair for pair in pairs) else none_kept + 1
@@ -207,14 +194,3 @@ def opinions(paths: Paths, days: int) -> Opinions:
         paths=dict(by_path),
         none_kept=none_kept,
     )
-
-
-def _pairs(verdicts: object) -> list[tuple[bool, bool]]:
-    """Return the votes of both judges for the candidates on which both voted."""
-    values = verdicts.values() if isinstance(verdicts, dict) else ()
-    pairs = [pair for pair in values if isinstance(pair, list) and len(pair) == 2]
-    return [
-        (relevant, useful)
-        for relevant, useful in pairs
-        if isinstance(relevant, bool) and isinstance(useful, bool)
-    ]

@@ -88,6 +88,23 @@ def read_regular(path: str, limit: int, follow: bool = False) -> tuple[bytes, os
         os.close(handle)
 
 
+def open_to_read(path: str, flags: int) -> int:
+    """Open a regular file, as the `opener` of `open`. Raises OSError for a link, a pipe or a device."""
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | _NO_LINKS)
+    try:
+        require_regular(handle)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def require_regular(handle: int) -> None:
+    """Raise OSError for a pipe or a device, where writes are lost and reads can block forever."""
+    if not modes.S_ISREG(os.fstat(handle).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+
+
 def _read_all(handle: int, limit: int, path: str) -> bytes:
     parts: list[bytes] = []
     remaining = limit + 1

@@ -9,25 +9,22 @@ from __future__ import annotations
 
 import errno
 import os
-import stat as modes
 from time import monotonic
 
 from .. import VERSION
 from .clock import now_iso
-from .fastjson import dumps, loads
-from .files import BINARY, make_folder
+from .fastjson import dumps
+from .files import BINARY, make_folder, require_regular
 from .locks import Busy, FileLock, lock_handle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .paths import Paths
+    from .records import Records
     from .settings.load import Settings
 
 SCHEMA = 1
 WAIT = 0.25
-_MAX_LINE = 1 << 20
 _OPEN = (
     os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 )
@@ -101,7 +98,7 @@ class Ledger:
         while True:
             handle = os.open(self.path(), _OPEN, 0o600)
             try:
-                _require_regular(handle)
+                require_regular(handle)
                 lock_handle(handle, end - monotonic())
                 attempts -= 1
                 if attempts == 0 or self._is_current(handle):
@@ -150,59 +147,13 @@ class Ledger:
         except (Busy, PermissionError, FileNotFoundError):
             return
 
-    def rows(self) -> Rows:
+    def rows(self) -> Records:
         """Return the records, oldest first, read line by line."""
-        return Rows([self.path(part) for part in range(self.keep, -1, -1)])
+        from .records import Records  # no hook that only writes needs it
 
-
-def open_to_read(path: str, flags: int) -> int:
-    """Open a regular file, as the `opener` of `open`. Raises OSError for a link, a pipe or a device."""
-    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
-    try:
-        _require_regular(handle)
-    except OSError:
-        os.close(handle)
-        raise
-    return handle
-
-
-def _require_regular(handle: int) -> None:
-    """Raise OSError for a pipe or a device, where writes are lost and reads can block forever."""
-    if not modes.S_ISREG(os.fstat(handle).st_mode):
-        raise OSError(errno.EINVAL, "not a regular file")
+        return Records(self.folder, self.name)
 
 
 def _last_byte(handle: int) -> bytes:
     os.lseek(handle, -1, os.SEEK_END)
     return os.read(handle, 1)
-
-
-class Rows:
-    """An iterator over the records of some ledger files; `skipped` counts the lines that hold no record."""
-
-    __slots__ = ("_paths", "skipped")
-
-    def __init__(self, paths: list[str]) -> None:
-        self._paths = paths
-        self.skipped = 0
-
-    def __iter__(self) -> Iterator[dict[str, object]]:
-        for path in self._paths:
-            try:
-                with open(path, "rb", opener=open_to_read) as handle:
-                    yield from self._parse(handle)
-            except OSError:
-                continue
-
-    def _parse(self, lines: Iterator[bytes]) -> Iterator[dict[str, object]]:
-        for line in lines:
-            if not line.strip():
-                continue
-            try:
-                row = loads(line.decode("utf-8")) if len(line) <= _MAX_LINE else None
-            except ValueError:
-                row = None
-            if isinstance(row, dict):
-                yield row
-            else:
-                self.skipped += 1

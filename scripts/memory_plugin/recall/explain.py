@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.ledger import Ledger
+from ..kernel.records import Records
 from .decision import shifted_threshold
 
 if TYPE_CHECKING:
@@ -101,12 +102,9 @@ class Outcome(NamedTuple):
 
 def decisions(paths: Paths, session: str = "", last: int = 20) -> list[dict[str, Any]]:
     """Return the last decisions for this project, newest first; with `session` only those of that session."""
-    rows: list[dict[str, Any]] = []
-    for row in Ledger(paths.state(), "recalls").rows():
-        if row.get("project") == paths.project_key and (not session or row.get("session") == session):
-            rows.append(row)
-            del rows[:-last]
-    return rows[::-1]
+    records = Records(paths.state(), "recalls", project=paths.project_key)
+    rows = deque((row for row in records if session in ("", row.get("session"))), last)
+    return list(rows)[::-1]
 
 
 def find_decision(paths: Paths, which: str, session: str = "", place: str = "") -> dict[str, Any] | None:
@@ -116,7 +114,7 @@ def find_decision(paths: Paths, which: str, session: str = "", place: str = "") 
     """
     rows = decisions(paths, session, last=_ALL)
     if which != LAST:
-        rows = [row for row in rows if str(row.get("prompt_id") or "").startswith(which)]
+        rows = [row for row in rows if row.get("prompt_id", "").startswith(which)]
     if place:
         rows = [row for row in rows if _place(row) == place]
     return next((row for row in rows if _place(row) == _PROMPT), rows[0] if rows else None)
@@ -124,7 +122,7 @@ def find_decision(paths: Paths, which: str, session: str = "", place: str = "") 
 
 def same_turn(paths: Paths, row: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the decisions at other places in the same turn, the oldest first."""
-    prompt_id, session = row.get("prompt_id"), str(row.get("session") or "")
+    prompt_id, session = row.get("prompt_id"), row.get("session", "")
     if not prompt_id:
         return []
     rows = decisions(paths, session, last=_ALL)[::-1]
@@ -132,35 +130,36 @@ def same_turn(paths: Paths, row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _place(row: dict[str, Any]) -> str:
-    return str(row.get("place") or _PROMPT)
+    return row.get("place", _PROMPT)  # type: ignore[no-any-return]
 
 
 def sentence(row: dict[str, Any]) -> str:
     """Return one decision as a sentence, with the place if it was not a prompt."""
-    place = str(row.get("place"))
+    place = _place(row)
     if place == _GUARD:
         return _guard_sentence(row)
     return _PLACES[place] + ": " + _action(row) if place in _PLACES else _action(row)
 
 
 def _action(row: dict[str, Any]) -> str:
-    injected, pointed = _keys(row, _INJECTED), _keys(row, _POINTED)
-    if row.get("outcome") == _INJECTED:
+    injected, pointed = row.get(_INJECTED, ()), row.get(_POINTED, ())
+    outcome, listed = row.get("outcome"), row.get("listed", 0)
+    if outcome == _INJECTED:
         text = "told Claude " + _memories(len(injected))
-        if listed := _count(row.get("listed")):
+        if listed:
             text += " and the titles of %d" % listed
         return text + (", pointed to %d" % len(pointed) if pointed else "")
-    if row.get("outcome") == _POINTED:
+    if outcome == _POINTED:
         return "pointed Claude to " + _memories(len(pointed))
-    if row.get("outcome") == _LISTED:
-        return "told Claude the titles of " + _memories(_count(row.get("listed")))
-    return "silent: " + (reason_text(str(row.get("reason") or "")) or "no reason noted")
+    if outcome == _LISTED:
+        return "told Claude the titles of " + _memories(listed)
+    return "silent: " + (reason_text(row.get("reason", "")) or "no reason noted")
 
 
 def _guard_sentence(row: dict[str, Any]) -> str:
-    outcome = _GUARDED.get(str(row.get("outcome")), "a guarded call went through")
-    reason = reason_text(str(row.get("reason") or ""))
-    return "%s (%s)%s" % (outcome, ", ".join(_keys(row, "guards")), ": " + reason if reason else "")
+    outcome = _GUARDED.get(row.get("outcome", ""), "a guarded call went through")
+    reason = reason_text(row.get("reason", ""))
+    return "%s (%s)%s" % (outcome, ", ".join(row.get("guards", ())), ": " + reason if reason else "")
 
 
 def reason_text(reason: str) -> str:
@@ -173,58 +172,46 @@ def reason_text(reason: str) -> str:
 def problem(row: dict[str, Any]) -> str:
     """Return the problem with the index as text; empty if it answered and was up to date."""
     reason = row.get("problem") or row.get("trouble")  # the name in records of version 0.1.0
-    unread = _count(row.get("unread"))
+    unread = row.get("unread", 0)
     left = "; %d file%s not indexed yet" % (unread, " is" if unread == 1 else "s are") if unread else ""
-    return reason_text(str(reason)) + left if reason else ""
+    return reason_text(reason) + left if reason else ""
 
 
 def remedy(row: dict[str, Any]) -> str:
     """Return a command that helps with the reason for silence; usually empty."""
-    return _REMEDIES.get(str(row.get("reason") or ""), "")
+    return _REMEDIES.get(row.get("reason", ""), "")
 
 
 def _memories(number: int) -> str:
     return "%d memor%s" % (number, "y" if number == 1 else "ies")
 
 
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
-
-
-def _keys(row: dict[str, Any], name: str) -> list[str]:
-    value = row.get(name)
-    return [str(key) for key in value] if isinstance(value, list) else []
-
-
 def thresholds(row: dict[str, Any]) -> tuple[float | None, float | None]:
     """Return the thresholds for the full text and for a pointer; None where the record lacks them."""
     inject = row.get("inject_threshold", row.get("floor"))  # the name in older records
-    return _number(inject), _number(row.get("pointer_threshold"))
+    return inject, row.get("pointer_threshold")
 
 
 def outcomes(row: dict[str, Any]) -> list[Outcome]:
     """Return the outcomes of one decision's candidates: the injected ones, then the pointers, then the rest, each best first."""
-    candidates = row.get("candidates")
-    rows = candidates if isinstance(candidates, list) else []
-    results = [_outcome(candidate, row) for candidate in rows if isinstance(candidate, dict)]
+    results = [_outcome(candidate, row) for candidate in row.get("candidates", ())]
     return sorted(results, key=lambda outcome: RESULTS.index(outcome.result))
 
 
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
-    key = str(candidate.get("key"))
-    match = _WAYS.get(str(candidate.get("way"))) or _confidence_text(candidate.get("confidence"))
-    opinion = _opinion(candidate.get("key"), row)
+    key, confidence = candidate["key"], candidate.get("confidence")
+    match = _WAYS.get(candidate.get("way", "")) or _confidence_text(confidence)
+    opinion = _opinion(key, row)
     evidence = match + opinion
-    withheld = str(candidate.get("withheld") or "")
+    withheld = candidate.get("withheld", "")
     inject, pointer = (_shifted(threshold, candidate) for threshold in thresholds(row))
-    confidence = _number(candidate.get("confidence"))
     needed = ""
     # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
     if not opinion and confidence is not None and inject is not None and confidence < inject:
         needed = ", %s needed" % _percent(inject)
-    if key in _keys(row, _INJECTED):
+    if key in row.get(_INJECTED, ()):
         return Outcome(key, _TOLD, evidence, lacks_words=False)
-    if key in _keys(row, _POINTED):
+    if key in row.get(_POINTED, ()):
         for_full = needed + " for the full text" if needed else ""
         return Outcome(key, _POINTED_TO, evidence + for_full, lacks_words=bool(needed))
     if withheld in _WITHHELD:
@@ -236,7 +223,7 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
 def _for_pointer(candidate: dict[str, Any], threshold: float) -> str:
     """Return the end of the sentence about the full text, with the confidence as a pointer if it is recorded."""
     confidence = candidate.get("pointer_confidence")
-    if _number(confidence) is None:
+    if confidence is None:
         return " for the full text"
     return " for the full text; as a pointer %s, %s needed" % (
         _confidence_text(confidence),
@@ -246,31 +233,22 @@ def _for_pointer(candidate: dict[str, Any], threshold: float) -> str:
 
 def _shifted(threshold: float | None, candidate: dict[str, Any]) -> float | None:
     """Return the threshold that applied to one candidate, which feedback may have shifted."""
-    return None if threshold is None else shifted_threshold(threshold, _number(candidate.get("shift")) or 0.0)
+    return None if threshold is None else shifted_threshold(threshold, candidate.get("shift", 0.0))
 
 
-def _opinion(key: object, row: dict[str, Any]) -> str:
+def _opinion(key: str, row: dict[str, Any]) -> str:
     """Return the judges' verdict on a candidate as text; empty if they were not asked about it."""
-    judge = row.get("judge")
-    verdicts = judge.get("verdicts") if isinstance(judge, dict) else None
-    pair = verdicts.get(key) if isinstance(verdicts, dict) and isinstance(key, str) else None
-    if not isinstance(pair, list) or len(pair) != 2:
-        return ""
+    votes = row.get("judge", {}).get("verdicts", {}).get(key, ())
     words = [
         "%s%s" % ("" if vote else "not ", name)
-        for name, vote in zip(("relevant", "useful"), pair)
-        if isinstance(vote, bool)
+        for name, vote in zip(("relevant", "useful"), votes)
+        if vote is not None
     ]
     return "; the judges: " + ", ".join(words) if words else ""
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _confidence_text(value: object) -> str:
-    number = _number(value)
-    return "confidence unknown" if number is None else _percent(number) + " sure"
+def _confidence_text(confidence: float | None) -> str:
+    return "confidence unknown" if confidence is None else _percent(confidence) + " sure"
 
 
 def _percent(share: float) -> str:

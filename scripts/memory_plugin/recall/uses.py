@@ -6,10 +6,8 @@ which a memory was injected, do not count as its use, because they triggered it.
 
 from __future__ import annotations
 
-import os
-
 from ..kernel.fastjson import loads
-from ..kernel.ledger import open_ledger
+from ..kernel.records import Records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ class InjectedMemory:
 
     def __init__(self, row: dict[str, Any]) -> None:
         self.place, self.call, self.prompt_id = (
-            str(row.get(name) or "") for name in ("place", "tool_use_id", "prompt_id")
+            row.get(name, "") for name in ("place", "tool_use_id", "prompt_id")
         )
         self.followed = self.place == _GUARD and row.get("outcome") == _REMINDED
 
@@ -54,41 +52,16 @@ def injected_in_session(context: Context) -> dict[str, InjectedMemory]:
 
     A guard counts as followed until Claude repeats the call that it denied. Empty if the ledger cannot be read.
     """
-    ledger = open_ledger(context.paths, context.settings, "recalls")
-    try:
-        with open(ledger.path(), "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TAIL_BYTES))
-            lines = file.read(_TAIL_BYTES).split(b"\n")
-    except OSError:
-        return {}
-    session = context.session.encode("utf-8", "replace")
     injected: dict[str, InjectedMemory] = {}
-    for line in lines[1:] if size > _TAIL_BYTES else lines:
-        if session in line and b'"injected"' in line:
-            row = _row(line, context)
-            injected.update((key, InjectedMemory(row)) for key in _keys(row, "injected"))
-            for key in _keys(row, "guards"):
-                if key in injected and row.get("outcome") == _LET_THROUGH:
-                    injected[key].followed = False
+    records = Records(context.paths.state(), "recalls", project=context.paths.project_key, tail=_TAIL_BYTES)
+    for row in records:
+        if row.get("session") != context.session or row.get("place") in _IGNORED_PLACES:
+            continue
+        injected.update((key, InjectedMemory(row)) for key in row.get("injected", ()))
+        for key in row.get("guards", ()):
+            if key in injected and row.get("outcome") == _LET_THROUGH:
+                injected[key].followed = False
     return dict(list(injected.items())[-_MAX_MEMORIES:])
-
-
-def _row(line: bytes, context: Context) -> dict[str, Any]:
-    """Return the parsed line if it is of this session and project, else an empty object."""
-    try:
-        row = loads(line.decode("utf-8"))
-    except ValueError:
-        return {}
-    if not isinstance(row, dict) or row.get("session") != context.session:
-        return {}
-    is_here = row.get("project") == context.paths.project_key and row.get("place") not in _IGNORED_PLACES
-    return row if is_here else {}
-
-
-def _keys(row: dict[str, Any], name: str) -> list[str]:
-    keys = row.get(name)
-    return [key for key in keys if isinstance(key, str)] if isinstance(keys, list) else []
 
 
 def find_uses(

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.ledger import Ledger
 from ..kernel.overrides import load_or_shipped
+from ..kernel.records import Records
 from ..kernel.stats import Proportion, share, share_difference
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
 _MIN_DRIFTS = 10  # in each group; with fewer, the interval spans nearly everything
-_MAX_DRIFTS = 100_000  # the latest ones count
 _ARMS = ("corrected", "control")
 
 
@@ -49,27 +48,26 @@ class _NextReply:
     def _clear(self) -> None:
         self.measured = False
         self.padding = 0
-        self.drifted: list[object] = []
-        self.levels: dict[str, Any] | None = None
+        self.drifted: list[str] = []
+        self.levels: dict[str, int] | None = None
 
     def fill(self, row: dict[str, Any]) -> None:
         """Set the scores from the reply's record, or from a later record of the same reply."""
-        padding, density, drift = row.get("padding_count"), row.get("density"), row.get("drift")
-        if not isinstance(padding, int) or not isinstance(row.get("threshold"), (int, float)):
+        if "padding_count" not in row or "threshold" not in row:
             return
         if row["id"] != self.id:
             self._clear()
             self.id = row["id"]
-        self.padding = padding
-        self.measured = isinstance(density, (int, float))
-        self.drifted = drift if isinstance(drift, list) else []
+        self.padding = row["padding_count"]
+        self.measured = row.get("density") is not None
+        self.drifted = row.get("drift", [])
 
 
 class EffectMeter:
     """Takes the rows of the `drift` ledger first, then those of `scores`; holds drifts in memory, but no replies."""
 
     def __init__(self) -> None:
-        self._drifts: dict[str, tuple[str, list[object]]] = {}  # id: arm and categories
+        self._drifts: dict[str, tuple[str, list[str]]] = {}  # id: arm and categories
         self._delivered: set[str] = set()  # drifts whose correction Claude was told
         # (project, session): its last drift, and the id of the reply after it, empty until one is scored
         self._open: dict[tuple[object, object], tuple[str, str]] = {}
@@ -78,29 +76,19 @@ class EffectMeter:
 
     def add_drift(self, row: dict[str, Any]) -> None:
         """Record a drift, or that Claude was told its correction."""
-        identity, categories = row.get("id"), row.get("categories")
-        if not isinstance(identity, str):
-            return
+        identity = row.get("id", "")
         if row.get("kind") == "said":
             self._delivered.add(identity)
-        elif row.get("kind") == "drift" and row.get("arm") in _ARMS and isinstance(categories, list):
-            self._drifts[identity] = (str(row["arm"]), categories)
-            if len(self._drifts) > _MAX_DRIFTS:
-                oldest = next(iter(self._drifts))
-                del self._drifts[oldest]
-                self._delivered.discard(oldest)
-
-    def needs(self, identity: str, project: str, session: str) -> bool:
-        """Return whether a scored reply's record matters here, so that a caller need not parse the others."""
-        return identity in self._drifts or (project, session) in self._open
+        elif row.get("kind") == "drift" and row.get("arm") in _ARMS and "categories" in row:
+            self._drifts[identity] = (row["arm"], row["categories"])
 
     def add_score(self, row: dict[str, Any]) -> None:
         """Record a scored reply, or a judge's verdict on one, if it follows a drift in its session."""
-        identity = row.get("id")
-        if not isinstance(identity, str):
+        identity = row.get("id", "")
+        if not identity:
             return
         if row.get("kind") == "judged":
-            answered = row.get("outcome") == "ok" and isinstance(row.get("levels"), dict)
+            answered = row.get("outcome") == "ok" and "levels" in row
             if answered and identity in self._by_reply:
                 self._by_reply[identity].levels = row["levels"]
             return
@@ -137,15 +125,14 @@ class EffectMeter:
 def measure_effect(paths: Paths, since: str = "") -> CorrectionEffect:
     """Return the effect of the corrections since a time."""
     meter = EffectMeter()
-    for row in Ledger(paths.state(), "drift").rows():
-        if str(row.get("time")) >= since:
-            meter.add_drift(row)
-    for row in Ledger(paths.state(), "scores").rows():
+    for row in Records(paths.state(), "drift", since):
+        meter.add_drift(row)
+    for row in Records(paths.state(), "scores"):
         meter.add_score(row)
     return meter.effect()
 
 
-def _is_in_line(categories: list[object], reply: _NextReply | None, table: dict[str, Any]) -> bool | None:
+def _is_in_line(categories: list[str], reply: _NextReply | None, table: dict[str, Any]) -> bool | None:
     """Return whether the next reply is in line in all categories that drifted; None if none of them was measured."""
     if reply is None or not reply.measured:
         return None
@@ -155,7 +142,6 @@ def _is_in_line(categories: list[object], reply: _NextReply | None, table: dict[
             checks.append(reply.padding < table["padding"]["drift"])
         elif name == "density":
             checks.append("density" not in reply.drifted)
-        elif reply.levels is not None and isinstance(name, str):
-            level = reply.levels.get(name, 0)
-            checks.append((level if isinstance(level, int) else 0) < table["judged"]["drift"])
+        elif reply.levels is not None:
+            checks.append(reply.levels.get(name, 0) < table["judged"]["drift"])
     return all(checks) if checks else None

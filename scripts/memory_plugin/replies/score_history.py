@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.ledger import Ledger
+from ..kernel.records import Records
 from ..kernel.stats import Proportion, share
 
 if TYPE_CHECKING:
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 PADDING_DIMENSIONS = frozenset(("VDet", "EPad"))  # the judge's dimensions that filler rules measure too
 _SEVERE_LEVEL = 2  # of 3
 _DAY = len("2026-01-31")
+_NONE: frozenset[str] = frozenset()
+# The fields without which a record cannot be used, by kind.
+_NEEDED = {
+    "score": frozenset(("time", "padding_count", "threshold", "matches")),
+    "judged": frozenset(("outcome",)),
+}
 
 
 class PastScore(NamedTuple):
@@ -56,21 +62,19 @@ def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[
     """
     scores: dict[str, dict[str, Any]] = {}
     judged: dict[str, dict[str, Any]] = {}
-    rows = Ledger(paths.state(), "scores").rows()
+    rows = Records(paths.state(), "scores")
     bad = 0
     for row in rows:
-        identity, time = row.get("id"), row.get("time")
-        if not isinstance(identity, str) or not isinstance(time, str):
+        identity, kind = row.get("id", ""), row.get("kind", "")
+        if not identity or not _NEEDED.get(kind, _NONE) <= row.keys():
             bad += 1
-        elif row.get("kind") == "judged":
-            if row.get("outcome") == "ok":
-                judged[identity] = row
-        elif row.get("kind") == "score" and time >= since and (not project or row.get("project") == project):
+        elif kind == "judged" and row["outcome"] == "ok":
+            judged[identity] = row
+        elif kind == "score" and row["time"] >= since and project in ("", row.get("project")):
             scores.pop(identity, None)
             scores[identity] = row
     _fill_models(list(scores.values()))
-    history = [_past_score(row, judged.get(identity)) for identity, row in scores.items()]
-    return [score for score in history if score is not None], bad + rows.skipped + history.count(None)
+    return [_past_score(row, judged.get(identity)) for identity, row in scores.items()], bad + rows.skipped
 
 
 def _fill_models(rows: list[dict[str, Any]]) -> None:
@@ -82,35 +86,16 @@ def _fill_models(rows: list[dict[str, Any]]) -> None:
             models[row.get("session")] = row["model"]
 
 
-def _past_score(row: dict[str, Any], judged: dict[str, Any] | None) -> PastScore | None:
-    """Return one reply, or None if a field has an unexpected type."""
-    padding, density, threshold, matches = (
-        row.get(name) for name in ("padding_count", "density", "threshold", "matches")
-    )
-    if (
-        not isinstance(padding, int)
-        or not isinstance(threshold, (int, float))
-        or not isinstance(matches, list)
-        or not (density is None or isinstance(density, (int, float)))
-    ):
-        return None
-    drift = row.get("drift")
+def _past_score(row: dict[str, Any], judged: dict[str, Any] | None) -> PastScore:
     return PastScore(
-        **{
-            name: row[name] if isinstance(row.get(name), str) else ""
-            for name in ("id", "time", "session", "project", "model", "gate")
-        },
-        padding=padding,
-        density=density,
-        threshold=float(threshold),
+        **{name: row.get(name, "") for name in ("id", "time", "session", "project", "model", "gate")},
+        padding=row["padding_count"],
+        density=row.get("density"),
+        threshold=row["threshold"],
         escalated=row.get("escalate") is True,
         audited=row.get("audit") is True,
-        drift=[name for name in drift if isinstance(name, str)] if isinstance(drift, list) else [],
-        rules=[
-            match[2]
-            for match in matches
-            if isinstance(match, list) and len(match) == 3 and isinstance(match[2], str)
-        ],
+        drift=row.get("drift", []),
+        rules=[rule for _, _, rule in row["matches"]],
         row=row,
         judged=judged,
     )
@@ -154,12 +139,10 @@ def missed_by_rules(scores: Iterable[PastScore]) -> Proportion:
     Audited replies passed the gate, so this estimates what the rules miss. No other record covers replies that passed.
     """
     judged = [score.judged for score in scores if score.audited and score.judged is not None]
-    findings = sum(bool(severe_dimensions(row.get("levels")) or row.get("missed")) for row in judged)
+    findings = sum(bool(severe_dimensions(row.get("levels", {})) or row.get("missed")) for row in judged)
     return share(findings, len(judged))
 
 
-def severe_dimensions(levels: object) -> set[str]:
-    """Return the dimensions with a level of 2 or 3 among a judge's levels, which may come from a ledger."""
-    if not isinstance(levels, dict):
-        return set()
-    return {name for name, level in levels.items() if isinstance(level, int) and level >= _SEVERE_LEVEL}
+def severe_dimensions(levels: dict[str, int]) -> set[str]:
+    """Return the dimensions with a level of 2 or 3 among a judge's levels."""
+    return {name for name, level in levels.items() if level >= _SEVERE_LEVEL}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.fastjson import digest, loads
-from ..kernel.ledger import Ledger
+from ..kernel.records import Records
 from ..kernel.transcript.rows import records_backwards, reply_text_of, user_input_of
 
 TYPE_CHECKING = False
@@ -146,8 +146,8 @@ def reread_last_scored(paths: Paths) -> RereadReply | None:
     """Return this project's last scored reply whose transcript can still be read, or None."""
     rows = [
         row
-        for row in Ledger(paths.state(), "scores").rows()
-        if row.get("kind") == "score" and row.get("project") == paths.project_key
+        for row in Records(paths.state(), "scores", project=paths.project_key)
+        if row.get("kind") == "score"
     ]
     for row in reversed(rows[-_MAX_TRIED:]):
         for reply in reread_replies([row]):
@@ -159,10 +159,10 @@ def reread_replies(rows: Iterable[dict[str, Any]]) -> Iterator[RereadReply]:
     """Yield the replies behind rows of `scores.jsonl` that transcripts still hold; each transcript is read once."""
     by_path: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        path = row.get("transcript")
-        if isinstance(row.get("text"), str):
-            yield RereadReply(str(row.get("id")), "", row["text"], [])
-        elif isinstance(path, str) and path.endswith(_SUFFIX) and os.path.isabs(path):
+        path = row.get("transcript", "")
+        if "text" in row:
+            yield RereadReply(row.get("id", ""), "", row["text"], [])
+        elif path.endswith(_SUFFIX) and os.path.isabs(path):
             by_path.setdefault(path, []).append(row)
     for path, path_rows in by_path.items():
         yield from _reread_transcript(path, path_rows)
@@ -187,11 +187,11 @@ def _reread_transcript(path: str, rows: list[dict[str, Any]]) -> Iterator[Reread
             (row for row in without_record if _is_score_of(row, text)), None
         )
         if text and row is not None:
-            yield RereadReply(str(row.get("id")), prompt, text, list(calls))
+            yield RereadReply(row.get("id", ""), prompt, text, list(calls))
 
 
 def _is_score_of(row: dict[str, Any], text: str) -> bool:
-    identity = score_id(str(row.get("session")), str(row.get("prompt_id")), text)
+    identity = score_id(row.get("session", ""), row.get("prompt_id", ""), text)
     return bool(text) and row.get("id") == identity
 
 

@@ -93,11 +93,8 @@ def _clearances(judged: Sequence[PastScore]) -> list[RuleClearance]:
     """Return the rules with verdicts, the most cleared first. A rule with at least five verdicts, all clearing it, gets `exempt`."""
     verdicts: dict[str, list[bool]] = {}
     for score in judged:
-        pairs = (score.judged or {}).get("phrases")
-        for pair in pairs if isinstance(pairs, list) else ():
-            if isinstance(pair, list) and [type(part) for part in pair] == [str, bool]:
-                rule, is_filler = pair
-                verdicts.setdefault(rule, []).append(is_filler)
+        for rule, is_filler in (score.judged or {}).get("phrases", ()):
+            verdicts.setdefault(rule, []).append(is_filler)
     clearances = [
         RuleClearance(
             rule,
@@ -122,7 +119,7 @@ def _candidates(
         if reply is None or score.judged is None:
             continue
         quoted.add(_quoted_phrases(score.judged, reply.text), score.session)
-        is_padded = not severe_dimensions(score.judged.get("levels")).isdisjoint(PADDING_DIMENSIONS)
+        is_padded = not severe_dimensions(score.judged.get("levels", {})).isdisjoint(PADDING_DIMENSIONS)
         counts = padded if is_padded and score.padding == 0 else others
         counts.add(_phrases(reply.text), score.session)
     candidates = [
@@ -177,17 +174,14 @@ def _quoted_phrases(judged: dict[str, Any], text: str) -> dict[str, bool]:
 
     Passages too short or too long for a pattern are left out.
     """
-    spans = judged.get("missed")
     phrases: dict[str, bool] = {}
-    for span in spans if isinstance(spans, list) else ():
-        if isinstance(span, list) and len(span) == 2 and all(isinstance(at, int) for at in span):
-            start, end = span
-            words = [word for word in read_prose(text[start:end]).words if word != BREAK]
-            if _MIN_WORDS <= len(words) <= _MAX_WORDS:
-                phrase = " ".join(words)
-                before = text[:start].rstrip()
-                begins_sentence = not before or before[-1] in _SENTENCE_ENDS
-                phrases[phrase] = phrases.get(phrase, True) and begins_sentence
+    for start, end in judged.get("missed", ()):
+        words = [word for word in read_prose(text[start:end]).words if word != BREAK]
+        if _MIN_WORDS <= len(words) <= _MAX_WORDS:
+            phrase = " ".join(words)
+            before = text[:start].rstrip()
+            begins_sentence = not before or before[-1] in _SENTENCE_ENDS
+            phrases[phrase] = phrases.get(phrase, True) and begins_sentence
     return phrases
 
 

@@ -9,10 +9,11 @@ from ..kernel.clock import now_iso
 from ..kernel.files import error_text, os_error_text
 from ..kernel.judge.errors import JudgeError
 from ..kernel.locks import Busy, FileLock
+from ..kernel.records import Records
 from .ended_notes import ended_folder, pending_notes
 from .langfuse.push import send_scores
 from .pipeline import grade_session
-from .score_rows import SCORE, session_ledger, ungraded
+from .score_rows import SCORE, ungraded
 from .session_signals import collect_signals
 
 if TYPE_CHECKING:
@@ -114,10 +115,5 @@ def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[s
 
 def _graded_today(scorer: SessionScorer) -> int:
     """Return how many sessions were graded automatically today, in UTC."""
-    today = now_iso()[:10]
-    count = 0
-    for row in session_ledger(scorer.paths, scorer.settings).rows():
-        if row.get("kind") == SCORE and str(row.get("time")).startswith(today):
-            graded_by = row.get("scorer")
-            count += isinstance(graded_by, dict) and graded_by.get("automatic") is True
-    return count
+    rows = Records(scorer.paths.state(), "sessions", now_iso()[:10])
+    return sum(row.get("kind") == SCORE and row.get("scorer", {}).get("automatic") is True for row in rows)

@@ -61,13 +61,9 @@ def latest_rows(paths: Paths, settings: Settings, kind: str = SCORE) -> dict[str
     """Return each session's current row by session id, in the order in which they were written."""
     latest: dict[str, dict[str, Any]] = {}
     for row in session_ledger(paths, settings).rows():
-        if (
-            row.get("kind") == kind
-            and isinstance(row.get("session"), str)
-            and isinstance(row.get("dimensions"), dict)
-        ):
-            latest.pop(str(row["session"]), None)  # so that the row moves to the end
-            latest[str(row["session"])] = row
+        if row.get("kind") == kind and "session" in row and "dimensions" in row:
+            latest.pop(row["session"], None)  # so that the row moves to the end
+            latest[row["session"]] = row
     return latest
 
 
@@ -160,9 +156,9 @@ def ungraded(transcripts: Sequence[str], paths: Paths, settings: Settings) -> li
 
 
 def _is_current(row: dict[str, Any] | None, size: int) -> bool:
-    scorer = row.get("scorer") if row else None
-    same_rubric = isinstance(scorer, dict) and scorer.get("rubric") == rubric_digest()
-    return bool(row and same_rubric and row.get("bytes") == size and not row.get("missing"))
+    if row is None or row.get("scorer", {}).get("rubric") != rubric_digest():
+        return False
+    return row.get("bytes") == size and not row.get("missing")
 
 
 def _ledger_time(time: str) -> str:

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory_plugin.cli.commands.why_command import explain_decision
 from memory_plugin.cli.console import Console
+from memory_plugin.cli.decision_view import explain_decision
 from memory_plugin.memories.survey import survey
 from memory_plugin.recall.explain import find_decision
 from tests.project import Project

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from memory_plugin.kernel.fastjson import dumps
-
-__all__ = ["CANDIDATE", "DRIFT", "HEAD", "RECALL", "SCORE", "with_space"]
+__all__ = ["CANDIDATE", "DRIFT", "HEAD", "RECALL", "SCORE"]
 
 HEAD = {"schema": 1, "time": "2026-11-20T10:00:00Z", "session": "s1", "project": "shop-1", "version": "0.1.0"}
 CANDIDATE = {
@@ -59,8 +55,3 @@ SCORE = {
     "turn": 1,
 }
 DRIFT = {**HEAD, "kind": "drift", "id": "r1", "arm": "corrected", "categories": ["padding"]}
-
-
-def with_space(row: dict[str, Any]) -> str:
-    """Return a line that only the parser reads: it has a space after the first brace."""
-    return "{ " + dumps(row)[1:]

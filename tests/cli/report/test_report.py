@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import stat
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,16 +11,13 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.report.charts import columns, fill_buckets, safe
-from memory_plugin.cli.report.counting import CappedCounter, Distinct, Histogram
-from memory_plugin.cli.report.figures import read_ledgers
-from memory_plugin.cli.report.ledger_files import LedgerFolder, Period
-from memory_plugin.cli.report.line_patterns import RECALL_LINE, SCORE_LINE, match_lines
+from memory_plugin.cli.report.elements import Chart, fill_buckets
+from memory_plugin.cli.report.figures import LedgerFigures, quantile
+from memory_plugin.cli.report.html_form import safe
 from memory_plugin.kernel.fastjson import dumps
 from tests.cli.report.month import HOSTILE, write_month
-from tests.cli.report.records import DRIFT, HEAD, RECALL, SCORE, with_space
+from tests.cli.report.records import HEAD, RECALL, SCORE
 from tests.project import Project
-from tests.replies.builders import PADDED, PLAIN
 
 
 def write_ledger(project: Project, name: str, *rows: dict[str, Any]) -> None:
@@ -181,43 +177,37 @@ def test_two_output_forms_at_once_are_refused(project: Project) -> None:
     assert project.cli("report", "--text", "--open").returncode == 2
 
 
-def test_distinct_is_exact_for_few_and_close_for_many() -> None:
-    distinct = Distinct()
-    for number in range(3000):
-        distinct.add("session-%d" % (number % 1500))
-    assert (distinct.estimate(), distinct.is_exact) == (1500, True)
-    for number in range(60_000):
-        distinct.add("other-%d" % number)
-    assert not distinct.is_exact
-    assert 0.93 < distinct.estimate() / 61_500 < 1.07
+def test_a_figure_of_many_values_is_the_value_at_its_rank() -> None:
+    assert [quantile([float(n) for n in range(1, 101)], share) for share in (0.5, 0.95)] == [51.0, 96.0]
+    assert quantile([], 0.5) is None
 
 
-def test_quantiles_of_a_histogram_are_within_five_percent() -> None:
-    chance = random.Random(1)
-    values = sorted(chance.uniform(1, 500) for _ in range(5000))
-    histogram = Histogram()
-    for value in values:
-        histogram.add(value)
-    for share in (0.5, 0.95):
-        exact = values[int(share * len(values))]
-        assert abs((histogram.quantile(share) or 0) - exact) < 0.05 * exact
-    assert Histogram().quantile(0.5) is None
+@pytest.mark.parametrize(
+    ("days", "since", "until", "values"),
+    [
+        ({"2026-11-02": (1, 2)}, "2026-11-01", "2026-11-04", [(0, 0), (1, 2), (0, 0), (0, 0)]),
+        (
+            {"2026-11-02": (1, 2), "2026-11-05": (3, 4)},
+            "2026-11-01",
+            "2026-11-07",
+            [(1, 2), (0, 0), (3, 4), (0, 0)],
+        ),
+        ({"no date": (1, 2), "2026-12-01": (1, 2)}, "2026-11-01", "2026-11-01", [(0, 0)]),
+    ],
+    ids=["days without numbers", "several days in a column", "days outside"],
+)
+def test_columns_of_a_chart(
+    days: dict[str, tuple[int, int]], since: str, until: str, values: list[tuple[int, int]]
+) -> None:
+    chart = Chart("title", days, [("told", "told"), ("silent", "silent")], "text")
+    assert [bucket.values for bucket in fill_buckets(chart, since, until, 4)] == values
 
 
-def test_a_capped_counter_counts_the_rest_together() -> None:
-    counter = CappedCounter(2)
-    for name in ("a", "b", "c", "a", "d"):
-        counter.add(name)
-    assert (list(counter), counter.others) == ([("a", 2), ("b", 1)], 2)
-
-
-def test_days_without_numbers_are_columns_too() -> None:
-    filled = fill_buckets({"2026-11-02": (1, 2)}, "2026-11-01", "2026-11-04", 2)
-    assert [bucket.values for bucket in filled] == [(0, 0), (1, 2), (0, 0), (0, 0)]
-    decade = fill_buckets({}, "2016-01-01", "2026-01-01", 1)
-    assert len(decade) <= 62
-    assert decade[0].label == "Jan 1 to Feb 28, 2016"
-    assert columns(filled, [("told", "told"), ("silent", HOSTILE)], "t", "d").count("<script") == 0
+def test_columns_of_several_days_say_which() -> None:
+    chart = Chart("title", {}, [("told", "told")], "text")
+    buckets = fill_buckets(chart, "2016-01-01", "2026-01-01", 62)
+    assert len(buckets) <= 62
+    assert buckets[0].label == "Jan 1 to Feb 28, 2016"
 
 
 def test_safe_text_cannot_end_an_element() -> None:
@@ -226,78 +216,14 @@ def test_safe_text_cannot_end_an_element() -> None:
 
 def test_lines_without_a_record_are_counted_as_skipped(tmp_path: Path) -> None:
     (tmp_path / "recalls.jsonl").write_bytes(b"\xff\n{}\n[1]\n\n" + dumps(RECALL).encode() + b"\n")
-    folder = LedgerFolder(str(tmp_path), Period("2026", "2027", ""), lambda *_: None)
-    assert read_ledgers(folder).recalls.prompts == 1
-    assert (folder.lines, folder.skipped) == (5, 2)
-
-
-def test_matched_and_parsed_lines_give_the_same_figures(project: Project) -> None:
-    days = ["2026-11-%02dT10:00:00Z" % day for day in range(1, 4)]
-    recalls = [
-        {
-            **RECALL,
-            "time": day,
-            "session": "s%d" % number,
-            "outcome": outcome,
-            "reason": reason,
-            "injected": keys,
-        }
-        for number, day in enumerate(days)
-        for outcome, reason, keys in (
-            ("injected", "", ["user:a/b", "project:decision/a"]),
-            ("silent", "no_match", []),
-            ("silent", "below_threshold", []),
-            ("skipped", "command", []),
-        )
-    ]
-    scores = [
-        {
-            **SCORE,
-            "time": day,
-            "id": "r%d" % number,
-            "drift": ["padding"] if number else [],
-            "padding_count": number,
-        }
-        for number, day in enumerate(days)
-    ]
-    assert all(SCORE_LINE.match(dumps(row)) for row in scores)
-    assert all(RECALL_LINE.match(dumps(row)) for row in recalls)
-    write_ledger(project, "drift", DRIFT, {**DRIFT, "kind": "said"})
-    reports = []
-    for to_line in (dumps, with_space):
-        for name, rows in (("recalls", recalls), ("scores", scores)):
-            path = os.path.join(project.state, name + ".jsonl")
-            with open(path, "w", encoding="ascii") as file:
-                file.writelines(to_line(row) + "\n" for row in rows)
-        reports.append(report(project))
-        del reports[-1]["until"], reports[-1]["since"], reports[-1]["health"]
-    assert reports[0]["recall"]["injected"] == 3
-    assert reports[0]["replies"]["effect"]["corrected"]["n"] == 1
-    assert reports[0] == reports[1]
+    figures = LedgerFigures(str(tmp_path), "2026", "2027", "")
+    assert (figures.recalls.prompts, figures.lines, figures.skipped) == (1, 4, 2)
 
 
 @pytest.mark.parametrize("ending", ["", "\n"])
-def test_an_endless_line_costs_no_memory_and_damages_no_other(tmp_path: Path, ending: str) -> None:
+def test_an_endless_line_damages_no_other(tmp_path: Path, ending: str) -> None:
     line = dumps(RECALL).encode() + b"\n"
     (tmp_path / "recalls.jsonl").write_bytes(
         line + b"x" * (3 << 20) + b"\n" + line + line[:-9] + ending.encode()
     )
-    folder = LedgerFolder(str(tmp_path), Period("2026", "2027", ""), lambda *_: None)
-    assert max(len(text) for block in folder.blocks("recalls") for text in block) < 2 << 20
-    assert read_ledgers(folder).recalls.prompts == 2
-
-
-def test_lines_written_by_hooks_match_the_patterns(project: Project) -> None:
-    project.save("Staging is reset every night", body="Nothing on staging outlives 03:00.")
-    for number, text in enumerate(
-        ("why is staging reset every night?", "write a haiku about the sea", "yes")
-    ):
-        assert project.prompt(text, "p%d" % number).returncode == 0
-    for number, text in enumerate((PADDED, PLAIN)):
-        event = project.event("Stop", last_assistant_message=text, prompt_id="p%d" % number)
-        assert project.hook("Stop", {**event, "stop_hook_active": False}).returncode == 0
-    for name, expected, pattern in (("recalls", 3, RECALL_LINE), ("scores", 2, SCORE_LINE)):
-        with open(os.path.join(project.state, name + ".jsonl"), encoding="ascii") as file:
-            lines = file.read().splitlines()
-        assert len(lines) == expected
-        assert [len(rows) for _, rows in match_lines(lines, pattern)] == [expected]
+    assert LedgerFigures(str(tmp_path), "2026", "2027", "").recalls.prompts == 2

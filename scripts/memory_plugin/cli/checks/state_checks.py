@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from typing import TYPE_CHECKING
 
 from ...kernel.judge.errors import JudgeError
-from ...kernel.ledger import Ledger
+from ...kernel.records import Records, ledger_names
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import plain
 from ...recall.index_refresh import index_state
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 _DAYS = 7
 _SHOWN = 5
 _MAX_EVENT = 300
-_END = ".jsonl"
 _REFRESH = "memory refresh"
 _LANGFUSE = "langfuse"
 
@@ -52,22 +52,14 @@ def ledgers(context: CommandContext) -> Check:
     """Check that every line of the ledgers can be read."""
     folder = context.paths.state_dir
     skipped = []
-    for name in _ledger_names(folder):
-        rows = Ledger(folder or "", name).rows()
-        total = sum(1 for _ in rows) + rows.skipped  # `skipped` is known once all rows were read
+    for name in ledger_names(folder) if folder is not None and os.path.isdir(folder) else ():
+        rows = Records(folder or "", name)
+        deque(rows, 0)  # `skipped` is known once all rows were read
         if rows.skipped:
-            skipped.append("%s: %d of %d lines cannot be read" % (name + _END, rows.skipped, total))
+            skipped.append("%s.jsonl: %d of %d lines cannot be read" % (name, rows.skipped, rows.lines))
     if skipped:
         return Check("ledgers", NOTE, "some lines cannot be read; they are skipped", "", tuple(skipped))
     return Check("ledgers", OK, "every line can be read")
-
-
-def _ledger_names(folder: str | None) -> list[str]:
-    if folder is None or not os.path.isdir(folder):
-        return []
-    return sorted(
-        name[: -len(_END)] for name in os.listdir(folder) if name.endswith(_END) and name.count(".") == 1
-    )
 
 
 def events(context: CommandContext) -> Check:
@@ -75,8 +67,7 @@ def events(context: CommandContext) -> Check:
     if context.paths.state_dir is None:
         return Check("events", NOTE, "not recorded, because there is no state folder")
     since = days_ago(_DAYS)
-    ledger_rows = Ledger(context.paths.state_dir, "events").rows()
-    rows = [row for row in ledger_rows if str(row.get("time", "")) >= since]
+    rows = list(Records(context.paths.state_dir, "events", since))
     if not rows:
         return Check("events", OK, "no problems in hooks in the last %d days" % _DAYS)
     details = tuple(

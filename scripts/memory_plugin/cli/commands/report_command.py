@@ -7,15 +7,15 @@ import sys
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
-from ... import VERSION
 from ...kernel.clock import iso, now
+from ...kernel.records import ledger_names
 from ..command_context import CommandError, UsageError
 from ..options import add_days_option, add_flag, require_days
 from ..output_file import reports_folder, write_output
-from ..report.figures import Report, as_json, read_ledgers
-from ..report.ledger_files import LedgerFolder, Period
+from ..report.figures import LedgerFigures
 from ..report.memory_rows import memory_figures
 from ..report.missed_prompts import missed_rows
+from ..report.sections import Report, as_json, lead
 from .doctor_command import examine
 
 if TYPE_CHECKING:
@@ -70,49 +70,36 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
-    paths = context.paths
-    until = now()
+    paths, until = context.paths, now()
+    since = iso(until - arguments.days * _DAY)
     project = paths.project_key if arguments.project else ""
-    period = Period(iso(until - arguments.days * _DAY), iso(until + _DAY), project)
-    folder = _folder(arguments, context, period)
-    figures = read_ledgers(folder)
-    context.console.progress("")
+    figures = LedgerFigures(_folder(arguments, context), since, iso(until + _DAY), project)
     return Report(
         scope="this project" if arguments.project else "all projects",
         days=arguments.days,
-        since=period.since,
+        since=since,
         until=iso(until),
-        version=VERSION,
         ledgers=figures,
         memories=memory_figures(context.survey(), figures.recalls, paths),
         missed=missed_rows(figures.recalls.missed, paths),
-        missed_number=figures.recalls.missed_number,
         checks=examine(context),
     )
 
 
-def _folder(arguments: argparse.Namespace, context: CommandContext, period: Period) -> LedgerFolder:
+def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
+    """Return the folder of the ledgers. Raises UsageError and CommandError if it holds none."""
     path = os.path.abspath(arguments.ledgers) if arguments.ledgers else context.paths.state()
-    if not os.path.isdir(path):
+    if arguments.ledgers and not os.path.isdir(path):
+        raise UsageError("%s: not a folder" % path)
+    if not os.path.isdir(path) or not ledger_names(path):
         if arguments.ledgers:
-            raise UsageError("%s: not a folder" % path)
+            raise UsageError("%s: no ledger (NAME.jsonl) in this folder" % path)
         raise CommandError(_NOTHING)
-
-    def progress(read: int, size: int, lines: int) -> None:
-        context.console.progress(
-            "reading ledgers: %d%%, %s lines" % (100 * read // max(1, size), f"{lines:,}")
-        )
-
-    folder = LedgerFolder(path, period, progress)
-    if folder.is_empty:
-        if not arguments.ledgers:
-            raise CommandError(_NOTHING)
-        raise UsageError("%s: no ledger (NAME.jsonl) in this folder" % path)
-    return folder
+    return path
 
 
 def _write(report: Report, arguments: argparse.Namespace, context: CommandContext) -> None:
-    from ..report.page import MARK, lead, page
+    from ..report.html_form import MARK, page
 
     path = os.path.abspath(arguments.out) if arguments.out else os.path.join(reports_folder(context), _FILE)
     if os.path.isdir(path):

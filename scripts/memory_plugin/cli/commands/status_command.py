@@ -6,20 +6,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ...hooks.tool_use import count_silent_calls
-from ...kernel.ledger import Ledger
-from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import life_cycle_state, shortest_names
-from ...recall.explain import find_decision, outcomes, sentence, thresholds
+from ...recall.explain import decisions, find_decision
 from ..checks import FAIL, WARN
 from ..console import counted
+from ..decision_view import decision_json, print_decision
 from ..judge_switches import missing_switches
 from ..memory_view import as_json
 from ..note_view import named_notes
 from .doctor_command import examine
-from .why_command import shown_time
 
 if TYPE_CHECKING:
     import argparse
@@ -36,8 +34,6 @@ EXAMPLES = """\
 
 _LAST = 5
 _MAX_PENDING = 20
-_MAX_WORD = 100
-_MAX_WHY = 300
 _HINT = """\
 Nothing is stored for this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
 /memory:save, or run:  memory save --category decision --title "..." --body "..."
@@ -54,16 +50,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what is stored and pending, the last decisions, and the doctor's problems."""
     result = context.overview()
-    decisions = _decisions(context, max(0, arguments.last))
+    shown = _decisions(context, max(0, arguments.last))
     problems = [check for check in examine(context, result) if check.status in (WARN, FAIL)]
     if arguments.json:
-        _print_json(result, decisions, problems, context)
+        _print_json(result, shown, problems, context)
         return
     _print_stored(result, context)
     _print_pending(result, context)
     _print_counts(context)
-    for decision in decisions:
-        _print_decision(decision, context)
+    for decision in shown:
+        print_decision(decision, context)
     context.console.line()
     for switch in missing_switches(context.settings):
         context.console.paragraph("note: %s; run: %s" % switch)
@@ -76,7 +72,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _print_json(
-    result: Survey, decisions: list[dict[str, Any]], problems: list[Check], context: CommandContext
+    result: Survey, shown: list[dict[str, Any]], problems: list[Check], context: CommandContext
 ) -> None:
     context.console.json(
         {
@@ -89,7 +85,7 @@ def _print_json(
             "guards": _guards_in_force(context),
             "catalog": _catalog(context),
             "silent_calls": _silent(context),
-            "decisions": decisions,
+            "decisions": shown,
             "doctor": [
                 {"name": check.name, "status": check.status, "text": check.text, "fix": check.fix}
                 for check in problems
@@ -112,47 +108,7 @@ def _decisions(context: CommandContext, number: int) -> list[dict[str, Any]]:
     """Return the last recall decisions in this project, newest first."""
     if context.paths.state_dir is None or not number:
         return []
-    rows = Ledger(context.paths.state_dir, "recalls").rows()
-    own = [row for row in rows if row.get("project") == context.paths.project_key]
-    return [_decision(row) for row in reversed(own[-number:])]
-
-
-def _decision(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a ledger row as JSON data, with safe texts; fields of the wrong type are empty or None."""
-    candidates = [entry for entry in _list(row.get("candidates")) if isinstance(entry, dict)]
-    injected, pointed = (
-        [plain(str(key), _MAX_WORD) for key in _list(row.get(name))] for name in ("injected", "pointed")
-    )
-    reasons = {outcome.key: plain(outcome.reason, _MAX_WHY) for outcome in outcomes(row)}
-    near = [
-        {
-            "key": plain(str(candidate.get("key")), _MAX_WORD),
-            "confidence": _number(candidate.get("confidence")),
-            "why": reasons.get(str(candidate.get("key")), ""),
-        }
-        for candidate in candidates
-        if candidate.get("key") not in injected + pointed
-    ]
-    inject, pointer = thresholds(row)
-    names = ("time", "prompt_id", "outcome", "reason")
-    return {
-        **{name: plain(str(row.get(name) or ""), _MAX_WORD) for name in names},
-        "inject_threshold": inject,
-        "pointer_threshold": pointer,
-        "ms": _number(row.get("ms")),
-        "says": plain(sentence(row), _MAX_WHY),
-        "injected": injected,
-        "pointed": pointed,
-        "near_misses": near,
-    }
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    return [decision_json(row) for row in decisions(context.paths, last=number)]
 
 
 def _print_stored(result: Survey, context: CommandContext) -> None:
@@ -213,17 +169,5 @@ def _catalog(context: CommandContext) -> dict[str, int] | None:
     row = find_decision(context.paths, "last", place="catalog")
     if row is None or row.get("outcome") == "silent":
         return None
-    numbers = {name: int(_number(row.get(name)) or 0) for name in ("listed", "unlisted", "tokens")}
-    return {"rules": len(_list(row.get("injected"))), **numbers}
-
-
-def _print_decision(decision: dict[str, Any], context: CommandContext) -> None:
-    console = context.console
-    console.line()
-    duration = "" if decision["ms"] is None else ", %.0f ms" % decision["ms"]
-    console.line("%s  %s%s" % (shown_time(decision["time"]), decision["says"], duration))
-    for field, label in (("injected", "told"), ("pointed", "pointed to")):
-        for key in decision[field]:
-            console.line("  %-10s %s" % (label, plain(key, max(20, console.width - 13))))
-    for entry in decision["near_misses"]:
-        console.paragraph("%s: %s" % (entry["key"], entry["why"]), "  near miss  ", 13)
+    numbers = {name: row.get(name, 0) for name in ("listed", "unlisted", "tokens")}
+    return {"rules": len(row.get("injected", ())), **numbers}

@@ -1,91 +1,148 @@
-"""Building blocks of the page: sections, tables, tiles and notes, and numbers as text."""
+"""What a section of the report is made of, for every form of output; and numbers and dates as text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from .charts import safe
+import datetime as dt
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
-_MAX_NARROW_COLUMNS = 3  # that fit a phone side by side
-_UNLABELED = ("name", "barcell")  # columns that need no label on a card
+    from ...kernel.stats import Proportion
 
-
-def section(anchor: str, heading: str, text: str, *parts: str) -> str:
-    """Return a section with its anchor, heading, and a sentence about it."""
-    return '<section id="%s"><h2>%s</h2><p class="about">%s</p>%s</section>' % (
-        anchor,
-        safe(heading),
-        safe(text),
-        "".join(parts),
-    )
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-def side_by_side(*columns: str) -> str:
-    """Return columns next to each other on a wide screen; empty ones leave no gap."""
-    shown = "".join("<div>%s</div>" % column for column in columns if column)
-    return '<div class="two">%s</div>' % shown if shown else ""
+class Name(NamedTuple):
+    """The cell that names a row, with a small second line and a status, each of which may be empty."""
+
+    text: str
+    small: str = ""
+    status: str = ""
 
 
-def table(heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; `heads` are headings with the CSS class of their column, cells are HTML.
+class Bar(NamedTuple):
+    """A cell with a bar of length `total`; each part has a color and a length. `text` describes it."""
 
-    On a narrow screen the rows of a wide table become cards.
+    parts: Sequence[tuple[str, float]]
+    total: float
+    text: str
+
+
+class Command(NamedTuple):
+    """A cell with a command to type."""
+
+    text: str
+
+
+Cell = Union[str, Name, Bar, Command, "Proportion"]  # a proportion is drawn with its interval
+
+
+class Table(NamedTuple):
+    """Rows of cells; the columns have headings and kinds: name, n (a number), bar, or text.
+
+    `about` comes before the rows, and `empty` replaces them if there are none; without it, an empty table is left out. Each form
+    shows as many rows as it has room for, and says how many it leaves out.
     """
-    head_cells = "".join('<th scope="col" class="%s">%s</th>' % (kind, safe(name)) for name, kind in heads)
-    body = "".join("<tr>%s</tr>" % _cells(heads, row) for row in rows)
-    is_wide = len(heads) > _MAX_NARROW_COLUMNS or (len(heads) == 3 and ("", "barcell") not in heads)
-    return (
-        '<div class="scroll"><table class="%s"><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>'
-        % ("wide" if is_wide else "", head_cells, body)
-    )
+
+    heading: str
+    columns: Sequence[tuple[str, str]]
+    rows: Sequence[Sequence[Cell]]
+    about: str = ""
+    empty: str = ""
 
 
-def _cells(heads: Sequence[tuple[str, str]], row: Sequence[str]) -> str:
-    return "".join(
-        '<td class="%s"%s>%s</td>'
-        % (kind, "" if kind in _UNLABELED else ' data-label="%s"' % safe(name), cell)
-        for (name, kind), cell in zip(heads, row)
-    )
+class Chart(NamedTuple):
+    """Values by date, one for each series, which has a color and a label; stacked, or as a line of the share second/first."""
+
+    title: str
+    days: Mapping[str, Sequence[float]]
+    series: Sequence[tuple[str, str]]
+    text: str
+    is_share: bool = False
 
 
-def tile(value: str, label: str, kind: str = "") -> str:
-    """Return one figure with its label."""
-    return '<div class="tile %s"><b>%s</b><span>%s</span></div>' % (kind, safe(value), safe(label))
+class Tiles(NamedTuple):
+    """Figures with a label and a color."""
+
+    tiles: Sequence[tuple[str, str, str]]
 
 
-def tiles(*shown: str) -> str:
-    """Return a row of tiles."""
-    return '<div class="tiles">%s</div>' % "".join(shown)
+class Note(NamedTuple):
+    """A sentence, and perhaps a command; `kind` is a style: text, soft, or empty for what replaces missing figures."""
+
+    text: str
+    command: str = ""
+    kind: str = "text"
 
 
-def note(text: str) -> str:
-    """Return a paragraph in a muted color."""
-    return '<p class="soft">%s</p>' % safe(text)
+class SideBySide(NamedTuple):
+    """Tables next to each other where there is room: the parts of each column."""
+
+    columns: Sequence[Sequence[Table | Note]]
 
 
-def empty(text: str, command: str = "") -> str:
-    """Return what to show instead of an empty table or chart; `command` is what to run."""
-    return '<p class="empty">%s%s</p>' % (safe(text), " " + code(command) if command else "")
+Part = Union[Table, Chart, Tiles, Note, SideBySide]
 
 
-def code(text: str) -> str:
-    """Return a command to type."""
-    return "<code>%s</code>" % safe(text)
+class Section(NamedTuple):
+    """A section: its name in JSON, its heading and short heading, a sentence about it, its figures for JSON, and its parts."""
+
+    name: str
+    heading: str
+    short: str
+    about: str
+    figures: dict[str, Any]
+    parts: Sequence[Part]
 
 
-def remaining(shown: int, number: int, command: str) -> str:
-    """Return how many rows a table leaves out, and the command that lists them; empty if there are none."""
-    if number <= shown:
-        return ""
-    return '<p class="soft">and %s more: %s</p>' % (count(number - shown), code(command))
+class Bucket(NamedTuple):
+    """The sums of one day or several: their first day, a label, and a value for each series."""
+
+    start: str
+    label: str
+    values: tuple[float, ...]
+
+
+def fill_buckets(chart: Chart, since: str, until: str, most: int) -> list[Bucket]:
+    """Return at most that many buckets of equally many days from `since` to `until`; a missing day counts as 0."""
+    start, end = dt.date.fromisoformat(since[:10]), dt.date.fromisoformat(until[:10])
+    width = -(-((end - start).days + 1) // most)
+    buckets = []
+    while start <= end:
+        last = min(end, start + dt.timedelta(days=width - 1))
+        dates = [(start + dt.timedelta(days=number)).isoformat() for number in range((last - start).days + 1)]
+        found = [chart.days[date] for date in dates if date in chart.days]
+        values = tuple(sum(day[index] for day in found) for index in range(len(chart.series)))
+        buckets.append(Bucket(dates[0], _days_label(dates[0], dates[-1]), values))
+        start = last + dt.timedelta(days=1)
+    return buckets
+
+
+def _days_label(first: str, last: str) -> str:
+    if first == last:
+        return day_label(last)
+    start = day_label(first)
+    return "%s to %s" % (start.partition(",")[0] if first[:4] == last[:4] else start, day_label(last))
+
+
+def day_label(text: str) -> str:
+    """Return an ISO time or date as `Nov 2, 2026`; any other text unchanged."""
+    try:
+        date = dt.date.fromisoformat(text[:10])
+    except ValueError:
+        return text
+    return "%s %d, %d" % (_MONTHS[date.month - 1], date.day, date.year)
 
 
 def count(number: float) -> str:
     """Return a whole number with separators."""
     return f"{number:,.0f}"
+
+
+def number_text(value: float) -> str:
+    """Return a number with as many digits as it needs: 1,200, 2.5, 0.0004."""
+    return count(value) if value >= 100 or value == int(value) else "%.3g" % value
 
 
 def percent(part: float, whole: float) -> str:
@@ -106,8 +163,3 @@ def milliseconds(ms: float | None) -> str:
 def times(number: int) -> str:
     """Return `once` or `12 times`."""
     return "once" if number == 1 else "%s times" % count(number)
-
-
-def shorten(text: str, max_length: int) -> str:
-    """Return a text cut to a length, with an ellipsis if anything was cut."""
-    return text if len(text) <= max_length else text[: max_length - 1] + "\u2026"

@@ -1,195 +1,294 @@
-"""The figures of a report: read them from a folder of ledgers in one pass, and return them as JSON."""
+"""Sum the ledgers of a folder: one pass over the records of each."""
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...kernel.records import Records
 from ...kernel.text.clean import plain
 from ...replies.correction_effect import EffectMeter
-from .counting import CappedCounter
-from .ledger_files import candidates_of
-from .recall_figures import OUTCOMES, RecallFigures
-from .reply_figures import ReplyFigures
-from .session_figures import SessionFigures
-from .spend_figures import SpendFigures
+from ...sessions.score_rows import SCORE, scores_of
 
 if TYPE_CHECKING:
-    from ...replies.correction_effect import CorrectionEffect
-    from ..checks import Check
-    from .ledger_files import LedgerFolder
-    from .memory_rows import MemoryFigures, MemoryRow
-    from .missed_prompts import MissedRow
-    from .spend_figures import FeatureSpend
+    from collections.abc import Iterable, Mapping
 
-_MAX_EVENTS = 200
-_MAX_NAME = 120
-
-
-class LedgerFigures(NamedTuple):
-    """The sums over the ledgers."""
-
-    recalls: RecallFigures
-    replies: ReplyFigures
-    effect: CorrectionEffect
-    sessions: SessionFigures
-    spend: SpendFigures
-    events: CappedCounter
-    lines: int
-    skipped: int
+OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
+MISS_REASONS = ("no_match", "below_threshold", "below_floor", "declined")
+_RECALLED = ("injected", "pointed")
+_GUARD_OUTCOMES = ("reminded", "asked", "let_through")
+_RATINGS = ("used", "useful", "wrong")
+_MAX_MISSED = 400  # the latest, whose texts are looked up in transcripts
+_MAX_EVENT = 160
+_DAY = 10  # characters of a date
 
 
-class Report(NamedTuple):
-    """What the page, the text and the JSON show; `since` and `until` are UTC times as in ledgers."""
+class MemoryUse:
+    """How often a memory was told, pointed to, used in a reply, called useful or wrong, and near: the best match, but too weak."""
 
-    scope: str
-    days: int
-    since: str
-    until: str
-    version: str
-    ledgers: LedgerFigures
-    memories: MemoryFigures
-    missed: list[MissedRow]
-    missed_number: int
-    checks: list[Check]
+    __slots__ = ("last", "near", "pointed", "told", "used", "useful", "wrong")
+
+    def __init__(self) -> None:
+        self.told = self.pointed = self.near = self.used = self.useful = self.wrong = 0
+        self.last = ""
 
 
-def read_ledgers(folder: LedgerFolder) -> LedgerFigures:
-    """Read all ledgers of a folder; damaged rows are skipped and counted."""
-    recalls, replies, meter = RecallFigures(), ReplyFigures(), EffectMeter()
-    sessions, spend, events = SessionFigures(), SpendFigures(), CappedCounter(_MAX_EVENTS)
-    _read_recalls(folder, recalls)
-    for row in folder.rows("feedback"):
-        recalls.add_feedback(row)
-    for row in folder.rows("drift"):
-        meter.add_drift(row)
-    _read_scores(folder, replies, meter)
-    for row in folder.rows("sessions"):
-        sessions.add(row)
-    for row in folder.rows("judge-calls"):
-        spend.add(row)
-    for row in folder.rows("evaluations"):
-        spend.add_evaluation(row)
-    for row in folder.rows("events"):
-        events.add("%s: %s" % (plain(str(row.get("event")), 40), plain(str(row.get("what")), _MAX_NAME)))
-    return LedgerFigures(
-        recalls, replies, meter.effect(), sessions, spend, events, folder.lines, folder.skipped
+class MissedPrompt(NamedTuple):
+    """A prompt without a good enough memory; `text` is empty unless the ledger records prompts."""
+
+    time: str
+    session: str
+    prompt_id: str
+    project: str
+    reason: str
+    nearest: str
+    confidence: float
+    text: str
+
+
+class RecallFigures:
+    """What was recalled, from the ledgers `recalls` and `feedback`."""
+
+    def __init__(self) -> None:
+        self.days: dict[str, Counter[str]] = {}  # prompts by outcome
+        self.reasons: Counter[str] = Counter()
+        self.projects: Counter[str] = Counter()
+        self.guards: Counter[str] = Counter()
+        self.places: Counter[str] = Counter()
+        self.memories: dict[tuple[str, str], MemoryUse] = {}  # by project and key
+        self.sessions: set[str] = set()
+        self.waits: list[float] = []  # milliseconds
+        self.tokens = 0
+        self.missed: deque[MissedPrompt] = deque(maxlen=_MAX_MISSED)
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Count one decision."""
+        outcome, place = row.get("outcome", ""), row.get("place", "prompt")
+        if place == "guard":
+            self.guards[outcome] += outcome in _GUARD_OUTCOMES
+            return
+        for name in _RECALLED:
+            for key in row.get(name, ()):
+                self._add_recalled(self._use(row, key), name, row["time"])
+        self.tokens += row.get("tokens", 0)
+        if place != "prompt":
+            self.places[place] += 1
+        elif outcome in OUTCOMES:
+            self._add_prompt(row, outcome)
+
+    @staticmethod
+    def _add_recalled(use: MemoryUse, outcome: str, time: str) -> None:
+        if outcome == "injected":
+            use.told += 1
+        else:
+            use.pointed += 1
+        use.last = max(use.last, time)
+
+    def _use(self, row: dict[str, Any], key: str) -> MemoryUse:
+        """Return the counts of a memory. The user's own memories are the same in every project."""
+        project = "" if key.startswith("user:") else row.get("project", "")
+        return self.memories.setdefault((project, key), MemoryUse())
+
+    def _add_prompt(self, row: dict[str, Any], outcome: str) -> None:
+        self.days.setdefault(row["time"][:_DAY], Counter())[outcome] += 1
+        self.projects[row.get("project", "")] += 1
+        self.sessions.add(row.get("session", ""))
+        if row.get("ms") is not None:
+            self.waits.append(row["ms"])
+        if outcome in _RECALLED:
+            return
+        reason = row.get("reason", "")
+        self.reasons[reason] += 1
+        if reason in MISS_REASONS:
+            best: dict[str, Any] = next(iter(row.get("candidates", ())), {})
+            if best:
+                self._use(row, best["key"]).near += 1
+            self.missed.append(_missed_prompt(row, best))
+
+    def add_feedback(self, row: dict[str, Any]) -> None:
+        """Count one rating, or one reply that used memories."""
+        kind = row.get("kind", "")
+        for key in row.get("memories", ()) if kind in _RATINGS else ():
+            use = self._use(row, key)
+            setattr(use, kind, getattr(use, kind) + 1)
+
+    def total(self, outcome: str) -> int:
+        """Return the number of prompts with an outcome."""
+        return sum(day[outcome] for day in self.days.values())
+
+    @property
+    def prompts(self) -> int:
+        """Return the number of prompts."""
+        return sum(self.projects.values())
+
+    @property
+    def missed_number(self) -> int:
+        """Return the number of all prompts without a good enough memory."""
+        return sum(self.reasons[reason] for reason in MISS_REASONS)
+
+
+def _missed_prompt(row: dict[str, Any], best: dict[str, Any]) -> MissedPrompt:
+    return MissedPrompt(
+        **{name: row.get(name, "") for name in ("time", "session", "prompt_id", "project", "reason")},
+        nearest=best.get("key", ""),
+        confidence=best.get("confidence") or 0.0,
+        text=row.get("prompt", ""),
     )
 
 
-def _read_recalls(folder: LedgerFolder, recalls: RecallFigures) -> None:
-    for line in recalls.add_lines(folder.blocks("recalls"), folder.period.project):
-        row = folder.parse(line)
-        if row is not None:
-            recalls.add(row, candidates_of(line))
+class ReplyFigures:
+    """The scores of replies, from the ledger `scores`."""
+
+    def __init__(self) -> None:
+        self.days: dict[str, Counter[str]] = {}  # replies, padded and drifted
+        self.densities: list[float] = []
+        self.rules: Counter[str] = Counter()
+        self.models: Counter[str] = Counter()
+        self.padded_by_model: Counter[str] = Counter()
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Count one scored reply."""
+        if row.get("kind") != "score" or "padding_count" not in row or "matches" not in row:
+            return
+        padded = row["padding_count"] > 0
+        day = self.days.setdefault(row["time"][:_DAY], Counter())
+        day.update(replies=1, padded=padded, drifted=bool(row.get("drift")))
+        density = row.get("density")
+        if density is not None and density <= 1:
+            self.densities.append(density)
+        model = row.get("model") or "unknown"
+        self.models[model] += 1
+        self.padded_by_model[model] += padded
+        self.rules.update(rule for _, _, rule in row["matches"])
+
+    def total(self, name: str) -> int:
+        """Return the number of replies, or of those that were padded or drifted."""
+        return sum(day[name] for day in self.days.values())
 
 
-def _read_scores(folder: LedgerFolder, replies: ReplyFigures, meter: EffectMeter) -> None:
-    for line in replies.add_lines(folder.blocks("scores"), meter, folder.period.project):
-        row = folder.parse(line)
-        if row is not None:
-            replies.add(row)
-            meter.add_score(row)
+class SessionFigures:
+    """The latest grade of each session, from the ledger `sessions`."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, Any]] = {}  # by session
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Add one grade; it replaces an earlier grade of the same session."""
+        if row.get("kind") == SCORE and "session" in row and "dimensions" in row:
+            self.rows[row["session"]] = row
+
+    def means(self) -> dict[str, tuple[float, int]]:
+        """Return each dimension's mean score and number of sessions."""
+        scores: dict[str, list[float]] = {}
+        for row in self.rows.values():
+            for name, score in scores_of(row).items():
+                scores.setdefault(name, []).append(score)
+        return {name: (sum(found) / len(found), len(found)) for name, found in scores.items()}
+
+    def signals(self) -> Counter[str]:
+        """Return the number of sessions in which each signal occurred."""
+        rows = self.rows.values()
+        return Counter(name for row in rows for name, number in row.get("signals", {}).items() if number)
+
+    def quality(self) -> float | None:
+        """Return the mean overall quality, 0 to 1; None if no session has all dimensions."""
+        found = [
+            row["overall_quality"] for row in self.rows.values() if row.get("overall_quality") is not None
+        ]
+        return sum(found) / len(found) if found else None
 
 
-def as_json(report: Report) -> dict[str, Any]:
-    """Return the report as JSON values."""
-    figures = report.ledgers
-    return {
-        "scope": report.scope,
-        "days": report.days,
-        "since": report.since,
-        "until": report.until,
-        "lines": figures.lines,
-        "lines_skipped": figures.skipped,
-        "recall": _recall_json(figures.recalls),
-        "memories": _memories_json(report.memories, figures.recalls.memories_left_out),
-        "missed": {"prompts": report.missed_number, "latest": [row._asdict() for row in report.missed]},
-        "replies": _replies_json(figures),
-        "sessions": {
-            "graded": len(figures.sessions.sessions),
-            "scores": {
-                name: {"mean": round(mean, 3), "sessions": n}
-                for name, (mean, n) in figures.sessions.mean_scores().items()
-            },
-            "signals": dict(figures.sessions.signals()),
-        },
-        "spend": {
-            "usd": round(figures.spend.usd, 6),
-            "features": {
-                name: _feature_json(spend) for name, spend in sorted(figures.spend.features.items())
-            },
-            "failures": dict(figures.spend.failures),
-            "verdicts": dict(figures.spend.verdicts),
-        },
-        "health": {
-            "checks": [check._asdict() for check in report.checks],
-            "events": dict(figures.events),
-        },
-    }
+class FeatureSpend:
+    """The judge calls of one feature; `cached`, `failed` and `unpriced` are parts of `calls`."""
+
+    __slots__ = ("cached", "calls", "failed", "tokens", "unpriced", "usd", "waits")
+
+    def __init__(self) -> None:
+        self.calls = self.cached = self.failed = self.unpriced = self.tokens = 0
+        self.usd = 0.0
+        self.waits: list[float] = []
 
 
-def _recall_json(recalls: RecallFigures) -> dict[str, Any]:
-    return {
-        "prompts": recalls.prompts,
-        **{name: recalls.total(name) for name in OUTCOMES},
-        "sessions": recalls.sessions.estimate(),
-        "sessions_exact": recalls.sessions.is_exact,
-        "tokens": recalls.tokens,
-        "ms_median": _rounded(recalls.wait.quantile(0.5), 1),
-        "ms_p95": _rounded(recalls.wait.quantile(0.95), 1),
-        "reasons": dict(recalls.reasons),
-        "projects": dict(recalls.projects),
-        "guards": dict(recalls.guards),
-        "other_places": dict(recalls.places),
-        "days": {day: dict(zip(OUTCOMES, counts)) for day, counts in sorted(recalls.days.items())},
-    }
+class SpendFigures:
+    """What judges cost, from the ledger `judge-calls`, and the verdicts of `evaluations`."""
+
+    def __init__(self) -> None:
+        self.features: dict[str, FeatureSpend] = {}
+        self.days: dict[str, float] = {}  # US dollars
+        self.failures: Counter[str] = Counter()
+        self.verdicts: Counter[str] = Counter()
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Count one call."""
+        spend = self.features.setdefault(row.get("feature") or "unknown", FeatureSpend())
+        spend.calls += 1
+        if row.get("cached") is True:
+            spend.cached += 1
+            return
+        outcome, cost = row.get("outcome", ""), row.get("cost_usd")
+        if outcome != "ok":
+            spend.failed += 1
+            self.failures[outcome] += 1
+        spend.tokens += row.get("tokens_in", 0) + row.get("tokens_out", 0)
+        if cost is not None:
+            spend.usd += cost
+            day = row["time"][:_DAY]
+            self.days[day] = self.days.get(day, 0.0) + cost
+        elif outcome == "ok":
+            spend.unpriced += 1
+        if row.get("latency_ms") is not None:
+            spend.waits.append(row["latency_ms"])
+
+    def add_evaluation(self, row: dict[str, Any]) -> None:
+        """Count one evaluation by its verdict."""
+        self.verdicts[row.get("verdict", "")] += 1
+
+    @property
+    def usd(self) -> float:
+        """Return the cost in US dollars of all calls with a known price."""
+        return sum(spend.usd for spend in self.features.values())
 
 
-def _memories_json(memories: MemoryFigures, left_out: int) -> dict[str, Any]:
-    return {
-        "stored": memories.stored,
-        "pending": memories.pending,
-        "recalled": memories.recalled,
-        "helping": [_memory_json(row) for row in memories.helping],
-        "never_used": memories.unused_number,
-        "unused": [_memory_json(row) for row in memories.unused],
-        "stale_number": memories.stale_number,
-        "stale": [{**_memory_json(row), "why": row.stale, "fix": row.fix} for row in memories.stale],
-        "left_out": left_out,
-    }
+class LedgerFigures:
+    """The sums over all ledgers of a folder in a period; `lines` were read, `skipped` of them hold no record."""
+
+    def __init__(self, folder: str, since: str, until: str, project: str) -> None:
+        """Read the ledgers; `project` is the only one to count, or empty for all."""
+        self.recalls, self.replies = RecallFigures(), ReplyFigures()
+        self.sessions, self.spend = SessionFigures(), SpendFigures()
+        self.events: Counter[str] = Counter()
+        self.lines = self.skipped = 0
+        meter = EffectMeter()
+        readers = {
+            "recalls": (self.recalls.add,),
+            "feedback": (self.recalls.add_feedback,),
+            "drift": (meter.add_drift,),
+            "scores": (self.replies.add, meter.add_score),
+            "sessions": (self.sessions.add,),
+            "judge-calls": (self.spend.add,),
+            "evaluations": (self.spend.add_evaluation,),
+            "events": (self._add_event,),
+        }
+        for name, adders in readers.items():
+            records = Records(folder, name, since, until, project)
+            for row in records:
+                for add in adders:
+                    add(row)
+            self.lines += records.lines
+            self.skipped += records.skipped
+        self.effect = meter.effect()
+
+    def _add_event(self, row: dict[str, Any]) -> None:
+        self.events[plain("%s: %s" % (row.get("event"), row.get("what")), _MAX_EVENT)] += 1
 
 
-def _replies_json(figures: LedgerFigures) -> dict[str, Any]:
-    replies, effect = figures.replies, figures.effect
-    total = replies.total()
-    return {
-        **{name: getattr(total, name) for name in ("replies", "padded", "drifted")},
-        "density": _mean(total.density, total.measured),
-        "models": dict(replies.models),
-        "patterns": dict(replies.rules),
-        "effect": {
-            "corrected": effect.corrected._asdict(),
-            "control": effect.control._asdict(),
-            "difference": effect.gap,
-            "enough": effect.is_conclusive,
-        },
-    }
+def quantile(values: list[float], share: float) -> float | None:
+    """Return the value below which that share (0 to 1) of the values lies; None without values."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
 
 
-def _memory_json(row: MemoryRow) -> dict[str, Any]:
-    counts = {name: getattr(row.use, name) for name in row.use.__slots__}
-    return {"id": row.name, "title": row.title, "project": row.project, "updated": row.updated, **counts}
-
-
-def _feature_json(spend: FeatureSpend) -> dict[str, Any]:
-    names = ("calls", "cached", "failed", "unpriced", "tokens")
-    median = _rounded(spend.wait.quantile(0.5), 1)
-    return {**{name: getattr(spend, name) for name in names}, "usd": round(spend.usd, 6), "ms_median": median}
-
-
-def _mean(total: float, n: int) -> float | None:
-    return round(total / n, 3) if n else None
-
-
-def _rounded(value: float | None, digits: int) -> float | None:
-    return None if value is None else round(value, digits)
+def ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return names and counts above zero, the most frequent first, ties by name."""
+    pairs: Iterable[tuple[str, int]] = ((name, number) for name, number in counts.items() if number)
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))

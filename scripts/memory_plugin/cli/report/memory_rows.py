@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import EXPIRED, SUPERSEDED, life_cycle_state, shortest_names
 from ...memories.trust import TRUSTED
-from .elements import times
-from .recall_figures import MemoryUse
+from .elements import Bar, Cell, Command, Name, Note, Part, Section, Table, count, day_label, times
+from .figures import MemoryUse
 
 if TYPE_CHECKING:
     from ...kernel.paths import Paths
     from ...memories.survey import Item, Survey
-    from .recall_figures import RecallFigures
+    from .figures import RecallFigures
 
 _MAX_ROWS = 25
 _MAX_NAME = 120
@@ -36,16 +36,13 @@ class MemoryRow(NamedTuple):
 
 
 class MemoryFigures(NamedTuple):
-    """The tables, each cut to 25 rows, and the numbers of all rows."""
+    """The rows of the tables, and the numbers of active and pending memories."""
 
     stored: int
     pending: int
-    recalled: int
     helping: list[MemoryRow]
     unused: list[MemoryRow]
-    unused_number: int
     stale: list[MemoryRow]
-    stale_number: int
 
 
 def memory_figures(survey: Survey, recalls: RecallFigures, paths: Paths) -> MemoryFigures:
@@ -66,16 +63,8 @@ def memory_figures(survey: Survey, recalls: RecallFigures, paths: Paths) -> Memo
     unused = [row for row in stored if not _is_recalled(row.use)]
     unused.sort(key=lambda row: (-row.use.near, row.updated))
     stale = _stale_rows(survey, uses, names, paths)
-    return MemoryFigures(
-        stored=len(active),
-        pending=sum(item.waits for item in survey.items),
-        recalled=len(helping),
-        helping=helping[:_MAX_ROWS],
-        unused=unused[:_MAX_ROWS],
-        unused_number=len(unused),
-        stale=stale[:_MAX_ROWS],
-        stale_number=len(stale),
-    )
+    pending = sum(item.waits for item in survey.items)
+    return MemoryFigures(len(active), pending, helping, unused, stale)
 
 
 def _place(item: Item, paths: Paths) -> tuple[str, str]:
@@ -143,3 +132,89 @@ def _missing_files(files: tuple[str, ...], root: str) -> list[str]:
         and "\0" not in name
         and not os.path.lexists(os.path.join(root, name))
     ]
+
+
+def memories_section(memories: MemoryFigures, prompts: int, scope: str) -> Section:
+    """Return the memories that help, those that were never recalled, and those that may be out of date."""
+    figures = {
+        "stored": memories.stored,
+        "pending": memories.pending,
+        "recalled": len(memories.helping),
+        "helping": [_memory_json(row) for row in memories.helping[:_MAX_ROWS]],
+        "never_used": len(memories.unused),
+        "unused": [_memory_json(row) for row in memories.unused[:_MAX_ROWS]],
+        "stale_number": len(memories.stale),
+        "stale": [
+            {**_memory_json(row), "why": row.stale, "fix": row.fix} for row in memories.stale[:_MAX_ROWS]
+        ],
+    }
+    pending = "%s awaiting your approval:" % count(memories.pending)
+    recalled = len(memories.helping)
+    different = "1 memory" if recalled == 1 else "%s different memories" % count(recalled)
+    numbers = (count(memories.stored), different, scope)
+    about = "%s active in this project; %s recalled in this period, counting %s." % numbers
+    parts: list[Part] = [
+        *([Note(pending, "memory review")] if memories.pending else []),
+        _helping(memories, bool(prompts)),
+        _unused(memories),
+        Table(
+            "May be out of date",
+            [("Memory", "name"), ("Why", "text"), ("What to do", "text")],
+            [[_title(row), row.stale, Command(row.fix)] for row in memories.stale],
+            empty="None: no related files are missing, and nothing has expired or been superseded.",
+        ),
+    ]
+    return Section("memories", "Memories", "Memories", about, figures, parts)
+
+
+def _memory_json(row: MemoryRow) -> dict[str, Any]:
+    counts = {name: getattr(row.use, name) for name in row.use.__slots__}
+    return {"id": row.name, "title": row.title, "project": row.project, "updated": row.updated, **counts}
+
+
+def _title(row: MemoryRow) -> Name:
+    return Name(row.title, " \u00b7 ".join(filter(None, (row.name, row.project))))
+
+
+def _helping(memories: MemoryFigures, has_prompts: bool) -> Table:
+    rows = memories.helping
+    largest = max((row.use.told + row.use.pointed for row in rows), default=0) or 1
+    has_feedback = any(row.use.useful or row.use.wrong for row in rows)
+    cells: list[list[Cell]] = []
+    for row in rows:
+        use = row.use
+        text = "told %s, pointed to %s" % (times(use.told), times(use.pointed))
+        said = ", ".join(
+            "%s %d\u00d7" % (word, getattr(use, word)) for word in ("useful", "wrong") if getattr(use, word)
+        )
+        numbers = [count(use.told), count(use.pointed), count(use.used), day_label(use.last)]
+        bar = Bar([("told", use.told), ("pointed", use.pointed)], largest, text)
+        cells.append([_title(row), bar, *numbers, *([said or "\u2013"] if has_feedback else [])])
+    heads = ["Told", "Pointed to", "Used", "Last recalled", *(["You said"] if has_feedback else [])]
+    columns = [("Memory", "name"), ("", "bar"), *((head, "n") for head in heads)]
+    empty = "No memory was recalled in this period." + (" To see why: memory why" if has_prompts else "")
+    return Table("Most used", columns, cells, empty=empty)
+
+
+def _unused(memories: MemoryFigures) -> Table:
+    rows = memories.unused
+    about = (
+        "Close calls are prompts on which a memory was the best match but not a good enough one. To have it recalled on such"
+        " prompts, add a phrase in your own words."
+    )
+    cells: list[list[Cell]] = [
+        [
+            _title(row),
+            day_label(row.updated),
+            count(row.use.near) if row.use.near else "\u2013",
+            Command("memory edit %s --asked-as '...'" % row.name if row.use.near else ""),
+        ]
+        for row in rows
+    ]
+    return Table(
+        "Never recalled",
+        [("Memory", "name"), ("Updated", "n"), ("Close calls", "n"), ("What to do", "text")],
+        cells,
+        about if any(row.use.near for row in rows) else "",
+        "None: every active memory was recalled." if memories.stored else "No memory is stored here yet.",
+    )

@@ -13,13 +13,13 @@ from ...kernel.transcript.lines import MAX_LINE
 from ...kernel.transcript.reader import open_transcript
 from ...kernel.transcript.rows import user_input_of
 from ...memories.hygiene import CUT_MARGIN, shown_line
-from .elements import shorten
+from .elements import Cell, Name, Note, Part, Section, Table, count, day_label, percent, times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ...kernel.paths import Paths
-    from .recall_figures import MissedPrompt
+    from .figures import MissedPrompt
 
 _SESSION = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")
 _MAX_ROWS = 25
@@ -44,7 +44,7 @@ class MissedRow(NamedTuple):
     times: int
 
 
-def missed_rows(missed: list[MissedPrompt], paths: Paths) -> list[MissedRow]:
+def missed_rows(missed: Sequence[MissedPrompt], paths: Paths) -> list[MissedRow]:
     """Return one row per text, those with a text first, then by frequency and time."""
     texts = _prompt_texts(missed, paths)
     rows: dict[str, MissedRow] = {}
@@ -87,7 +87,8 @@ def _prompt_texts(missed: Iterable[MissedPrompt], paths: Paths) -> dict[str, str
 
 def _shown_prompt(text: str) -> str:
     """Return a prompt as one line without secrets and private passages."""
-    return shorten(shown_line(without_private(text[: _MAX_PROMPT + CUT_MARGIN])), _MAX_PROMPT)
+    shown = shown_line(without_private(text[: _MAX_PROMPT + CUT_MARGIN]))
+    return shown if len(shown) <= _MAX_PROMPT else shown[: _MAX_PROMPT - 1] + "\u2026"
 
 
 def _transcripts(ids_by_session: dict[str, set[str]], paths: Paths) -> list[tuple[str, set[str]]]:
@@ -143,3 +144,37 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except OSError:
         return 0
+
+
+def missed_section(missed: list[MissedRow], number: int, prompts: int) -> Section:
+    """Return the prompts without a good enough memory; a repeated question may be worth one.
+
+    Args:
+        missed: The latest, one row for each text.
+        number: The number of all.
+        prompts: The number of all prompts.
+    """
+    figures = {"prompts": number, "latest": [row._asdict() for row in missed]}
+    about = (
+        "Prompts for which no memory was a good enough match. Most need none, but a question that keeps coming up is worth"
+        " saving. The texts come from your own transcripts; the ledgers do not hold them."
+    )
+    parts: list[Part] = [Note("There were none in this period.", kind="empty")]
+    if missed:
+        share = percent(number, prompts)
+        counted = "1 prompt" if number == 1 else count(number) + " prompts"
+        gone = sum(not row.text for row in missed)
+        lost = "Prompts without a text because their transcripts are gone: %s." % count(gone)
+        columns = [("Prompt", "name"), ("Last asked", "n"), ("Confidence", "n"), ("Nearest memory", "text")]
+        parts = [
+            Note("%s, %s of all. To save an answer:" % (counted, share), 'memory save "..."'),
+            Table("", columns, [_missed_cells(row) for row in missed if row.text]),
+            *([Note(lost, kind="soft")] if gone else []),
+        ]
+    return Section("missed", "Prompts that found nothing", "Found nothing", about, figures, parts)
+
+
+def _missed_cells(row: MissedRow) -> list[Cell]:
+    confidence = "%.0f%%" % (100 * min(1.0, row.confidence)) if row.nearest else "\u2013"
+    name = Name(row.text, times(row.times) if row.times > 1 else "")
+    return [name, day_label(row.time), confidence, row.nearest.rpartition("/")[2]]

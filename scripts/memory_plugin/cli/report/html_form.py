@@ -1,0 +1,322 @@
+"""The report as one self-contained HTML file: no script, no request, light and dark, printable.
+
+Charts are inline SVG that holds shapes only and stretches to any width; labels are HTML, so that text is not stretched.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from math import log10
+from typing import TYPE_CHECKING, Any
+
+from ... import VERSION
+from ...kernel.paths import data_path
+from ...kernel.stats import Proportion
+from ...kernel.text.clean import escape, plain
+from .elements import (
+    Bar,
+    Chart,
+    Command,
+    Name,
+    Note,
+    SideBySide,
+    Table,
+    Tiles,
+    count,
+    day_label,
+    fill_buckets,
+    milliseconds,
+    money,
+    number_text,
+    percent,
+)
+from .figures import quantile
+from .sections import lead, sections
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .elements import Bucket, Section
+    from .sections import Report
+
+MARK = b"<!-- memory report -->"  # tells our own files from others
+_TITLE = "Memory report"
+_MAX_TEXT = 1000
+_MAX_ROWS = 25
+_MAX_COLUMNS = 62
+_WIDTH, _HEIGHT = 1000, 100
+_GAP = 0.22  # of a column's width, between two columns
+_PAGE = (
+    '<!DOCTYPE html>\n%s\n<html lang="en"><head><meta charset="utf-8">'
+    '<meta http-equiv="Content-Security-Policy" content="%s">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+    '<title>%s</title><style>%s</style></head>\n<body><div class="sheet">%s<main>%s</main>%s</div></body></html>\n'
+)
+_TOP = (
+    '<header class="top"><h1>%s</h1><span class="when">%s, %s to %s</span></header><p class="lead">%s</p>'
+    '<nav aria-label="Sections">%s</nav>%s'
+)
+_BOTTOM = (
+    "<footer><p>Made by memory %s on this machine. Nothing was sent anywhere."
+    " This file may contain your prompts, so only your account can read it.</p></footer>"
+)
+
+
+def safe(text: object) -> str:
+    """Return a text for HTML: one line without hidden characters that cannot end an element or an attribute."""
+    return escape(plain(str(text), _MAX_TEXT))
+
+
+def page(report: Report) -> str:
+    """Return the HTML document; its policy admits no script and only its own style sheet."""
+    with open(data_path("report", "report.css"), encoding="utf-8") as file:
+        style = file.read()
+    hashed = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+    policy = "default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'" % hashed
+    shown = sections(report)
+    body = "\n".join(_section(section, report) for section in shown)
+    return _PAGE % (
+        MARK.decode("ascii"),
+        policy,
+        _TITLE,
+        style,
+        _top(report, shown),
+        body,
+        _BOTTOM % safe(VERSION),
+    )
+
+
+def _top(report: Report, shown: Sequence[Section]) -> str:
+    links = "".join('<a href="#%s">%s</a>' % (section.name, safe(section.short)) for section in shown)
+    texts = (
+        report.scope[:1].upper() + report.scope[1:],
+        day_label(report.since),
+        day_label(report.until),
+        lead(report),
+    )
+    return _TOP % (_TITLE, *map(safe, texts), links, _tiles(_key_figures(report)))
+
+
+def _key_figures(report: Report) -> Tiles:
+    """Return the most important figures of the report."""
+    recalls = report.ledgers.recalls
+    return Tiles(
+        [
+            (count(recalls.prompts), "prompts", ""),
+            (percent(recalls.total("injected"), recalls.prompts), "told in full", "told"),
+            (percent(recalls.total("pointed"), recalls.prompts), "pointed to", "pointed"),
+            (count(len(recalls.sessions)), "sessions", ""),
+            (milliseconds(quantile(recalls.waits, 0.5)), "median hook time", ""),
+            (money(report.ledgers.spend.usd), "spent on judges", ""),
+        ]
+    )
+
+
+def _section(section: Section, report: Report) -> str:
+    parts = "".join(_part(part, report) for part in section.parts)
+    texts = section.name, safe(section.heading), safe(section.about), parts
+    return '<section id="%s"><h2>%s</h2><p class="about">%s</p>%s</section>' % texts
+
+
+def _part(part: Any, report: Report) -> str:  # noqa: ANN401  (one of the parts of a section)
+    if isinstance(part, Table):
+        return _table(part)
+    if isinstance(part, Chart):
+        return _chart(part, fill_buckets(part, report.since, report.until, _MAX_COLUMNS))
+    if isinstance(part, Tiles):
+        return _tiles(part)
+    if isinstance(part, SideBySide):
+        columns = ("".join(_part(item, report) for item in column) for column in part.columns)
+        shown = "".join("<div>%s</div>" % column for column in columns if column)
+        return '<div class="two">%s</div>' % shown if shown else ""
+    return _note(part)
+
+
+def _note(note: Note) -> str:
+    command = " <code>%s</code>" % safe(note.command) if note.command else ""
+    return '<p class="%s">%s%s</p>' % (note.kind, safe(note.text), command)
+
+
+def _tiles(tiles: Tiles) -> str:
+    shown = ((kind, safe(value), safe(label)) for value, label, kind in tiles.tiles)
+    return '<div class="tiles">%s</div>' % "".join(
+        '<div class="tile %s"><b>%s</b><span>%s</span></div>' % tile for tile in shown
+    )
+
+
+def _table(table: Table) -> str:
+    """Return a table with its heading. On a narrow screen the rows of a wide table become cards."""
+    heading = "<h3>%s</h3>" % safe(table.heading) if table.heading else ""
+    if not table.rows:
+        return heading + _note(Note(table.empty, kind="soft")) if table.empty else ""
+    about = _note(Note(table.about, kind="soft")) if table.about else ""
+    heads = "".join('<th scope="col" class="%s">%s</th>' % (kind, safe(name)) for name, kind in table.columns)
+    rows = "".join("<tr>%s</tr>" % _cells(table, row) for row in table.rows[:_MAX_ROWS])
+    kinds = [kind for _, kind in table.columns]
+    is_wide = len(kinds) > 3 or (len(kinds) == 3 and "bar" not in kinds)
+    more = len(table.rows) - _MAX_ROWS
+    note = Note("and %s more:" % count(more), "memory report --json", "soft")
+    return '%s%s<div class="scroll"><table class="%s"><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>%s' % (
+        heading, about, "wide" if is_wide else "", heads, rows, _note(note) if more > 0 else "",
+    )  # fmt: skip
+
+
+def _cells(table: Table, row: Sequence[object]) -> str:
+    return "".join(
+        '<td class="%s"%s>%s</td>'
+        % (kind, "" if kind in ("name", "bar") else ' data-label="%s"' % safe(name), _cell(cell))
+        for (name, kind), cell in zip(table.columns, row)
+    )
+
+
+def _cell(cell: object) -> str:
+    if isinstance(cell, Name):
+        mark = (
+            ' <span class="mark %s">%s</span>' % (safe(cell.status), safe(cell.status)) if cell.status else ""
+        )
+        return safe(cell.text) + mark + ("<small>%s</small>" % safe(cell.small) if cell.small else "")
+    if isinstance(cell, Command):
+        return "<code>%s</code>" % safe(cell.text) if cell.text else ""
+    if isinstance(cell, Bar):
+        return _bar(cell)
+    return _interval(cell) if isinstance(cell, Proportion) else safe(cell)
+
+
+def _bar(bar: Bar) -> str:
+    shapes, x = [], 0.0
+    for kind, value in bar.parts:
+        width = _WIDTH * value / bar.total if bar.total > 0 else 0.0
+        if width > 0:
+            shapes.append('<rect class="f-%s" x="%.1f" y="0" width="%.1f" height="10"/>' % (kind, x, width))
+        x += width
+    return _bar_svg("".join(shapes), bar.text)
+
+
+def _interval(share: Proportion) -> str:
+    """Return a bar for a share with its confidence interval; empty if there is none."""
+    if share.value is None or share.low is None or share.high is None:
+        return ""
+    shapes = '<rect class="f-told" width="%.1f" height="10"/><line class="interval" x1="%.1f" x2="%.1f" y1="5" y2="5"/>'
+    lengths = tuple(_WIDTH * max(0.0, min(1.0, part)) for part in (share.value, share.low, share.high))
+    return _bar_svg(shapes % lengths, str(share))
+
+
+def _bar_svg(shapes: str, text: str) -> str:
+    return '<svg class="bar" role="img" viewBox="0 0 %d 10" preserveAspectRatio="none"><title>%s</title>%s</svg>' % (
+        _WIDTH, safe(text), shapes,
+    )  # fmt: skip
+
+
+def _chart(chart: Chart, buckets: Sequence[Bucket]) -> str:
+    """Return a chart with its legend and its numbers as a collapsed table."""
+    if chart.is_share:
+        legend = '<li class="%s">%s</li>' % chart.series[1]
+        shapes, scale = _line(buckets)
+    else:
+        totals = [sum(day[index] for day in chart.days.values()) for index in range(len(chart.series))]
+        shown = [(*series, number_text(total)) for series, total in zip(chart.series, totals) if total]
+        legend = "".join('<li class="%s">%s: %s</li>' % series for series in shown)
+        shapes, scale = _columns(chart, buckets)
+    figure = _figure(shapes, [bucket.start for bucket in buckets], scale, chart)
+    return '<ul class="legend">%s</ul>%s%s' % (legend, figure, _numbers(chart, buckets))
+
+
+def _numbers(chart: Chart, buckets: Sequence[Bucket]) -> str:
+    labels = [label for _, label in chart.series]
+    rows = [[bucket.label, *map(number_text, bucket.values)] for bucket in buckets if any(bucket.values)]
+    if chart.is_share:
+        rows = [
+            [bucket.label, count(bucket.values[0]), _share_text(bucket)]
+            for bucket in buckets
+            if bucket.values[0]
+        ]
+    heads = "".join('<th scope="col" class="n">%s</th>' % safe(label) for label in labels)
+    body = "".join(
+        '<tr><th scope="row">%s</th>%s</tr>'
+        % (safe(label), "".join('<td class="n">%s</td>' % safe(cell) for cell in cells))
+        for label, *cells in rows
+    )
+    return (
+        '<details><summary>Show as a table</summary><div class="scroll"><table><thead><tr><th scope="col">Date</th>%s</tr></thead>'
+        "<tbody>%s</tbody></table></div></details>" % (heads, body)
+    )
+
+
+def _columns(chart: Chart, buckets: Sequence[Bucket]) -> tuple[str, tuple[str, str]]:
+    """Return stacked columns and the labels of the scale."""
+    top = _round_up(max(sum(bucket.values) for bucket in buckets))
+    step = _WIDTH / len(buckets)
+    shapes = []
+    for index, bucket in enumerate(buckets):
+        base, parts = float(_HEIGHT), []
+        shown = [(kind, label, value) for (kind, label), value in zip(chart.series, bucket.values) if value]
+        for kind, _, value in shown:
+            base -= _HEIGHT * value / top
+            box = kind, index * step + step * _GAP / 2, base, step * (1 - _GAP), _HEIGHT * value / top
+            parts.append('<rect class="f-%s" x="%.1f" y="%.2f" width="%.1f" height="%.2f"/>' % box)
+        values = ", ".join("%s %s" % (number_text(value), label) for _, label, value in shown)
+        if parts:
+            shapes.append(
+                "<g><title>%s: %s</title>%s</g>" % (safe(bucket.label), safe(values), "".join(parts))
+            )
+    return "".join(shapes), (number_text(top), number_text(top / 2))
+
+
+def _line(buckets: Sequence[Bucket]) -> tuple[str, tuple[str, str]]:
+    """Return a line of shares and the labels of the scale; a bucket without a value leaves a gap."""
+    shares = [bucket.values[1] / bucket.values[0] if bucket.values[0] else None for bucket in buckets]
+    top = _round_up(100 * max((share for share in shares if share is not None), default=0.0)) / 100
+    step = _WIDTH / len(buckets)
+    runs: list[list[tuple[float, float, str]]] = [[]]
+    for index, (bucket, share) in enumerate(zip(buckets, shares)):
+        if share is None:
+            runs.append([])
+        else:
+            label = "%s: %s" % (bucket.label, _share_text(bucket))
+            runs[-1].append(((index + 0.5) * step, _HEIGHT * (1 - share / top), label))
+    return "".join(_run(run, step) for run in runs if run), ("%.0f%%" % (100 * top), "%.0f%%" % (50 * top))
+
+
+def _share_text(bucket: Bucket) -> str:
+    return "%.0f%%" % (100 * bucket.values[1] / bucket.values[0])
+
+
+def _run(run: Sequence[tuple[float, float, str]], step: float) -> str:
+    """Return the line through points without a gap, with an invisible area around each point that shows its label."""
+    points = [(x, y) for x, y, _ in run]
+    if len(points) == 1:  # a single day is a short horizontal stroke
+        (x, y) = points[0]
+        points = [(x - step / 3, y), (x + step / 3, y)]
+    line = " ".join("%.1f,%.2f" % point for point in points)
+    area = "%.1f,%d %s %.1f,%d" % (points[0][0], _HEIGHT, line, points[-1][0], _HEIGHT)
+    labels = "".join(
+        '<rect x="%.1f" y="0" width="%.1f" height="%d" fill="none" pointer-events="all"><title>%s</title></rect>'
+        % (x - step / 2, step, _HEIGHT, safe(label))
+        for x, _, label in run
+    )
+    return '<polygon class="area" points="%s"/><polyline class="curve" points="%s"/>%s' % (area, line, labels)
+
+
+def _figure(shapes: str, starts: Sequence[str], scale: tuple[str, str], chart: Chart) -> str:
+    """Return shapes with their axes; `scale` labels the top and the middle of the vertical axis."""
+    grid = "".join('<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>' % (_WIDTH, y, y) for y in (0, 50))
+    ticks = [starts[0], starts[len(starts) // 2], starts[-1]] if len(starts) > 2 else starts
+    return (
+        '<figure><div class="plot"><div class="y" aria-hidden="true"><span>%s</span><span>%s</span><span>0</span></div>'
+        '<svg role="img" viewBox="0 0 %d %d" preserveAspectRatio="none"><title>%s</title><desc>%s</desc>%s%s</svg>'
+        '<div class="x" aria-hidden="true">%s</div></div></figure>'
+    ) % (
+        safe(scale[0]), safe(scale[1]), _WIDTH, _HEIGHT, safe(chart.title), safe(chart.text), grid, shapes,
+        "".join("<span>%s</span>" % safe(day_label(start)) for start in ticks),
+    )  # fmt: skip
+
+
+def _round_up(value: float) -> float:
+    """Return the next round number for the top of a scale; 1 for 0."""
+    if value <= 0:
+        return 1
+    power: float = 10.0 ** (log10(value) // 1)
+    steps = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
+    return next(step * power for step in steps if step * power >= value * (1 - 1e-9))
