@@ -31,7 +31,8 @@ from memory_plugin.recall.confidence import sigmoid
 from memory_plugin.recall.failure_confidence import FailedCommand, failure_signals
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index_in_memory, transaction
-from memory_plugin.recall.ranking import analyze, rank
+from memory_plugin.recall.query import analyze
+from memory_plugin.recall.ranking import rank
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIGNALS = (

@@ -22,7 +22,8 @@ from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index, open_index, transaction
-from memory_plugin.recall.ranking import analyze, rank
+from memory_plugin.recall.query import analyze
+from memory_plugin.recall.ranking import rank
 
 
 def document(record: dict[str, object]) -> Document:

@@ -26,7 +26,8 @@ from benchmarks.recall_stores import LIMIT, Record, Set, mean, sets
 from memory_plugin.recall.gate import effective_length, load_gate
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index_in_memory, transaction
-from memory_plugin.recall.ranking import Hit, analyze, rank
+from memory_plugin.recall.query import analyze
+from memory_plugin.recall.ranking import Hit, rank
 
 SIZES = (3, 30, 300)
 NEEDED = 2

@@ -62,6 +62,7 @@ class World:
     def reset(self, state: str) -> None:
         """Replace project and home with the copy of a state."""
         folder = os.path.dirname(self.project.root)
+        self.project.wait_for_background()  # a prompt starts a refresh, which writes into the state folder
         shutil.rmtree(folder)
         shutil.copytree(self.templates[state], folder, symlinks=True)
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from memory_plugin.capture import statement_model
 from memory_plugin.capture.hints import contains_hint, may_hold_statement
 from memory_plugin.capture.own_words import own_sentences
 from memory_plugin.capture.sentence_rules import cues, cues_in, matches_rule, statement_rules
 from memory_plugin.capture.statement_model import (
     log_odds,
-    model_weights,
     threshold,
     upper_bound,
     word_features,
@@ -125,7 +125,7 @@ def test_the_features_of_a_sentence(sentence: str, features: list[str]) -> None:
 
 def test_every_weight_belongs_to_a_cue_and_has_its_sign() -> None:
     """After a cue or rule changes, fit the weights again: `benchmarks/capture_train.py --write`."""
-    weights = model_weights()
+    weights = statement_model._model()["weights"]
     cue_ids = {name[4:] for name in weights if name.startswith("cue ")}
     assert cue_ids <= {entry["id"] for entry in CUES}
     assert all(weights.get("cue " + entry["id"], 0) <= 0 for entry in CUES if entry["weight"] < 0)

@@ -291,6 +291,17 @@ def test_a_detached_command_is_the_users_when_no_client_runs(project: Project) -
     assert not Caller(detached(("python3", 900), terminal=False)).inside
 
 
+def test_a_terminal_that_another_user_s_server_opened_is_the_users(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an SSH server, or the relay of a Linux subsystem, which root owns."""
+    client = Ancestor(500, 1, "500", "claude", terminal=True, words=("claude",))
+    record_client(locate(project.root), SESSION, client)
+    monkeypatch.setattr(caller, "process", lambda pid: client if pid == 500 else None)
+    monkeypatch.setattr(Ancestor, "is_another_users", lambda self: self.name == "SessionLeader")
+    assert not Caller(detached(("python3", 900), ("bash", 800), ("SessionLeader", 700), terminal=True)).inside
+
+
 def test_a_terminal_with_a_control_group_of_its_own_is_the_users(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

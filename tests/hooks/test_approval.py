@@ -149,9 +149,18 @@ def test_only_the_text_that_the_dialog_showed_is_accepted(pending: Project) -> N
     assert trusted(pending) == {"use-postgres"}
 
 
-@pytest.mark.parametrize("mode", ["bypassPermissions", "dontAsk"])
-def test_no_ticket_is_issued_where_the_client_would_not_ask(pending: Project, mode: str) -> None:
-    assert pending.dialog("accept", "port", permission_mode=mode) == {}
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_no_ticket_is_issued_where_a_project_could_answer_the_dialog(pending: Project, name: str) -> None:
+    assert pending.dialog("accept", "port")
+    hook = {"hooks": [{"type": "command", "command": "echo yes"}]}
+    pending.write(".claude/" + name, {"hooks": {"PermissionRequest": [hook]}})
+    assert pending.dialog("accept", "port") == {}
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "auto", "plan", "bypassPermissions", "dontAsk"])
+def test_every_permission_mode_asks(pending: Project, mode: str) -> None:
+    output = pending.dialog("accept", "port", permission_mode=mode)
+    assert output["permissionDecisionReason"].endswith("run the command in a terminal")
 
 
 def test_hostile_titles_stay_on_the_dialogs_one_line(project: Project) -> None:

@@ -25,6 +25,7 @@ from memory_plugin.memories.stores import project_store
 from memory_plugin.memories.tickets import issue_ticket
 from memory_plugin.memories.trust import TRUSTED, load_trust
 from memory_plugin.recall import index_refresh
+from memory_plugin.recall.store_refresh import RefreshReport
 
 WRITES = ("write", "fsync", "replace", "unlink", "mkdir", "ftruncate")
 SESSION = "faults"
@@ -263,7 +264,7 @@ class Campaign:
 
 
 if __name__ == "__main__":
-    setattr(index_refresh, "refresh_index", lambda *_, **__: index_refresh.RefreshReport())  # noqa: B010
+    setattr(index_refresh, "refresh_index", lambda *_, **__: RefreshReport())  # noqa: B010
     setattr(os, "fsync", lambda _: None)  # noqa: B010
     _true["fsync"] = os.fsync
     out = sys.stdout

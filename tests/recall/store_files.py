@@ -14,9 +14,12 @@ import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.memories.memory_files import all_memories
 from memory_plugin.memories.stores import stores
 from memory_plugin.memories.trust import load_trust
+from memory_plugin.recall import index_documents
+from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_refresh import refresh_index
 from tests.project import Project
 
@@ -142,3 +145,10 @@ def at_home(project: Project) -> Iterator[Paths]:
         patch.setenv("HOME", project.home)
         patch.setenv("CLAUDE_CONFIG_DIR", project.config)
         yield locate(project.root)
+
+
+def all_documents(connection: Connection, scope: str = "") -> list[Document]:
+    """Return the active documents in an index, of a scope or of all scopes, by key."""
+    active = "WHERE status = 'active' AND ? IN ('', scope) ORDER BY key"
+    rows = connection.execute(index_documents._SELECT + active, (scope,))
+    return [index_documents._document(row) for row in rows]

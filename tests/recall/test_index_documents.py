@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import (
-    all_documents,
     count_documents,
     drop,
     file_marks,
@@ -25,6 +24,7 @@ from memory_plugin.recall.index_documents import (
 )
 from memory_plugin.recall.index_file import create_index, transaction
 from tests.recall.memories import memory
+from tests.recall.store_files import all_documents
 
 WORDS = ("postgres", "billing", "users", "userName", "the", "数据库", "migrating", "store.py")
 

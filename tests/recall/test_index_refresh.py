@@ -17,12 +17,13 @@ from memory_plugin.memories.stores import project_store
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.memories.trust_file import trust_lock
 from memory_plugin.memories.writing import store_lock
-from memory_plugin.recall import index_documents, index_refresh
+from memory_plugin.recall import index_refresh
 from memory_plugin.recall.due_files import ReadBudget
 from memory_plugin.recall.index_file import index_path, open_index
-from memory_plugin.recall.index_refresh import RefreshReport, index_state, refresh, refresh_index
+from memory_plugin.recall.index_refresh import index_state, refresh, refresh_index
+from memory_plugin.recall.store_refresh import RefreshReport
 from tests.project import Project
-from tests.recall.store_files import accept_all, at_home, memory, put, store
+from tests.recall.store_files import accept_all, all_documents, at_home, memory, put, store
 
 
 def inline(paths: Paths, most: int = 60, characters: int = 65_536) -> RefreshReport:
@@ -40,15 +41,13 @@ def fully(paths: Paths) -> RefreshReport:
 def titles(paths: Paths) -> set[str]:
     """Return the titles in the index."""
     with closing(open_index(index_path(paths))) as connection:
-        return {document.title for document in index_documents.all_documents(connection)}
+        return {document.title for document in all_documents(connection)}
 
 
 def injectable(paths: Paths) -> set[str]:
     """Return the titles in the index that may be injected."""
     with closing(open_index(index_path(paths))) as connection:
-        return {
-            document.title for document in index_documents.all_documents(connection) if document.injectable
-        }
+        return {document.title for document in all_documents(connection) if document.injectable}
 
 
 def later() -> None:

@@ -16,7 +16,8 @@ from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index, transaction
-from memory_plugin.recall.ranking import CATEGORIES, FTS5, KEYWORD, Hit, analyze, candidate_backend, rank
+from memory_plugin.recall.query import analyze
+from memory_plugin.recall.ranking import CATEGORIES, FTS5, KEYWORD, Hit, candidate_backend, rank
 from tests.recall.memories import memory
 
 MakeIndex = Callable[..., Connection]

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from memory_plugin.kernel.files import make_folder
-from memory_plugin.kernel.hygiene import Redaction, redact
+from memory_plugin.kernel.hygiene import redact
+from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import hygiene, memory_files
 from memory_plugin.memories.memory_files import MAX_FOLDER_BYTES, all_memories

@@ -15,7 +15,8 @@ from benchmarks.recall_stores import sets
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index_in_memory, transaction
-from memory_plugin.recall.ranking import Hit, analyze, rank
+from memory_plugin.recall.query import analyze
+from memory_plugin.recall.ranking import Hit, rank
 from tests.project import PLUGIN_ROOT
 from tests.recall.memories import memory
 

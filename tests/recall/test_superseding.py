@@ -9,13 +9,12 @@ import pytest
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.recall import index_documents
 from memory_plugin.recall.document_links import inherited_phrases
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh, refresh_index
 from memory_plugin.recall.memory_search import search
 from tests.project import Project
-from tests.recall.store_files import accept_all, at_home, memory, put, store
+from tests.recall.store_files import accept_all, all_documents, at_home, memory, put, store
 
 OLD = memory("Invoices are stored in MySQL", "MySQL 5.", asked_as=["where do bills live"])
 NEW = memory("Invoices are stored in Postgres", "Postgres 16.", supersedes=["old"])
@@ -36,7 +35,7 @@ def settle(paths: Paths, *, trusted: bool = True) -> None:
 def injectable(paths: Paths) -> set[str]:
     """Return the ids that may be injected."""
     with closing(open_index(index_path(paths))) as connection:
-        return {document.id for document in index_documents.all_documents(connection) if document.injectable}
+        return {document.id for document in all_documents(connection) if document.injectable}
 
 
 def searched(paths: Paths, words: str) -> list[str]:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from .candidate import Candidate
 
-__all__ = ["repeated_correction", "repeating_guards"]
-
 _CORRECTIONS = ("correction", "rule", "repeated")
 _MIN_SESSIONS = 3
 _ANSWERS = ("reminded", "asked")

@@ -13,23 +13,7 @@ from ..kernel.text.clean import block, plain
 from ..kernel.text.stem import stem
 from ..kernel.text.tokens import tokenize
 from ..memories.hygiene import clean_text
-from ..memories.record import InvalidMemory
-
-__all__ = [
-    "CHANGED",
-    "HINTS",
-    "KINDS",
-    "Candidate",
-    "Origin",
-    "RuleHit",
-    "candidate_from_json",
-    "is_candidate_id",
-    "is_near",
-    "key_words",
-    "merged",
-    "new_candidate",
-    "now_origin",
-]
+from ..memories.invalid_memory import InvalidMemory
 
 # The kinds, in the order in which equally strong candidates are shown.
 KINDS = (

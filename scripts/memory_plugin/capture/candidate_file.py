@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from .candidate import Candidate
 
-__all__ = ["MAX_OPEN", "CandidateFile", "CandidateSet", "candidate_path"]
-
 MAX_OPEN = 20
 _MAX_DAYS = 30
 _MAX_CLOSED = 2000

@@ -13,17 +13,6 @@ from ..memories.shell_commands import shell_commands
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = [
-    "CommandLine",
-    "change_kind",
-    "command_line",
-    "error_pattern",
-    "error_table",
-    "explains_itself",
-    "is_development_check",
-    "runs_same",
-]
-
 _MAX_COMMAND = 4000
 _WORDS = 3
 _PLAIN_WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")

@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
 
-__all__ = ["ask_about"]
-
 _MIN_STRENGTH = 0.8
 _KINDS = ("correction", "rule")
 _NOTE = (

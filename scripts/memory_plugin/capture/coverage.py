@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ..memories.record import Memory
     from .candidate import Candidate
 
-__all__ = ["CONTRADICTED", "COVERED", "Coverage", "compare"]
-
 COVERED, CONTRADICTED = "covered", "contradicted"
 _MIN_SHARE = 0.85  # of a candidate's key words that a memory must contain to cover it
 _MIN_WORDS = 2

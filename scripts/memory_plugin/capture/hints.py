@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from .statement_model import RULE_THRESHOLD, hint_table, threshold, upper_bound
 
-__all__ = ["LONG_PROMPT", "MIN_PROMPT", "MIN_SENTENCE", "contains_hint", "may_hold_statement"]
-
 MIN_PROMPT = 12  # characters; a shorter prompt states nothing lasting
 LONG_PROMPT = 2000  # characters; of a longer prompt, only the first and last paragraphs count: the rest is mostly pasted
 MIN_SENTENCE = 8  # characters

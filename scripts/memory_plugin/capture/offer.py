@@ -11,8 +11,6 @@ from .candidate_file import CandidateFile
 if TYPE_CHECKING:
     from ..kernel.context import Context
 
-__all__ = ["due_offer"]
-
 
 def due_offer(context: Context) -> str:
     """Return a line for the user, once for each set of open candidates; otherwise ""."""

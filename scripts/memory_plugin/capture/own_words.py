@@ -16,8 +16,6 @@ from .hints import LONG_PROMPT, MIN_SENTENCE
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["own_sentences"]
-
 _MAX_PROMPT = 20_000
 _MAX_PARAGRAPH = 900
 _MAX_SENTENCE = 320

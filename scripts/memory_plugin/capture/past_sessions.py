@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .pipeline import MayUse
     from .stored_elsewhere import SectionWatch
 
-__all__ = ["Progress", "capture_files", "project_transcripts"]
-
 _SUFFIX = ".jsonl"
 _MAX_REMEMBERED = 5000  # files already read
 _BATCH = 50  # candidates to collect before they are ranked and saved

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     Check = Callable[[list[Candidate]], Coverage]  # compares candidates with the stored memories
     MayUse = Callable[[str], bool]  # whether a prompt may be read: a person typed it and did not opt out
 
-__all__ = ["candidates_in", "capture_session", "capture_turn", "keep"]
-
 _RUNBOOK = RuleHit("solved_error", "runbook", "solved-error", 0.0)
 
 

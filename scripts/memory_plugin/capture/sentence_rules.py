@@ -16,19 +16,6 @@ from .hints import contains_hint
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "Cue",
-    "SentencePattern",
-    "StatementRule",
-    "cues",
-    "cues_in",
-    "is_vetoed",
-    "matches_rule",
-    "possible_rules",
-    "statement_rules",
-    "strongest_cue",
-]
-
 
 class SentencePattern(NamedTuple):
     """A pattern that a sentence has to match, and optionally one that it must not match."""

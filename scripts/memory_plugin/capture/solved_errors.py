@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..kernel.transcript.turn import Call, Turn
     from .command_lines import CommandLine
 
-__all__ = ["ErrorWatch", "SolvedError"]
-
 _MAX_OPEN = 12
 _MAX_CALLS = 60  # tool calls between a failure and the pass that solves it
 _MAX_OUTPUT = 40_000  # characters of an output that are searched

@@ -13,20 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-__all__ = [
-    "RULE",
-    "RULE_THRESHOLD",
-    "SEPARATOR",
-    "cue_feature",
-    "hint_table",
-    "log_odds",
-    "model_weights",
-    "threshold",
-    "upper_bound",
-    "word_features",
-    "word_scale",
-]
-
 SEPARATOR = "|"  # between features that share a weight: one string parses a millisecond faster than a list, on every turn
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
 _CUE = "cue "
@@ -53,12 +39,6 @@ def log_odds(sentence: str, cues: Iterable[str], *, has_rule: bool) -> float:
     weights = _model()["weights"]
     cue_weights: float = sum(weights.get(cue_feature(cue), 0.0) for cue in cues)
     return _word_log_odds(sentence) + cue_weights + (float(weights.get(RULE, 0.0)) if has_rule else 0.0)
-
-
-def model_weights() -> dict[str, float]:
-    """Return the weight of each feature."""
-    weights: dict[str, float] = _model()["weights"]
-    return weights
 
 
 def hint_table() -> dict[str, Any]:

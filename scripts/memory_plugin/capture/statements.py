@@ -12,8 +12,6 @@ from .own_words import own_sentences
 from .sentence_rules import cues_in, is_vetoed, possible_rules, strongest_cue
 from .statement_model import RULE_THRESHOLD, log_odds, threshold, upper_bound
 
-__all__ = ["Statement", "find_statements"]
-
 _MAX_STATEMENTS = 4  # of one prompt; a prompt with more rules is a document
 _KIND_WITHOUT_CUE = ("fact", "constraint", "words")
 # Strength of a statement without a rule, from its log-odds above the threshold.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..memories.markdown import Section
     from .candidate import Candidate
 
-__all__ = ["SectionWatch", "note_candidates"]
-
 _MAX_QUOTE = 300
 _MAX_PROMPT = 4000
 _MIN_SHARED_WORDS = 3  # key words that a section shares with a prompt that needs it

@@ -10,8 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable
 
-__all__ = ["run_command"]
-
 
 def run_command() -> int:
     """Run the command of this process and return its exit code: 0 done, 1 failed or problems found, 2 usage."""

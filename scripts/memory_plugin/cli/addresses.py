@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ..kernel.judge.address import AddressSource
     from .command_context import CommandContext
 
-__all__ = ["address_sentences", "ignored_sentences", "keep_address"]
-
 _COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the env block of your own settings.json"
 

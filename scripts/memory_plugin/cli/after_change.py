@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from ..memories.survey import Item
     from .command_context import CommandContext
 
-__all__ = ["Similar", "refresh_index", "replaced_lines", "similar_lines", "similar_to"]
-
 _CANDIDATES = 20
-_COMPARED_WITH = 300
+_COMPARED_WITH = 100  # memories whose words say which ones are rare; reading more of them changes little
 _MAX_SIMILAR = 3
 _MAX_NEW = 200
 

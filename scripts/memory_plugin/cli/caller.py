@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ..hooks.client_record import ClientRecord
     from ..hooks.environment import Taint
 
-__all__ = ["Caller", "identify", "is_route"]
-
 _SESSION = "CLAUDE_CODE_SESSION_ID"
 _CONFIG = "CLAUDE_CONFIG_DIR"
 # The commands that hooks start; they find, propose and grade, and approve nothing.
@@ -163,10 +161,10 @@ def _above_clients(chain: list[Ancestor]) -> list[Ancestor]:
 
 
 def _client_of_orphan(chain: list[Ancestor]) -> Ancestor | None:
-    """Return a running client that may have started this process, although it is not one of its ancestors: a command can detach itself.
+    """Return a running client that may have started this process, although it is not one of its ancestors; None for the user's own.
 
-    None unless the process has no terminal, or its oldest ancestor below init has no parent of its own that it could have come from: an
-    ancestor that init adopted after the client was started. The user's terminal is older than the client, or not init's child.
+    A command can detach itself. Then it has no terminal, or one that was opened after the client started, by a process that init adopted.
+    The user's terminal is older, or has a control group of its own, or a server of another user opened it.
     """
     root = _oldest(chain)
     if root is None:
@@ -187,7 +185,11 @@ def _oldest(chain: list[Ancestor]) -> Ancestor | None:
 def _may_have_started(client: Ancestor, root: Ancestor, own: Ancestor) -> bool:
     if not own.terminal:
         return True
-    return root.is_younger_than(client) and root.control_group() == client.control_group()
+    return (
+        root.is_younger_than(client)
+        and root.control_group() == client.control_group()
+        and not root.is_another_users()
+    )
 
 
 def _use_account_home() -> None:

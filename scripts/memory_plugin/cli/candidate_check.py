@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..memories.record import Memory
 
-__all__ = ["check_for", "keep_other_candidates", "may_use", "section_watch"]
-
 _NEAREST = 12
 _MAX_FILE = 1 << 20
 _GUIDES = ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"))

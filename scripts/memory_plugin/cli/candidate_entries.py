@@ -9,9 +9,10 @@ from ..capture.candidate import HINTS, is_candidate_id
 from ..capture.candidate_file import CandidateFile
 from ..kernel.fastjson import digest, dumps
 from ..memories.hygiene import shown_line
+from ..memories.invalid_memory import InvalidMemory
 from ..memories.lifecycle import save
 from ..memories.memory_files import StoredMemory
-from ..memories.record import InvalidMemory, body_content, categories, new_memory, parse_memory
+from ..memories.record import body_content, categories, new_memory, parse_memory
 from ..memories.stores import PROJECT, named_store
 from .candidate_check import check_for
 from .command_context import UsageError
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from ..capture.candidate import Candidate
     from .command_context import CommandContext
-
-__all__ = ["CandidateEntries", "decide_candidates", "find_candidate", "source"]
 
 KIND = "candidate"
 NEVER = Action("x", "never again")

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from ..memories.stores import Store
 
-__all__ = ["ClaimedCommit", "claimed_commits"]
-
 _SECONDS = 5.0
 _MAX_COMMITS = "5000"
 _MAX_OUTPUT = 16 << 20

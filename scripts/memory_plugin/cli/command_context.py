@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .caller import Caller
     from .console import Console
 
-__all__ = ["CommandContext", "CommandError", "UsageError"]
-
 _FAILED, _USAGE = 1, 2
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
 _MOVED = "%s is not used because the project's %s sets it"

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TextIO
 
-__all__ = ["Console", "counted", "finish_streams", "inflected", "open_closed_streams", "terminal_width"]
-
 _MAX_CELL = 1000
 _MAX_ERROR = 2000
 _UNLIMITED = 10_000  # columns; piped output is never cut

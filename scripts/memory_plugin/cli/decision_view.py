@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..recall.explain import Outcome
     from .command_context import CommandContext
 
-__all__ = ["decision_json", "explain_decision", "print_decision", "show_scores"]
-
 MAX_LINE = 1000
 _MAX_WORD = 100
 _MAX_WHY = 300

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from .command_context import CommandContext
 
-__all__ = ["print_findings"]
-
 
 def print_findings(find: Callable[[str], list[dict[str, object]]], context: CommandContext) -> int:
     """Print `{id, findings}` for each line `{id, text}`. Return the exit code: 1 if a line has no text."""

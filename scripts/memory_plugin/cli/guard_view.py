@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..memories.record import Memory
     from .command_context import CommandContext
 
-__all__ = ["guard_as_json", "guard_lines", "holds_guard", "is_guarded", "may_trust"]
-
 _MAX_GUARD = 2000
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from .console import Console
 
-__all__ = ["heartbeat"]
-
 _EVERY = 1.0
 
 

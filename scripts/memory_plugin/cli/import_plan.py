@@ -12,7 +12,8 @@ from ..memories.hygiene import clean_data
 from ..memories.import_duplicates import SAME, repeats
 from ..memories.import_loaded import is_worth_splitting, loaded_files
 from ..memories.importing import read
-from ..memories.record import ACTIVE, CONTEXT, InvalidMemory, categories, parse_memory
+from ..memories.invalid_memory import InvalidMemory
+from ..memories.record import ACTIVE, CONTEXT, categories, parse_memory
 from ..memories.stores import PROJECT
 from .after_change import Similar, similar_to
 from .title_check import TakenTitles
@@ -23,19 +24,6 @@ if TYPE_CHECKING:
     from ..memories.importing import Draft
     from ..memories.record import Memory
     from .command_context import CommandContext
-
-__all__ = [
-    "LEFT_OUT",
-    "REPEATED",
-    "SAME_STORED",
-    "SKIPPED",
-    "WOULD_STORE",
-    "Plan",
-    "gather",
-    "shown_source",
-    "with_similar",
-    "would_store",
-]
 
 SKIPPED, LEFT_OUT, REPEATED = "skipped", "left out", "repeated"
 WOULD_STORE, SAME_STORED = "would be stored", "same"

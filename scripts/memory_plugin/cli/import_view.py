@@ -11,8 +11,6 @@ from .import_plan import LEFT_OUT, REPEATED, SKIPPED, WOULD_STORE, shown_source
 if TYPE_CHECKING:
     from .command_context import CommandContext
 
-__all__ = ["print_results"]
-
 _MIN_WIDE = 120  # columns, from which files and tags are shown
 _SOURCE_SHARE = 4
 _MAX_LIST = 24

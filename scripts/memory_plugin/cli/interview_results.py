@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ..interview.interview_store import Interview
     from .command_context import CommandContext
 
-__all__ = ["HANDLERS"]
-
 
 def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
     store, interview = find_interview(arguments, context)

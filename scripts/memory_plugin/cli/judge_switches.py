@@ -9,8 +9,6 @@ from ..kernel.settings.load import USER
 if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
 
-__all__ = ["MissingSwitch", "missing_switches"]
-
 _SWITCH = "retrieval.judge.enabled"
 
 

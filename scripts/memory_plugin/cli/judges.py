@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from .command_context import CommandContext
 
-__all__ = [
-    "FEATURES",
-    "KEPT_NOTHING",
-    "Calls",
-    "JudgedFeature",
-    "Opinions",
-    "calls",
-    "costs",
-    "dollars",
-    "judged_feature",
-    "judges_of",
-    "opinions",
-    "where",
-]
-
 FEATURES = ("retrieval", "scoring", "sessions", "interview", "evaluation")
 _HEADERS = {"anthropic": ("ANTHROPIC_CUSTOM_HEADERS",)}  # sent along with each request
 _UNKNOWN = (

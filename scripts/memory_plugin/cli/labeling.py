@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from .command_context import CommandContext
     from .console import Console
 
-__all__ = [
-    "SERIES",
-    "LabelInput",
-    "ShownSession",
-    "ask_scores",
-    "label_series",
-    "read_session",
-    "show_session",
-    "store_label",
-]
-
 SERIES = 20  # sessions, enough to measure agreement
 _MIN_TURNS = 2
 _MAX_TURNS = 24

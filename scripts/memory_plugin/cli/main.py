@@ -24,8 +24,6 @@ from .wrapping import fitted_examples, wrapped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMMANDS", "GROUPS", "main", "module_of", "parse_arguments"]
-
 FAILED, USAGE = 1, 2
 _INTERRUPTED = 130
 _TICKET = "--ticket"  # with the number of a ticket, the end of a command that the client's dialog allowed

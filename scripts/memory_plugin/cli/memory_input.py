@@ -15,15 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
+from ..memories.invalid_memory import InvalidMemory
 from ..memories.memory_files import MAX_BYTES
-from ..memories.record import (
-    MAX_ASKED_AS,
-    InvalidMemory,
-    body_content,
-    categories,
-    category_named,
-    parse_memory,
-)
+from ..memories.record import MAX_ASKED_AS, body_content, categories, category_named, parse_memory
 from ..memories.stores import PROJECT, USER
 from .command_context import UsageError
 
@@ -34,20 +28,6 @@ if TYPE_CHECKING:
     from ..memories.memory_files import StoredMemory
     from ..memories.record import Category
     from .command_context import CommandContext
-
-__all__ = [
-    "MAX_INPUT",
-    "EditedDraft",
-    "add_category",
-    "add_fields",
-    "add_scope",
-    "add_tags",
-    "check_fields",
-    "content_of",
-    "edited_draft",
-    "guard_of",
-    "project_files",
-]
 
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20

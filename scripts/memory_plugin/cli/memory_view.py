@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..memories.survey import Item
     from ..memories.writing import Written
 
-__all__ = ["HEADERS", "approval_lines", "as_json", "as_row", "redaction_lines", "shown_name", "status_text"]
-
 _MAX_ITEMS = 1000
 HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
 

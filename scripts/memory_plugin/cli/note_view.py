@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..memories.claude_notes import NativeNote
     from .command_context import CommandContext
 
-__all__ = ["NamedNote", "find_note", "named_notes"]
-
 _MAX_NAME = 200
 
 

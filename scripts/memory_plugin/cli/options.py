@@ -12,18 +12,6 @@ from .command_context import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = [
-    "add_actions",
-    "add_common_options",
-    "add_days_option",
-    "add_flag",
-    "add_keep_address",
-    "days_ago",
-    "require_days",
-    "require_existing",
-    "require_known",
-]
-
 _FILE = ".json"
 _MAX_DAYS = 3650
 

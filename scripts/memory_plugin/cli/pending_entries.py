@@ -6,9 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from ..memories.hygiene import shown_line
+from ..memories.invalid_memory import InvalidMemory
 from ..memories.lifecycle import rewrite
 from ..memories.memory_text import TEXT, TITLE, changes, shown_fields, text_digests
-from ..memories.record import InvalidMemory, categories, parse_memory
+from ..memories.record import categories, parse_memory
 from ..memories.survey import CHANGED, shortest_names
 from ..memories.trust import load_trust
 from .claimed_commits import claimed_commits
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from .claimed_commits import ClaimedCommit
     from .command_context import CommandContext
     from .review_entries import Action
-
-__all__ = ["PendingEntries", "source"]
 
 KIND = "memory"
 _ACTIONS = (ACCEPT, REJECT, EDIT)

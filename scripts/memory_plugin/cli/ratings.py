@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..memories.survey import Item
     from .command_context import CommandContext
 
-__all__ = ["FULL", "POINTER", "about_rating", "add_ids", "as_json", "rate", "thresholds_text"]
-
 FULL, POINTER = "retrieval.inject_threshold", "retrieval.pointer_threshold"
 
 

@@ -23,25 +23,6 @@ if TYPE_CHECKING:
     from ..memories.survey import Item
     from .command_context import CommandContext
 
-__all__ = [
-    "ACCEPT",
-    "BY",
-    "EDIT",
-    "REJECT",
-    "Action",
-    "Group",
-    "ReviewEntry",
-    "ReviewOutcome",
-    "Source",
-    "about_items",
-    "about_selection",
-    "add_selection",
-    "decide_group",
-    "grouped",
-    "is_named",
-    "review_sources",
-]
-
 # kind of entry: module with `source(context)`
 SOURCES = {"memory": "pending_entries", "candidate": "candidate_entries"}
 _MIN_ID = 13  # `g` and 12 digits

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ..kernel.files import error_text
-from ..memories.record import InvalidMemory
+from ..memories.invalid_memory import InvalidMemory
 from .console import counted
 from .review_entries import ACCEPT, REJECT
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from .console import Console
     from .review_entries import Action, Group, ReviewEntry, Source
-
-__all__ = ["Review"]
 
 _ACCEPT_ALL, _REJECT_ALL, _ONE_BY_ONE, _LIST, _SKIP, _QUIT = "a", "n", "o", "l", "s", "q"
 _END = ""  # the terminal was closed

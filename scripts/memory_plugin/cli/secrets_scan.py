@@ -12,8 +12,6 @@ from ..kernel.hygiene import findings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Place", "Scan", "scan_paths"]
-
 MAX_BYTES = 5_000_000
 _HEAD = 8192
 _REPORT_EVERY = 50

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..sessions.session_signals import Moment, SessionSignals
     from .console import Console
 
-__all__ = ["show_run", "show_scores", "show_signals", "show_timeline", "turns_text"]
-
 _MAX_TURNS = 8
 _MAX_FAILURES = 20
 

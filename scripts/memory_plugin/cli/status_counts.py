@@ -14,8 +14,6 @@ from ..memories.trust import TRUSTED
 if TYPE_CHECKING:
     from .command_context import CommandContext
 
-__all__ = ["current_counts", "prepare_counts"]
-
 
 def prepare_counts(context: CommandContext) -> None:
     """Write the counts of this project if the status line is installed. Raises OSError and TrustUnreadable."""

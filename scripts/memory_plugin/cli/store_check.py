@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from ..memories.memory_files import StoredMemory
 
-__all__ = ["StoreFinding", "check_store", "store_around"]
-
 _MAX_REASON = 300
 _INSIDE = os.path.join(".claude", "memory")
 _LISTS = {

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["explain_unknown"]
-
 _CHOICE = re.compile(r"argument COMMAND: invalid choice: '([^']*)'")
 _OPTIONS = re.compile(r"unrecognized arguments: (.*)")
 _CUTOFF = 0.6

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..replies.threshold_fit import MeasuredReply, ThresholdFit
     from .command_context import CommandContext
 
-__all__ = ["tune_thresholds", "undo_thresholds"]
-
 _PREAMBLE = "scoring.escalation.preamble_min"
 _UNDO_FILE = "thresholds-before.json"
 _SHOWN = 12

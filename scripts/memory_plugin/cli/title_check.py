@@ -13,8 +13,6 @@ from .command_context import CommandError
 if TYPE_CHECKING:
     from ..memories.survey import Item
 
-__all__ = ["TakenTitles", "refuse_taken_title"]
-
 
 class TakenTitles:
     """The titles taken in a scope: those of its active memories, and of memories about to be stored there."""

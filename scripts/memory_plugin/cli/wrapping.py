@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["columns", "fitted_examples", "wrapped"]
-
 _STYLE = re.compile("\033\\[[0-9;]*m")
 _GAP = re.compile(r" {2,}")
 _SPACES = re.compile(r"( +)")

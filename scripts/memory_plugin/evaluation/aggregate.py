@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from .evaluation_rubric import EvaluationRubric
     from .jury import Vote
 
-__all__ = [
-    "DimensionScore",
-    "OverallResult",
-    "compare_labels",
-    "jury_kappa",
-    "overall_result",
-    "score_dimensions",
-    "variance",
-]
-
 
 class DimensionScore(NamedTuple):
     """One dimension: each juror's score (None if it abstained or failed), and their aggregate.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ..kernel.transcript.turn import Call, Turn
 
-__all__ = ["ROLES", "Conversation", "ConversationTurn", "conversation_of", "read_conversation", "read_lines"]
-
 ROLES = ("user", "assistant", "tool", "system")
 MAX_BYTES = 200_000_000
 _MAX_TURNS = 100_000

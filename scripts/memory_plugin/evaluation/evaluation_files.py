@@ -16,17 +16,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = [
-    "STDIN",
-    "EvaluationError",
-    "find_inputs",
-    "merge_objects",
-    "parse_lines",
-    "read_object",
-    "shipped_names",
-    "shipped_path",
-]
-
 STDIN = "-"
 _MAX_BYTES = 1 << 20
 _MAX_DEPTH = 20

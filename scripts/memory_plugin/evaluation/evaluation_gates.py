@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from .conversation import Conversation, ConversationTurn
     from .packs import ClaimEvidence, PackRule, RulePack
 
-__all__ = [
-    "FAIL",
-    "GATES",
-    "PASS",
-    "GateFinding",
-    "GateResult",
-    "is_hard_fail",
-    "missing_answers",
-    "replies_to",
-    "run_gates",
-]
-
 PASS, FAIL, ERROR = "pass", "fail", "error"
 _MAX_EXCERPT = 240  # characters
 _EXCERPT_MARGIN = 80  # characters on either side of a finding

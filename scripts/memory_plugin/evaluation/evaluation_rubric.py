@@ -14,8 +14,6 @@ from .evaluation_files import EvaluationError, read_object, shipped_names, shipp
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ABSTAIN", "EvaluationRubric", "RubricDimension", "load_rubric", "rubric_names", "rubric_question"]
-
 ABSTAIN = "abstain"
 _TOLERANCE = 1e-6
 _MAX_QUOTE = 300

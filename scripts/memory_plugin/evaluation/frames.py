@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from .lexicon import TaggedSentence
 
-__all__ = ["Frame", "FrameIndex", "FrameSearch", "compile_frame"]
-
 _MAX_NESTING = 4
 _READ_PER_START = 40  # characters that a pattern reads from one start, about
 _SLOT = re.compile(r"(!?)([\w'*/-]+?)(/\$)?(\??)$")

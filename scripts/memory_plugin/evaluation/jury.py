@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from .conversation import ConversationTurn
     from .evaluation_rubric import EvaluationRubric
 
-__all__ = ["Juror", "Vote", "ask_jury", "choose_jurors", "judge_at", "jury_material", "subject_of"]
-
 FEATURE = "evaluation"
 _MAX_TURNS = 60
 _FIRST_TURNS = 10

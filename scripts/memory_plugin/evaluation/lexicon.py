@@ -13,18 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = [
-    "BREAK",
-    "FORMS",
-    "MANY",
-    "MAX_PHRASE",
-    "NUMBER",
-    "PUNCTUATION",
-    "Lexicon",
-    "TaggedSentence",
-    "build_lexicon",
-]
-
 NUMBER, MANY, BREAK, PUNCTUATION = "NUMBER", "MANY", "BREAK", "PUNCT"
 FORMS = ("", "-S", "-ED", "-ING")
 MAX_PHRASE = 8  # words

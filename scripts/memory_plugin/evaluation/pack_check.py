@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _Text = TypeVar("_Text")
 
-__all__ = ["PackReport", "check_pack", "has_nested_repetition"]
-
 _MAX_MS = 50.0  # for one pattern on the worst sentence, which has at most 600 characters
 _MORE_TRIES = 2
 _GIVE_UP_SECONDS = 2.0

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .frames import Frame
     from .lexicon import Lexicon
 
-__all__ = ["ClaimEvidence", "PackRule", "RulePack", "UnlessPattern", "load_pack", "load_packs", "pack_names"]
-
 _LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
 _MAX_PATTERN = 60_000
 _MAX_RULES = 500

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .packs import RulePack
     from .scenario import Scenario, Subject
 
-__all__ = ["Evaluation", "EvaluationPlan", "evaluate", "evaluate_all", "evaluation_record", "summarize"]
-
 SCHEMA = 1
 _MAX_SCENARIO = 1 << 20
 

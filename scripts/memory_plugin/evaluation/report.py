@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..kernel.text.clean import escape_content, plain
+from ..kernel.text.clean import plain
+from ..kernel.text.tags import escape_content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-__all__ = ["markdown_report", "summary_line"]
 
 _MAX_CELL = 240
 _MARKDOWN = frozenset("\\`*_[]{}#|!~$")

@@ -17,18 +17,6 @@ if TYPE_CHECKING:
     from .lexicon import TaggedSentence
     from .packs import PackRule, RulePack, UnlessPattern
 
-__all__ = [
-    "MAX_SENTENCE",
-    "MAX_WORK",
-    "RuleMatch",
-    "TooMuchWork",
-    "find_matches",
-    "fold_text",
-    "rules_for",
-    "split_sentences",
-    "without_quotes",
-]
-
 MAX_SENTENCE = 600  # characters; a longer one is read in pieces, which bounds every pattern's work
 MAX_TEXT = 2_000_000
 # Characters that all patterns together may read in one turn. 200,000 characters of nothing but the rules' own examples need a quarter.

@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 
     Subject = Callable[[Sequence[ConversationTurn]], str]
 
-__all__ = [
-    "KINDS",
-    "PlayedScenario",
-    "Probe",
-    "Scenario",
-    "is_scenario",
-    "play",
-    "read_scenario",
-    "risk_gate",
-    "risk_places",
-    "score_probes",
-]
-
 KINDS = ("recall", "conflict_resolve", "plan_fit", "boundary_check")
 _MIN_SCORES = {"recall": 1.0, "conflict_resolve": 1.0, "plan_fit": 0.5, "boundary_check": 1.0}
 _MAX_STEPS = 2000  # turns and probes

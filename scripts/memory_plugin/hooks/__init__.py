@@ -8,8 +8,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["run_hook", "run_status_line"]
-
 
 def run_hook(event: str, *, is_waited_for: bool = False) -> int:
     """Handle one event of the client and return the exit code, which is always 0.

@@ -11,6 +11,7 @@ import re
 import sys
 
 from ..kernel.fastjson import loads
+from ..kernel.files import read_regular
 from ..memories.tickets import OPTION, issue_ticket
 from .environment import HANDED_OVER
 from .events import id_field, path_field
@@ -30,9 +31,11 @@ ASKING = frozenset([
 _WORD = r"""(?:[\w@%+=:,./-]|'[^']*'|"[^"$`\\!]*")+"""
 _LINE = re.compile(r"%s(?: +%s)*" % (_WORD, _WORD))
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^'"]+)""")
-_SILENT_MODES = ("bypassPermissions", "dontAsk")
 _SECONDS = 4.0  # hooks.json ends the hook after 5
-_ASKS = "memory: Claude wants to %s"
+# In print mode, Claude is told only this. Measured with 2.1.197 and 2.1.330: every permission mode asks, and print mode refuses.
+_ASKS = "memory: Claude wants to %s. Where no dialog can be shown, run the command in a terminal"
+_SETTINGS = ("settings.json", "settings.local.json")
+_MAX_BYTES = 4 << 20
 
 
 def ask(payload: dict[str, object], paths: Paths) -> dict[str, object] | None:
@@ -41,7 +44,7 @@ def ask(payload: dict[str, object], paths: Paths) -> dict[str, object] | None:
     line = call.get("command") if isinstance(call, dict) else None
     words = command_words(line) if isinstance(line, str) else []
     session = id_field(payload.get("session_id"))
-    if not words or words[0] not in ASKING or not session or payload.get("permission_mode") in _SILENT_MODES:
+    if not words or words[0] not in ASKING or not session or _project_answers(paths.project_root):
         return None
     needed = _describe(words, path_field(payload.get("cwd")))
     if not needed:
@@ -56,6 +59,20 @@ def ask(payload: dict[str, object], paths: Paths) -> dict[str, object] | None:
             "updatedInput": {**call, "command": "%s %s %s" % (str(line).strip(), OPTION, number)},
         }
     }
+
+
+def _project_answers(root: str) -> bool:
+    """Return whether the project's settings may hold a hook that answers the client's dialogs in the user's place."""
+    for name in _SETTINGS:
+        try:
+            data = read_regular(os.path.join(root, ".claude", name), _MAX_BYTES)[0]
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True
+        if b"PermissionRequest" in data or b"\\u00" in data:
+            return True
+    return False
 
 
 def command_words(line: str) -> list[str]:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
-__all__ = ["MAX_INPUT", "judge_variables", "start", "start_proposals", "start_refresh"]
-
 MAX_INPUT = 60_000  # bytes: a pipe holds 64 KiB before its reader has begun to read (pipe(7))
 _INHERITED = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "CLAUDE_CONFIG_DIR", "LANG", "LC_ALL", "LC_CTYPE")
 # The variables that kernel/judge/credentials.py and OpenSSL read; the environment is already clean.

@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from ..kernel.ancestry import Ancestor
     from ..kernel.paths import Paths
 
-__all__ = [
-    "ClientRecord",
-    "account_config",
-    "hand_over",
-    "hook_starter",
-    "outer_client",
-    "read_record",
-    "record_client",
-    "recorded_clients",
-    "was_handed_over",
-]
-
 _FOLDER = ("lcars", "memory", "clients")
 _MAX_BYTES = 16_384
 _MAX_SESSIONS = 8

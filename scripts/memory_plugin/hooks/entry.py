@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Handler = Callable[[dict[str, object], Paths, Taint, Deadline], Optional[dict[str, object]]]
 
-__all__ = ["HANDLERS", "MAX_INPUT", "run"]
-
 MAX_INPUT = 32 << 20
 _RECORDS_CLIENT = ("SessionStart", "UserPromptSubmit")
 

@@ -17,17 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = [
-    "HANDED_OVER",
-    "OFF",
-    "Taint",
-    "clean",
-    "is_sensitive",
-    "launch_folder",
-    "restore_launch_values",
-    "switched_off",
-]
-
 OFF = "MEMORY_DISABLE"
 # Names the one-time mark with which a process that a hook started proves it; its environment is clean because the hook's is.
 HANDED_OVER = "MEMORY_HANDED_OVER"

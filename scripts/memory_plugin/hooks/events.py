@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
-__all__ = [
-    "MAX_IDENTITY",
-    "PROBLEM",
-    "error_location",
-    "follow_hygiene",
-    "id_field",
-    "log_event",
-    "open_context",
-    "path_field",
-    "print_error",
-]
-
 MAX_IDENTITY = 200
 # The kind of a line about a failure that was handled; "trouble" in records of version 0.1.0.
 PROBLEM = "problem"

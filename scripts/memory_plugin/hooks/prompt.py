@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from .environment import Taint
 
-__all__ = ["MAX_CHARACTERS", "handle"]
-
 EVENT = "UserPromptSubmit"
 # The host cuts a hook's output at 10,000 characters and then shows a file path instead.
 MAX_CHARACTERS = 9500

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..recall.session_catalog import CatalogAnswer
     from .environment import Taint
 
-__all__ = ["handle_compaction", "handle_end", "handle_start", "handle_subagent"]
-
 _START, _END, _COMPACTION, _SUBAGENT = "SessionStart", "SessionEnd", "PreCompact", "SubagentStart"
 _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing
 _OWN_AGENTS = "memory:"  # the start of the type of the plugin's sub-agents

@@ -8,8 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable
 
-__all__ = ["AHEAD", "event_handler", "status_line"]
-
 # The modules that an event always imports, each after its own imports: see `import_ahead`.
 _ALWAYS = (
     "kernel.ancestry kernel.clock kernel.fastjson kernel.files kernel.paths "

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = ["delete_leftovers", "prune_state"]
-
 _DAY = 86400
 _SESSION_DAYS = 30
 _INDEX_DAYS = 90  # an index that is deleted too early costs only the time to rebuild it

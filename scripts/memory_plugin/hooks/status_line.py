@@ -16,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
-__all__ = ["FOLDER", "counts_path", "run", "status_text"]
-
 FOLDER = "statusline"
 _MAX_INPUT = 1 << 20
 

@@ -16,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
-__all__ = ["BEFORE", "refresh_script", "script_path", "script_text"]
-
 BEFORE = "before.sh"
 _MAX_BYTES = 64 * 1024
 _SCRIPT = """\

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..replies.pipeline import ScoredReply
     from .environment import Taint
 
-__all__ = ["handle"]
-
 EVENT = "Stop"
 _LASTING_TASKS = ("shell", "monitor")  # may run for the rest of the session
 

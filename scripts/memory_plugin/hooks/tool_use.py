@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..recall.at_tool import ToolAnswer
     from .environment import Taint
 
-__all__ = ["count_silent_calls", "handle", "handle_failure"]
-
 BEFORE, AFTER = "PreToolUse", "PostToolUseFailure"
 _MAX_COUNTED = 1 << 20  # calls; then the count starts again
 _FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Clean = Callable[[str, int], str]
 
-__all__ = ["decode_answer", "decode_memories", "parse_answer"]
-
 _MAX_ANSWER, _MAX_LABEL, _MAX_QUOTE, _MAX_QUESTION, _MAX_ID = 20_000, 120, 400, 500, 60
 _MAX_CONCEPTS, _MAX_RELATIONS, _MAX_COVERED, _MAX_ALIASES = 60, 120, 200, 8
 _STANCES = {"-1": -1, "-": -1, "0": 0, "": 0, "1": 1, "+1": 1, "+": 1}

@@ -14,16 +14,6 @@ if TYPE_CHECKING:
 
     SignalValues = dict[str, dict[str, Any]]
 
-__all__ = [
-    "check_signals",
-    "is_terminal",
-    "judge_signals",
-    "read_signals",
-    "sentiment",
-    "signals_by_rule",
-    "wants_to_stop",
-]
-
 _MAX_TEXT = 300
 _RUBRIC = "interview/signals"
 _MAX_TURNS, _MAX_CHARACTERS = 10, 800  # of the excerpt for a judge

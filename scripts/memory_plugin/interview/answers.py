@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     State = dict[str, Any]
 
-__all__ = ["apply_answer", "new_state"]
-
 _BY_ANSWER, _BY_NAME = "answered", "named"
 _EXCLUDING = ("apart from", "besides", "other than", "except", "aside from", "beyond")
 

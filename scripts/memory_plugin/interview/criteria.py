@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     Scored = tuple[float, str, dict[str, Any]]
 
-__all__ = ["SCORERS", "VETOES"]
-
 
 def _knowledge_ceiling(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
     """Veto depth on what the user does not know; after several such answers in a row, veto everything that is not exempt."""

@@ -18,18 +18,6 @@ if TYPE_CHECKING:
 
     from .selection import QuestionChoice
 
-__all__ = [
-    "ANSWER",
-    "DEEPER",
-    "RESUME",
-    "STOP_REASONS",
-    "WRAP_UP",
-    "apply_event",
-    "begin",
-    "progress",
-    "stop_reason",
-]
-
 ANSWER, DEEPER, RESUME, WRAP_UP = "answer", "deeper", "resume", "wrap_up"
 _MAX_AVOIDED = 6  # earlier questions that Claude is told not to repeat
 # Stored with each decision and compared by `memory interview replay`, so the texts stay as they are.

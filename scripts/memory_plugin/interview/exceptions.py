@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ConfigError", "InterviewError", "InvalidAnswer"]
-
 _MAX_SHOWN = 80
 
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from .interview_store import Interview
 
-__all__ = ["as_json", "as_mermaid", "as_transcript"]
-
 _MAX_LABEL = 60
 _NODE_FIELDS = (
     "id", "label", "type", "stance", "confidence", "mentions", "turns", "quotes", "superseded_by", "elements",

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from .situation import Situation
 
-__all__ = ["FOCUSES", "Focus", "QuestionCandidate"]
-
 
 class Focus:
     """The subject of a question: its kind, key and label, and the indexes of its nodes in the graph.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Node = dict[str, Any]
 
-__all__ = ["LEADS_TO", "REVISES", "ChainStats", "Graph", "chao1", "diameter", "measure_chains", "node_index"]
-
 LEADS_TO, REVISES = "leads_to", "revises"
 _MIN_SHARED = 0.75  # two labels with at least this share of common stems are one concept
 _MAX_MENTIONS = 12  # stored turns and quotes per node

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Statement = tuple[str, tuple[Any, ...]]
 
-__all__ = ["ENDED", "FINISHED", "OPEN", "Interview", "InterviewStore"]
-
 OPEN, ENDED, FINISHED = "open", "ended", "finished"
 FILE = "interviews.sqlite"
 _VERSION = 1

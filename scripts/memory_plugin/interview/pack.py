@@ -16,8 +16,6 @@ from .exceptions import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MAX_LABEL", "SHIPPED", "check_pack", "find_pack", "read_pack"]
-
 SHIPPED = ("requirements", "means_end_chain")
 MAX_LABEL = 200
 _MAX_BYTES = 1 << 18

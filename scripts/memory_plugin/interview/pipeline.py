@@ -29,20 +29,6 @@ if TYPE_CHECKING:
 
     Decision = dict[str, Any]
 
-__all__ = [
-    "NewInterview",
-    "answer",
-    "check_question",
-    "clean_text",
-    "decision_brief",
-    "ledger_fields",
-    "load_decision",
-    "replay",
-    "resume",
-    "start",
-    "steer",
-]
-
 START = "start"
 _REDUNDANCY_VETO = "recent_redundancy"
 

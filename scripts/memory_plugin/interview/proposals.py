@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..memories.writing import Written
     from .interview_store import Interview
 
-__all__ = ["MAX_MEMORIES", "choose_memories", "memory_data", "propose_memories", "save_memory", "summary"]
-
 MAX_MEMORIES = 20
 _MIN_CONFIDENCE = 0.5
 _MAX_PHRASE = 200

@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
-__all__ = ["Reminder"]
-
 _MAX_BYTES = 65536
 _MAX_TOPIC = 120
 _LINE = (

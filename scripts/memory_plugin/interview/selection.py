@@ -12,15 +12,6 @@ if TYPE_CHECKING:
 
     from .situation import Situation
 
-__all__ = [
-    "QuestionChoice",
-    "combine_scores",
-    "fill_template",
-    "recent_labels",
-    "select_question",
-    "texts_for",
-]
-
 _DIGITS = 6
 _DEEPER_CATEGORIES = ("depth", "contrast", "clarification")
 

@@ -20,15 +20,6 @@ if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from .answer_input import Clean
 
-__all__ = [
-    "InterviewLimits",
-    "StartArguments",
-    "check_scoring",
-    "merge_pack",
-    "new_setup",
-    "prepare_start",
-]
-
 _MAX_TOPIC = 200
 _MAX_SOURCE = 200
 _FIELDS = ("elements", "covered")

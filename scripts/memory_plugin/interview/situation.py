@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from .wording import QuestionSimilarity
 
-__all__ = ["Situation", "phase_lengths"]
-
 _MAX_NODES = 50  # examined for the depth of one element
 
 

@@ -13,16 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from typing import Any
 
-__all__ = [
-    "QuestionSimilarity",
-    "contains_phrase",
-    "contains_run",
-    "content_stems",
-    "count_phrases",
-    "normalize",
-    "stem_table",
-]
-
 _STEMS: dict[str, str] = {}
 _BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 

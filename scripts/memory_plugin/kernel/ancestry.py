@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Finder = Callable[[int], Optional["Ancestor"]]
 
-__all__ = ["CLIENT_VARIABLE", "Ancestor", "ancestors", "boot_id", "has_proc", "parse_ps", "process", "walk"]
-
 # Set by the client for each command and hook; measured: a project's settings cannot override it.
 CLIENT_VARIABLE = "CLAUDECODE"
 _PROC = "/proc"
@@ -97,10 +95,15 @@ class Ancestor:
         return self._environment
 
     def is_younger_than(self, other: Ancestor) -> bool:
-        """Return whether it was started after another process of this boot; on systems without `/proc`, whether it has a higher id."""
-        if self.start.isdigit() and other.start.isdigit():
-            return int(self.start) > int(other.start)
-        return self.pid > other.pid
+        """Return whether it was started after another process of this boot; False without `/proc`, where the times are not numbers."""
+        return self.start.isdigit() and other.start.isdigit() and int(self.start) > int(other.start)
+
+    def is_another_users(self) -> bool:
+        """Return whether another user owns it, such as root owns the servers that open terminals; False if that cannot be read."""
+        try:
+            return os.stat("%s/%d" % (_PROC, self.pid)).st_uid != os.getuid()
+        except (OSError, AttributeError):
+            return False
 
     def control_group(self) -> str:
         """Return its control groups, which a detached process keeps (cgroups(7)); empty if they cannot be read."""

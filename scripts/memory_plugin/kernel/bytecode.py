@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["discard_damaged", "import_with_cache_repair"]
-
 _HEADER_BYTES = 16  # PEP 552
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 

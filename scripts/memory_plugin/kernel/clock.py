@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from time import gmtime, monotonic, strftime, time
 
-__all__ = ["Deadline", "iso", "now", "now_iso"]
-
 
 def now() -> float:
     """Return the seconds since 1970, UTC."""

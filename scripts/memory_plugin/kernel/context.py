@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from .paths import Paths
     from .settings.load import Settings
 
-__all__ = ["Context", "LedgerError"]
-
 
 class LedgerError(OSError):
     """Raised when a record could not be appended; the text names the ledger and the cause, and quotes nothing from the record."""

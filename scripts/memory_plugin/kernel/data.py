@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["load_data"]
-
 
 def load_data(*parts: str) -> dict[str, Any]:
     """Read the object in `config/PARTS.json`, at each call; `("recall", "gate")` names `config/recall/gate.json`.

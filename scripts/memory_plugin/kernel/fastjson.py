@@ -13,8 +13,6 @@ try:
 except ImportError:  # an interpreter without the private C module
     from hashlib import blake2b
 
-__all__ = ["digest", "dumps", "loads"]
-
 _SPACE = " \t\n\r"
 # Python 3.9.14 and later limit the digits themselves (CVE-2020-10735); before, a number of 250,000 digits takes a second.
 _MAX_DIGITS = 4300

@@ -9,22 +9,6 @@ import errno
 import os
 import stat as modes
 
-__all__ = [
-    "BINARY",
-    "ReadFailed",
-    "Unreadable",
-    "error_text",
-    "is_draft",
-    "make_folder",
-    "open_to_read",
-    "os_error_text",
-    "read_regular",
-    "replace_file",
-    "replace_if_changed",
-    "require_regular",
-    "stamp",
-]
-
 # Without it Windows writes CR before each LF, and reads no further than 0x1A.
 BINARY = getattr(os, "O_BINARY", 0)
 _READ = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)

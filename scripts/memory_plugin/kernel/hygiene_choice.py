@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["allowed", "choose", "choose_packs", "chosen_packs", "chosen_rules", "rules_checksum"]
-
 _allowed: set[str] = set()
 _packs: list[str] = []
 

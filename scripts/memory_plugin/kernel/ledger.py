@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .records import Records
     from .settings.load import Settings
 
-__all__ = ["SCHEMA", "Ledger", "open_ledger"]
-
 SCHEMA = 1
 WAIT = 0.25
 _OPEN = (

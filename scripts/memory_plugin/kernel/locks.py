@@ -28,8 +28,6 @@ except ImportError:  # Windows
         locking(handle, LK_NBLCK, 1)
 
 
-__all__ = ["Busy", "FileLock", "lock_handle"]
-
 _PAUSE = 0.002
 # Errors of `flock` for a lock that another process holds, and for a file system without locks; any other error is raised.
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.EINTR)

@@ -20,16 +20,6 @@ if TYPE_CHECKING:
 
     _Rules = list[tuple[list[str], object]]
 
-__all__ = [
-    "OverrideError",
-    "check_overrides",
-    "load_or_shipped",
-    "load_overridden",
-    "overridable",
-    "override_file",
-    "override_problems",
-]
-
 _MAX_BYTES = 1 << 18
 _MAX_TEXT = 4000  # characters of a text or of one line
 _MAX_LINES = 200

@@ -10,20 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "Paths",
-    "account_home",
-    "config_folder",
-    "config_folder_of",
-    "data_path",
-    "git_folder",
-    "home_folder",
-    "locate",
-    "main_worktree",
-    "project_root",
-    "state_folder",
-]
-
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _MAX_POINTER = 4096
 

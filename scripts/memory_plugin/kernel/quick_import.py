@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import CodeType, ModuleType
 
-__all__ = ["import_ahead", "install"]
-
 _PACKAGE = __name__.split(".", 1)[0] + "."
 # Longer bytecode is cut off, fails in marshal, and is left to Python's own import.
 _MAX_BYTES = 1 << 16

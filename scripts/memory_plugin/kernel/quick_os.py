@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["install"]
-
 _ENCODING = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 _PATH_NAMES = ("altsep", "curdir", "defpath", "devnull", "extsep", "pardir", "pathsep", "sep")
 

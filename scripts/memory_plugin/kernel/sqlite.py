@@ -43,14 +43,13 @@ try:
     with _FunctoolsStandIn():
         from _sqlite3 import Connection, connect
         from _sqlite3 import Error as SqliteError
-        from _sqlite3 import OperationalError as SqliteOperationalError
 except (ImportError, AttributeError):
     try:
         from sqlite3 import Connection, connect
         from sqlite3 import Error as SqliteError
-        from sqlite3 import OperationalError as SqliteOperationalError
     except ImportError:  # an interpreter built without SQLite: `connect` is None there
         Connection = connect = None  # type: ignore[assignment,misc]
-        SqliteError = SqliteOperationalError = OSError  # type: ignore[assignment,misc]
+        SqliteError = OSError  # type: ignore[assignment,misc]
 
-__all__ = ["Connection", "SqliteError", "SqliteOperationalError", "connect"]
+# What other modules import from here.
+__all__ = ["Connection", "SqliteError", "connect"]

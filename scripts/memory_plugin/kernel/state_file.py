@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from .paths import Paths
 
-__all__ = ["read_state", "session_file", "write_state"]
-
 _MAX_BYTES = 1 << 20
 
 

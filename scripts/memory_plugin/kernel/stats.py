@@ -15,17 +15,6 @@ if TYPE_CHECKING:
 
     Pairs = Sequence[tuple[float, float]]
 
-__all__ = [
-    "Estimate",
-    "Proportion",
-    "bootstrap",
-    "cohen_kappa",
-    "share",
-    "share_difference",
-    "spearman",
-    "weighted_kappa",
-]
-
 _Z = 1.959963984540054  # the 97.5% quantile of the normal distribution: all intervals here are of 95%
 _RESAMPLES = 1000
 _MIN_PAIRS = 5  # with fewer pairs a bootstrap interval is meaningless

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = ["NativeNote", "native_folders", "note_files", "notes", "notes_in"]
-
 _MAX_BYTES = 512 * 1024
 _MAX_TRANSCRIPTS = 5
 _HEAD_BYTES = 256 * 1024

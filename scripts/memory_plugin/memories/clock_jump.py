@@ -15,8 +15,6 @@ from ..kernel.state_file import read_state, write_state
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
-__all__ = ["is_clock_steady"]
-
 _DAY = 86_400
 _JUMP = 7 * _DAY  # seconds without a refresh that look like a jump of the clock
 _FILE = "clock.json"

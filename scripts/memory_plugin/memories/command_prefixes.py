@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from .shell_commands import SimpleCommand
 
-__all__ = ["base_name", "run_commands"]
-
 # Nested prefixes and nested shell texts. Each level reads the rest of the line again.
 _MAX_LEVELS = 8
 _EXECUTABLE = ".exe"

@@ -10,19 +10,6 @@ from typing import NamedTuple
 from .guarded_commands import guard_words
 from .guarded_files import pattern_problem
 
-__all__ = [
-    "ACTIONS",
-    "ASK",
-    "MAX_PATTERNS",
-    "MAX_PATTERN_LENGTH",
-    "REMIND",
-    "Guard",
-    "InvalidGuard",
-    "guard_in_words",
-    "guard_json",
-    "parse_guard",
-]
-
 REMIND, ASK = "remind", "ask"
 ACTIONS = (REMIND, ASK)
 # Their number and length are limited because each command and pattern is compared with each tool call that may match.

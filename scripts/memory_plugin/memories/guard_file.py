@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = ["MAX_GUARDS", "GuardFile", "GuardInForce", "guard_file_path", "saved_rows", "write_guard_file"]
-
 SCHEMA = 1
 MAX_GUARDS = 500
 _MAX_BYTES = 8 << 20

@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["guard_words", "run_by"]
-
 # A longer command line is a program; checking the rest would only use up the call's time.
 _MAX_COMMANDS = 20_000
 

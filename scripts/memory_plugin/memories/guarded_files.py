@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["covers", "paths_below", "pattern_problem"]
-
 # These systems ignore case in file names; elsewhere another case is another file.
 IGNORES_CASE = sys.platform in ("win32", "darwin", "cygwin")
 _ANY_DEPTH = "**"

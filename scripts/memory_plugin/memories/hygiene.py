@@ -6,26 +6,17 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.hygiene import Redaction, redact
+from ..kernel.hygiene import redact
 from ..kernel.hygiene.assignment import names_a_secret
+from ..kernel.hygiene.scanner import Redaction
 from ..kernel.hygiene_choice import chosen_rules
 from ..kernel.text.clean import block, plain
 from ..kernel.text.tags import without_private
-from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
+from .invalid_memory import InvalidMemory
+from .record import MAX_DEPTH, MAX_TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = [
-    "Redacted",
-    "Shown",
-    "clean_data",
-    "clean_text",
-    "shown",
-    "shown_block",
-    "shown_items",
-    "shown_line",
-]
 
 MAX_TAG = 40
 _MAX_LINE = 1000

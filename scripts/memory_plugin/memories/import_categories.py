@@ -10,8 +10,6 @@ from ..kernel.data import load_data
 from .import_titles import first_sentence, without_markdown
 from .record import categories
 
-__all__ = ["Sign", "category_for", "category_of", "signs"]
-
 _MAX_TEXT = 600
 _PROCEDURE = "runbook"
 

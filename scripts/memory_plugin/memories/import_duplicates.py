@@ -10,8 +10,6 @@ from .record import categories
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["NEAR", "SAME", "repeats"]
-
 SAME, NEAR = "same text", "near duplicate"
 _WORD = re.compile(r"[^\W_]+")
 _MIN_OVERLAP = 0.7  # Jaccard index of the words

@@ -12,8 +12,6 @@ from .import_titles import is_general, title_for
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["is_of_graph", "items_in", "normalized"]
-
 _LISTS = ("memories", "results", "items", "data", "entries", "notes", "records", "documents")
 _TEXTS = (
     "body",

@@ -7,8 +7,6 @@ import re
 
 from ..kernel.files import Unreadable, read_regular
 
-__all__ = ["LONG", "is_worth_splitting", "loaded_files"]
-
 LONG = 200  # lines; Claude Code's documentation advises to stay below
 _NAMES = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"))
 _RULES = os.path.join(".claude", "rules")

@@ -12,18 +12,6 @@ from .record import MAX_TITLE
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "first_sentence",
-    "is_general",
-    "is_usable_title",
-    "shortened",
-    "subject_of",
-    "title_for",
-    "without_markdown",
-    "without_number",
-    "without_self_description",
-]
-
 _KIND = r"(?:ADR|RFC|DR|Decision(?: record)?|Runbook)"
 _NUMBER = re.compile(
     r"\A(?:%s[\s#-]*\d+[\s.:)\u2013\u2014-]+|%s\s*[:\u2013\u2014]\s*|0\d{1,4}[\s.:)\u2013\u2014-]+|\d{1,5}(?:[.:)]|\s+[\u2013\u2014-])\s+)"

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from .import_categories import category_for, category_of
 from .import_exports import normalized
 from .import_titles import is_general, shortened, title_for, without_markdown, without_number
+from .invalid_memory import InvalidMemory
 from .markdown import Section, sections
 from .markdown_records import is_over, questions_in, records_in
 from .record import (
     ARCHIVED,
     CONTEXT,
     MAX_ASKED_AS,
-    InvalidMemory,
     body_content,
     categories,
     category_named,
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from .markdown_rules import WrittenStatement
 
     Fields = dict[str, str | list[str]]
-
-__all__ = ["bound_files", "item_data", "note_data", "record_data", "statement_data"]
 
 _TYPE = re.compile(r"^type:[ \t]*(\w+)", re.MULTILINE)
 _FILE_NAME = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)+(?:\.md)?\Z", re.IGNORECASE)

@@ -12,17 +12,16 @@ from ..kernel.fastjson import loads
 from ..kernel.files import Unreadable, read_regular
 from .import_exports import is_of_graph, items_in
 from .imported_items import bound_files, item_data, note_data, record_data, statement_data
+from .invalid_memory import InvalidMemory
 from .markdown import front_matter, sections
 from .markdown_records import records_in
 from .markdown_rules import statements_in
-from .record import InvalidMemory, categories, category_named
+from .record import categories, category_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Fields = dict[str, str | list[str]]
-
-__all__ = ["Draft", "Reading", "read"]
 
 MAX_BYTES = 32 << 20
 MAX_FILES = 20_000

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .memory_files import StoredMemory
     from .stores import Store
 
-__all__ = ["rebuild", "remove_line", "update_line"]
-
 _HEADER = "# Memory Index\n"
 _MAX_BYTES = 32 << 20
 _ARROW = " -> "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["InvalidMemory"]
-
 
 class InvalidMemory(ValueError):
     """Raised for a memory that cannot be used; the text names the field, what was expected and what was found."""

@@ -11,8 +11,9 @@ from ..kernel.clock import now_iso
 from ..kernel.files import error_text
 from . import index_md, writing
 from .hygiene import clean_text
+from .invalid_memory import InvalidMemory
 from .memory_files import StoredMemory, all_memories
-from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, InvalidMemory, with_change
+from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
 from .supersession import name_for, older_names
 from .trust import TRUSTED, load_trust
 
@@ -23,22 +24,6 @@ if TYPE_CHECKING:
     from .stores import Store
     from .survey import Item
     from .writing import Written
-
-__all__ = [
-    "PartlyDone",
-    "Removal",
-    "archive",
-    "edit",
-    "forget",
-    "redact",
-    "remove_expired_retired",
-    "restore",
-    "rewrite",
-    "save",
-    "save_all",
-    "supersede",
-    "unsupersede",
-]
 
 
 class Removal(NamedTuple):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Section", "first_heading", "front_matter", "sections"]
-
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)\Z")

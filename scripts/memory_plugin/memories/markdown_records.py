@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from .markdown import Section
 
-__all__ = ["WrittenRecord", "is_over", "phrases_in", "questions_in", "records_in"]
-
 _STATUS_LINE = re.compile(
     r"^[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__)?(?:status|state|statut|estado)(?:\*\*|__)?[ \t]*:[ \t]*(?:\*\*|__)?[ \t]*(\S.*)$",
     re.IGNORECASE | re.MULTILINE,

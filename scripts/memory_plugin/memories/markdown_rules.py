@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from .markdown import Section
 
-__all__ = ["WrittenStatement", "statements_in"]
-
 _ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _WORD = re.compile(r"[^\W_]+")

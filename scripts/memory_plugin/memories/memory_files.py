@@ -8,31 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import ReadFailed, Unreadable, read_regular, stamp
-from .record import InvalidMemory, Memory, categories, parse_memory
+from .invalid_memory import InvalidMemory
+from .record import Memory, categories, parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .record import Category
     from .stores import Store
-
-__all__ = [
-    "MAX_BYTES",
-    "MAX_FOLDER_BYTES",
-    "MAX_VALUES",
-    "FileProblem",
-    "StoredMemory",
-    "TooManyEntries",
-    "all_memories",
-    "category_folders",
-    "is_read",
-    "listing",
-    "memory_key",
-    "read_memory",
-    "refuse_many_values",
-    "skipped_entries",
-    "why_not_read",
-]
 
 MAX_BYTES = 256 * 1024
 MAX_FILES = 200_000

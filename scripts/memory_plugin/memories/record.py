@@ -15,34 +15,6 @@ from ..kernel.fastjson import digest
 from .guard import Guard, InvalidGuard, parse_guard
 from .invalid_memory import InvalidMemory
 
-__all__ = [
-    "ACTIVE",
-    "ARCHIVED",
-    "CONTEXT",
-    "MAX_ASKED_AS",
-    "MAX_CHANGES",
-    "MAX_LISTED",
-    "MAX_SUPERSEDES",
-    "MAX_TITLE",
-    "RETIRED",
-    "Category",
-    "InvalidMemory",
-    "Memory",
-    "body_content",
-    "body_text",
-    "categories",
-    "category_named",
-    "date_text",
-    "guard_problem",
-    "is_id",
-    "new_memory",
-    "parse_memory",
-    "quoted_name",
-    "slug",
-    "unreadable_expiry",
-    "with_change",
-]
-
 SCHEMA_VERSION = "1.0"
 ACTIVE, RETIRED, ARCHIVED = "active", "retired", "archived"
 MAX_TITLE = 120

@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .shell_words import Word
 
-__all__ = ["MAX_CHARACTERS", "SimpleCommand", "shell_commands"]
-
 MAX_CHARACTERS = 200_000
 _FILE, _HEREDOC, _TABBED_HEREDOC, _TEXT = "file", "heredoc", "tabbed heredoc", "text"
 _OPERATORS = ";&|()<>"

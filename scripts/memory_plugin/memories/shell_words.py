@@ -5,8 +5,6 @@ Expansions stay in a word as they are written, a substitution as `$()`.
 
 from __future__ import annotations
 
-__all__ = ["MAX_DEPTH", "Word", "WordReader"]
-
 # Nested substitutions, and texts in `bash -c`; deeper ones are read as groups of the same list.
 MAX_DEPTH = 16
 _ENDS_WORD = " \t\n;&|()<>"

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from .record import Memory
 
-__all__ = ["NEAR_DUPLICATE", "SAME_TITLE", "Similarity", "plain_title"]
-
 SAME_TITLE, NEAR_DUPLICATE = "same title", "near duplicate"
 _SAME_QUESTION = "older %s on the same question"
 _QUESTIONS = frozenset(["decision", "constraint", "preference", "runbook"])

@@ -9,17 +9,6 @@ from ..kernel.fastjson import digest
 from ..kernel.paths import Paths, main_worktree
 from .record import categories
 
-__all__ = [
-    "PROJECT",
-    "USER",
-    "Store",
-    "named_store",
-    "project_store",
-    "store_key",
-    "stores",
-    "user_store",
-]
-
 PROJECT, USER = "project", "user"
 
 

@@ -14,8 +14,6 @@ from .stores import PROJECT, USER
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Link", "Resolution", "name_for", "named_keys", "older_names", "resolve"]
-
 # A repository may hold chains of any length and with any number of branches; no person's history needs more steps than this.
 _MAX_STEPS = 64
 

@@ -7,8 +7,9 @@ from html import unescape
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ..kernel.clock import now_iso
+from .invalid_memory import InvalidMemory
 from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, why_not_read
-from .record import ACTIVE, InvalidMemory, categories
+from .record import ACTIVE, categories
 from .stores import stores
 from .supersession import Link, Resolution, named_keys, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
@@ -17,21 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ..kernel.paths import Paths
-
-__all__ = [
-    "Item",
-    "Survey",
-    "Unread",
-    "choose",
-    "choose_titled",
-    "life_cycle_state",
-    "read_item",
-    "shortest_names",
-    "successors",
-    "superseding",
-    "supersession",
-    "survey",
-]
 
 _CUT_OFF = "\u2026. "
 _MAX_NAMED = 10
@@ -64,6 +50,8 @@ class Unread(dict[str, object]):
         raise RuntimeError("the file of this memory was not read")
 
     get = __getitem__  # type: ignore[assignment]
+    __eq__ = __getitem__  # type: ignore[assignment]
+    __hash__ = None
 
 
 def read_item(item: Item) -> Item:
@@ -134,7 +122,7 @@ def supersession(items: list[Item]) -> Resolution:
 
 
 def superseding(items: list[Item], old: Item) -> list[Item]:
-    """Return the active memories that name this one in `supersedes`."""
+    """Return the active memories that name this one in `supersedes`, with their texts."""
     active = {item.stored.key for item in items if item.stored.memory.status == ACTIVE}
 
     def names_old(item: Item) -> bool:
@@ -145,7 +133,7 @@ def superseding(items: list[Item], old: Item) -> list[Item]:
                 return True
         return False
 
-    return [item for item in items if item.stored.key in active and names_old(item)]
+    return [read_item(item) for item in items if item.stored.key in active and names_old(item)]
 
 
 def successors(items: list[Item], item: Item) -> list[str]:

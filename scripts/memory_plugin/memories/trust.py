@@ -15,10 +15,10 @@ from ..kernel.fastjson import dumps, loads
 from ..kernel.files import make_folder, read_regular, replace_file
 from ..kernel.paths import locate
 from .hygiene import clean_data
+from .invalid_memory import InvalidMemory
 from .memory_text import text_digests
-from .record import InvalidMemory
 from .stores import USER
-from .trust_file import SEEN, Decision, DecisionFile, TrustUnreadable, decision_paths, trust_lock
+from .trust_file import SEEN, Decision, DecisionFile, decision_paths, trust_lock
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from .memory_files import StoredMemory
     from .stores import Store
-
-__all__ = [
-    "PENDING",
-    "REJECTED",
-    "TRUSTED",
-    "Trust",
-    "TrustUnreadable",
-    "load_trust",
-]
 
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
 WITHDRAWN, LIFTED = "withdrawn", "lifted"

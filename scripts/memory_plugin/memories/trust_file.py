@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = ["SEEN", "Decision", "DecisionFile", "TrustUnreadable", "decision_paths", "trust_lock"]
-
 NOTHING = (0, 0)
 SEEN = "seen"  # a decision that only records the name of a memory whose text is trusted
 SCHEMA = 1

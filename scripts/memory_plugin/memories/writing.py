@@ -10,6 +10,7 @@ from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
 from . import index_md
 from .hygiene import clean_data
+from .invalid_memory import InvalidMemory
 from .memory_files import (
     MAX_BYTES,
     StoredMemory,
@@ -19,15 +20,13 @@ from .memory_files import (
     why_not_read,
 )
 from .memory_text import text_digests
-from .record import InvalidMemory, categories, is_id, parse_memory, slug
+from .record import categories, is_id, parse_memory, slug
 from .stores import USER, store_key
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from .hygiene import Redacted
     from .stores import Store
-
-__all__ = ["LOCK_WAIT", "Written", "add", "change", "remove", "store_lock", "sweep"]
 
 LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000

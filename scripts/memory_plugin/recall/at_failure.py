@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from .at_tool import ToolAnswer
 
-__all__ = ["failed_command", "recall_at_failure"]
-
 _POOL = 15
 _SECONDS = 2.0
 # Errors that the client reports although nothing failed: the user or a hook stopped the command.

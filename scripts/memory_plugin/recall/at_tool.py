@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
 
-__all__ = ["ToolAnswer", "fill_in", "recall_at_file"]
-
 _MAX_TEXTS, _MAX_POINTERS = 1, 2
 _MAX_CHARACTERS = 9000
 _LOCK_TRIES = 3

@@ -9,8 +9,6 @@ from __future__ import annotations
 from ..kernel.text.tags import escape_content
 from .decision import tokens_of
 
-__all__ = ["MAX_RULE_TOKENS", "CatalogBlock", "arrange", "rule_line"]
-
 MAX_RULE_TOKENS = 400
 MAX_RULE_LENGTH, MAX_TITLE_LENGTH = 200, 120
 # Lengths of rules and titles in characters, tried in this order until all rules and most titles fit. Large stores get the last pair.

@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
 
-__all__ = [
-    "CatalogEntry",
-    "count_memories",
-    "named_titles",
-    "newest_titles",
-    "recently_used",
-    "related_titles",
-    "standing_rules",
-]
-
 _MAX_RULES = 60
 _MAX_RELATED = 20
 _MAX_STEMS = 60

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from .ranking import Model
     from .scoring import Match
 
-__all__ = [
-    "UNIT",
-    "Confidence",
-    "Trees",
-    "combine",
-    "confidences",
-    "logistic",
-    "sigmoid",
-    "wants_signals",
-]
-
 UNIT = 10_000
 _MAX_LOG_ODDS = 50.0
 _EVEN = 0.5

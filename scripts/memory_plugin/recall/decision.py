@@ -21,21 +21,6 @@ if TYPE_CHECKING:
     from .pipeline import Answer
     from .ranking import Hit
 
-__all__ = [
-    "Budget",
-    "Choice",
-    "Limits",
-    "apply_feedback",
-    "choose",
-    "estimated_tokens",
-    "pointer_line",
-    "receipt",
-    "render",
-    "render_answer",
-    "shifted_threshold",
-    "tokens_of",
-]
-
 _NOTES = "native"  # the scope of Claude Code's own notes, as stored in indexes and ledgers
 _MIN_THRESHOLD, _MAX_THRESHOLD = 0.2, 0.98  # of a memory with feedback
 _OPEN, _CLOSE = "<memory-context>\n", "</memory-context>"

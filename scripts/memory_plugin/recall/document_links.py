@@ -11,16 +11,6 @@ if TYPE_CHECKING:
 
     from ..kernel.sqlite import Connection
 
-__all__ = [
-    "find_link",
-    "inherited_phrases",
-    "linked_to_changes",
-    "naming",
-    "set_superseded",
-    "settle_changes",
-    "superseded_documents",
-]
-
 
 def superseded_documents(connection: Connection, keys: Iterable[str]) -> dict[str, str]:
     """Return those of the keys that are superseded -> the key of the memory that replaces it, or its name."""

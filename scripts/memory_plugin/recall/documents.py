@@ -12,8 +12,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.clock import now_iso
-from ..kernel.text.clean import block, escape, escape_content, plain
+from ..kernel.text.clean import block, escape, plain
 from ..kernel.text.stem import form
+from ..kernel.text.tags import escape_content
 from ..kernel.text.tokens import language, tokenize
 from ..memories.hygiene import shown_block, shown_items, shown_line
 from ..memories.memory_text import text_digests
@@ -27,20 +28,6 @@ if TYPE_CHECKING:
     from ..memories.claude_notes import NativeNote
     from ..memories.memory_files import StoredMemory
     from ..memories.record import Memory
-
-__all__ = [
-    "FIELDS",
-    "MAX_CONTEXT",
-    "MAX_LESSON",
-    "UNREADABLE",
-    "Document",
-    "Terms",
-    "document_terms",
-    "may_inject",
-    "memory_document",
-    "note_document",
-    "unreadable_document",
-]
 
 MAX_LESSON = 1500
 # A context is indexed in full, because prompts are worded like the problem. It is injected only if it is short, because Claude needs the

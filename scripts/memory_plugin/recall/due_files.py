@@ -25,20 +25,6 @@ if TYPE_CHECKING:
 
     Item = TypeVar("Item")
 
-__all__ = [
-    "DueFile",
-    "DueWork",
-    "ReadBudget",
-    "RefreshState",
-    "batches",
-    "cost",
-    "find_due",
-    "hook_read_budget",
-    "round_read_budget",
-    "split_by_budget",
-    "unread_mark",
-]
-
 # The maximum number of characters to redact in one memory: 30,000 of the body, 10,120 of the title, 4,000 of each list.
 MAX_MEMORY = 53_248
 # Reading takes about 1 ms per file on a small machine. Text made to slow down the rules takes 5 to 10 microseconds per character, so

@@ -12,23 +12,6 @@ from .decision import shifted_threshold
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
-__all__ = [
-    "LAST",
-    "PLACES",
-    "REASONS",
-    "RESULTS",
-    "Outcome",
-    "decisions",
-    "find_decision",
-    "outcomes",
-    "problem",
-    "reason_text",
-    "remedy",
-    "same_turn",
-    "sentence",
-    "thresholds",
-]
-
 REASONS = {
     "disabled": "recall is switched off in the settings",
     "empty": "the prompt was empty, or all of it was private",

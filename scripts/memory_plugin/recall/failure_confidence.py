@@ -18,8 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .ranking import Hit
 
-__all__ = ["MAX_EXAMINED", "FailedCommand", "failure_signals", "grade"]
-
 MAX_EXAMINED = 3
 _MAX_COMMAND = 1000
 _MAX_ERROR = 2000  # characters; the cause is usually at the end of an error

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = ["USED", "USEFUL", "WRONG", "Feedback", "record_feedback", "reset_feedback"]
-
 USED, USEFUL, WRONG = "used", "useful", "wrong"
 # At the default thresholds, two "useful" raise a memory from a pointer to its full text. One "wrong" outweighs one "useful", because an
 # irrelevant text costs trust, and a missing one only a search.

@@ -12,17 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "SHORT",
-    "Gate",
-    "Prompt",
-    "effective_length",
-    "last_turn",
-    "load_gate",
-    "turn_text",
-    "visible_text",
-]
-
 # The reasons for a refusal, as in the ledger.
 CONFIRMATION, COMMAND, EMPTY = "confirmation", "command", "empty"
 NOT_TYPED, SHORT, OPTED_OUT = "not_typed", "short", "told_not_to"
@@ -144,10 +133,14 @@ def split_words(text: str) -> list[str]:
 
 
 def effective_length(text: str) -> int:
-    """Return the length of a text in Latin characters: a CJK character counts as three; spaces at the ends do not count."""
-    return sum(
-        3 if "\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" or c >= "\U00020000" else 1
-        for c in text.strip()
+    """Return the length of a text in Latin characters: a CJK character in its head counts as three; spaces at the ends do not count."""
+    text = text.strip()
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(
+        2
+        for c in text[:_MAX_HEAD]
+        if "\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" or c >= "\U00020000"
     )
 
 

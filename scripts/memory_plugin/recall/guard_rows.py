@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ..kernel.fastjson import digest, dumps, loads
 from ..memories.guard_file import saved_rows, write_guard_file
 from ..memories.guarded_commands import guard_words
-from ..memories.record import ACTIVE, InvalidMemory, categories, parse_memory
+from ..memories.invalid_memory import InvalidMemory
+from ..memories.record import ACTIVE, categories, parse_memory
 from ..memories.supersession import named_keys
 from ..memories.trust import TRUSTED
 from .document_links import find_link, naming, superseded_documents
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from ..memories.memory_files import StoredMemory
     from ..memories.record import Memory
     from ..memories.trust import Trust
-
-__all__ = ["drop_guards", "guarded_version", "seed_guards", "update_guards", "write_guards"]
 
 _MAX_BODY = 400  # characters of a memory in the question to the user
 

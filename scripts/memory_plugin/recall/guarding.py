@@ -16,18 +16,6 @@ if TYPE_CHECKING:
     from ..memories.guard_file import GuardFile, GuardInForce
     from .history import RecallHistory
 
-__all__ = [
-    "ASK",
-    "DENY",
-    "GuardAnswer",
-    "GuardMatch",
-    "GuardedCall",
-    "ToolCall",
-    "decide",
-    "guarded_call",
-    "match_call",
-]
-
 DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's
 _COMMAND_TOOL = "Bash"
 _FILE_TOOLS = {"Edit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}

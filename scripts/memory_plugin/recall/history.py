@@ -24,18 +24,6 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
-__all__ = [
-    "CATALOG",
-    "FAILURE",
-    "GUARD",
-    "PROMPT",
-    "SUBAGENT",
-    "TOOL",
-    "RecallHistory",
-    "forget_session",
-    "remaining_for_tools",
-]
-
 PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"
 SUBAGENT, GUARD = "subagent", "guard"
 _MAX_BYTES = 4 << 20  # tens of thousands of records; a larger file is truncated

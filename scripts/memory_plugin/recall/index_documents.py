@@ -23,31 +23,10 @@ from .named_rows import named_rows
 from .ranking import load_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any
 
     from ..kernel.sqlite import Connection
-
-__all__ = [
-    "IndexedFile",
-    "all_documents",
-    "count_documents",
-    "drop",
-    "file_marks",
-    "files_by_trust",
-    "files_of_texts",
-    "files_outside",
-    "find_document",
-    "forget_stamps",
-    "indexed_file",
-    "notes_by_file",
-    "put",
-    "scrub",
-    "set_flags",
-    "storable",
-    "texts",
-    "total_documents",
-]
 
 _COLUMNS = (
     "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",
@@ -131,14 +110,6 @@ def count_documents(connection: Connection, scope: str = "") -> int:
     query = "SELECT count(*) FROM documents WHERE status = 'active' AND ? IN ('', scope)"
     count: int = connection.execute(query, (scope,)).fetchone()[0]
     return count
-
-
-def all_documents(connection: Connection, scope: str = "") -> Iterator[Document]:
-    """Yield the active documents of a scope, or of all scopes, by key; their bodies are empty."""
-    for row in connection.execute(
-        _SELECT + "WHERE status = 'active' AND ? IN ('', scope) ORDER BY key", (scope,)
-    ):
-        yield _document(row)
 
 
 def find_document(connection: Connection, key: str) -> Document | None:

@@ -15,8 +15,9 @@ from ..kernel.clock import now
 from ..kernel.files import Unreadable, make_folder
 from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
+from ..memories.invalid_memory import InvalidMemory
 from ..memories.memory_files import read_memory
-from ..memories.record import InvalidMemory, categories
+from ..memories.record import categories
 from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
@@ -58,15 +59,6 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from .documents import Document
     from .due_files import ReadBudget
-
-__all__ = [
-    "RefreshReport",
-    "index_state",
-    "rebuild_index",
-    "refresh",
-    "refresh_index",
-    "scrub_index",
-]
 
 _MAX_ROUNDS = 1000
 _PAUSE = 0.01  # seconds in which a waiting command gets the lock

@@ -15,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
 
-__all__ = ["background", "create_tables", "model"]
-
 _FILES = ("stopwords", "ranking", "confidence", "trees")
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

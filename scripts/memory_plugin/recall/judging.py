@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from .ranking import Hit
 
-__all__ = ["AUTO", "SEARCH", "JudgeCandidates", "Judged", "judge_candidates"]
-
 AUTO, SEARCH = "auto", "search"
 _BLOCK = "retrieval.judge."
 _SEARCH_POOL = 20

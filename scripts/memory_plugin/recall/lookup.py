@@ -24,15 +24,14 @@ from .index_file import (
     refresh_lock,
     unread_files,
 )
-from .ranking import analyze, candidate_backend, rank
+from .query import analyze
+from .ranking import candidate_backend, rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
     from .ranking import Hit
-
-__all__ = ["Lookup", "refresh_some"]
 
 # The endings of watched files that decide what is trusted.
 _TRUST = ("trusted.jsonl", "rejected.jsonl", "settings.json")

@@ -25,15 +25,14 @@ from .index_file import (
     transaction,
 )
 from .index_refresh import rebuild_index, refresh_index
-from .ranking import analyze, candidate_backend, load_model, rank
+from .query import analyze
+from .ranking import candidate_backend, load_model, rank
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from ..kernel.sqlite import Connection
     from .ranking import Hit
-
-__all__ = ["Neighbors", "SearchResult", "neighbors", "search"]
 
 _SECONDS = 10.0
 _MAX_TEXT = 2000  # characters

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
 
-__all__ = [
-    "FILE",
-    "FOLDER",
-    "KIN",
-    "PATTERN",
-    "TEXT",
-    "NamedFiles",
-    "encoded",
-    "folded",
-    "named_files_path",
-    "write_named_files",
-]
-
 SCHEMA = 1
 # The ways in which a memory names a file, the most certain first: its path, a pattern, a folder above it, in the title or body, and the
 # path of a similar file.

@@ -12,8 +12,6 @@ from .named_files import FILE, PATTERN, TEXT, encoded, folded
 if TYPE_CHECKING:
     from .documents import Document
 
-__all__ = ["named_in_files", "named_in_text", "named_rows"]
-
 _PROJECT, _NATIVE = "project", "native"
 _WILD = re.compile(r"[*?]")
 _LINE_NUMBER = re.compile(r":\d+(?:[:-]\d+)?\Z")

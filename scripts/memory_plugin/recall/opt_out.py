@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["OptOut", "load_opt_out"]
-
 _MAX_OF_WORDS = 3  # words after "of" in which the owner of a memory is looked for
 _MAX_CLAUSE = 60  # characters
 _loaded: list[OptOut] = []

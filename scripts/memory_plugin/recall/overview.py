@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ..memories.stores import Store
     from ..memories.trust import Trust
 
-__all__ = ["overview"]
-
 _WAIT = 0.5  # seconds for another process that refreshes the index
 _QUERY = """SELECT d.key, d.id, d.category, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,
     d.digest, d.trust, d.inject, coalesce(l.superseded_by, ''), coalesce(l.supersedes, '[]'), coalesce(s.by, '')

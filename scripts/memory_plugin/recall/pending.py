@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
 
-__all__ = ["due_notice", "pending_keys"]
-
 _PENDING = "pending"
 _RECORDS = ("trusted.jsonl", "rejected.jsonl")
 

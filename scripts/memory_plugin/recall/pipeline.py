@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .lookup import Lookup
     from .ranking import Hit
 
-__all__ = ["EXPECTED_PROBLEMS", "PRELOADED_MODULES", "Answer", "check_gate", "fill_answer", "recall"]
-
 # A refresh in progress is not a fault: recall uses what is already indexed. Nor is a rebuild after an update or a change of the rules.
 EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere", "index_outdated")
 # The modules that a lookup imports, each after its own imports: see `import_ahead`.

@@ -15,23 +15,6 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from .ranking import Model
 
-__all__ = [
-    "MAX_CHARACTERS",
-    "PREFIX",
-    "QUESTION",
-    "PromptTerms",
-    "Query",
-    "Term",
-    "analyze",
-    "correct",
-    "index_by_first_word",
-    "intents_in",
-    "is_one_edit",
-    "padded_words",
-    "stem_idfs",
-    "weigh_terms",
-]
-
 # Of a longer prompt only the head and the tail are used, where people say what they want; the middle is mostly pasted output.
 MAX_CHARACTERS = 6000
 # Older SQLite takes at most 999 values in one statement.

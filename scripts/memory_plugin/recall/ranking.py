@@ -6,7 +6,7 @@ from ..kernel.fastjson import digest, loads
 from ..kernel.files import read_regular
 from .confidence import Trees, confidences
 from .index_file import IndexUnusable, has_fts5, meta_get
-from .query import PromptTerms, Query, analyze, intents_in, stem_idfs, weigh_terms
+from .query import PromptTerms, Query, intents_in, stem_idfs, weigh_terms
 from .scoring import best_matches, candidates, keyword_candidates
 from .signals import stems_to_compare
 
@@ -19,20 +19,6 @@ if TYPE_CHECKING:
     from .confidence import Confidence
     from .query import Term
     from .scoring import Match
-
-__all__ = [
-    "CATEGORIES",
-    "FTS5",
-    "HIT_COLUMNS",
-    "KEYWORD",
-    "Hit",
-    "Model",
-    "Query",
-    "analyze",
-    "candidate_backend",
-    "load_model",
-    "rank",
-]
 
 FTS5, KEYWORD = "fts5", "keyword"
 # Of hits with equal scores, those of an earlier category come first.

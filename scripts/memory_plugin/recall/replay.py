@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from .history import RecallHistory
 
-__all__ = ["PastPrompt", "Result", "past_prompts", "replay_prompt"]
-
 
 class PastPrompt(NamedTuple):
     """A prompt of a transcript: its text, the previous turn as context for a follow-up, its time in UTC, and its id."""

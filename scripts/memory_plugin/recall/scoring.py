@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from .query import Term
     from .ranking import Model
 
-__all__ = ["Match", "best_matches", "candidates", "keyword_candidates"]
-
 _DEADLINE_STRIDE = 256  # documents between two checks of the deadline
 _GRAM = 4  # characters
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from .catalog_entries import CatalogEntry
 
-__all__ = ["CatalogAnswer", "current_index", "is_catalog_on", "session_catalog", "subagent_rules"]
-
 _RESUME = "resume"  # the only source after which the context still contains what was injected
 _SUBAGENT_TOKENS = 300
 _REFRESH_WAIT = 0.2  # seconds

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .ranking import Model
     from .scoring import Match
 
-__all__ = ["log_improbability", "match_signals", "prompt_signals", "stems_to_compare"]
-
 _TINY = 1e-9
 # The background share taken for a word that the background lacks.
 _MIN_SHARE = 1e-5

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
 from ..memories.claude_notes import note_files, notes_in
+from ..memories.invalid_memory import InvalidMemory
 from ..memories.memory_files import StoredMemory, read_memory
-from ..memories.record import InvalidMemory
 from .document_links import superseded_documents
 from .documents import may_inject, memory_document, note_document, unreadable_document
 from .due_files import batches
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from .documents import Document
     from .due_files import DueFile, DueWork, ReadBudget, RefreshState
     from .index_documents import IndexedFile
-
-__all__ = ["RefreshPass", "RefreshReport", "refresh_notes", "refresh_store"]
 
 _BATCH = 500
 # A file changed this recently may still be open for writing; the coarsest file system clock has steps of 2 s.

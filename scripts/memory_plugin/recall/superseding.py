@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ..memories.supersession import Resolution
     from .documents import Document
 
-__all__ = ["apply_supersession"]
-
 
 def apply_supersession(
     connection: Connection, rebuild: Callable[[Document, tuple[str, ...]], Document | None]

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
 
-__all__ = ["DECIDED", "in_doubt", "new_decisions"]
-
 DECIDED = "decided"  # the entry of `meta` with the state of the records at the last refresh
 
 

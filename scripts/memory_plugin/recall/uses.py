@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from ..kernel.transcript.turn import Turn
 
-__all__ = ["InjectedMemory", "find_uses", "injected_in_session"]
-
 _TAIL_BYTES = 64 * 1024
 _MAX_MEMORIES = 30
 # Rules of the catalog are injected in every session, so repeating one means little. A sub-agent's memories are not in Claude's context.
@@ -83,7 +81,7 @@ def _repeated_in_reply(
     injected: dict[str, InjectedMemory], reply: str, transcript: str, context: Context
 ) -> list[str]:
     """Return the memories whose rare words or paths occur in the reply or its tool calls; empty if the index cannot be read."""
-    from ..kernel.sqlite import SqliteError  # not loaded in a session without injected memories
+    from ..kernel.sqlite import SqliteError
     from ..kernel.transcript.reader import turns_since_prompt
     from .index_file import INDEX_ERRORS, index_path, open_index
 

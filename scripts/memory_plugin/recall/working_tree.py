@@ -12,8 +12,6 @@ import stat as modes
 from ..kernel.files import read_regular
 from ..kernel.paths import git_folder, main_worktree
 
-__all__ = ["branch_name", "changed_files"]
-
 _MAX_HEAD = 4096
 _MAX_INDEX = 192 << 10  # about 2,000 files, whose status takes some milliseconds
 _MAX_CHANGED = 20

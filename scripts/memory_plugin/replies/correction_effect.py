@@ -14,8 +14,6 @@ from ..kernel.stats import Proportion, share, share_difference
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
-__all__ = ["CorrectionEffect", "EffectMeter", "measure_effect"]
-
 _MIN_DRIFTS = 10  # in each group; with fewer, the interval spans nearly everything
 _ARMS = ("corrected", "control")
 

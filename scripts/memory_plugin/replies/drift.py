@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from .escalation import EscalationThresholds
     from .reply_signals import ReplySignals
 
-__all__ = ["Drift", "choose_correction", "find_drift", "raise_drift", "record_drift"]
-
 _SEVERITIES = ("low", "medium", "high")
 
 

@@ -12,17 +12,6 @@ if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from .reply_signals import ReplySignals
 
-__all__ = [
-    "THRESHOLD",
-    "EscalationDecision",
-    "EscalationThresholds",
-    "decide_escalation",
-    "find_row",
-    "is_sampled",
-    "is_within",
-    "thousandths",
-]
-
 THRESHOLD = "scoring.escalation.thresholds.%s"
 _PADDING_RANGE = [1, 2]  # phrases; used if the setting is malformed
 

@@ -15,22 +15,6 @@ if TYPE_CHECKING:
 
     from .prose import Prose
 
-__all__ = [
-    "MAX_MATCHES",
-    "POSITIONS",
-    "USER_PACK",
-    "FillerMatch",
-    "FillerRule",
-    "FillerRules",
-    "RulePackError",
-    "find_filler",
-    "load_filler_rules",
-    "load_rule_table",
-    "read_user_pack",
-    "rule_problem",
-    "word_classes",
-]
-
 USER_PACK = "responses-rules.json"  # in the state folder; the name is the one that users' packs already have
 POSITIONS = {"anywhere": 0, "sentence": 1, "line": 2, "reply": 3}  # the levels of `Prose.boundary`
 MAX_MATCHES = 1000

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from .pipeline import ScoredReply
 
-__all__ = ["GradeRequest", "encode_request", "may_request_grade"]
-
 ELLIPSIS = "\n[...]\n"  # between head and tail of a long reply
 _MAX_CHARACTERS = 40_000
 _MIN_CHARACTERS = 1000

@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     from ..kernel.transcript.turn import Call
     from .reply_signals import ReplySignals
 
-__all__ = [
-    "DeepGrade",
-    "GradeMaterial",
-    "deep_question",
-    "grade_deeply",
-    "grade_question",
-    "levels_by_rules",
-    "parse_levels",
-    "read_turn",
-    "scoring_judge",
-]
-
 _MAX_USER, _MAX_REPLY, _MAX_PHRASE, _MAX_CALL = 800, 6000, 120, 240  # characters
 _MAX_PHRASES, _MAX_CALLS, _MAX_MISSED = 20, 12, 5
 _TAIL_BYTES = 2 << 20

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..kernel.judge.question import Values, Verdict
     from .grade_request import GradeRequest
 
-__all__ = ["DISABLING_FAILURES", "grade_reply"]
-
 # Failures that would repeat for every later reply of the session, so the judge is not asked again in it.
 DISABLING_FAILURES = ("no_key", "disabled", "bad_url", "http_401", "http_403")
 

@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MASK", "mask"]
-
 MASK = "\x01"
 _FENCES = ("```", "~~~")
 _BOXES = "|\u2502\u251c\u2514\u250c\u2570\u256d"

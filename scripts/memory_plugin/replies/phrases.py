@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Slot = tuple[frozenset[str], bool, int]
 
-__all__ = ["PhraseIndex", "match_ends", "parse_pattern"]
-
 _MAX_GAP = 8
 _ANY = ""  # key of the patterns that accept any second word
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from .filler import RulePackError
     from .reply_signals import ReplySignals
 
-__all__ = ["CompletedReply", "ReplyScore", "ReplyScorer", "ScoredReply", "score_reply"]
-
 
 class CompletedReply:
     """A reply as the host passes it when a turn ends; without a text it is read from the transcript.

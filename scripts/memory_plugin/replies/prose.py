@@ -15,19 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "BREAK",
-    "CROSS_SIGN",
-    "INSIDE",
-    "LINE",
-    "REPLY",
-    "SENTENCE",
-    "FoldedText",
-    "Prose",
-    "fold",
-    "read_prose",
-]
-
 INSIDE, SENTENCE, LINE, REPLY = 0, 1, 2, 3  # the boundary before a word, weakest first
 BREAK = MASK  # the word that stands for a masked passage
 CROSS_SIGN = "\x02"  # for a red cross and the like: a bad example follows

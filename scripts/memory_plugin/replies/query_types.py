@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from .prose import Prose
 
-__all__ = ["AMBIGUOUS", "QUERY_TYPES", "QueryClassifier", "load_query_classifier"]
-
 AMBIGUOUS = "ambiguous"
 QUERY_TYPES = (
     "code",

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from .filler import FillerMatch, FillerRules
     from .prose import Prose
 
-__all__ = ["MAX_CHARACTERS", "ReplySignals", "WordLists", "load_word_lists", "measure_reply"]
-
 MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 _GREETING = "greeting"  # in a draft it is part of the letter
 _MAX_LEADS = 6

@@ -18,15 +18,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = [
-    "ReplyState",
-    "StateNotSaved",
-    "count_judged",
-    "reset_tuning_reminder",
-    "run_steps",
-    "tuning_reminder",
-]
-
 _MAX_BYTES = 65536
 _TUNING = "tuning.json"
 _WEEK = 7 * 86400

@@ -13,18 +13,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = [
-    "PADDING_DIMENSIONS",
-    "PastScore",
-    "ScoreGroup",
-    "count_patterns",
-    "group_by_day",
-    "group_scores",
-    "missed_by_rules",
-    "read_scores",
-    "severe_dimensions",
-]
-
 PADDING_DIMENSIONS = frozenset(("VDet", "EPad"))  # the judge's dimensions that filler rules measure too
 _SEVERE_LEVEL = 2  # of 3
 _DAY = len("2026-01-31")

@@ -19,18 +19,6 @@ if TYPE_CHECKING:
     from .escalation import EscalationDecision, EscalationThresholds
     from .score_history import PastScore
 
-__all__ = [
-    "MAX_SHARE",
-    "MIN_REPLIES",
-    "MIN_SHARE",
-    "MeasuredReply",
-    "ThresholdFit",
-    "escalated_share",
-    "fit_thresholds",
-    "is_outside",
-    "measured_replies",
-]
-
 MIN_REPLIES = 200  # replies; the interval of a share of 25% is then +- 6 points
 MIN_SHARE, MAX_SHARE = 0.2, 0.3
 _TARGET_SHARE = 0.25

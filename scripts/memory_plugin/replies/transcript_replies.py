@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = [
-    "LastReply",
-    "RereadReply",
-    "holds_private_prompt",
-    "read_last_reply",
-    "reread_last_scored",
-    "reread_replies",
-    "score_id",
-]
-
 _TAIL_BYTES = (96 * 1024, 1 << 20)  # much tool output pushes the prompt out of the first
 _SYNTHETIC = "<synthetic>"
 _MAIN_SOURCES = ("sdk", "repl_main_thread")  # not titles, summaries or sub-agents

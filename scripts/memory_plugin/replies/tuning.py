@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .score_history import PastScore
     from .transcript_replies import RereadReply
 
-__all__ = ["PhraseCandidate", "RuleClearance", "TuningStudy", "gate_advice", "propose_pack", "study_scores"]
-
 # Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
 _MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
 _MIN_JUDGED = 20

@@ -21,18 +21,6 @@ if TYPE_CHECKING:
 
     from .dimensions import ScoreDimension
 
-__all__ = [
-    "Agreement",
-    "UnreadableLabels",
-    "compare",
-    "label_row",
-    "mean_difference",
-    "mean_error",
-    "parse_score",
-    "read_labels",
-    "with_overall",
-]
-
 _MAX_BYTES = 32 << 20
 _SESSION_NAMES = ("session", "session_id", "id")
 _TOLERANCE = 0.05  # numbers this close agree

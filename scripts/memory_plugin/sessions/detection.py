@@ -16,8 +16,6 @@ from ..kernel.data import load_data
 if TYPE_CHECKING:
     from ..kernel.transcript.turn import Turn
 
-__all__ = ["Detection", "Detections", "Detector", "ReportSignal", "pattern", "signal_entries"]
-
 _MAX_STORED = 500  # detections of one signal; all are counted
 _MAX_TEXT = 160
 

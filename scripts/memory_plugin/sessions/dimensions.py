@@ -11,18 +11,6 @@ from ..kernel.overrides import load_or_shipped
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "OVERALL",
-    "ScoreDimension",
-    "causes",
-    "changed_weights",
-    "dimensions",
-    "improvement_band",
-    "overall_description",
-    "overall_score",
-    "reply_limit",
-]
-
 OVERALL = "overall_quality"
 _MAX_LEVEL = 3.0  # the highest level of a categorical dimension
 

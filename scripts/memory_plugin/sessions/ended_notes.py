@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = ["ended_folder", "leave_note", "pending_notes"]
-
 _MAX_NOTE = 16_384
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from .pipeline import SessionScorer
 
-__all__ = ["GradingRun", "grade_ended", "grade_one_by_one"]
-
 # Failures that the next session would meet as well.
 _ENDS_RUN = frozenset(["over_budget", "disabled", "no_key", "http_401", "http_403", "no_state", "bad_url"])
 _EMPTY = "empty"  # a transcript without a turn, which is no failure

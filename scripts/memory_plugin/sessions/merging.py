@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from .dimensions import ScoreDimension
     from .scoring_request import PreparedSession
 
-__all__ = ["RULES", "GradedPart", "merge", "merge_answers"]
-
 _COLLAPSE = 2  # levels by which an earlier part must be worse to lower the score
 
 

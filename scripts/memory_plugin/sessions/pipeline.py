@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
-__all__ = [
-    "GradeResult",
-    "SessionScorer",
-    "grade_prepared",
-    "grade_session",
-    "store_answer",
-    "store_grade",
-    "total_cost",
-]
-
 _PARALLEL = 4  # questions at once
 # Failures that the next part would meet as well.
 _ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403"])

@@ -22,23 +22,6 @@ if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from .scoring_request import PreparedSession
 
-__all__ = [
-    "LABEL",
-    "SCORE",
-    "SOURCE",
-    "RowNotWritten",
-    "append_row",
-    "grade_row",
-    "latest_rows",
-    "pulled_folder",
-    "score_subject",
-    "scores_of",
-    "session_id",
-    "session_id_of",
-    "session_ledger",
-    "ungraded",
-]
-
 SCORE, LABEL = "score", "label"
 SOURCE = ".source"  # ending of the file beside a session that was read from Langfuse
 _NAME = "sessions"

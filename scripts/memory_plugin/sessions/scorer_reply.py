@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from .dimensions import ScoreDimension
 
-__all__ = ["drop_bad_evidence", "read_scores"]
-
 _TURN = re.compile(r"\b(?:turns?|traces?|t)[ #:.]{0,2}(\d{1,6})\b", re.IGNORECASE)
 _MAX_ITEMS = 20
 

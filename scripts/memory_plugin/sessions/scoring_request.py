@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from .session_digest import Chunk
     from .session_signals import SessionSignals
 
-__all__ = [
-    "RUBRIC",
-    "PreparedSession",
-    "agent_tokens",
-    "pages",
-    "prepare",
-    "questions",
-    "rubric_digest",
-    "session_rubric",
-]
-
 RUBRIC = "sessions/score"
 _TOKEN_MARGIN = 1.3  # the reservation allows for an estimate that is too low
 

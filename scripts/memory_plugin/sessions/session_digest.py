@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ..kernel.transcript.turn import Call, Turn
     from .session_signals import SessionSignals
 
-__all__ = ["Chunk", "ShownTurn", "TranscriptDigest", "display_limits", "signal_facts", "split_turns"]
-
 _MAX_TURNS_NAMED = 20
 
 

@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-__all__ = [
-    "TranscriptNotFound",
-    "current_transcript",
-    "find_transcript",
-    "is_session_id",
-    "project_transcripts",
-    "subagent_answers",
-    "transcripts_below",
-]
-
 _ID = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")
 _MAX_FOLDERS = 5000
 _EXTENSION = ".jsonl"

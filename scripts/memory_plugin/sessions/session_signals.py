@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..kernel.transcript.turn import Totals, Turn
     from .detection import Detector
 
-__all__ = ["DETECTORS", "Moment", "SessionSignals", "Timeline", "collect_signals", "signals_record"]
-
 _MAX_TOOLS = 200  # tools with a count of their own
 _MAX_PROMPTS = 500
 _MAX_TIMES = 200_000

@@ -14,8 +14,6 @@ from ..kernel.data import load_data
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Head", "pipeline_heads", "runs_tests", "tool_for"]
-
 _MAX_COMMAND = 20_000
 _PREPARATIONS = ("", "cd", "export", "source", "set")
 _PIPES = ("|", "|&")

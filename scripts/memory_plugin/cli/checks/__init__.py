@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["FAIL", "NOTE", "OK", "WARN", "Check"]
-
 OK, NOTE, WARN, FAIL = "ok", "note", "warn", "fail"
 
 

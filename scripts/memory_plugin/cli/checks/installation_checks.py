@@ -19,18 +19,6 @@ from . import FAIL, NOTE, OK, WARN, Check
 if TYPE_CHECKING:
     from ..command_context import CommandContext
 
-__all__ = [
-    "environment",
-    "overrides",
-    "path_variable",
-    "python",
-    "recall",
-    "settings",
-    "sqlite",
-    "state_folder",
-    "switch",
-]
-
 _OTHER_USERS = 0o077
 _MAX_SETTINGS = 1 << 20
 _MAX_NAMES = 20  # of variables, in one report

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ...kernel.judge.asking import Judge
     from ..command_context import CommandContext
 
-__all__ = ["judge", "models", "switches"]
-
 _JUDGE = "judge"
 _MODELS = "models"
 _SWITCHES = "judge switches"

@@ -22,8 +22,6 @@ from . import NOTE, OK, WARN, Check
 if TYPE_CHECKING:
     from ..command_context import CommandContext
 
-__all__ = ["events", "index", "langfuse", "ledgers"]
-
 _DAYS = 7
 _SHOWN = 5
 _MAX_EVENT = 300

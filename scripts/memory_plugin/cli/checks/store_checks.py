@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from ...memories.survey import Item
     from ..command_context import CommandContext
 
-__all__ = [
-    "duplicates",
-    "expired",
-    "files",
-    "hidden_characters",
-    "names",
-    "secrets",
-    "superseded",
-    "unread_stores",
-]
-
 _MAX_REASON = 300
 _SCOPES = {PROJECT: "in this project", USER: "in your own store"}
 _UNCUT = 1 << 20

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ...memories.survey import Survey
     from ..command_context import CommandContext
 
-__all__ = ["accept_from", "pending", "record"]
-
 
 def pending(_context: CommandContext, survey: Survey) -> Check:
     """Report memories that await approval."""

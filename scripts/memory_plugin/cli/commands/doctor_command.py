@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Callable
 
 from ...kernel.files import error_text
 from ...kernel.text.clean import plain
-from ...memories.trust import TrustUnreadable
+from ...memories.trust_file import TrustUnreadable
 from ..checks import FAIL, NOTE, OK, WARN, Check, judge_checks, state_checks, trust_checks
 from ..checks import installation_checks as installation
 from ..checks import store_checks as stores

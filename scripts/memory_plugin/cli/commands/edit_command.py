@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
+from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
-from ...memories.record import ACTIVE, MAX_TITLE, InvalidMemory, categories
+from ...memories.record import ACTIVE, MAX_TITLE, categories
 from ...memories.similarity import plain_title
 from ...memories.supersession import name_for
 from ...memories.survey import choose, life_cycle_state, shortest_names, successors, superseding

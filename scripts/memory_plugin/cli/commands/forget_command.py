@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import forget
-from ...memories.record import RETIRED, InvalidMemory, date_text
+from ...memories.record import RETIRED, date_text
 from ...memories.survey import choose, shortest_names
 from ..after_change import refresh_index, replaced_lines
 from ..approval import Approval, titled

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.text.clean import plain
+from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import save_all
-from ...memories.record import InvalidMemory
 from ...memories.stores import named_store
 from ..after_change import refresh_index
 from ..console import counted

@@ -20,7 +20,7 @@ from ..status_counts import prepare_counts
 if TYPE_CHECKING:
     import argparse
 
-    from ...recall.index_refresh import RefreshReport
+    from ...recall.store_refresh import RefreshReport
     from ..command_context import CommandContext
 
 HELP = "refresh the index, and delete memories that were forgotten long ago"

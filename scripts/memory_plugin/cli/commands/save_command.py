@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...capture.candidate_file import CandidateFile
 from ...memories.import_categories import category_for
+from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import save, supersede
-from ...memories.record import MAX_TITLE, InvalidMemory, categories, new_memory
+from ...memories.record import MAX_TITLE, categories, new_memory
 from ...memories.stores import named_store
 from ...memories.supersession import older_names
 from ...memories.survey import Item, choose, shortest_names

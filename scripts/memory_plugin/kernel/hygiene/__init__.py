@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["Finding", "Redaction", "findings", "redact"]
-
 
 def findings(text: str, kinds: Collection[str] | None = None, place: str = "memory") -> list[Finding]:
     """Return the secrets and personal data in a text, by position, without overlaps.

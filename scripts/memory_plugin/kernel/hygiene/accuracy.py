@@ -9,8 +9,6 @@ from .rule_set import PACKS, files
 from .scanner import scan
 from .tables import strings, table
 
-__all__ = ["Accuracy", "accuracy"]
-
 
 class Accuracy(NamedTuple):
     """One kind: the number of `hit` examples, how many are `found`, the number of `miss` examples, and the `false` alarms among them."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import AnyStr
 
-__all__ = ["Anchors", "Prefilter", "prefilters", "starts"]
-
 _MAX_GRAMS_TEXT = 20_000  # characters of a text whose three-character sequences are collected
 _START = 3
 _NOT_ASCII = "?"  # in the encoded text, for a character outside ASCII

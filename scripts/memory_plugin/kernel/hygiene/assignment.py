@@ -7,8 +7,6 @@ from functools import cache
 
 from .tables import words
 
-__all__ = ["assignment_pattern", "names_a_secret", "whole_name"]
-
 _CLOSE = r"""\\*["'`)\]}*]{0,3}[ \t]{0,8}"""
 _TYPE = r"""(?:: ?[A-Za-z][\w.\[\]<>|? ]{0,24}?(?= ?=))?"""
 _OPERATOR = r"""(?:=>|->(?=[ \t])|[\u2192\u21d2]|:=|\?=|\|\|=|={1,3}|!==?|:{1,3}|>|(?<=["'`]),|\((?=\\*["'`])|(?<=` )(?=`))"""

@@ -16,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["CHECKS"]
-
 _CARD_SCHEMES = (  # first digits and length: ISO/IEC 7812 and the schemes' own tables
     (re.compile(r"4|5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), 16),  # Visa, Mastercard
     (re.compile(r"6011|64[4-9]|65|35|62|220[0-4]"), 16),  # Discover, JCB, UnionPay, Mir

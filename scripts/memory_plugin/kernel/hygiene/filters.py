@@ -15,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["FILTERS", "PatternMatch", "entropy"]
-
 # The lookahead saves eleven attempts at most characters.
 _MASKED = (
     r"(?=[xX.*_\-#?\u2026\u2022])(?:[xX]{4}|\*{3}|\.{3}|\u2026|\u2022{2}|#{4}|_{4}|-{4,}$|\?{3}|[xX.*_-]{8})"

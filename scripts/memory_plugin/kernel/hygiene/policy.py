@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ACTIONS", "KINDS", "action", "check", "places"]
-
 ACTIONS = ("allow", "redact", "block")
 KINDS = (
     "secret",

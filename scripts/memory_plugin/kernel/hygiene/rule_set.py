@@ -20,8 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["FILES", "PACKS", "Rule", "compiled", "files", "formed_rules", "rules"]
-
 # In order of rank: if two findings overlap, the earlier file and the earlier rule determine the name.
 FILES = ("keys.json", "services.json", "generic.json", "personal.json")
 # Rules that are used only if the user's setting `hygiene.packs` names the pack; they rank above personal data.

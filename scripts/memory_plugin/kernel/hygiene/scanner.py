@@ -18,8 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = ["Finding", "Redaction", "scan"]
-
 _MARKER = re.compile(r"\[redacted:([a-z0-9-]{1,60})\]")
 _HIDDEN = "\0"  # replaces each finding before the next round
 _MAX_ROUNDS = 4  # a limit for hostile text

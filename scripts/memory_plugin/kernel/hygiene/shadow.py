@@ -17,8 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Shadow", "folded", "joined"]
-
 _AROUND = 400  # characters kept on each side of a change, up to the end of a word
 _WORD_END = 100
 _GAP = "\n\n\n\0\0\n\n\n"  # no finding spans or touches it

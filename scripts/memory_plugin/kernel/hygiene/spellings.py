@@ -16,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Change", "cells", "decoded", "spellings"]
-
 _HIDDEN = "\0"  # replaces what the scanner has already found
 _PERCENT = re.compile(r"%(?:25){0,3}[2-7][0-9A-Fa-f]")
 _ENTITY = re.compile(

@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DataError", "strings", "table", "words"]
-
 _MAX_BYTES = 1 << 20
 
 

@@ -10,16 +10,6 @@ if TYPE_CHECKING:
     from ..settings.load import Settings
     from .credentials import UserEnvironment
 
-__all__ = [
-    "ENVIRONMENT",
-    "Address",
-    "AddressSource",
-    "address_source",
-    "bypasses_proxy",
-    "parse_address",
-    "parse_proxy",
-]
-
 _PORTS = {"https": 443, "http": 80}
 _MAX_URL = 2000
 ENVIRONMENT = "environment"

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from .credentials import ServerAccess
     from .question import Question
 
-__all__ = ["FOLDER", "Judge", "judge_for"]
-
 FOLDER = "judge"  # in the state folder
 _FORMAT_OF = {"scripted": "anthropic"}  # a script has no request format; its questions are counted like those
 _OFF_NOTICE = "the judge is off for this session: its provider refused the key (%s); see: memory judge check"

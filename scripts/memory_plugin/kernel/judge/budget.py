@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     Book = dict[str, Any]
 
-__all__ = ["Caps", "Settlement", "Spending", "SpendingBudget", "limit"]
-
 _MIN_WAIT, _MAX_WAIT = 0.1, 1.0  # seconds for the lock
 _MAX_AMOUNT = 1e12
 _ROUNDING = 1e-9  # dollars; sums of decimal fractions are not exact

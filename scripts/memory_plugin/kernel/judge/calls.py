@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 
     Body = dict[str, Any]
 
-__all__ = [
-    "ApiFormat",
-    "CallOutcome",
-    "JudgeCall",
-    "ModelText",
-    "exchange",
-    "make_calls",
-    "token_count",
-    "value_at",
-]
-
 _HTTP_OK, _FIRST_ERROR, _TOO_MANY, _UNAVAILABLE, _OVERLOADED = 200, 400, 429, 503, 529
 _MALFORMED = (400, 422)  # statuses for a request that the server does not accept
 _BY_STATUS = {_TOO_MANY: "rate_limited", _UNAVAILABLE: "overloaded", _OVERLOADED: "overloaded"}

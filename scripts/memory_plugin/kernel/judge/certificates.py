@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from .credentials import ServerAccess
 
-__all__ = ["certificate_problems", "tls_context"]
-
 # OpenSSL's own variables, which `create_default_context` reads; those that a project set were removed before.
 _OPENSSL = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 

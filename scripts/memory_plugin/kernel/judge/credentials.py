@@ -19,17 +19,6 @@ if TYPE_CHECKING:
 
     from ..settings.load import Settings
 
-__all__ = [
-    "ClientCertificate",
-    "Endpoint",
-    "ServerAccess",
-    "UserEnvironment",
-    "client_certificate",
-    "proxy_for",
-    "resolve_access",
-    "run_key_helper",
-]
-
 _MAX_KEY = 4096
 _CA_VARIABLE = "NODE_EXTRA_CA_CERTS"  # also read by Claude Code, for a company's own authority
 # Claude Code's variables for a client certificate: the paths of certificate and key, and the key's passphrase.

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from ..data import load_data
 
-__all__ = ["FailureText", "JudgeError", "explain_failure", "setup_options"]
-
 _FEATURE = "FEATURE"
 
 

@@ -9,8 +9,6 @@ from ..hygiene import redact
 from ..text.clean import block, plain
 from ..text.tags import without_private
 
-__all__ = ["excerpt", "one_line"]
-
 # Characters that are redacted at each end: more than any secret that the rules find, PEM keys included.
 _MARGIN = 10_000
 _GAP = " [...] "

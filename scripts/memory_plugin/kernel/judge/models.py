@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 
     Names = Sequence[tuple[str, tuple[str, ...]]]
 
-__all__ = [
-    "EFFORT",
-    "PARTS",
-    "SCHEMA",
-    "THINKING",
-    "TOKENS",
-    "Family",
-    "RequestOptions",
-    "family_of",
-    "model_table",
-    "priced_family",
-    "rejected_parts",
-]
-
 _MAX_VERSION_DIGITS = 2  # a date has four or eight
 THINKING, EFFORT, SCHEMA, TOKENS = "thinking", "effort", "schema", "tokens"
 PARTS = (THINKING, EFFORT, SCHEMA, TOKENS)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from .calls import CallOutcome
     from .question import Question
 
-__all__ = ["Billing", "Price", "price_of"]
-
 _MILLION = 1_000_000
 _DATE = 8  # digits of a date such as 20251001
 _USER_PRICE = "your own settings"

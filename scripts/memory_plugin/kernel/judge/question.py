@@ -21,18 +21,6 @@ if TYPE_CHECKING:
     Values = dict[str, Any]
     Reader = Callable[[Values], "Values | None"]
 
-__all__ = [
-    "Question",
-    "Rubric",
-    "RubricError",
-    "Verdict",
-    "chosen_indices",
-    "data_block",
-    "load_rubric",
-    "read_reply",
-    "read_rubric",
-]
-
 _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 _MAX_RUBRIC_BYTES = 1 << 16
 _MAX_REPLY = 40_000  # characters; answers have a few hundred

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Headers = tuple[tuple[str, str], ...]
 
-__all__ = ["MAX_BODY", "Request", "Response", "fetch", "post"]
-
 MAX_BODY = 1 << 20
 _MAX_HEAD = 1 << 16
 _MAX_ADDRESSES = 4

@@ -12,8 +12,6 @@ from .budget import limit
 if TYPE_CHECKING:
     from .question import Values
 
-__all__ = ["VerdictCache"]
-
 _MAX_BYTES = 1 << 20
 
 

@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 
     from .load import Problem, Settings
 
-__all__ = [
-    "KeyOrigin",
-    "hint",
-    "nearest_key",
-    "nested",
-    "origins",
-    "problem_line",
-    "problem_record",
-    "problem_sentence",
-    "readable",
-    "replaced_by",
-]
-
 _MAX_NAME = 80
 
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     Block = dict[str, Any]
 
-__all__ = ["apply"]
-
 _MAX_PROBLEMS = 100  # of one file; a hostile one may hold a hundred thousand invalid keys
 _BLOCK = "memory"
 _JUDGE, _WHEN = "retrieval.judge", "retrieval.judge.when"

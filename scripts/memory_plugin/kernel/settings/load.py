@@ -21,23 +21,6 @@ if TYPE_CHECKING:
 
     Contents = list[tuple[str, str, dict[str, Any]]]
 
-__all__ = [
-    "DEFAULT",
-    "JUDGE_SWITCH",
-    "LOCAL",
-    "MAX_BYTES",
-    "PROJECT",
-    "USER",
-    "Problem",
-    "Settings",
-    "SettingsFileError",
-    "content",
-    "decoded",
-    "defaults",
-    "load",
-    "schema",
-]
-
 MAX_BYTES = 1_000_000
 _BOM = b"\xef\xbb\xbf"
 DEFAULT = "default"

@@ -9,26 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "Key",
-    "WrongValueError",
-    "allowed",
-    "canonical",
-    "expected",
-    "first_invalid_item",
-    "fits",
-    "got",
-    "is_block",
-    "keys",
-    "nearest_choice",
-    "parsed",
-    "project_limit",
-    "replacements",
-    "require_valid",
-    "shown",
-    "top_level",
-]
-
 _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "integer": (int,),

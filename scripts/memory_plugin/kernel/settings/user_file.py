@@ -27,21 +27,6 @@ if TYPE_CHECKING:
     Rewrite = Callable[[str], str]
     Path = tuple[str, ...]
 
-__all__ = [
-    "EditError",
-    "FileChange",
-    "Member",
-    "change_text",
-    "change_values",
-    "find",
-    "line_of",
-    "members",
-    "set_value",
-    "unset",
-    "with_value",
-    "without",
-]
-
 _ATTEMPTS = 3
 _LOCK_WAIT = 2.0  # seconds
 _NEW_FILE = "{}\n"

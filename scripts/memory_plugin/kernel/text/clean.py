@@ -7,9 +7,6 @@ from functools import cache
 from unicodedata import combining, normalize
 
 from .invisible import CONTROLS, FILLERS, FORMAT, OTHERS, character_class
-from .tags import escape_content
-
-__all__ = ["block", "escape", "escape_content", "plain"]
 
 _ELLIPSIS = "\u2026"
 _ZWJ = "\u200d"

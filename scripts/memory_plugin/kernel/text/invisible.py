@@ -9,18 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Ranges = tuple[tuple[int, int], ...]
 
-__all__ = [
-    "CONTROLS",
-    "FILLERS",
-    "FORMAT",
-    "IN_WORDS",
-    "JOINERS",
-    "OTHERS",
-    "SELECTORS",
-    "character_class",
-    "code_points",
-]
-
 CONTROLS = ((0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F))  # without tab and line feed
 # Soft hyphen, grapheme joiner, Mongolian selectors and vowel separator, zero width, directions, byte order mark.
 FORMAT = (

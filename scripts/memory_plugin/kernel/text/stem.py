@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["form", "stem"]
-
 _VOWELS = frozenset("aeiouy")
 _DOUBLES = frozenset(("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"))
 _LI_ENDING = frozenset("cdeghkmnrt")

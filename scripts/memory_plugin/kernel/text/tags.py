@@ -5,8 +5,6 @@ Both run while a prompt waits, so neither uses `re`.
 
 from __future__ import annotations
 
-__all__ = ["escape_content", "without_private"]
-
 _NAME = "private"
 _SPACE = " \t\r\n\f\v"
 _CONTENT_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})

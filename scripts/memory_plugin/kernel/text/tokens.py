@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["fold", "is_compound_name", "language", "tokenize"]
-
 _JOINERS = "._-/"
 _WORD_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + _JOINERS
 # Every other ASCII character separates words, except the apostrophe, which is removed: "user's" and "users" are one word.

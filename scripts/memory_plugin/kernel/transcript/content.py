@@ -6,8 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["CHARACTERS", "blocks_of", "bounded", "joined", "media", "size_of", "tokens_of", "words"]
-
 _MAX_TEXT = 200_000  # characters of one text or result, from both ends
 _MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
 # Measured by benchmarks/token_estimate.py against the growth of the context in transcripts.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import IO, Any
 
-__all__ = ["MAX_LINE", "Lines"]
-
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
 _BOM = b"\xef\xbb\xbf"
 _MAX_SPREAD = 1 << 20  # bytes of one object over several lines

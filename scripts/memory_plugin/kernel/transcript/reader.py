@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import IO, Any
 
-__all__ = ["Reader", "open_transcript", "turns_since_prompt"]
-
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _MAX_TURN = 4_000_000  # characters; then a turn is closed even if its answer continues
 _MAX_PENDING = 64  # calls whose results may still come after their turn

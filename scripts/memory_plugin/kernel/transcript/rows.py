@@ -16,23 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = [
-    "COMMAND",
-    "PROMPT",
-    "SYNTHETIC",
-    "Queue",
-    "inserted_prompt",
-    "is_from_person",
-    "kind_of",
-    "plain_text",
-    "records_backwards",
-    "reply_text_of",
-    "user_input_of",
-    "user_text",
-    "was_typed",
-    "without_notes",
-]
-
 PROMPT, COMMAND = "prompt", "command"
 SYNTHETIC = "<synthetic>"  # the model's name in replies that the client made up, such as API errors
 # Flags of rows that are not the conversation: of sub-agents, of the client's notes, of the summary after a compaction, of API errors.

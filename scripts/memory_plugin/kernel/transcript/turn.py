@@ -7,8 +7,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-__all__ = ["USAGE", "Call", "RecentSet", "Totals", "Turn", "UserText"]
-
 # The fields of a message's usage; all but the output are parts of its input.
 USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 

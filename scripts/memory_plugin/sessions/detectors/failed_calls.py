@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from ...kernel.transcript.turn import Call, Turn
     from ..detection import ReportSignal
 
-__all__ = ["EDITORS", "FailureDetector", "failure_cause", "main_argument"]
-
 EDITORS = frozenset(["Edit", "MultiEdit", "Write", "NotebookEdit"])
 _CAUSES_BY_TEXT = ("rejected", "permission", "cancelled", "not_read", "hook")
 _SIGNAL_BY_CAUSE = {

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ...kernel.transcript.turn import Call, Turn
     from ..detection import ReportSignal
 
-__all__ = ["FileDetector"]
-
 _MAX_FILES = 20_000
 _MAX_TEXT = 20_000  # characters of one text that are searched for names of files
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ...kernel.transcript.turn import Turn
     from ..detection import ReportSignal
 
-__all__ = ["PeopleDetector"]
-
 _MAX_PROMPT = 400  # characters of a prompt that are searched for a correction or thanks
 _MAX_TEXT = 20_000
 _MAX_LINKS = 300

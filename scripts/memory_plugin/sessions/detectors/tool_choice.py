@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..detection import ReportSignal
     from ..shell import Head
 
-__all__ = ["CommandDetector", "PlanningDetector", "tests_outcome"]
-
 _MAX_OUTPUT = 50_000
 _SIGNAL_BY_TOOL = {
     **dict.fromkeys(("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode"), "plans"),

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ...kernel.clock import Deadline
     from ...kernel.judge.credentials import ServerAccess
 
-__all__ = ["API", "LangfuseClient", "LangfuseReply"]
-
 API = "/api/public"
 _MAX_TRIES = 3
 _RETRY_PAUSE = 0.5  # seconds before the second try, doubled for the third

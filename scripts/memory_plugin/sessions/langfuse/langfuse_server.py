@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ...kernel.settings.load import Settings
     from .langfuse_client import LangfuseClient, LangfuseReply
 
-__all__ = ["HOSTS", "LEGACY", "MODERN", "find_access", "is_configured", "probe", "server_route"]
-
 _PUBLIC, _SECRET = "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
 HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 _CLOUD = "https://cloud.langfuse.com"

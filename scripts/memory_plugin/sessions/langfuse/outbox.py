@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ...kernel.paths import Paths
     from ...kernel.settings.load import Settings
 
-__all__ = ["MAX_TRIES", "Outbox", "OutboxOverview", "outbox_overview"]
-
 MAX_TRIES = 3
 _MAX_BYTES = 64 << 20
 _LOCK_SECONDS = 10.0

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ...kernel.paths import Paths
     from .langfuse_client import LangfuseClient
 
-__all__ = ["Observation", "Trace", "keep_session", "read_session", "text_of", "transcript_rows"]
-
 _FIELDS = "core,basic,time,io,model,usage,trace_context"
 _PER_PAGE = 500
 _MAX_PAGES = 200

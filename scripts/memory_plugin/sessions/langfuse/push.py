@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ...kernel.paths import Paths
     from ...kernel.settings.load import Settings
 
-__all__ = ["PushResult", "push", "read_back", "send_scores"]
-
 _SCORES_PER_REQUEST = 15  # if the server accepts several; its own SDK's figure
 _IDS_PER_REQUEST = 50
 _OBJECT, _ARRAY = "object", "array"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from .langfuse_client import LangfuseClient
 
-__all__ = ["ensure_configs", "existing_configs", "score_bodies", "score_configs", "score_problem"]
-
 _PER_PAGE = 50
 _MAX_PAGES = 100
 _MAX_COMMENT = 5000

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ..calls import CallOutcome, JudgeCall
     from ..credentials import Endpoint
 
-__all__ = ["BACKENDS", "Backend", "load_backend"]
-
 BACKENDS = {"anthropic": "anthropic", "openai": "openai", "gemini": "gemini", "scripted": "scripted"}
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..models import RequestOptions
     from ..question import Question
 
-__all__ = ["ENDPOINT", "FORMAT", "answer"]
-
 _KEY, _BEARER = "x-api-key: %s", "authorization: Bearer %s"
 
 # The client's own order: a gateway's token takes precedence over a key.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..models import RequestOptions
     from ..question import Question
 
-__all__ = ["ENDPOINT", "answer"]
-
 _KEY = "x-goog-api-key: %s"
 
 ENDPOINT = Endpoint(

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..models import RequestOptions
     from ..question import Question
 
-__all__ = ["ENDPOINT", "answer"]
-
 _BEARER = "authorization: Bearer %s"
 
 ENDPOINT = Endpoint(

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ...clock import Deadline
     from ..calls import CallOutcome, JudgeCall
 
-__all__ = ["ENDPOINT", "answer"]
-
 ENDPOINT = None
 _MAX_BYTES = 1 << 20
 
