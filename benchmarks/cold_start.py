@@ -228,7 +228,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with tempfile.TemporaryDirectory(prefix="memory-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="memory-bench-", ignore_cleanup_errors=True) as folder:
         cases, stores = cases_for(folder, [int(size) for size in arguments.sizes.split(",")])
         rows = measure(cases, arguments.rounds)
         ended = outcomes(cases)

@@ -146,7 +146,7 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="memory-growth-") as folder:
+    with tempfile.TemporaryDirectory(prefix="memory-growth-", ignore_cleanup_errors=True) as folder:
         for size in map(int, arguments.sizes.split(",")):
             store = Store(folder, size)
             base = statistics.median(store.run(["-S", "-c", "pass"])[0] for _ in range(15))

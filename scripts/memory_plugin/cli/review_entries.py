@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 # kind of entry: module with `source(context)`
 SOURCES = {"memory": "pending_entries", "candidate": "candidate_entries"}
-_MIN_ID = 13  # `g` and 12 digits
 BY = ("author", "commit", "folder", "change")
 
 
@@ -167,18 +166,13 @@ def decide_group(
     return group.together, source.apply(action, group.together).lines
 
 
-def is_named(group: Group, identity: str) -> bool:
-    """Return whether an id is a group's id, or the beginning of it, long enough that no other texts share it."""
-    return group.id == identity or (len(identity) >= _MIN_ID and group.id.startswith(identity))
-
-
 def _find_group(context: CommandContext, identity: str) -> tuple[Source, Group]:
     """Return the group with an id, however it was grouped when it was shown, and its source.
 
     Raises CommandError if there is none, because an entry in it has changed or was decided.
     """
     sources = review_sources(context)
-    groups = {group.id: group for by in BY for group in grouped(sources, by) if is_named(group, identity)}
+    groups = {group.id: group for by in BY for group in grouped(sources, by) if group.id == identity}
     if len(groups) == 1:
         (group,) = groups.values()
         return sources[group.kind], group

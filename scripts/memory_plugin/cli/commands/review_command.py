@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..after_change import refresh_index
 from ..command_context import UsageError
 from ..console import counted
-from ..review_entries import BY, grouped, is_named, review_sources
+from ..review_entries import BY, grouped, review_sources
 from ..review_walk import Review
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         sources = review_sources(context)
         groups = grouped(sources, arguments.by)
     if arguments.group:
-        groups = [group for group in groups if is_named(group, arguments.group)]
+        groups = [group for group in groups if group.id == arguments.group]
         if not groups:
             raise UsageError("%s: no group has this id now; to see them: memory review" % arguments.group)
     if arguments.json:
