@@ -20,7 +20,7 @@ from ..memories.hygiene import scan_together, shown_block, shown_items, shown_li
 from ..memories.memory_text import text_digests
 from ..memories.record import ACTIVE, MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED
-from .catalog_block import MAX_RULE_LENGTH, rule_line
+from .catalog_entries import MAX_RULE_LENGTH, rule_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
