@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...kernel.records import Records
 from ...kernel.text.clean import plain
-from ...replies.correction_effect import EffectMeter
+from ...replies.score_history import EffectMeter
 from ...sessions.score_rows import SCORE, scores_of
 
 if TYPE_CHECKING:
