@@ -37,10 +37,9 @@ def _finish(arguments: argparse.Namespace, context: CommandContext, store: Inter
     interview = _current(arguments, context, store)
     if interview.status == FINISHED:
         raise InterviewError("%s is already finished; its memories are written" % interview.id)
-    proposed = propose_memories(interview)
     if not arguments.confirm:
-        return _show_proposals(arguments, context, interview, proposed)
-    chosen = choose_memories(read_input(), proposed)
+        return _show_result(arguments, context, interview)
+    chosen = choose_memories(read_input(), propose_memories(interview))
     _refuse_taken_titles(context, interview, chosen)
     approved = context.approve_saves(len(chosen))
     written = [save_memory(interview, memory, context.paths, approved=approved) for memory in chosen]
@@ -78,21 +77,22 @@ def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: 
             )
 
 
-def _show_proposals(
-    arguments: argparse.Namespace,
-    context: CommandContext,
-    interview: Interview,
-    proposed: list[dict[str, Any]],
-) -> int:
-    overview = summary(interview)
-    lines = ["%s: %s" % (interview.topic, counted(overview["asked"], "question"))]
-    lines += ["  %s: %s (turn %d)" % (row["category"], row["title"], row["turn"]) for row in proposed]
-    if overview["open"]:
-        lines.append("still open: %s" % ", ".join(overview["open"]))
-    lines.append(
-        "To write these memories, run it again with --confirm." if proposed else "No memories to write yet."
-    )
-    context.console.result(arguments.json, {**overview, "memories": proposed}, *lines)
+def _show_result(arguments: argparse.Namespace, context: CommandContext, interview: Interview) -> int:
+    """Show what was learned, what is open, and the memories that may be written."""
+    record = {**summary(interview), "status": interview.status, "memories": propose_memories(interview)}
+    lines = ["%s: %s" % (interview.topic, counted(record["asked"], "question"))]
+    lines += [
+        "  %s: %s (turn %d)" % (row["category"], row["title"], row["turn"]) for row in record["memories"]
+    ]
+    if record["open"]:
+        lines.append("still open: %s" % ", ".join(record["open"]))
+    if interview.status == FINISHED:
+        lines.append("The memories are written.")
+    elif record["memories"]:
+        lines.append("To write these memories: memory interview finish --session %s --confirm" % interview.id)
+    else:
+        lines.append("No memories to write yet.")
+    context.console.result(arguments.json, record, *lines)
     return 0
 
 
@@ -110,25 +110,16 @@ def _discard(arguments: argparse.Namespace, context: CommandContext, store: Inte
 
 
 def _status(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
-    if not arguments.session:
-        rows = store.overview(context.paths.project_key)
-        if arguments.json:
-            context.console.json({"interviews": rows})
-        elif rows:
-            columns = ["id", "status", "updated", "topic"]
-            context.console.table(columns, [[str(row[name]) for name in columns] for row in rows])
-        else:
-            context.console.line("No interviews in this project.")
-        return 0
-    interview = store.find(arguments.session)
-    record = {**summary(interview), "status": interview.status, "next": interview.state["next"]}
-    context.console.result(
-        arguments.json,
-        record,
-        "%s, %s, asked %d" % (record["interview"], record["status"], record["asked"]),
-        *("  %s: %s" % (name, "; ".join(labels)) for name, labels in record["learnt"].items()),
-        "  open: %s" % (", ".join(record["open"]) or "nothing"),
-    )
+    if arguments.session:
+        return _show_result(arguments, context, store.find(arguments.session))
+    rows = store.overview(context.paths.project_key)
+    if arguments.json:
+        context.console.json({"interviews": rows})
+    elif rows:
+        columns = ["id", "status", "updated", "topic"]
+        context.console.table(columns, [[str(row[name]) for name in columns] for row in rows])
+    else:
+        context.console.line("No interviews in this project.")
     return 0
 
 

@@ -177,35 +177,26 @@ def parse_answer(data: dict[str, Any], setup: dict[str, Any]) -> tuple[dict[str,
 
 
 def _concept(entry: object, setup: dict[str, Any]) -> dict[str, Any]:
-    text = clean_text(entry.get("text"), _MAX_LABEL) if isinstance(entry, dict) else ""
-    if not isinstance(entry, dict) or not text:
-        raise InvalidAnswer("expected an object with a `text`")
+    given = entry if isinstance(entry, dict) else {}
     types = [known["id"] for known in setup["pack"]["types"]]
-    if entry.get("type") not in types:
-        raise InvalidAnswer(
-            "type: expected one of %s, got %r" % (", ".join(types), str(entry.get("type"))[:40])
-        )
-    stance, confidence = entry.get("stance", 0), entry.get("confidence", 0.8)
+    kind, stance, confidence = given.get("type"), given.get("stance", 0), given.get("confidence", 0.8)
+    text = clean_text(given.get("text"), _MAX_LABEL)
+    if not text:
+        raise InvalidAnswer("expected an object with a `text`")
+    if kind not in types:
+        raise InvalidAnswer("type: expected one of %s, got %r" % (", ".join(types), str(kind)[:40]))
     if stance not in (-1, 0, 1):
         raise InvalidAnswer("stance: expected -1, 0 or 1")
     if not _has_form(confidence, "share"):
         raise InvalidAnswer("confidence: expected 0 to 1")
-    return {
-        "text": text,
-        "type": entry["type"],
-        "stance": int(stance),
-        "confidence": confidence,
-        "quote": clean_text(entry.get("quote")),
-    }
+    quote = clean_text(given.get("quote"))
+    return {"text": text, "type": kind, "stance": int(stance), "confidence": confidence, "quote": quote}
 
 
 def _relation(entry: object, _: dict[str, Any]) -> list[str]:
-    ends = (
-        [clean_text(entry.get(end), _MAX_LABEL) for end in ("source", "target")]
-        if isinstance(entry, dict)
-        else []
-    )
-    if not ends or not all(ends):
+    given = entry if isinstance(entry, dict) else {}
+    ends = [clean_text(given.get(end), _MAX_LABEL) for end in ("source", "target")]
+    if not all(ends):
         raise InvalidAnswer("expected an object with a source and a target")
     return ends
 
@@ -217,32 +208,25 @@ def _covered(name: object, setup: dict[str, Any]) -> str:
 
 
 def check_signals(data: object, table: dict[str, Any]) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the valid signals and the names of the invalid ones; each is validated separately."""
+    """Return the valid signals and the names of the invalid ones; each is validated separately.
+
+    A null is no signal: a judge sends it where its schema requires the key.
+    """
     if not isinstance(data, dict):
         return {}, [] if data is None else ["signals"]
     valid: dict[str, dict[str, Any]] = {}
-    invalid: list[str] = []
-    for name, value in data.items():
-        if value is None:  # a judge whose schema requires every key sends null for "no such signal"
-            continue
-        rule = table["signals"].get(name)
-        fields = _valid_fields(value, rule) if rule is not None and isinstance(value, dict) else None
-        if fields is None:
-            invalid.append(str(name)[:40])
-        else:
-            valid[name] = fields
-    return valid, invalid
-
-
-def _valid_fields(value: dict[str, Any], rule: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the known fields of one signal; None if a required one is missing or a known one is invalid."""
-    given = {name: form for name, form in rule["fields"].items() if value.get(name) is not None}
-    if not all(_has_form(value[name], form) for name, form in given.items()):
-        return None
-    fields = {
-        name: clean_text(value[name]) if form == "text" else value[name] for name, form in given.items()
-    }
-    return fields if all(name in fields for name in rule["required"]) else None
+    for name, rule in table["signals"].items():
+        forms, value = rule["fields"], data.get(name)
+        fields = (
+            {key: value[key] for key in forms if value.get(key) is not None}
+            if isinstance(value, dict)
+            else {}
+        )
+        is_complete = all(key in fields for key in rule["required"])
+        if is_complete and all(_has_form(fields[key], forms[key]) for key in fields):
+            texts = {key: clean_text(fields[key]) for key in fields if forms[key] == "text"}
+            valid[name] = {**fields, **texts}
+    return valid, [str(name)[:40] for name, value in data.items() if value is not None and name not in valid]
 
 
 def _has_form(value: object, form: str | list[str]) -> bool:

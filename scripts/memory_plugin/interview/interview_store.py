@@ -51,11 +51,9 @@ class Interview:
     )  # fmt: skip
 
     def __init__(self, row: tuple[Any, ...]) -> None:
-        self.id, self.project, self.session, self.status, self.topic = (str(value) for value in row[:5])
-        self.created = str(row[5])
-        self.setup, self.state = _object(row[7]), _object(row[8])
-        self.question = str(row[9])
-        self.events = int(row[10])
+        self.id, self.project, self.session, self.status, self.topic, self.created, _, *more = row
+        setup, state, self.question, self.events = more
+        self.setup, self.state = _object(setup), _object(state)
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -36,15 +36,12 @@ def propose_memories(interview: Interview) -> list[dict[str, Any]]:
         if not node["superseded_by"] and node["confidence"] >= _MIN_CONFIDENCE and node["turns"]
     ]
     indexes.sort(key=lambda index: -nodes[index]["mentions"])
-    return [
-        _proposal(
-            interview,
-            nodes[index],
-            [nodes[target] for target in graph.targets(index)[-1:]],
-            [nodes[opposed[index]]] if index in opposed else [],
-        )
-        for index in indexes[:MAX_MEMORIES]
-    ]
+    proposals = []
+    for index in indexes[:MAX_MEMORIES]:
+        target = [nodes[other] for other in graph.targets(index)[-1:]]
+        opponent = [nodes[opposed[index]]] if index in opposed else []
+        proposals.append(_proposal(interview, nodes[index], target, opponent))
+    return proposals
 
 
 def _proposal(
@@ -123,12 +120,11 @@ def choose_memories(text: str, proposed: list[dict[str, Any]]) -> list[dict[str,
     by_concept = {memory["concept"]: memory for memory in proposed}
     chosen = []
     for entry in entries:
-        if not isinstance(entry, dict) or any(name not in _TEXTS + _LISTS for name in entry):
+        if not isinstance(entry, dict) or not set(entry).issubset(_TEXTS + _LISTS):
             raise InvalidAnswer("memories: expected objects with %s" % ", ".join(_TEXTS + _LISTS))
         for name, value in entry.items():
-            is_list = name in _LISTS and isinstance(value, list)
-            items = value[:_MAX_TAGS] if is_list else [value]
-            if is_list != (name in _LISTS) or not all(
+            items = value if name in _LISTS else [value]
+            if not isinstance(items, list) or not all(
                 isinstance(item, str) and item.strip() for item in items
             ):
                 raise InvalidAnswer(
@@ -147,11 +143,11 @@ def memory_data(interview: Interview, chosen: dict[str, Any]) -> dict[str, Any]:
     if chosen["context"]:
         content[CONTEXT] = chosen["context"]
     extra = {
-        "tags": chosen.get("tags", ["interview"]),
+        "tags": chosen.get("tags", ["interview"])[:_MAX_TAGS],
         "source": {"interview": interview.id, "turn": chosen["turn"], "quote": chosen["quote"]},
     }
     if chosen["asked_as"]:
-        extra["asked_as"] = chosen["asked_as"]
+        extra["asked_as"] = chosen["asked_as"][:_MAX_TAGS]
     return new_memory(category, "", chosen["title"], content, extra)
 
 
@@ -181,6 +177,7 @@ def as_record(interview: Interview) -> dict[str, Any]:
         **summary(interview),
         "pack": interview.setup["pack"]["id"],
         "status": interview.status,
+        "covered": state["covered"],
         "concepts": state["nodes"],
         "edges": edges,
         "turns": state["turns"],
