@@ -53,12 +53,11 @@ def test_without_a_file_the_tables_are_the_shipped_ones(write: Write) -> None:
         ("interview", {"scoring": {"phases": {"focused": {"turns": 9}}}}, lambda t: _entry(t["phases"], "focused")["turns"] == 9),
         ("interview", {"scoring": {"vetoes": {"element_exhausted": {"params": {"lookback": 6}}}}},
          lambda t: _entry(t["vetoes"], "element_exhausted")["params"]["lookback"] == 6),
-        ("interview", {"signals": {"sentiment": {"high_negative": -0.7}}}, lambda t: t["sentiment"]["high_negative"] == -0.7),
         ("sessions", {"dimensions": {"dimensions": {"goal_achievement": {"weight": 0.4}, "tool_efficiency": {"weight": 0.1}}}},
          lambda t: [d["weight"] for d in t["dimensions"]][:2] == [0.4, 0.1]),
         ("sessions", {"prompt": {"closing": ["Be strict."]}}, lambda t: t["closing"] == ["Be strict."] and t["schema"]),
     ],
-    ids=["weight", "phase", "window", "sentiment", "dimension weights", "prompt"],
+    ids=["weight", "phase", "window", "dimension weights", "prompt"],
 )  # fmt: skip
 def test_an_override_changes_its_place_and_nothing_else(
     write: Write, feature: str, content: dict[str, Any], read: Callable[[dict[str, Any]], object]
