@@ -10,8 +10,7 @@ from ..kernel.fastjson import dumps
 from ..kernel.judge.excerpts import excerpt, one_line
 from ..kernel.overrides import load_or_shipped
 from ..kernel.transcript.content import tokens_of
-from .detection import signal_entries
-from .detectors.failed_calls import failure_cause, main_argument
+from .detection import failure_cause, main_argument, signal_entries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
