@@ -69,7 +69,7 @@ def read_last_reply(path: str) -> LastReply:
 
 def holds_private_prompt(path: str) -> bool:
     """Return whether a prompt of a transcript has a `<private>` part, which any later reply may repeat. Raises OSError."""
-    from ..kernel.transcript.lines import MAX_LINE
+    from ..kernel.transcript.reader import MAX_LINE
 
     if not os.path.isfile(path):
         return False
@@ -206,7 +206,7 @@ def _call_names(content: object) -> list[str]:
 
 def _records(path: str) -> Iterator[dict[str, Any]]:
     """Yield the records in a transcript's first 256 MB; none if it is missing, unreadable or not a regular file."""
-    from ..kernel.transcript.lines import Lines
+    from ..kernel.transcript.reader import Lines
 
     if not os.path.isfile(path):
         return

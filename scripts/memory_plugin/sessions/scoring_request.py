@@ -11,8 +11,7 @@ from ..kernel import fastjson
 from ..kernel.judge.excerpts import excerpt, one_line
 from ..kernel.judge.question import Question, Rubric, data_block, read_rubric
 from ..kernel.overrides import load_or_shipped
-from ..kernel.transcript.content import tokens_of
-from ..kernel.transcript.turn import Call, Turn
+from ..kernel.transcript.turn import Call, Turn, tokens_of
 from .detection import failure_cause, main_argument, signal_entries
 from .dimensions import changed_weights
 from .scorer_reply import read_scores
