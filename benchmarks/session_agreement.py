@@ -31,9 +31,7 @@ def main() -> int:
     parser.add_argument("--scores", default=LABELS)
     arguments = parser.parse_args()
     labels = read_labels(LABELS)
-    present = {
-        session.name for session in map(read_session, transcripts_below(arguments.transcripts)) if session
-    }
+    present = {read_session(path).name for path in transcripts_below(arguments.transcripts)}
     missing = sorted(labels.keys() - present)
     print(
         "%d labeled sessions, %d of them in %s"

@@ -14,9 +14,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.transcript.content import tokens_of
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
-from memory_plugin.kernel.transcript.turn import Turn
+from memory_plugin.kernel.transcript.turn import Turn, tokens_of
 
 LEAST = 500  # tokens; on small steps the client's own hidden reminders are most of the growth
 

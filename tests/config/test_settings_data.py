@@ -73,7 +73,6 @@ def test_every_key_has_bounds_a_description_and_a_rule_for_projects(name: str, r
 
 # Keys that a project may set freely: they cause no further injection, question, request or cost.
 FREE = {
-    "sessions.renormalize": "how scores are added up",
     "evaluation.rubric": "which questions, not how many",
 }
 

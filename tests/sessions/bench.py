@@ -7,16 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
-from memory_plugin.sessions.langfuse.langfuse_server import find_access
-from memory_plugin.sessions.langfuse.outbox import Outbox
-from memory_plugin.sessions.langfuse.push import PushResult, push
-from memory_plugin.sessions.langfuse.score_payloads import score_bodies
+from memory_plugin.sessions.langfuse.push import PushResult, send_scores
 from memory_plugin.sessions.pipeline import SessionScorer
-from memory_plugin.sessions.score_rows import latest_rows
 from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 from tests.sessions.grades import reply
 
@@ -98,13 +92,6 @@ class Bench:
 
 
 def push_scores(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> PushResult:
-    """Queue the scores of the bench's ledger and push them to Langfuse once."""
+    """Send the scores of the bench's ledger to Langfuse once."""
     scorer = bench.scorer
-    access = find_access(scorer.paths, scorer.settings)
-    outbox = Outbox(scorer.paths, access)
-    with outbox.lock():
-        outbox.reload()
-        outbox.enqueue(
-            body for row in latest_rows(scorer.paths, scorer.settings).values() for body in score_bodies(row)
-        )
-        return push(outbox, LangfuseClient(access, Deadline(seconds)), lambda _: None, looks)
+    return send_scores(scorer.paths, scorer.settings, "", seconds, lambda _: None, looks)

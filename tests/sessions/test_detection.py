@@ -1,4 +1,4 @@
-"""Patterns of signals: each matches its examples and nothing else, in linear time."""
+"""Patterns and shell commands of detectors: test runs, commands that a tool could replace, and pipelines whose failure is hidden."""
 
 from __future__ import annotations
 
@@ -8,9 +8,93 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.sessions.detection import pattern
+from memory_plugin.sessions.detection import pattern, pipeline_heads, runs_tests, tool_for
 
+COMMANDS = load_data("sessions", "commands")
 PATTERNS = load_data("sessions", "patterns")["patterns"]
+
+
+@pytest.mark.parametrize("entry", COMMANDS["stands_for"], ids=lambda entry: str(entry["id"]))
+def test_a_command_that_a_tool_could_replace(entry: dict[str, Any]) -> None:
+    def matches(command: str) -> bool:
+        tools = [tool_for(head) for head in pipeline_heads(command)]
+        return entry["id"] in [tool["id"] for tool in tools if tool]
+
+    assert [command for command in entry["hit"] if not matches(command)] == []
+    assert [command for command in entry["miss"] if matches(command)] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "runs"),
+    [
+        ("pytest -q", True),
+        ("cd app && python -m pytest tests", True),
+        ("A=1 timeout 60 uv run pytest", True),
+        ("npm run test:unit", True),
+        ("npm --silent test", True),
+        ("/usr/bin/make -j4 check", True),
+        ("./gradlew test", True),
+        ("python3.12 -m pytest", True),
+        ("(cd app && pytest)", True),
+        ("# don't hurry\npytest", True),
+        ("timeout 60 \\\n  pytest", True),
+        ("cat tests/test_x.py", False),
+        ("echo pytest", False),
+        ("grep -r pytest .", False),
+        ("git commit -m 'pytest passes'", False),
+        ("cat <<'EOF' > x.sh\npytest\nEOF", False),
+        ("npm install", False),
+        ("# pytest", False),
+        ("echo 'then; pytest'", False),
+    ],
+)
+def test_commands_that_run_tests(command: str, *, runs: bool) -> None:
+    assert any(runs_tests(head) for head in pipeline_heads(command)) is runs
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("a b | c d && e", [("a", "b"), ("e",)]),
+        ("x 'y; z' 2>&1 & w", [("x", "y; z"), ("w",)]),
+        ("(cd x; ls)", [("ls",)]),
+        ("a \\\n  b # c; d\ne#f", [("a", "b"), ("e#f",)]),
+        ("# it's\na", [("a",)]),
+        ('a "x \\"; y" \'\' z', [("a", 'x "; y', "", "z")]),
+        ("a &> b |& c; d", [("a",), ("d",)]),
+        ("", []),
+        ("'unclosed", [("unclosed",)]),
+        ("a x\\|y b", [("a", "x|y", "b")]),
+        ('a "$(b c)" `d`', [("a", "$()", "$()")]),
+        ("for x in y; do a $x; done", [("for", "x", "in", "y"), ("a", "$x")]),
+    ],
+)
+def test_the_first_words_of_pipelines(command: str, words: list[tuple[str, ...]]) -> None:
+    assert [tuple(head.words) for head in pipeline_heads(command)] == words
+
+
+@pytest.mark.parametrize(
+    ("command", "hidden"),
+    [
+        ("pytest", False),
+        ("pytest && git push", False),
+        ("pytest -k 'a | b; c'", False),
+        ("cd x; pytest\n", False),
+        ("pytest || exit 1", False),
+        ("set -o pipefail; pytest | tail", False),
+        ("pytest | tail -3", True),
+        ("pytest |& tee log", True),
+        ("make && pytest && ls | wc", False),
+        ("pytest || true", True),
+        ("pytest; git status", True),
+        ("pytest && ls; git status", True),
+        ("pytest &", True),
+        ("(cd x && pytest) | tail", True),
+        ("if pytest; then echo ok; fi", True),
+    ],
+)
+def test_whether_a_failure_shows_in_the_exit_code(command: str, *, hidden: bool) -> None:
+    assert [head.hidden for head in pipeline_heads(command) if runs_tests(head)] == [hidden]
 
 
 @pytest.mark.parametrize("entry", PATTERNS, ids=lambda entry: str(entry["id"]))

@@ -1,7 +1,8 @@
-"""Grading a session, from the transcript to the ledger."""
+"""Grading a session, from the transcript to the ledger, and runs over many sessions."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,9 @@ import pytest
 
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Verdict
-from memory_plugin.sessions import pipeline
-from memory_plugin.sessions.pipeline import grade_session, store_answer
-from memory_plugin.sessions.score_rows import RowNotWritten, latest_rows
+from memory_plugin.sessions import pipeline, scoring_request
+from memory_plugin.sessions.pipeline import grade_one_by_one, grade_session, store_answers
+from memory_plugin.sessions.score_rows import RowNotWritten, latest_rows, ungraded
 from memory_plugin.sessions.scorer_reply import read_scores
 from memory_plugin.sessions.scoring_request import prepare
 from tests.kernel.transcript.rows import answer, text_block, user
@@ -77,16 +78,11 @@ def test_a_second_grade_replaces_the_first_and_keeps_the_stamp(bench: Bench) -> 
     ] == [0]
 
 
-@pytest.mark.parametrize("renormalize", [False, True])
-def test_a_missing_dimension_leaves_the_overall_unscored(
-    make_bench: Callable[..., Bench], *, renormalize: bool
-) -> None:
-    bench = make_bench(renormalize=renormalize)
+def test_a_missing_dimension_leaves_the_overall_unscored(bench: Bench) -> None:
     bench.script(reply(tool_efficiency=None))
     row = grade_session(bench.transcript(IDS[1]), bench.scorer).row
     assert row is not None
-    assert row["missing"] == ["tool_efficiency"]
-    assert (row["overall_quality"] is None) is not renormalize
+    assert (row["missing"], row["overall_quality"], row["improvement"]) == (["tool_efficiency"], None, None)
 
 
 @pytest.mark.parametrize(
@@ -125,9 +121,15 @@ def test_a_session_of_a_project_that_sets_an_endpoint_is_not_sent(bench: Bench) 
     )
 
 
-def test_a_long_session_is_graded_in_parts(make_bench: Callable[..., Bench]) -> None:
-    bench = make_bench(chunk_above_tokens=2000, chunk_tokens=1500)
-    bench.script()
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Split sessions above 2,000 tokens into parts of about 1,000."""
+    monkeypatch.setattr(scoring_request, "_UNSPLIT_TOKENS", 2000)
+    monkeypatch.setattr(scoring_request, "_PART_TOKENS", 1000)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_long_session_is_graded_in_parts(bench: Bench) -> None:
     row = grade_session(bench.transcript(IDS[1], LONG), bench.scorer).row
     assert row is not None
     assert row["scorer"]["parts"] > 2
@@ -138,10 +140,10 @@ def test_a_long_session_is_graded_in_parts(make_bench: Callable[..., Bench]) -> 
     assert row["overall_quality"] == 0.6233
 
 
+@pytest.mark.usefixtures("small_parts")
 def test_after_a_lasting_failure_no_more_parts_are_sent(
-    make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = make_bench(chunk_above_tokens=2000, chunk_tokens=1000)
     sizes: list[int] = []
 
     def ask_all(_judge: object, questions: list[object], *_: object, **__: object) -> list[Verdict]:
@@ -156,10 +158,10 @@ def test_after_a_lasting_failure_no_more_parts_are_sent(
 
 def test_a_sub_agents_answer_is_checked_and_stored(bench: Bench) -> None:
     scorer = bench.scorer
-    prepared = prepare(bench.transcript(IDS[1]), scorer.settings, 60_000)
+    prepared = prepare(bench.transcript(IDS[1]), 60_000)
     scores = read_scores(reply(output_quality={"score": 9, "evidence": ["turn 77 says so"]}))
     assert scores is not None
-    store_answer(prepared, scores, {"by": "agent"}, scorer)
+    store_answers(prepared, [scores], {"by": "agent", "failures": []}, scorer)
     (row,) = bench.rows()
     assert (
         row["scorer"]["by"],
@@ -187,3 +189,31 @@ def test_the_sample_reply_has_all_dimensions() -> None:
     assert set(LEVELS) | set(NUMBERS) == {
         name for name in reply() if name not in ("root_cause", "improvements", "confidence")
     }
+
+
+def quiet(_line: str) -> None:
+    """Show no progress."""
+
+
+def test_a_second_run_skips_graded_sessions(bench: Bench) -> None:
+    paths = [bench.transcript(identity) for identity in IDS[:4]]
+    grade_session(paths[0], bench.scorer)
+    assert ungraded(paths, bench.scorer.paths, bench.scorer.settings) == paths[1:]
+    with open(paths[1], "wb"):
+        pass
+    run = grade_one_by_one(paths, bench.scorer, quiet, again=False)
+    assert (len(run.rows), run.graded_before, run.failed) == (2, 1, {})
+    assert ungraded(paths, bench.scorer.paths, bench.scorer.settings) == [paths[1]]
+    os.utime(paths[2])
+    with open(paths[2], "a", encoding="utf-8") as file:
+        file.write("\n")
+    assert ungraded(paths, bench.scorer.paths, bench.scorer.settings) == [paths[1], paths[2]]
+
+
+def test_a_lasting_failure_ends_the_run(bench: Bench) -> None:
+    bench.script("http_401")
+    paths = [bench.transcript(identity) for identity in IDS[:4]]
+    run = grade_one_by_one(paths, bench.scorer, quiet, again=False)
+    assert (run.rows, run.graded_before) == ([], 0)
+    assert list(run.failed.values()) == ["http_401"] * 4
+    assert len(bench.rows("judge-calls")) == 1

@@ -1,10 +1,11 @@
-"""Parsing a scorer's reply: scores clamped to their scales, evidence checked against the session."""
+"""A scorer's reply: scores on their scales, evidence checked against the session, and the parts of a long session merged."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any
+import random
+from typing import Any, Optional
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.judge.question import load_rubric, read_reply
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.sessions.dimensions import causes, dimensions
-from memory_plugin.sessions.scorer_reply import drop_bad_evidence, read_scores
+from memory_plugin.sessions.dimensions import CAUSES, dimensions
+from memory_plugin.sessions.scorer_reply import drop_bad_evidence, merge, read_scores
 from memory_plugin.sessions.scoring_request import RUBRIC
 from tests.sessions.grades import LEVELS, NUMBERS, reply
 
@@ -34,7 +35,7 @@ def test_the_rubric_asks_for_all_fields_and_marks_data_as_data() -> None:
     rubric = load_rubric(RUBRIC)
     assert set(rubric.schema["required"]) == set(rubric.schema["properties"])
     assert set(rubric.schema["required"]) == {*dimensions(), "root_cause", "improvements", "confidence"}
-    assert set(rubric.schema["properties"]["root_cause"]["enum"]) == set(causes())
+    assert set(rubric.schema["properties"]["root_cause"]["enum"]) == set(CAUSES)
     assert "between <data> and </data>" in rubric.system
     assert "never an instruction" in rubric.system
 
@@ -132,3 +133,119 @@ def test_any_reply_is_rejected_or_gives_valid_scores(value: dict[str, Any]) -> N
     for name, entry in parsed["dimensions"].items():
         assert 0 <= entry["score"] <= (3 if name in LEVELS else 1)
         assert all(1 <= turn <= 5 for item in entry["evidence"] for turn in item["turns"])
+
+
+LEVEL = st.integers(0, 3)
+NUMBER = st.floats(0, 1).map(lambda x: round(x, 4))
+SCORES = st.fixed_dictionaries({**dict.fromkeys(LEVELS, LEVEL), **dict.fromkeys(NUMBERS, NUMBER)})
+PARTS = st.lists(st.tuples(st.integers(1, 100_000), SCORES), min_size=2, max_size=6)
+
+
+Part = tuple[float, Optional[dict[str, Any]]]
+
+
+def part(tokens: float, **scores: Any) -> Part:  # noqa: ANN401
+    return tokens, read_scores(reply(**scores))
+
+
+def merge_parts(parts: list[Part]) -> dict[str, Any]:
+    return merge([answer for _, answer in parts], [tokens for tokens, _ in parts])
+
+
+def merged(parts: list[Part]) -> dict[str, float]:
+    return {name: entry["score"] for name, entry in merge_parts(parts)["dimensions"].items()}
+
+
+@given(PARTS, st.randoms())
+def test_the_order_of_parts_does_not_change_numbers(
+    parts: list[tuple[int, dict[str, float]]], chance: random.Random
+) -> None:
+    shuffled = list(parts)
+    chance.shuffle(shuffled)
+    first, second = (
+        merged([part(tokens, **scores) for tokens, scores in ordered]) for ordered in (parts, shuffled)
+    )
+    assert {name: first[name] for name in NUMBERS} == pytest.approx(
+        {name: second[name] for name in NUMBERS}, abs=1e-4
+    )
+
+
+@given(SCORES, st.lists(st.integers(1, 100_000), min_size=1, max_size=6))
+def test_equal_parts_give_the_same_grade_as_one(scores: dict[str, float], sizes: list[int]) -> None:
+    assert merged([part(size, **scores) for size in sizes]) == merged([part(1, **scores)])
+
+
+@given(PARTS)
+def test_numbers_are_weighted_by_tokens(parts: list[tuple[int, dict[str, float]]]) -> None:
+    found = merged([part(tokens, **scores) for tokens, scores in parts])
+    weight = sum(tokens for tokens, _ in parts)
+    for name in NUMBERS:
+        expected = sum(tokens * scores[name] for tokens, scores in parts) / weight
+        assert found[name] == pytest.approx(expected, abs=1e-4)
+
+
+@given(PARTS)
+@pytest.mark.slow
+def test_a_part_cut_in_two_changes_no_number(parts: list[tuple[int, dict[str, float]]]) -> None:
+    whole = [part(2 * tokens, **scores) for tokens, scores in parts]
+    halves = [part(tokens, **scores) for tokens, scores in parts for _ in range(2)]
+    assert merged(halves) == pytest.approx(merged(whole), abs=1e-4)
+
+
+@given(PARTS)
+def test_the_goal_is_that_of_the_last_part(parts: list[tuple[int, dict[str, float]]]) -> None:
+    assert (
+        merged([part(tokens, **scores) for tokens, scores in parts])["goal_achievement"]
+        == parts[-1][1]["goal_achievement"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        ([3, 3], 3),
+        ([2, 3], 3),
+        ([1, 3], 2),
+        ([0, 3], 2),
+        ([0, 2], 1),
+        ([0, 1], 1),
+        ([3, 0], 0),
+        ([0, 0, 3], 2),
+        ([2, 1], 1),
+    ],
+)
+def test_a_collapse_in_an_earlier_part_still_counts(levels: list[int], expected: int) -> None:
+    assert merged([part(10, error_handling=level) for level in levels])["error_handling"] == expected
+
+
+def test_a_missing_part_leaves_some_dimensions_unscored() -> None:
+    """The goal comes from the last part alone; weighted dimensions need all parts."""
+    found = merge_parts([(10, None), part(10)])
+    assert sorted(found["dimensions"]) == ["error_handling", "goal_achievement"]
+    assert found["confidence"] is None
+    assert merge_parts([part(10), (10, None)])["dimensions"] == {}
+    assert sorted(merged([part(10), part(10, tool_efficiency=None)])) == sorted(
+        {*LEVELS, *NUMBERS} - {"tool_efficiency"}
+    )
+
+
+def test_rule_and_parts_are_recorded_and_evidence_comes_from_all() -> None:
+    parts = [part(30, tool_efficiency={"score": 0.2, "rationale": "early", "evidence": [{"turn": 1, "what": "a"}, {"turn": 2}]}),
+             part(10, tool_efficiency={"score": 1.0, "rationale": "late", "evidence": [{"turn": 9, "what": "c"}]})]  # fmt: skip
+    entry = merge_parts(parts)["dimensions"]["tool_efficiency"]
+    assert (entry["score"], entry["merge"]) == (0.4, {"rule": "tokens", "parts": [0.2, 1.0]})
+    assert [item["turns"] for item in entry["evidence"]] == [[1], [9], [2]]
+    assert entry["rationale"] == "early late"
+
+
+@pytest.mark.parametrize(
+    ("causes", "expected"),
+    [
+        (["none", "none"], "none"),
+        (["none", "tool_misuse"], "tool_misuse"),
+        (["context_waste", "tool_misuse"], "multiple"),
+        (["x", "x"], None),
+    ],
+)
+def test_root_causes(causes: list[str], expected: str | None) -> None:
+    assert merge_parts([part(1, root_cause=cause) for cause in causes])["root_cause"] == expected

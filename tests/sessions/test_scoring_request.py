@@ -7,10 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.sessions.scoring_request import PreparedSession, pages, prepare, questions
+from memory_plugin.sessions.scoring_request import (
+    PreparedSession,
+    ShownTurn,
+    pages,
+    prepare,
+    questions,
+    split_turns,
+)
 from tests.kernel.transcript.rows import answer, call, lines, result, text_block, user
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -19,7 +27,7 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 def prepared(tmp_path: Path, *rows: dict[str, Any], max_tokens: float | None = None) -> PreparedSession:
     path = tmp_path / "s.jsonl"
     path.write_bytes(lines(*rows))
-    return prepare(str(path), load(None, None), max_tokens)
+    return prepare(str(path), max_tokens)
 
 
 def test_a_turn_shows_prompt_reply_and_calls(tmp_path: Path) -> None:
@@ -110,7 +118,7 @@ def test_the_reservation_covers_what_a_question_can_cost(tmp_path: Path) -> None
     assert 0.1 < highest <= settings.number("judge.caps.session_usd")
 
 
-def test_the_characters_of_the_table_bound_a_turn(tmp_path: Path) -> None:
+def test_the_texts_of_a_turn_are_bounded(tmp_path: Path) -> None:
     calls = [call("c%d" % n, command="x " * 999) for n in range(50)]
     rows = [
         user("y " * 9999),
@@ -118,11 +126,17 @@ def test_the_characters_of_the_table_bound_a_turn(tmp_path: Path) -> None:
         *(result("c%d" % n, "r " * 999) for n in range(50)),
     ]
     (turn,) = prepared(tmp_path, *rows).parts[0].turns
-    limits = load_data("sessions", "material")["characters"]
-    assert len(turn["user"]) <= limits["prompt"]
-    assert len(turn["reply"]) <= limits["reply"]
+    assert len(turn["user"]) <= 1500
+    assert len(turn["reply"]) <= 900
     assert (len(turn["calls"]), turn["more_calls"]) == (30, 20)
-    assert all(
-        len(entry["input"]) <= limits["argument"] and len(entry["result"]) <= limits["result"]
-        for entry in turn["calls"]
-    )
+    assert all(len(entry["input"]) <= 240 and len(entry["result"]) <= 260 for entry in turn["calls"])
+
+
+@given(st.lists(st.floats(1, 5000), min_size=1, max_size=200), st.floats(1000, 20_000))
+def test_chunks_contain_every_turn_once_and_none_is_much_too_large(sizes: list[float], target: float) -> None:
+    shown = [ShownTurn({"turn": at + 1}, size) for at, size in enumerate(sizes)]
+    chunks = split_turns(shown, target * 8 / 7, target)
+    assert [turn for chunk in chunks for turn in chunk.turns] == [entry.turn for entry in shown]
+    assert all(chunk.turns for chunk in chunks)
+    assert len(chunks) == 1 or max(chunk.tokens for chunk in chunks) <= target + max(sizes)
+    assert sum(chunk.tokens for chunk in chunks) == pytest.approx(sum(sizes))

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from ..kernel.files import Unreadable
-from ..kernel.paths import locate
-from ..kernel.text.clean import plain
+from ..kernel.transcript.turn import Turn
 from ..sessions.calibration import label_row, parse_score
 from ..sessions.dimensions import dimensions
-from ..sessions.score_rows import LABEL, RowNotWritten, append_row, latest_rows, session_id_of
-from ..sessions.session_digest import TranscriptDigest
-from ..sessions.session_signals import Timeline, collect_signals
-from .command_context import CommandError
-from .console import counted
-from .session_views import show_signals, show_timeline
+from ..sessions.score_rows import LABEL, RowNotWritten, append_row, latest_rows, project_of, session_id_of
+from ..sessions.scoring_request import TranscriptDigest
+from ..sessions.session_signals import SessionSignals, Timeline, collect_signals
+from .command_context import CommandContext, CommandError
+from .console import Console, counted
+from .session_views import show_signals, show_timeline, show_turns
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..kernel.transcript.turn import Turn
-    from ..sessions.session_signals import Moment, SessionSignals
-    from .command_context import CommandContext
-    from .console import Console
-
-SERIES = 20  # sessions, enough to measure agreement
 _MIN_TURNS = 2
-_MAX_TURNS = 24
 _MINUTES = 3  # per session, before any was labeled
-_MAX_TEXT = 400
-_MAX_LAST_REPLY = 1500
 _MAX_MOMENTS = 12
 
 
@@ -41,46 +27,58 @@ class ShownSession(NamedTuple):
 
     name: str
     signals: SessionSignals
-    moments: list[Moment]
+    timeline: Timeline
     turns: list[dict[str, Any]]
 
 
-class LabelInput(NamedTuple):
-    """The scores that a person typed; `left` if they quit, `skipped` if they skipped this session."""
+def read_session(path: str) -> ShownSession:
+    """Return a session as shown to a person. Raises FileNotFoundError and Unreadable."""
+    digest, timeline = TranscriptDigest(), Timeline()
 
-    scores: dict[str, float]
-    skipped: bool = False
-    left: bool = False
+    def add(turn: Turn) -> None:
+        digest.add(turn)
+        timeline.add(turn)
+
+    signals = collect_signals(path, add)
+    name = session_id_of(path, signals.totals.session)
+    return ShownSession(name, signals, timeline, [shown.turn for shown in digest.shown])
 
 
-def ask_scores(console: Console) -> LabelInput:
-    """Ask for the scores in the terminal: an empty line leaves a dimension out, `s` skips the session, `q` stops."""
+def ask_scores(console: Console, session: ShownSession) -> tuple[dict[str, float], bool]:
+    """Show a session and ask for its scores; return them, and whether the person quit.
+
+    An empty line leaves a dimension out, `s` skips the session, `q` stops.
+    """
+    show_signals(console, session.name, session.signals)
+    show_timeline(console, session.timeline.moments(session.signals.detections, _MAX_MOMENTS))
+    show_turns(console, session.turns)
     scores: dict[str, float] = {}
     for name, dimension in dimensions().items():
         scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"
-        while True:
+        while name not in scores:
             console.line("%s (%s; empty line: not scored) " % (name, scale))
             line = sys.stdin.readline()
             if not line:
-                return LabelInput(scores, left=True)
+                return scores, True
             word = line.strip().lower()
             if word in ("s", "q"):
-                return LabelInput({}, skipped=word == "s", left=word == "q")
-            score = parse_score(name, line)
-            if score is not None:
-                scores[name] = score
-            if score is not None or not word:
+                return {}, word == "q"
+            if not word:
                 break
-            console.line("expected %s, s to skip the session, or q to stop" % scale)
-    return LabelInput(scores)
+            score = parse_score(name, word)
+            if score is None:
+                console.line("expected %s, s to skip the session, or q to stop" % scale)
+            else:
+                scores[name] = score
+    return scores, False
 
 
 def store_label(
-    context: CommandContext, name: str, folder: str, scores: dict[str, float], note: str = ""
+    context: CommandContext, session: ShownSession, scores: dict[str, float], note: str = ""
 ) -> dict[str, Any]:
     """Append the scores of a session to the ledger and return the row. Raises CommandError if it could not be written."""
-    project = locate(folder).project_key if os.path.isabs(folder) else context.paths.project_key
-    row = label_row(name, project, scores, note)
+    project = project_of(session.signals.totals.folder, context.paths)
+    row = label_row(session.name, project, scores, note)
     try:
         append_row(context.paths, context.settings, row)
     except RowNotWritten as error:
@@ -98,77 +96,22 @@ def label_series(context: CommandContext, paths: Sequence[str], target: int) -> 
     for path in paths:
         if len(done) >= target:
             break
-        session = read_session(path)
-        if session is None or session.name in done:
+        try:
+            session = read_session(path)
+        except OSError:
             continue
-        console = context.console
-        console.line()
-        console.line(console.style(_progress(len(done), target, labeled_before, started), "bold"))
-        show_session(console, session)
-        answer = ask_scores(console)
-        if answer.scores:
-            store_label(context, session.name, session.signals.totals.folder, answer.scores)
+        if session.signals.totals.turns < _MIN_TURNS or session.name in done:
+            continue
+        labeled_now = len(done) - labeled_before
+        pace = (time.monotonic() - started) / 60 / labeled_now if labeled_now else _MINUTES
+        minutes = counted(max(1, round(pace * (target - len(done)))), "minute")
+        progress = "session %d of %d, about %s left" % (len(done) + 1, target, minutes)
+        context.console.line()
+        context.console.line(context.console.style(progress, "bold"))
+        scores, has_quit = ask_scores(context.console, session)
+        if scores:
+            store_label(context, session, scores)
             done.add(session.name)
-        if answer.left:
+        if has_quit:
             break
     return len(done)
-
-
-def read_session(path: str) -> ShownSession | None:
-    """Return a session as shown to a person; None if it is too short or unreadable."""
-    digest, timeline = TranscriptDigest(), Timeline()
-
-    def add(turn: Turn) -> None:
-        digest.add(turn)
-        timeline.add(turn)
-
-    try:
-        signals = collect_signals(path, add)
-    except (OSError, Unreadable):
-        return None
-    if signals.totals.turns < _MIN_TURNS:
-        return None
-    turns = [shown.turn for shown in digest.shown]
-    moments = timeline.moments(signals.detections, _MAX_MOMENTS)
-    return ShownSession(session_id_of(path, signals.totals.session), signals, moments, turns)
-
-
-def _progress(done: int, target: int, before: int, started: float) -> str:
-    labeled_now = done - before
-    pace = (time.monotonic() - started) / 60 / labeled_now if labeled_now else _MINUTES
-    minutes = counted(max(1, round(pace * (target - done))), "minute")
-    return "session %d of %d, about %s left" % (done + 1, target, minutes)
-
-
-def show_session(console: Console, session: ShownSession) -> None:
-    """Print what a person needs for the six scores: signals, timeline, abridged turns, and the last reply."""
-    show_signals(console, session.name, session.signals)
-    show_timeline(console, session.moments)
-    turns = session.turns
-    omitted, half = len(turns) - _MAX_TURNS, _MAX_TURNS // 2
-    for turn in turns if omitted <= 0 else turns[:half]:
-        _show_turn(console, turn)
-    if omitted > 0:
-        console.line("... %s not shown ..." % counted(omitted, "turn"))
-        for turn in turns[-half:]:
-            _show_turn(console, turn)
-    last = next((turn["reply"] for turn in reversed(turns) if turn.get("reply")), "")
-    console.paragraph("last reply: " + _in_line(last, _MAX_LAST_REPLY))
-
-
-def _show_turn(console: Console, turn: dict[str, Any]) -> None:
-    for key, who in (("user", "user"), ("reply", "Claude")):
-        if turn.get(key):
-            console.paragraph("%3d %s: %s" % (turn["turn"], who, _in_line(turn[key], _MAX_TEXT)), hang=4)
-    calls = turn.get("calls", [])
-    if calls:
-        failed = sum("error" in call for call in calls)
-        names = ", ".join("%s %s" % (call["tool"], call.get("input", "")[:40]) for call in calls[:4])
-        number = counted(len(calls) + turn.get("more_calls", 0), "call")
-        number += ", %d failed" % failed if failed else ""
-        console.paragraph("    %s: %s" % (number, _in_line(names, _MAX_TEXT)), hang=4)
-
-
-def _in_line(text: str, max_length: int) -> str:
-    """Return transcript text on one line of at most `max_length` characters, without control characters."""
-    return plain(" ".join(text.split()), max_length)

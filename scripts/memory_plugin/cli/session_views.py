@@ -1,30 +1,31 @@
-"""Print sessions: signals, timeline, scores with evidence, and the results of grading many sessions."""
+"""Print sessions: signals, timeline, turns, and scores with evidence."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from ..kernel.text.clean import plain
+from ..kernel.transcript.turn import Totals
 from ..sessions.detection import signal_entries
 from ..sessions.dimensions import OVERALL, dimensions
-from .console import counted
+from ..sessions.session_signals import Moment, SessionSignals
+from .console import Console, counted
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..kernel.transcript.turn import Totals
-    from ..sessions.grading_runs import GradingRun
-    from ..sessions.session_signals import Moment, SessionSignals
-    from .console import Console
-
-_MAX_TURNS = 8
-_MAX_FAILURES = 20
+_MAX_TURNS_NAMED = 8
+_MAX_TURNS = 24
+_MAX_TEXT = 400
+_MAX_LAST_REPLY = 1500
 
 
 def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
     """Print a summary of a session and its signals."""
     totals = signals.totals
     console.line(console.style("Session %s" % name, "bold"))
-    console.line(_head(totals, sum(signals.tools.values())))
+    times = "%s to %s, " % (totals.started[:16], totals.ended[:16]) if totals.started else ""
+    counts = (counted(totals.turns, "turn"), counted(sum(signals.tools.values()), "call"))
+    models = ", ".join(sorted(filter(None, totals.models))) or "model unknown"
+    console.line("%s%s, %s, %s" % (times, *counts, models))
     console.line(_tokens(totals))
     anomalies = (
         (totals.api_errors, "error", " of the provider"),
@@ -37,23 +38,21 @@ def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
     if any(number for number, _, _ in anomalies):
         console.line(", ".join(counted(number, noun) + rest for number, noun, rest in anomalies if number))
     console.line()
-    counts = signals.detections.counts
-    entries = [entry for entry in signal_entries() if counts[entry["id"]]]
-    if not entries:
+    found = signals.detections
+    rows = [
+        [
+            entry["label"],
+            str(found.counts[entry["id"]]),
+            "" if entry["tone"] == "plain" else entry["tone"],
+            turns_text(found.turns(entry["id"])),
+        ]
+        for entry in signal_entries()
+        if found.counts[entry["id"]]
+    ]
+    if rows:
+        console.table(["signal", "count", "", "turns"], rows)
+    else:
         console.line("no signals")
-        return
-    rows = []
-    for entry in entries:
-        tone = "" if entry["tone"] == "plain" else entry["tone"]
-        turns = turns_text(signals.detections.turns(entry["id"]))
-        rows.append([entry["label"], str(counts[entry["id"]]), tone, turns])
-    console.table(["signal", "count", "", "turns"], rows)
-
-
-def _head(totals: Totals, calls: int) -> str:
-    times = "%s to %s, " % (totals.started[:16], totals.ended[:16]) if totals.started else ""
-    models = ", ".join(sorted(filter(None, totals.models))) or "model unknown"
-    return "%s%s, %s, %s" % (times, counted(totals.turns, "turn"), counted(calls, "call"), models)
 
 
 def _tokens(totals: Totals) -> str:
@@ -72,8 +71,9 @@ def _tokens(totals: Totals) -> str:
 
 def turns_text(turns: Sequence[int]) -> str:
     """Return turns as text for people, such as `T3 T7 +2`."""
-    shown = " ".join("T%d" % turn for turn in turns[:_MAX_TURNS])
-    return shown + (" +%d" % (len(turns) - _MAX_TURNS) if len(turns) > _MAX_TURNS else "")
+    more = len(turns) - _MAX_TURNS_NAMED
+    shown = " ".join("T%d" % turn for turn in turns[:_MAX_TURNS_NAMED])
+    return "%s +%d" % (shown, more) if more > 0 else shown
 
 
 def show_timeline(console: Console, moments: Sequence[Moment]) -> None:
@@ -84,49 +84,59 @@ def show_timeline(console: Console, moments: Sequence[Moment]) -> None:
         console.table(["turn", "time", "what", ""], rows)
 
 
+def show_turns(console: Console, turns: list[dict[str, Any]]) -> None:
+    """Print turns in the form in which a scorer sees them, without the middle of many, and the last reply at more length."""
+    omitted, half = len(turns) - _MAX_TURNS, _MAX_TURNS // 2
+    for turn in turns if omitted <= 0 else turns[:half]:
+        _show_turn(console, turn)
+    if omitted > 0:
+        console.line("... %s not shown ..." % counted(omitted, "turn"))
+        for turn in turns[-half:]:
+            _show_turn(console, turn)
+    last = next((turn["reply"] for turn in reversed(turns) if turn.get("reply")), "")
+    console.paragraph("last reply: " + plain(last, _MAX_LAST_REPLY))
+
+
+def _show_turn(console: Console, turn: dict[str, Any]) -> None:
+    for key, who in (("user", "user"), ("reply", "Claude")):
+        if turn.get(key):
+            console.paragraph("%3d %s: %s" % (turn["turn"], who, plain(turn[key], _MAX_TEXT)), hang=4)
+    calls = turn.get("calls", [])
+    if calls:
+        failed = sum("error" in call for call in calls)
+        names = ", ".join("%s %s" % (call["tool"], call.get("input", "")[:40]) for call in calls[:4])
+        number = counted(len(calls) + turn.get("more_calls", 0), "call")
+        number += ", %d failed" % failed if failed else ""
+        console.paragraph("    %s: %s" % (number, plain(names, _MAX_TEXT)), hang=4)
+
+
 def show_scores(console: Console, row: dict[str, Any] | None) -> None:
     """Print the six scores with evidence, and the overall score; without a row, print that all are unscored."""
     console.line()
     if row is None:
         console.line("unscored: %s, %s" % (", ".join(dimensions()), OVERALL))
         return
-    for name, dimension in dimensions().items():
+    for name in dimensions():
         entry = row["dimensions"].get(name)
         if entry is None:
             console.line("%-20s %s" % (name, console.style("unscored", "dim")))
             continue
-        score = "%.2f" % entry["score"]
-        if dimension.categorical:
-            score = "%d %s" % (entry["score"], entry["label"])
+        score = "%d %s" % (entry["score"], entry["label"]) if entry["label"] else "%.2f" % entry["score"]
         console.line("%-20s %s  %s" % (name, console.style(score, "bold"), entry["rationale"]))
         for item in entry["evidence"]:
             console.line("%20s %s  %s" % ("", console.style(turns_text(item["turns"]), "cyan"), item["what"]))
-    console.line(_overall(row))
+    console.line("%-20s %s" % (OVERALL, _overall(row)))
     for item in row["improvements"]:
         console.line("improve %s: %s -> %s" % (item["dimension"], item["issue"], item["fix"]))
 
 
 def _overall(row: dict[str, Any]) -> str:
     if row[OVERALL] is None:
-        return "%-20s unscored, because these are missing: %s" % (OVERALL, ", ".join(row["missing"]))
+        return "unscored, because these are missing: %s" % ", ".join(row["missing"])
     cause = row["root_cause"] or "not said"
     details = ["improvement needed: %s" % row["improvement"], "root cause: %s" % cause]
     if row["confidence"] is not None:
         details.append("confidence %.2f" % row["confidence"])
     if row["struck"]:
         details.append("%s removed: the turns do not exist" % counted(row["struck"], "reference"))
-    return "%-20s %.2f  (%s)" % (OVERALL, row[OVERALL], "; ".join(details))
-
-
-def show_run(console: Console, run: GradingRun, *, as_json: bool) -> None:
-    """Print the result of grading sessions one by one."""
-    record = {"graded": run.rows, "failed": run.failed, "already": run.graded_before}
-    counts = (len(run.rows), run.graded_before, len(run.failed))
-    console.result(as_json, record, "%d graded, %d already graded, %d not graded" % counts)
-    if not as_json:
-        _show_failures(console, run.failed)
-
-
-def _show_failures(console: Console, failed: dict[str, str]) -> None:
-    for name, why in list(failed.items())[:_MAX_FAILURES]:
-        console.error("%s: %s" % (name, why))
+    return "%.2f  (%s)" % (row[OVERALL], "; ".join(details))

@@ -223,7 +223,7 @@ def handle_end(
         settings.flag("sessions.automatic.enabled") and settings.is_judge_enabled("sessions")
     ):
         return
-    from ..sessions.ended_notes import leave_note
+    from ..sessions.session_files import leave_note
     from .background import judge_variables, start
 
     session = id_field(payload.get("session_id"))

@@ -20,7 +20,7 @@ _MAX_COMMANDS = 20_000
 def guard_words(pattern: str) -> list[str]:
     """Return the words of a guard's command, the first as a base name; empty unless it is one simple command."""
     commands = shell_commands("run " + pattern)
-    if len(commands) != 1 or commands[0].is_redirected or len(commands[0].words) < 2:
+    if len(commands) != 1 or commands[0].redirections or len(commands[0].words) < 2:
         return []
     program, *arguments = commands[0].words[1:]
     return [base_name(program), *arguments] if base_name(program) else []

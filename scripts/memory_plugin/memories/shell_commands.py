@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 200_000
 _FILE, _HEREDOC, _TABBED_HEREDOC, _TEXT = "file", "heredoc", "tabbed heredoc", "text"
 _OPERATORS = ";&|()<>"
+_PAIRS = ("&&", "||", "|&")
 _REDIRECTIONS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">")
 _TARGETS = {"<<": _HEREDOC, "<<-": _TABBED_HEREDOC, "<<<": _TEXT}
 # Words before a command that are not part of it; the words after `for`, `select` and `[[` are not commands either.
@@ -26,12 +27,17 @@ _PATTERN, _BODY = "pattern", "body"
 
 
 class SimpleCommand:
-    """One command: its words, whether it has redirections, and its input from heredocs and here-strings."""
+    """One command: its words, the signs of its redirections, and its input from heredocs and here-strings.
 
-    __slots__ = ("inputs", "is_redirected", "words")
+    `operator` is what ends it, such as `&&` or a line feed; empty at the end. `depth` is above 0 inside a substitution.
+    """
+
+    __slots__ = ("depth", "inputs", "operator", "redirections", "words")
 
     def __init__(self) -> None:
-        self.is_redirected = False
+        self.depth = 0
+        self.operator = ""
+        self.redirections: list[str] = []
         self.words: list[str] = []
         self.inputs: list[str] = []
 
@@ -120,16 +126,19 @@ class _ScriptReader(WordReader):
             nested.read_expansions()
         self.found += nested.found
 
-    def _end_command(self, block: _CommandList) -> None:
+    def _end_command(self, block: _CommandList, operator: str = "") -> None:
         if block.command.words and not block.in_pattern:
+            block.command.depth, block.command.operator = self.depth, operator
             self.found.append(block.command)
+        elif self.found and not self.found[-1].operator:  # the operator after a group
+            self.found[-1].operator = operator
         if not block.in_pattern:
             block.command = SimpleCommand()
         block.target = ""
 
     def _end_line(self, block: _CommandList) -> None:
         self.at += 1
-        self._end_command(block)
+        self._end_command(block, "\n")
         pending, self.heredocs = self.heredocs, []
         for heredoc in pending:
             body = self._heredoc_body(heredoc)
@@ -202,12 +211,12 @@ class _ScriptReader(WordReader):
         sign = next(
             redirection for redirection in _REDIRECTIONS if self.text.startswith(redirection, self.at)
         )
-        words = block.command.words
+        words, number = block.command.words, ""
         joined = self.at > 0 and self.text[self.at - 1] not in " \t\n"
         if words and joined and sign[0] != "&" and words[-1].isdigit() and words[-1].isascii():
-            words.pop()  # the number of a file descriptor
+            number = words.pop()  # of a file descriptor
         self.at += len(sign)
-        block.command.is_redirected = True
+        block.command.redirections.append(number + sign)
         block.target = _TARGETS.get(sign, _FILE)
 
     def _open(self, block: _CommandList) -> None:
@@ -243,9 +252,12 @@ class _ScriptReader(WordReader):
 
     def _separate(self, block: _CommandList) -> None:
         """Read `;`, `&`, `|` and their combinations, of which those with two semicolons end a branch of a `case`."""
-        ends_branch = block.cases and self.text.startswith((";;", ";&"), self.at)
-        self._end_command(block)
-        self.at += 1
-        if ends_branch:
-            self.at += 1
+        if block.cases and self.text.startswith((";;", ";&"), self.at):
+            self._end_command(block, ";")
+            self.at += 2
             block.cases[-1] = _PATTERN
+            return
+        pair = self.text[self.at : self.at + 2]
+        operator = pair if pair in _PAIRS else pair[0]
+        self._end_command(block, operator)
+        self.at += len(operator)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.clock import iso
 from ..kernel.text.tags import without_private
-from ..kernel.transcript.lines import Lines
-from ..kernel.transcript.reader import open_transcript
+from ..kernel.transcript.reader import Lines, open_transcript
 from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
 from .answer import Answer
 from .gate import Prompt, turn_text

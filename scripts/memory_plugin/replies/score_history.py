@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.stats import Proportion, share, share_difference
-from ..kernel.transcript.lines import Lines
+from ..kernel.transcript.reader import Lines
 from ..kernel.transcript.rows import reply_text_of, user_input_of
 from .transcript_replies import score_id
 

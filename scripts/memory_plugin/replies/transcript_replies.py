@@ -59,7 +59,7 @@ def read_last_reply(path: str) -> LastReply:
 def holds_private_prompt(path: str) -> bool:
     """Return whether a prompt of a transcript has a `<private>` part, which any later reply may repeat. Raises OSError."""
     from ..kernel.text.tags import without_private
-    from ..kernel.transcript.lines import MAX_LINE
+    from ..kernel.transcript.reader import MAX_LINE
 
     if not os.path.isfile(path):
         return False

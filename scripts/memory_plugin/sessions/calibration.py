@@ -7,19 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
-import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
 from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
 from .dimensions import OVERALL, dimensions, overall_score
 from .score_rows import LABEL, scores_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from .dimensions import ScoreDimension
 
 _MAX_BYTES = 32 << 20
 _SESSION_NAMES = ("session", "session_id", "id")
@@ -31,10 +26,7 @@ class UnreadableLabels(ValueError):
 
 
 def parse_score(name: str, text: str) -> float | None:
-    """Return the score that a person typed, a number or a level's label; None if it is neither or off the scale.
-
-    Raises KeyError for an unknown dimension.
-    """
+    """Return the score that a person typed, a number or a level's label; None if it is neither or off the scale."""
     dimension = dimensions()[name]
     word = text.strip().lower()
     if word in dimension.labels:
@@ -43,10 +35,8 @@ def parse_score(name: str, text: str) -> float | None:
         value = float(word)
     except ValueError:
         return None
-    highest = len(dimension.labels) - 1 if dimension.categorical else 1
-    if not math.isfinite(value) or not 0 <= value <= highest:
-        return None
-    return None if dimension.categorical and not value.is_integer() else value
+    is_level = not dimension.labels or value.is_integer()
+    return value if 0 <= value <= dimension.highest and is_level else None
 
 
 def label_row(session: str, project: str, scores: Mapping[str, float], note: str = "") -> dict[str, Any]:
@@ -65,9 +55,9 @@ def label_row(session: str, project: str, scores: Mapping[str, float], note: str
     }
 
 
-def with_overall(row: Mapping[str, Any]) -> dict[str, float]:
+def with_overall(row: dict[str, Any]) -> dict[str, float]:
     """Return a row's scores, with the overall score if no dimension is missing."""
-    scores = scores_of(dict(row))
+    scores = scores_of(row)
     total = overall_score(scores)
     return scores if total is None else {**scores, OVERALL: total}
 
@@ -91,50 +81,42 @@ def read_labels(path: str) -> dict[str, dict[str, float]]:
     return labels
 
 
-def _entries(text: str) -> Iterable[dict[str, Any]]:
+def _entries(text: str) -> list[dict[str, Any]]:
     """Return the objects in JSON, JSON lines or CSV."""
-    stripped = text.lstrip()
-    if stripped[:1] not in ("{", "["):
+    if text.lstrip()[:1] not in ("{", "["):
         try:
             return [dict(row) for row in csv.DictReader(io.StringIO(text, newline=""))]
         except csv.Error as error:
             raise UnreadableLabels("not a readable CSV: %s" % error) from None
-    try:
-        data = loads(text)
-    except ValueError:
-        return [row for row in map(_object, text.split("\n")) if row is not None]
-    if isinstance(data, dict) and not any(data.get(name) for name in _SESSION_NAMES):
-        return [{"session": session, **row} for session, row in data.items() if isinstance(row, dict)]
+    data = _loaded(text)
+    if data is None:
+        data = [_loaded(line) for line in text.split("\n")]
+    elif isinstance(data, dict) and not any(data.get(name) for name in _SESSION_NAMES):
+        data = [{"session": session, **row} for session, row in data.items() if isinstance(row, dict)]
     return [row for row in (data if isinstance(data, list) else [data]) if isinstance(row, dict)]
 
 
-def _object(line: str) -> dict[str, Any] | None:
+def _loaded(text: str) -> Any:  # noqa: ANN401 (any JSON)
     try:
-        value = loads(line)
+        return loads(text)
     except ValueError:
         return None
-    return value if isinstance(value, dict) else None
 
 
 def _scores(entry: Mapping[str, Any], number: int) -> dict[str, float]:
     scores = {}
-    for name in dimensions():
+    for name, dimension in dimensions().items():
         value = entry.get(name)
         value = value.get("score") if isinstance(value, dict) else value
         if value is None or value == "":
             continue
         score = None if isinstance(value, bool) else parse_score(name, str(value))
         if score is None:
-            raise UnreadableLabels(
-                "entry %d, %s: expected %s, found another value" % (number, name, _scale(name))
-            )
+            scale = "0 to %d" % dimension.highest
+            scale += " or one of " + ", ".join(dimension.labels) if dimension.labels else ""
+            raise UnreadableLabels("entry %d, %s: expected %s, found another value" % (number, name, scale))
         scores[name] = score
     return scores
-
-
-def _scale(name: str) -> str:
-    labels = dimensions()[name].labels
-    return "0 to %d or one of %s" % (len(labels) - 1, ", ".join(labels)) if labels else "0 to 1"
 
 
 class Agreement(NamedTuple):
@@ -155,24 +137,27 @@ def compare(
     """
     agreements = []
     for name in (*dimensions(), OVERALL):
-        shared = sorted(
-            session
-            for session in ours.keys() & theirs.keys()
+        pairs = [
+            (float(ours[session][name]), float(theirs[session][name]))
+            for session in sorted(ours.keys() & theirs.keys())
             if name in ours[session] and name in theirs[session]
+        ]
+        has_levels = name != OVERALL and dimensions()[name].labels
+        agreements.append(
+            Agreement(name, len(pairs), _of_levels(pairs) if has_levels else _of_numbers(pairs))
         )
-        pairs = [(float(ours[session][name]), float(theirs[session][name])) for session in shared]
-        agreements.append(Agreement(name, len(pairs), _figures(pairs, dimensions().get(name))))
     return agreements
 
 
-def _figures(pairs: Sequence[tuple[float, float]], dimension: ScoreDimension | None) -> dict[str, Estimate]:
-    if dimension is not None and dimension.categorical:
-        same = sum(a == b for a, b in pairs)
-        return {
-            "exact": share(same, len(pairs)).estimate,
-            "kappa": bootstrap(cohen_kappa, pairs),
-            "weighted_kappa": bootstrap(weighted_kappa, pairs),
-        }
+def _of_levels(pairs: Sequence[tuple[float, float]]) -> dict[str, Estimate]:
+    return {
+        "exact": share(sum(a == b for a, b in pairs), len(pairs)).estimate,
+        "kappa": bootstrap(cohen_kappa, pairs),
+        "weighted_kappa": bootstrap(weighted_kappa, pairs),
+    }
+
+
+def _of_numbers(pairs: Sequence[tuple[float, float]]) -> dict[str, Estimate]:
     near = sum(abs(a - b) <= _TOLERANCE + 1e-9 for a, b in pairs)
     return {
         "within_0.05": share(near, len(pairs)).estimate,

@@ -1,23 +1,41 @@
-"""Define what detectors share: the table of signals, the patterns, and the reporting of detections.
+"""Define what detectors share: the table of signals, patterns, detections, the causes of failed calls, and the commands of a shell line.
 
-To add a detector, write a subclass of Detector in `detectors/`, add it to DETECTORS in `session_signals.py`, and give each of its
-signals an entry in `config/sessions/signals.json`.
+To add a detector, write a subclass of Detector in `detectors.py`, add it to DETECTORS there, and give each of its signals an entry in
+`config/sessions/signals.json`.
 """
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ..kernel.data import load_data
-
-if TYPE_CHECKING:
-    from ..kernel.transcript.turn import Turn
+from ..kernel.transcript.turn import Call, Totals, Turn
+from ..memories.shell_commands import SimpleCommand, shell_commands
 
 _MAX_STORED = 500  # detections of one signal; all are counted
-_MAX_TEXT = 160
+_MAX_DESCRIPTION = 160
+_MAX_TEXT = 2000  # characters of a result that are examined
+_MAX_COMMAND = 20_000
+EDITORS = frozenset(["Edit", "MultiEdit", "Write", "NotebookEdit"])
+SIGNAL_BY_CAUSE = {
+    "rejected": "denied",
+    "permission": "denied",
+    "cancelled": "cancelled",
+    "hook": "hook_blocks",
+    "own": "errors",
+}
+_CAUSES_BY_TEXT = ("rejected", "permission", "cancelled", "not_read", "hook")
+# The arguments that tell most about a call, in order of preference.
+_ARGUMENTS = (
+    *("command", "file_path", "notebook_path", "path", "pattern", "url", "query"),
+    *("skill", "subagent_type", "description", "prompt"),
+)
+_PREPARATIONS = ("cd", "export", "source", "set")
+_PIPES = ("|", "|&")
+_FAILING_COMMANDS = ("exit", "return", "false")
+_PLAIN_LINE = re.compile(r"""[^'"\\;|&#\n\r()<>$`]+""")
 
 
 @cache
@@ -28,14 +46,12 @@ def signal_entries() -> list[dict[str, Any]]:
 
 
 @cache
-def _pattern_texts() -> dict[str, str]:
-    return {entry["id"]: entry["pattern"] for entry in load_data("sessions", "patterns")["patterns"]}
-
-
-@cache
 def pattern(name: str) -> re.Pattern[str]:
-    """Return a compiled pattern of `config/sessions/patterns.json`. Raises KeyError for an unknown id."""
-    return re.compile(_pattern_texts()[name], re.IGNORECASE | re.MULTILINE)
+    """Return a compiled pattern of `config/sessions/patterns.json`."""
+    (text,) = (
+        entry["pattern"] for entry in load_data("sessions", "patterns")["patterns"] if entry["id"] == name
+    )
+    return re.compile(text, re.IGNORECASE | re.MULTILINE)
 
 
 class Detection(NamedTuple):
@@ -48,34 +64,161 @@ class Detection(NamedTuple):
 class Detections:
     """All detections by signal, in order; `counts` also counts those that are not stored."""
 
-    def __init__(self, names: list[str]) -> None:
+    def __init__(self) -> None:
+        names = [entry["id"] for entry in signal_entries()]
         self.counts = dict.fromkeys(names, 0)
         self.by_signal: dict[str, list[Detection]] = {name: [] for name in names}
 
     def report(self, name: str, turn: int, what: str = "") -> None:
-        """Record a detection. Raises KeyError for a signal that is not in `signals.json`."""
+        """Record a detection of a signal in `signals.json`."""
         self.counts[name] += 1
         if len(self.by_signal[name]) < _MAX_STORED:
-            self.by_signal[name].append(Detection(turn, " ".join(what[: 2 * _MAX_TEXT].split())[:_MAX_TEXT]))
+            description = " ".join(what[: 2 * _MAX_DESCRIPTION].split())[:_MAX_DESCRIPTION]
+            self.by_signal[name].append(Detection(turn, description))
 
     def turns(self, name: str) -> list[int]:
         """Return a signal's turns in order, without duplicates."""
         return sorted({detection.turn for detection in self.by_signal[name]})
 
 
-class ReportSignal(Protocol):
-    """The function with which a detector reports a detection."""
+class Detector:
+    """Base class of detectors, which observe the turns in order, keep the state that they need, and report what they detect."""
 
-    def __call__(self, name: str, turn: int, what: str = "") -> None:
-        """Record a detection."""
+    def __init__(self, detections: Detections, totals: Totals) -> None:
+        self.report = detections.report
+        self.totals = totals  # of the turns so far
 
-
-class Detector(ABC):
-    """Base class of detectors, which observe the turns in order and keep the state that they need."""
-
-    @abstractmethod
-    def observe(self, turn: Turn, report: ReportSignal) -> None:
+    def observe(self, turn: Turn) -> None:
         """Observe the next turn."""
+        raise NotImplementedError
 
-    def finish(self, report: ReportSignal) -> None:  # noqa: B027 (optional)
+    def finish(self) -> None:
         """Report findings that are only known at the end of the session; none by default."""
+
+
+def failure_cause(call: Call, version: str) -> str:
+    """Return why a call failed: rejected, permission, cancelled, not_read, hook, or own for the tool's own error.
+
+    An empty text means that it did not fail. `version` is the client's.
+    """
+    if not call.failed:
+        return ""
+    text = (call.result or "")[:_MAX_TEXT]
+    for cause in _CAUSES_BY_TEXT:
+        if pattern("error_" + cause).search(text):
+            return cause
+    return "hook" if _is_hook_text(call, text, version) else "own"
+
+
+def _is_hook_text(call: Call, text: str, version: str) -> bool:
+    """Return whether a failed command's text comes from a hook.
+
+    Since version 2.1 the client begins the output of a failed command with its exit code, and the text of a hook without one.
+    """
+    if call.name != "Bash" or not version[:1].isdigit() or version.startswith(("0.", "1.", "2.0.")):
+        return False
+    is_error = text.lstrip().lower().startswith(("<tool_use_error>", "error", "command timed out", "user "))
+    return bool(text.strip()) and not is_error and not pattern("exit_code").match(text)
+
+
+def main_argument(call: Call) -> str:
+    """Return the argument that tells most about a call: its command, file or pattern."""
+    return next((call.text(name) for name in _ARGUMENTS if call.text(name)), "")
+
+
+class Head(NamedTuple):
+    """The first command of a pipeline; `hidden` means that the exit code of the whole line does not show its failure."""
+
+    words: list[str]
+    redirections: list[str]
+    hidden: bool
+
+
+def pipeline_heads(line: str) -> list[Head]:
+    """Return the first command of every pipeline in a shell line, without wrappers, substitutions, and commands such as `cd`."""
+    line = line[:_MAX_COMMAND]
+    if _PLAIN_LINE.fullmatch(line):  # the common case, much faster
+        words = _without_wrappers(line.split())
+        return [Head(words, [], hidden=False)] if words else []
+    commands = [command for command in shell_commands(line) if not command.depth]
+    strict = any(command.words[0] == "set" and "pipefail" in command.words for command in commands)
+    heads: list[Head] = []
+    previous_operator = ""
+    for command, is_shown in zip(commands, _failure_shows(commands)):
+        words = _without_wrappers(command.words) if previous_operator not in _PIPES else []
+        if words:
+            hidden = not is_shown or (command.operator in _PIPES and not strict)
+            heads.append(Head(words, command.redirections, hidden))
+        previous_operator = command.operator
+    return heads
+
+
+def _failure_shows(commands: list[SimpleCommand]) -> list[bool]:
+    """Return for each command whether the whole line fails if its pipeline fails."""
+    shown: list[bool] = []
+    following: list[str] = []
+    for command in reversed(commands):
+        if command.operator == "||":
+            shown.append(following[:1] != [] and following[0] in _FAILING_COMMANDS)
+        elif command.operator in ("&&", *_PIPES):
+            shown.append(shown[-1] if shown else True)
+        else:
+            shown.append(command.operator != "&" and not following)
+        following = command.words
+    return shown[::-1]
+
+
+@cache
+def _command_table() -> dict[str, Any]:
+    return load_data("sessions", "commands")
+
+
+def _without_wrappers(words: list[str]) -> list[str]:
+    """Return a command's words without assignments and wrappers; empty for a command that only prepares others."""
+    wrappers = _command_table()["wrappers"]
+    at = 0
+    while at < len(words):
+        name, equals, _ = words[at].partition("=")
+        is_number = at > 0 and name.rstrip("sm").isdigit()  # an argument of a wrapper, as in `timeout 30s`
+        if not (is_number or name in wrappers or (equals and name.isidentifier())):
+            break
+        at += 1
+    return words[at:] if words[at : at + 1] and words[at] not in _PREPARATIONS else []
+
+
+@cache
+def _tests() -> dict[str, list[list[str]]]:
+    """Return the arguments that run tests, by program."""
+    tests: dict[str, list[list[str]]] = {}
+    for program, *arguments in _command_table()["tests"]:
+        tests.setdefault(program, []).append(arguments)
+    return tests
+
+
+def runs_tests(head: Head) -> bool:
+    """Return whether a command runs tests."""
+    program = head.words[0].rpartition("/")[2]
+    names = {head.words[0], program, program.rstrip("0123456789.")} & _tests().keys()
+    arguments = head.words[1:]
+    without_options = [word for word in arguments if not word.startswith(("-", "+"))] if names else []
+    return any(
+        _starts_with(arguments, test) or _starts_with(without_options, test)
+        for name in names
+        for test in _tests()[name]
+    )
+
+
+def _starts_with(words: list[str], names: list[str]) -> bool:
+    return len(words) >= len(names) and all(
+        word.startswith(name[:-1]) if name.endswith("*") else word == name for word, name in zip(words, names)
+    )
+
+
+def tool_for(head: Head) -> dict[str, Any] | None:
+    """Return the table's entry for a command that one of Claude's tools could replace, else None."""
+    words = {*head.words[1:], *head.redirections}
+    for entry in _command_table()["stands_for"]:
+        has_option = "options" not in entry or not words.isdisjoint(entry["options"])
+        if head.words[0] in entry["words"] and has_option and words.isdisjoint(entry.get("without", ())):
+            return dict(entry)
+    return None

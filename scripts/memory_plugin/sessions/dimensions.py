@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..kernel.data import load_data
 from ..kernel.overrides import load_or_shipped
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 OVERALL = "overall_quality"
-_MAX_LEVEL = 3.0  # the highest level of a categorical dimension
+CAUSES = (
+    *("none", "tool_misuse", "process_violation", "context_waste"),
+    *("error_cascade", "output_quality", "multiple"),
+)
+# How much improvement an overall score requires: the first band whose threshold it reaches.
+_BANDS = ((0.85, "none"), (0.75, "minor"), (0.6, "moderate"), (0.4, "significant"), (0.0, "critical"))
 
 
 class ScoreDimension(NamedTuple):
@@ -25,20 +28,15 @@ class ScoreDimension(NamedTuple):
     description: str
 
     @property
-    def categorical(self) -> bool:
-        """Return whether its scores are levels."""
-        return bool(self.labels)
-
-    def normalized(self, score: float) -> float:
-        """Return the score scaled to 0 to 1."""
-        return score / _MAX_LEVEL if self.categorical else score
+    def highest(self) -> int:
+        """Return the highest score."""
+        return len(self.labels) - 1 if self.labels else 1
 
     def label(self, score: float) -> str:
         """Return a level's name; empty for a number."""
-        return self.labels[int(score)] if self.categorical else ""
+        return self.labels[int(score)] if self.labels else ""
 
 
-@cache
 def _table() -> dict[str, Any]:
     return load_or_shipped("sessions", "dimensions")
 
@@ -70,29 +68,17 @@ def overall_description() -> str:
     return str(_table()["overall"]["description"])
 
 
-def causes() -> tuple[str, ...]:
-    """Return the categories of root causes."""
-    return tuple(_table()["causes"])
-
-
-def reply_limit(name: str) -> int:
-    """Return how much is used of a scorer's reply: `evidence` or `improvements` items, or characters of one `text`."""
-    return int(_table()["limits"][name])
-
-
-def overall_score(scores: Mapping[str, float], *, renormalize: bool = False) -> float | None:
+def overall_score(scores: Mapping[str, float]) -> float | None:
     """Return the weighted sum of the normalized scores (`session-scoring.md`, Aggregate), to four digits.
 
-    None if a dimension is missing, because missing is not zero. With `renormalize`, the weights of the scored dimensions are scaled to 1.
+    None if a dimension is missing, because missing is not zero.
     """
-    scored = [dimension for name, dimension in dimensions().items() if name in scores]
-    if not scored or (len(scored) < len(dimensions()) and not renormalize):
+    if not dimensions().keys() <= scores.keys():
         return None
-    total = sum(dimension.normalized(scores[dimension.id]) * dimension.weight for dimension in scored)
-    return round(total / sum(dimension.weight for dimension in scored), 4)
+    weighted = [scores[name] / dim.highest * dim.weight for name, dim in dimensions().items()]
+    return round(sum(weighted), 4)
 
 
 def improvement_band(score: float) -> str:
     """Return how much improvement an overall score requires: critical, significant, moderate, minor or none."""
-    thresholds = _table()["bands"]["thresholds"]
-    return str([name for name, threshold in thresholds if score >= threshold][-1])
+    return next(band for threshold, band in _BANDS if score >= threshold)

@@ -1,30 +1,38 @@
-"""Grade one session, from the transcript to the ledger: count signals, ask the judge about each part, check and merge, write the row.
+"""Grade sessions: one, from the transcript to the ledger; many, one by one; or in the background after they ended.
 
-Without a judge, the signals are the result and there is no row.
+A session's signals are counted, the judge is asked about each part, its answers are checked and merged, and the row is written. Without a
+judge, the signals are the result and there is no row.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-from ..kernel.clock import Deadline
+from ..kernel.clock import Deadline, now_iso
 from ..kernel.context import Context
-from ..kernel.judge.asking import judge_for
-from .merging import merge_answers
-from .score_rows import RowNotWritten, append_row, grade_row, latest_rows, session_id
+from ..kernel.files import error_text, os_error_text
+from ..kernel.judge.asking import Judge, judge_for
+from ..kernel.judge.errors import JudgeError
+from ..kernel.judge.question import Verdict
+from ..kernel.locks import Busy, FileLock
+from ..kernel.paths import Paths
+from ..kernel.records import Records
+from ..kernel.settings.load import Settings
+from .langfuse.push import send_scores
+from .score_rows import SCORE, RowNotWritten, append_row, grade_row, latest_rows, session_id, ungraded
+from .scorer_reply import drop_bad_evidence, merge
 from .scoring_request import PreparedSession, prepare, questions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..kernel.judge.asking import Judge
-    from ..kernel.judge.question import Verdict
-    from ..kernel.paths import Paths
-    from ..kernel.settings.load import Settings
+from .session_files import ended_folder, pending_notes
+from .session_signals import collect_signals
 
 _PARALLEL = 4  # questions at once
-# Failures that the next part would meet as well.
+# Failures that the next part would meet as well, and those that the next session would.
 _ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403"])
+_ENDS_RUN = frozenset(["over_budget", "disabled", "no_key", "http_401", "http_403", "no_state", "bad_url"])
+_EMPTY = "empty"  # a transcript without a turn, which is no failure
+_SEND_SECONDS = 120.0
 
 
 class SessionScorer(NamedTuple):
@@ -68,61 +76,34 @@ class GradeResult(NamedTuple):
 
 
 def grade_session(path: str, scorer: SessionScorer, *, automatic: bool = False) -> GradeResult:
-    """Grade a session: read, ask, check, merge, write. Raises FileNotFoundError and Unreadable.
+    """Grade a session. Raises FileNotFoundError and Unreadable.
 
-    Without a judge there is no row, only the signals. `automatic` marks a grade that the user did not ask for.
+    `automatic` marks a grade that the user did not ask for.
     """
-    return grade_prepared(prepare(path, scorer.settings), scorer, automatic=automatic)
+    return grade_prepared(prepare(path), scorer, automatic=automatic)
 
 
 def grade_prepared(
     prepared: PreparedSession, scorer: SessionScorer, *, automatic: bool = False
 ) -> GradeResult:
     """Grade a session whose transcript was read already."""
-    judge = scorer.judge(session_id(prepared))
     if not prepared.signals.totals.turns:
-        return GradeResult(prepared, None, ["empty"], "")
+        return GradeResult(prepared, None, [_EMPTY], "")
+    judge = scorer.judge(session_id(prepared))
     verdicts = _ask(judge, prepared, scorer.settings.number("sessions.judge.timeout_per_call"))
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
-    grade = merge_answers(prepared, [verdict.values for verdict in verdicts])
-    if grade is None:
+    if len(failures) == len(verdicts):
         return GradeResult(prepared, None, failures, verdicts[0].detail)
+    costs = [verdict.cost for verdict in verdicts]
     by = {
         "by": "api",
         "backend": judge.backend,
         "model": judge.model,
         "automatic": automatic,
-        "cost_usd": total_cost(verdicts),
+        "cost_usd": None if None in costs else round(sum(cost or 0 for cost in costs), 6),
         "failures": failures,
     }
-    return store_grade(prepared, grade, by, scorer, failures)
-
-
-def store_answer(
-    prepared: PreparedSession, answer: dict[str, Any], by: dict[str, Any], scorer: SessionScorer
-) -> GradeResult:
-    """Check and store a sub-agent's answer about a whole session."""
-    grade = merge_answers(prepared, [answer])
-    assert grade is not None  # a parsed answer has scores
-    return store_grade(prepared, grade, by, scorer, [])
-
-
-def store_grade(
-    prepared: PreparedSession,
-    grade: dict[str, Any],
-    by: dict[str, Any],
-    scorer: SessionScorer,
-    failures: list[str],
-) -> GradeResult:
-    """Write a grade, which replaces the session's earlier one."""
-    paths, settings = scorer.paths, scorer.settings
-    before = latest_rows(paths, settings).get(session_id(prepared))
-    row = grade_row(prepared, grade, by, settings, paths, before)
-    try:
-        append_row(paths, settings, row)
-    except RowNotWritten as error:
-        return GradeResult(prepared, row, failures, str(error))
-    return GradeResult(prepared, row, failures, "")
+    return store_answers(prepared, [verdict.values for verdict in verdicts], by, scorer)
 
 
 def _ask(judge: Judge, prepared: PreparedSession, seconds: float) -> list[Verdict]:
@@ -137,7 +118,121 @@ def _ask(judge: Judge, prepared: PreparedSession, seconds: float) -> list[Verdic
     return verdicts
 
 
-def total_cost(verdicts: Sequence[Verdict]) -> float | None:
-    """Return the sum of the verdicts' costs in US dollars; None if one is unknown."""
-    costs = [verdict.cost for verdict in verdicts]
-    return None if None in costs else round(sum(cost for cost in costs if cost is not None), 6)
+def store_answers(
+    prepared: PreparedSession,
+    answers: Sequence[dict[str, Any] | None],
+    by: dict[str, Any],
+    scorer: SessionScorer,
+) -> GradeResult:
+    """Check the evidence in the answers about all parts, merge them, and write the grade, which replaces the session's earlier one.
+
+    At least one part has an answer. Confidence is lowered by the share of turns that were not shown.
+    """
+    turns = prepared.signals.totals.turns
+    struck = sum(drop_bad_evidence(answer, turns) for answer in answers if answer)
+    grade = {**merge(answers, [part.tokens for part in prepared.parts]), "struck": struck}
+    if grade["confidence"] is not None and turns:
+        grade["confidence"] = round(grade["confidence"] * (1 - prepared.left_out / turns), 4)
+    before = latest_rows(scorer.paths, scorer.settings).get(session_id(prepared), {})
+    row = grade_row(prepared, grade, by, scorer.paths, before.get("stamp", ""))
+    try:
+        append_row(scorer.paths, scorer.settings, row)
+    except RowNotWritten as error:
+        return GradeResult(prepared, row, by["failures"], str(error))
+    return GradeResult(prepared, row, by["failures"], "")
+
+
+class GradingRun(NamedTuple):
+    """The rows written, the transcripts that were not graded with their reasons, and how many were graded before."""
+
+    rows: list[dict[str, Any]]
+    failed: dict[str, str]
+    graded_before: int
+
+
+def grade_one_by_one(
+    paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None], *, again: bool
+) -> GradingRun:
+    """Grade the sessions without a current grade, or all of them with `again`.
+
+    Each grade is written immediately, so a second run continues where the first was stopped. A failure that would also affect the next
+    session ends the run.
+    """
+    todo = list(paths) if again else ungraded(paths, scorer.paths, scorer.settings)
+    failed: dict[str, str] = {}
+    rows: list[dict[str, Any]] = []
+    reason = ""
+    for at, path in enumerate(todo):
+        name = os.path.basename(path)
+        if reason in _ENDS_RUN:
+            failed[name] = reason
+            continue
+        progress("%d of %d sessions, %d not graded: %s" % (at, len(todo), len(failed), name))
+        try:
+            graded = grade_session(path, scorer)
+        except OSError as error:
+            failed[name] = error_text(error)
+            continue
+        reason = "" if graded.is_stored else graded.reason
+        if graded.is_stored:
+            rows.append(graded.row or {})
+        elif reason != _EMPTY:
+            failed[name] = reason
+    return GradingRun(rows, failed, len(paths) - len(todo))
+
+
+def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> int:
+    """Grade the sessions that ended; return how many were graded, or 0 if another process is already doing so.
+
+    A note is deleted before its session is graded, so a session that causes a crash is not tried again. `report` is called with the session
+    and the problem.
+    """
+    graded = 0
+    try:
+        with FileLock(os.path.join(os.path.dirname(ended_folder(scorer.paths)), "ended.lock"), 0.0):
+            for path, note in pending_notes(scorer.paths):
+                os.unlink(path)
+                graded += _grade_note(note, scorer, report)
+    except (Busy, FileNotFoundError):
+        return 0
+    problem = send_new_scores(scorer, lambda _: None) if graded else ""
+    if problem:
+        report("", "the scores are not sent yet: %s" % problem)
+    return graded
+
+
+def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[str, str], None]) -> bool:
+    """Grade a session unless the user's caps forbid it or it is too short; return whether it was graded."""
+    settings, session = scorer.settings, str(note.get("session"))
+    if not settings.flag("sessions.automatic.enabled"):
+        return False
+    rows = Records(scorer.paths.state(), "sessions", now_iso()[:10])  # of today, in UTC
+    today = [
+        row for row in rows if row.get("kind") == SCORE and row.get("scorer", {}).get("automatic") is True
+    ]
+    if len(today) >= settings.integer("sessions.automatic.per_day"):
+        return False
+    try:
+        turns = collect_signals(note["transcript"]).totals.turns
+        if turns < settings.integer("sessions.automatic.least_turns"):
+            return False
+        graded = grade_session(note["transcript"], scorer, automatic=True)
+    except OSError as error:
+        report(session, "the session is not graded: %s" % os_error_text(error))
+        return False
+    if not graded.is_stored:
+        report(session, "the session is not graded: %s" % graded.reason)
+    return graded.row is not None
+
+
+def send_new_scores(scorer: SessionScorer, progress: Callable[[str], None]) -> str:
+    """Send new scores to Langfuse if the user's settings say so; return why they were not sent, or ""."""
+    if not scorer.settings.flag("sessions.langfuse.automatic"):
+        return ""
+    try:
+        send_scores(scorer.paths, scorer.settings, scorer.off, _SEND_SECONDS, progress)
+    except JudgeError as error:
+        return error.name
+    except OSError as error:
+        return error_text(error)
+    return ""

@@ -1,21 +1,22 @@
-"""Parse a scorer's reply: scores within their scales, evidence that names turns, short and clean texts."""
+"""Read a scorer's replies: scores within their scales, evidence that names turns, short and clean texts; merge those about parts."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
 
 from ..kernel.judge.excerpts import one_line
-from .dimensions import causes, dimensions, reply_limit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from .dimensions import ScoreDimension
+from .dimensions import CAUSES, ScoreDimension, dimensions
 
 _TURN = re.compile(r"\b(?:turns?|traces?|t)[ #:.]{0,2}(\d{1,6})\b", re.IGNORECASE)
 _MAX_ITEMS = 20
+_MAX_EVIDENCE = 3
+_MAX_IMPROVEMENTS = 5
+_MAX_TEXT = 400
+_COLLAPSE = 2  # levels by which an earlier part must be worse to lower the score
 
 
 def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -24,45 +25,47 @@ def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
     None if no dimension has a readable score. A dimension without one is left out, never scored as 0. A number outside its scale is
     clamped and counted. A level is a whole number or its label.
     """
-    counts = {"clamped": 0, "unreadable": 0}
     scored: dict[str, Any] = {}
+    clamped = 0
     for name, dimension in dimensions().items():
         entry = value.get(name)
-        score = _score(entry.get("score") if isinstance(entry, dict) else None, dimension, counts)
-        if score is None:
-            counts["unreadable"] += 1
-        else:
-            assert isinstance(entry, dict)
-            scored[name] = {
-                "score": score,
-                "label": dimension.label(score),
-                "evidence": _evidence(entry.get("evidence")),
-                "rationale": _text(entry.get("rationale")),
-            }
+        entry = entry if isinstance(entry, dict) else {}
+        given = _number(entry.get("score"), dimension)
+        if given is None:
+            continue
+        score = min(max(given, 0), dimension.highest)
+        clamped += score != given
+        scored[name] = {
+            "score": int(score) if dimension.labels else round(float(score), 4),
+            "label": dimension.label(score),
+            "evidence": _evidence(entry.get("evidence")),
+            "rationale": _text(entry.get("rationale")),
+        }
     if not scored:
         return None
-    cause = value.get("root_cause")
+    cause, confidence = value.get("root_cause"), _finite(value.get("confidence"))
     return {
         "dimensions": scored,
-        "root_cause": cause if isinstance(cause, str) and cause in causes() else None,
+        "root_cause": cause if cause in CAUSES else None,
         "improvements": _improvements(value.get("improvements")),
-        "confidence": _confidence(value.get("confidence")),
-        **counts,
+        "confidence": None if confidence is None else round(float(min(max(confidence, 0), 1)), 4),
+        "clamped": clamped,
+        "unreadable": len(dimensions()) - len(scored),
     }
 
 
-def _score(value: object, dimension: ScoreDimension, counts: dict[str, int]) -> float | None:
-    if dimension.categorical and isinstance(value, str):
-        label = value.strip().lower()
-        return dimension.labels.index(label) if label in dimension.labels else None
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < math.inf:
+def _number(value: object, dimension: ScoreDimension) -> float | None:
+    """Return a score, which may be outside its scale; None for anything but a number, or a level's whole number or label."""
+    if isinstance(value, str) and value.strip().lower() in dimension.labels:
+        return dimension.labels.index(value.strip().lower())
+    number = _finite(value)
+    return None if number is None or (dimension.labels and number != int(number)) else number
+
+
+def _finite(value: object) -> float | None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
-    highest = len(dimension.labels) - 1 if dimension.categorical else 1.0
-    clamped = min(max(value, 0), highest)
-    counts["clamped"] += clamped != value
-    if not dimension.categorical:
-        return round(float(clamped), 4)
-    return int(clamped) if float(clamped).is_integer() else None
+    return value if abs(value) < math.inf else None
 
 
 def _evidence(value: object) -> list[dict[str, Any]]:
@@ -71,13 +74,8 @@ def _evidence(value: object) -> list[dict[str, Any]]:
     for item in value[:_MAX_ITEMS] if isinstance(value, list) else ():
         if isinstance(item, dict):
             named = item.get("turns", item.get("turn"))
-            numbers = named if isinstance(named, list) else [named]
-            turns = [
-                number
-                for number in numbers[:_MAX_ITEMS]
-                if isinstance(number, int) and not isinstance(number, bool)
-            ]
-            items.append({"turns": turns, "what": _text(item.get("what", item.get("text")))})
+            numbers = named[:_MAX_ITEMS] if isinstance(named, list) else [named]
+            items.append({"turns": numbers, "what": _text(item.get("what", item.get("text")))})
         elif isinstance(item, str):
             items.append({"turns": [int(number) for number in _TURN.findall(item)], "what": _text(item)})
     return items
@@ -85,23 +83,17 @@ def _evidence(value: object) -> list[dict[str, Any]]:
 
 def _improvements(value: object) -> list[dict[str, str]]:
     items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-    return [
-        {"dimension": item["dimension"], "issue": _text(item["issue"]), "fix": _text(item.get("fix"))}
+    improvements = [
+        {"dimension": name, "issue": _text(item.get("issue")), "fix": _text(item.get("fix"))}
         for item in items
-        if isinstance(item.get("dimension"), str)
-        and item["dimension"] in dimensions()
-        and _text(item.get("issue"))
-    ][: reply_limit("improvements")]
-
-
-def _confidence(value: object) -> float | None:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf:
-        return round(float(min(max(value, 0), 1)), 4)
-    return None
+        for name in dimensions()
+        if item.get("dimension") == name
+    ]
+    return [item for item in improvements if item["issue"]][:_MAX_IMPROVEMENTS]
 
 
 def _text(value: object) -> str:
-    return one_line(value[: 10 * reply_limit("text")], reply_limit("text")) if isinstance(value, str) else ""
+    return one_line(value[: 10 * _MAX_TEXT], _MAX_TEXT) if isinstance(value, str) else ""
 
 
 def drop_bad_evidence(scores: dict[str, Any], turns: int) -> int:
@@ -113,9 +105,84 @@ def drop_bad_evidence(scores: dict[str, Any], turns: int) -> int:
     for entry in scores["dimensions"].values():
         valid_items = []
         for item in entry["evidence"]:
-            valid_turns = [turn for turn in dict.fromkeys(item["turns"]) if 1 <= turn <= turns]
+            numbers = (turn for turn in item["turns"] if type(turn) is int)
+            valid_turns = [turn for turn in dict.fromkeys(numbers) if 1 <= turn <= turns]
             removed += not valid_turns
             if valid_turns:
                 valid_items.append({"turns": valid_turns, "what": item["what"]})
-        entry["evidence"] = valid_items[: reply_limit("evidence")]
+        entry["evidence"] = valid_items[:_MAX_EVIDENCE]
     return removed
+
+
+def merge(answers: Sequence[dict[str, Any] | None], tokens: Sequence[float]) -> dict[str, Any]:
+    """Merge the answers about a session's parts into one grade, each dimension by its own rule; None stands for a part without one.
+
+    A dimension's `merge` entry contains the rule and the parts' scores. The dimension is left out if its rule needs a part that is missing.
+    """
+    graded = [answer for answer in answers if answer]
+    if len(answers) == 1:
+        return dict(graded[0])
+    merged: dict[str, Any] = {}
+    for name, dimension in dimensions().items():
+        entries = [answer["dimensions"].get(name) if answer else None for answer in answers]
+        scores = [entry["score"] if entry else None for entry in entries]
+        score = _RULES[dimension.merge](scores, tokens)
+        if score is not None:
+            merged[name] = _merged(list(filter(None, entries)), dimension, score, scores)
+    named = {answer["root_cause"] for answer in graded} - {None}
+    causes = named - {"none"}
+    improvements = [item for answer in graded for item in answer["improvements"]]
+    unique = {(item["dimension"], item["issue"]): item for item in improvements}
+    return {
+        "dimensions": merged,
+        "root_cause": "multiple" if len(causes) > 1 else next(iter(causes or named), None),
+        "improvements": list(unique.values())[:_MAX_IMPROVEMENTS],
+        "confidence": _by_tokens([answer["confidence"] if answer else None for answer in answers], tokens),
+        "clamped": sum(answer["clamped"] for answer in graded),
+        "unreadable": sum(answer["unreadable"] for answer in graded),
+    }
+
+
+def _merged(
+    entries: list[dict[str, Any]], dimension: ScoreDimension, score: float, scores: list[float | None]
+) -> dict[str, Any]:
+    """Return a merged entry, with the parts' first pieces of evidence, then their second ones, and so on."""
+    if dimension.merge != "tokens":
+        entries.reverse()  # the last part, which decided, comes first
+    evidence = [
+        item for row in zip_longest(*(entry["evidence"] for entry in entries)) for item in row if item
+    ]
+    return {
+        "score": score,
+        "label": dimension.label(score),
+        "evidence": evidence[:_MAX_EVIDENCE],
+        "rationale": " ".join(dict.fromkeys(entry["rationale"] for entry in entries))[:_MAX_TEXT],
+        "merge": {"rule": dimension.merge, "parts": scores},
+    }
+
+
+def _by_tokens(scores: Sequence[float | None], tokens: Sequence[float]) -> float | None:
+    """Return the mean weighted by tokens; None unless every part has a score."""
+    weighted = [score * weight for score, weight in zip(scores, tokens) if score is not None]
+    return round(sum(weighted) / sum(tokens), 4) if len(weighted) == len(scores) else None
+
+
+def _last(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | None:
+    """Return the score of the last part, which shows the outcome."""
+    return scores[-1]
+
+
+def _last_or_worse(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | None:
+    """Return the last part's level, or one less if an earlier part was worse by two levels or more."""
+    last = scores[-1]
+    if last is None:
+        return None
+    worst = min(score for score in scores if score is not None)
+    return last - 1 if last - worst >= _COLLAPSE else last
+
+
+_RULES: dict[str, Callable[[Sequence[float | None], Sequence[float]], float | None]] = {
+    "tokens": _by_tokens,
+    "last": _last,
+    "last_or_worse": _last_or_worse,
+}

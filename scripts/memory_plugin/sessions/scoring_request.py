@@ -1,26 +1,134 @@
-"""Build the request to a scorer: read and prepare a session, as questions for a judge or as pages for a sub-agent."""
+"""Build the request to a scorer: shorten, redact and number a session's turns, split it, and ask a judge or fill a sub-agent's pages."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from json import dumps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from ..kernel.fastjson import digest
-from ..kernel.judge.question import Question, data_block, read_rubric
+from ..kernel import fastjson
+from ..kernel.judge.excerpts import excerpt, one_line
+from ..kernel.judge.question import Question, Rubric, data_block, read_rubric
 from ..kernel.overrides import load_or_shipped
+from ..kernel.transcript.turn import Call, Turn, tokens_of
+from .detection import failure_cause, main_argument, signal_entries
 from .dimensions import changed_weights
 from .scorer_reply import read_scores
-from .session_digest import TranscriptDigest, display_limits, signal_facts, split_turns
-from .session_signals import collect_signals
-
-if TYPE_CHECKING:
-    from ..kernel.judge.question import Rubric
-    from ..kernel.settings.load import Settings
-    from .session_digest import Chunk
-    from .session_signals import SessionSignals
+from .session_signals import SessionSignals, collect_signals
 
 RUBRIC = "sessions/score"
+AGENT_TOKENS = 60_000.0  # the most that a sub-agent is shown
+# Estimated tokens: a longer session is split into parts of about the second number, which leave room for thinking within the cost cap.
+_UNSPLIT_TOKENS, _PART_TOKENS = 70_000.0, 60_000.0
+# A session with more tokens keeps this share of its turns at both ends, and its middle is thinned out: cost and memory stay bounded.
+_MAX_TOKENS, _ENDS = 560_000.0, 0.2
+# Characters of a text, split between its beginning and its end.
+_TASK, _PROMPT, _REPLY, _ARGUMENT, _RESULT, _ERROR = 4000, 1500, 900, 240, 260, 500
+_MAX_CALLS = 30  # of one turn
+_PAGE = 24_000  # characters; the client cuts a tool's output at 30,000
+_MAX_TURNS_NAMED = 20
 _TOKEN_MARGIN = 1.3  # the reservation allows for an estimate that is too low
+
+
+class ShownTurn(NamedTuple):
+    """One turn as a scorer sees it, with its estimated tokens."""
+
+    turn: dict[str, Any]
+    tokens: float
+
+
+class Chunk(NamedTuple):
+    """Some consecutive turns."""
+
+    turns: list[dict[str, Any]]
+    tokens: float
+
+
+class TranscriptDigest:
+    """Collects the turns of a session while they are read; above a limit it thins out the middle, so that memory stays bounded.
+
+    `task` is the user's first request; `left_out` counts the turns that were dropped.
+    """
+
+    def __init__(self, max_tokens: float = _MAX_TOKENS) -> None:
+        self._max_tokens = max_tokens
+        self.task = ""
+        self.shown: list[ShownTurn] = []
+        self.tokens = 0.0
+        self.left_out = 0
+
+    def add(self, turn: Turn) -> None:
+        """Add the next turn."""
+        entry = _shown_turn(turn)
+        if not self.task and entry.get("user"):
+            requests = [text.text for text in turn.user_texts if text.kind in ("prompt", "command")]
+            self.task = excerpt("\n".join(requests), _TASK)
+        shown = ShownTurn(entry, tokens_of(fastjson.dumps(entry)))
+        self.shown.append(shown)
+        self.tokens += shown.tokens
+        if self.tokens > self._max_tokens:
+            self._thin()
+
+    def _thin(self) -> None:
+        """Drop every other turn of the middle."""
+        end = int(len(self.shown) * _ENDS)
+        middle = self.shown[end : len(self.shown) - end]
+        dropped = middle[1::2]
+        self.shown = self.shown[:end] + middle[::2] + self.shown[len(self.shown) - end :]
+        self.left_out += len(dropped)
+        self.tokens -= sum(shown.tokens for shown in dropped)
+
+
+def _shown_turn(turn: Turn) -> dict[str, Any]:
+    entry: dict[str, Any] = {"turn": turn.number}
+    texts = [
+        ("" if message.kind in ("prompt", "command") else "[%s] " % message.kind) + message.text
+        for message in turn.user_texts
+        if message.kind != "local"
+    ]
+    if texts:
+        entry["user"] = excerpt("\n".join(texts), _PROMPT)
+    if turn.texts:
+        entry["reply"] = excerpt("\n".join(turn.texts), _REPLY)
+    if turn.calls:
+        entry["calls"] = [_shown_call(call, turn.version) for call in turn.calls[:_MAX_CALLS]]
+    if len(turn.calls) > _MAX_CALLS:
+        entry["more_calls"] = len(turn.calls) - _MAX_CALLS
+    return entry
+
+
+def _shown_call(call: Call, version: str) -> dict[str, Any]:
+    shown: dict[str, Any] = {"tool": one_line(call.name, 80)}
+    argument = main_argument(call)
+    if argument:
+        shown["input"] = excerpt(argument, _ARGUMENT)
+    cause = failure_cause(call, version)
+    if call.result is None:
+        shown["result"] = None
+    elif cause:
+        shown["error"] = excerpt(call.result, _ERROR)
+        shown["cause"] = cause
+    else:
+        shown["result"] = excerpt(call.result, _RESULT)
+    return shown
+
+
+def split_turns(shown: Sequence[ShownTurn], threshold: float, target: float) -> list[Chunk]:
+    """Split turns into chunks of equal size near `target` tokens; up to `threshold` tokens they are one chunk."""
+    total = sum(entry.tokens for entry in shown)
+    size = total if total <= threshold else total / math.ceil(total / target)
+    chunks: list[Chunk] = []
+    turns: list[dict[str, Any]] = []
+    tokens = before = 0.0
+    for entry in shown:
+        if turns and before + entry.tokens / 2 > size * (len(chunks) + 1):
+            chunks.append(Chunk(turns, tokens))
+            turns, tokens = [], 0.0
+        turns.append(entry.turn)
+        tokens += entry.tokens
+        before += entry.tokens
+    return [*chunks, Chunk(turns, tokens)]
 
 
 class PreparedSession(NamedTuple):
@@ -38,15 +146,14 @@ class PreparedSession(NamedTuple):
         return sum(part.tokens for part in self.parts)
 
 
-def prepare(path: str, settings: Settings, max_tokens: float | None = None) -> PreparedSession:
+def prepare(path: str, max_tokens: float | None = None) -> PreparedSession:
     """Read a transcript once; return its signals, and its turns as a scorer sees them.
 
     With `max_tokens`, the turns are thinned out to that number and are one part. Raises FileNotFoundError and Unreadable.
     """
-    digest = TranscriptDigest(max_tokens)
+    digest = TranscriptDigest(max_tokens or _MAX_TOKENS)
     signals = collect_signals(path, digest.add)
-    threshold, target = (settings.integer("sessions.chunk_" + name) for name in ("above_tokens", "tokens"))
-    parts = split_turns(digest.shown, max_tokens or threshold, max_tokens or min(target, threshold))
+    parts = split_turns(digest.shown, max_tokens or _UNSPLIT_TOKENS, _PART_TOKENS)
     return PreparedSession(path, signals, digest.task, parts, digest.left_out)
 
 
@@ -57,12 +164,35 @@ def rubric_digest() -> str:
     """
     weights = changed_weights()
     version = session_rubric().digest
-    return version if not weights else digest(("%s %s" % (version, dumps(weights))).encode("ascii"), 6)
+    return (
+        version if not weights else fastjson.digest(("%s %s" % (version, dumps(weights))).encode("ascii"), 6)
+    )
 
 
 def session_rubric() -> Rubric:
     """Return the scorer's prompt, with the user's overrides."""
     return read_rubric(load_or_shipped("sessions", "prompt"), RUBRIC, RUBRIC)
+
+
+def signal_facts(signals: SessionSignals) -> dict[str, Any]:
+    """Return the totals and signals as evidence for a scorer: counts and turns, no text."""
+    totals, detections = signals.totals, signals.detections
+    return {
+        "turns": totals.turns,
+        "calls": sum(signals.tools.values()),
+        "tokens_out": totals.usage["output_tokens"],
+        "largest_context": totals.context,
+        "signals": [
+            {
+                "dimension": entry["dimension"],
+                "signal": entry["label"],
+                "count": detections.counts[entry["id"]],
+                "turns": detections.turns(entry["id"])[:_MAX_TURNS_NAMED],
+            }
+            for entry in signal_entries()
+            if detections.counts[entry["id"]]
+        ],
+    }
 
 
 def questions(prepared: PreparedSession) -> list[Question]:
@@ -80,35 +210,28 @@ def questions(prepared: PreparedSession) -> list[Question]:
     return per_part
 
 
-def agent_tokens() -> float:
-    """Return the maximum number of tokens that a sub-agent is shown."""
-    return float(display_limits()["agent_tokens"])
-
-
 def pages(prepared: PreparedSession) -> list[str]:
-    """Return the session as numbered pages, because the client cuts a tool's output at 30,000 characters.
+    """Return the session as numbered pages.
 
     The rubric comes first, then task and signals, then the turns. All content of the session is JSON between tags that it cannot forge.
     """
     rubric = session_rubric()
-    max_characters = int(display_limits()["page_characters"])
     first: dict[str, Any] = {"task": prepared.task, "session": signal_facts(prepared.signals)}
     if prepared.left_out:
         first["turns_left_out"] = prepared.left_out
     page_turns: list[list[dict[str, Any]]] = [[]]
     page_size = len(rubric.system) + len(rubric.closing) + len(dumps(first))
-    for part in prepared.parts:
-        for turn in part.turns:
-            size = len(dumps(turn, ensure_ascii=False)) + 2
-            if page_turns[-1] and page_size + size > max_characters:
-                page_turns.append([])
-                page_size = 0
-            page_turns[-1].append(turn)
-            page_size += size
-    data = [
-        data_block({**first, "turns": page_turns[0]}),
-        *(data_block({"turns": turns}) for turns in page_turns[1:]),
+    for turn in (turn for part in prepared.parts for turn in part.turns):
+        size = len(dumps(turn, ensure_ascii=False)) + 2
+        if page_turns[-1] and page_size + size > _PAGE:
+            page_turns.append([])
+            page_size = 0
+        page_turns[-1].append(turn)
+        page_size += size
+    texts = [
+        "Page %d of %d\n\n%s"
+        % (at, len(page_turns), data_block({**(first if at == 1 else {}), "turns": turns}))
+        for at, turns in enumerate(page_turns, 1)
     ]
-    texts = ["Page %d of %d\n\n%s" % (at + 1, len(data), text) for at, text in enumerate(data)]
     texts[0] = "%s\n\n%s\n\n%s" % (rubric.system, rubric.closing, texts[0])
     return texts

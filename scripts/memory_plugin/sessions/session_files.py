@@ -1,26 +1,25 @@
-"""Find transcripts (by path, by session id, of the current session, of a whole project) and the answers of sub-agents.
+"""Find transcripts: by path, by session id, of the current session, of a project, of sub-agents, and of sessions that ended.
 
-Sub-agents write to `SESSION/subagents/agent-*.jsonl` beside the transcript of their session.
+Sub-agents write to `SESSION/subagents/agent-*.jsonl` beside the transcript of their session. For a session that ended, the SessionEnd hook
+writes a note and starts a process that grades it. If that process dies, the next one finds the note.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import Any
 
+from ..kernel.clock import now_iso
+from ..kernel.fastjson import digest
+from ..kernel.paths import Paths
+from ..kernel.state_file import read_state, write_state
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..memories.claude_notes import native_folders
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..kernel.paths import Paths
-
 _ID = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")
-_MAX_FOLDERS = 5000
 _EXTENSION = ".jsonl"
-_MAX_FILES = 50
 _COMMAND = "memory session prepare"
 
 
@@ -39,17 +38,13 @@ def find_transcript(paths: Paths, name: str) -> str:
         return os.path.abspath(name)
     if not is_session_id(name):
         raise TranscriptNotFound("no transcript at %s" % name)
-    matches = [
-        path
-        for folder in _folders(paths)
-        for path in _transcripts(folder)
-        if os.path.basename(path).startswith(name)
-    ]
-    if not matches:
+    folders = [entry.path for entry in _entries(_root(paths)) if entry.is_dir(follow_symlinks=False)]
+    found = [path for path in _transcripts(folders) if os.path.basename(path).startswith(name)]
+    if not found:
         raise TranscriptNotFound("no session %s under %s" % (name, _root(paths)))
-    if len({os.path.basename(path) for path in matches}) > 1:
-        raise TranscriptNotFound("%d sessions begin with %s; give more of the id" % (len(matches), name))
-    return max(matches, key=_modified)
+    if len({os.path.basename(path) for path in found}) > 1:
+        raise TranscriptNotFound("%d sessions begin with %s; give more of the id" % (len(found), name))
+    return found[-1]
 
 
 def current_transcript(paths: Paths, session: str) -> str:
@@ -64,8 +59,7 @@ def current_transcript(paths: Paths, session: str) -> str:
 
 def project_transcripts(paths: Paths) -> list[str]:
     """Return the transcripts of this project, the newest last, without those of sub-agents."""
-    folders = [os.path.dirname(memory) for memory in native_folders(paths)]
-    return sorted((path for folder in folders for path in _transcripts(folder)), key=_modified)
+    return _transcripts([os.path.dirname(memory) for memory in native_folders(paths)])
 
 
 def transcripts_below(folder: str) -> list[str]:
@@ -81,33 +75,24 @@ def _root(paths: Paths) -> str:
     return os.path.join(paths.config_dir or "", "projects")
 
 
-def _folders(paths: Paths) -> list[str]:
+def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(_root(paths)) as entries:
-            return [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)][:_MAX_FOLDERS]
+        return list(os.scandir(folder))
     except OSError:
         return []
 
 
-def _transcripts(folder: str) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return [
-                entry.path
-                for entry in entries
-                if entry.name.endswith(_EXTENSION)
-                and not entry.name.startswith("agent-")
-                and entry.is_file(follow_symlinks=False)
-            ]
-    except OSError:
-        return []
-
-
-def _modified(path: str) -> float:
-    try:
-        return os.lstat(path).st_mtime
-    except OSError:
-        return 0.0
+def _transcripts(folders: list[str], *, of_agents: bool = False) -> list[str]:
+    """Return the transcripts of sessions, or of sub-agents, in some folders, the newest last."""
+    found = [
+        (entry.stat(follow_symlinks=False).st_mtime, entry.path)
+        for folder in folders
+        for entry in _entries(folder)
+        if entry.name.endswith(_EXTENSION)
+        and entry.name.startswith("agent-") is of_agents
+        and entry.is_file(follow_symlinks=False)
+    ]
+    return [path for _, path in sorted(found)]
 
 
 def subagent_answers(transcript: str, request: str) -> Iterator[str]:
@@ -116,31 +101,38 @@ def subagent_answers(transcript: str, request: str) -> Iterator[str]:
     The text comes from the sub-agent's own transcript, so the main session cannot change it.
     """
     folder = os.path.join(os.path.splitext(transcript)[0], "subagents")
-    try:
-        with os.scandir(folder) as entries:
-            files = [
-                (entry.stat().st_mtime, entry.path)
-                for entry in entries
-                if entry.name.endswith(_EXTENSION) and entry.is_file(follow_symlinks=False)
-            ]
-    except OSError:
-        return
-    for _, path in sorted(files, reverse=True)[:_MAX_FILES]:
-        text = _answer_in(path, request)
-        if text:
-            yield text
-
-
-def _answer_in(path: str, request: str) -> str:
-    """Return the last text in a sub-agent's transcript, empty if it was not asked or did not read the session."""
-    was_asked = has_read = False
-    answer = ""
-    try:
+    for path in reversed(_transcripts([folder], of_agents=True)):
+        was_asked = has_read = False
+        answer = ""
         with open_transcript(path) as file:
             for turn in Reader(file):
                 was_asked = was_asked or any(request in entry.text for entry in turn.user_texts)
                 has_read = has_read or any(_COMMAND in call.text("command") for call in turn.calls)
                 answer = "\n".join(turn.texts) or answer
-    except OSError:
-        return ""
-    return answer if was_asked and has_read else ""
+        if was_asked and has_read and answer:
+            yield answer
+
+
+def ended_folder(paths: Paths) -> str:
+    """Return the folder of the notes about ended sessions. Raises RuntimeError without a state folder."""
+    return paths.state("grading", "ended")
+
+
+def leave_note(paths: Paths, session: str, transcript: str) -> None:
+    """Write the note of a session that ended. Raises OSError."""
+    name = digest((session + transcript).encode("utf-8", "replace"), 8) + ".json"
+    note = {
+        "session": session,
+        "transcript": transcript,
+        "project": paths.project_root,
+        "ended": now_iso(),
+    }
+    write_state(os.path.join(ended_folder(paths), name), note)
+
+
+def pending_notes(paths: Paths) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the path and content of each note of this project."""
+    for entry in sorted(_entries(ended_folder(paths)), key=lambda entry: entry.name):
+        note = read_state(entry.path)
+        if isinstance(note.get("transcript"), str) and note.get("project") == paths.project_root:
+            yield entry.path, note

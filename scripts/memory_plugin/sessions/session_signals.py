@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from ..kernel.judge.excerpts import one_line
 from ..kernel.transcript.reader import Reader, open_transcript
+from ..kernel.transcript.turn import Totals, Turn
 from .detection import Detections, signal_entries
-from .detectors.failed_calls import FailureDetector
-from .detectors.file_reads import FileDetector
-from .detectors.people import PeopleDetector
-from .detectors.tool_choice import CommandDetector, PlanningDetector
+from .detectors import DETECTORS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..kernel.transcript.turn import Totals, Turn
-    from .detection import Detector
-
-_MAX_TOOLS = 200  # tools with a count of their own
-_MAX_PROMPTS = 500
-_MAX_TIMES = 200_000
 _WIDTH = 160
-DETECTORS: dict[str, Callable[[], Detector]] = {
-    "errors": FailureDetector,
-    "files": FileDetector,
-    "commands": CommandDetector,
-    "people": PeopleDetector,
-    "planning": PlanningDetector,
-}
 
 
 class SessionSignals(NamedTuple):
@@ -44,23 +27,20 @@ def collect_signals(path: str, on_turn: Callable[[Turn], None] | None = None) ->
 
     Raises FileNotFoundError and Unreadable, but nothing for the file's content.
     """
-    detections = Detections([entry["id"] for entry in signal_entries()])
-    detectors = [create() for create in DETECTORS.values()]
-    people = next(detector for detector in detectors if isinstance(detector, PeopleDetector))
+    detections = Detections()
     tools: dict[str, int] = {}
     with open_transcript(path) as file:
         reader = Reader(file)
+        detectors = [create(detections, reader.totals) for create in DETECTORS]
         for turn in reader:
-            people.folder = reader.totals.folder
             for detector in detectors:
-                detector.observe(turn, detections.report)
+                detector.observe(turn)
             for call in turn.calls:
-                if call.name in tools or len(tools) < _MAX_TOOLS:
-                    tools[call.name] = tools.get(call.name, 0) + 1
+                tools[call.name] = tools.get(call.name, 0) + 1
             if on_turn is not None:
                 on_turn(turn)
     for detector in detectors:
-        detector.finish(detections.report)
+        detector.finish()
     return SessionSignals(detections, reader.totals, tools)
 
 
@@ -110,22 +90,21 @@ class Timeline:
 
     def add(self, turn: Turn) -> None:
         """Add the next turn."""
-        time = turn.time[11:16]
-        if time and len(self._times) < _MAX_TIMES:
-            self._times[turn.number] = time
-        for entry in turn.user_texts:
-            if entry.kind in ("prompt", "command") and len(self._prompts) < _MAX_PROMPTS:
-                self._prompts.append(Moment(turn.number, time, entry.kind, entry.text[: 10 * _WIDTH]))
+        self._times[turn.number] = time = turn.time[11:16]
+        self._prompts += [
+            Moment(turn.number, time, entry.kind, entry.text[: 10 * _WIDTH])
+            for entry in turn.user_texts
+            if entry.kind in ("prompt", "command")
+        ]
 
     def moments(self, detections: Detections, max_moments: int) -> list[Moment]:
         """Return at most `max_moments` moments in order; prompts and problems take precedence over the rest."""
         entries = [entry for entry in signal_entries() if entry.get("timeline")]
-        moments = list(self._prompts)
-        for entry in entries:
-            moments += [
-                Moment(detection.turn, self._times.get(detection.turn, ""), entry["timeline"], detection.what)
-                for detection in detections.by_signal[entry["id"]]
-            ]
+        moments = self._prompts + [
+            Moment(detection.turn, self._times[detection.turn], entry["timeline"], detection.what)
+            for entry in entries
+            for detection in detections.by_signal[entry["id"]]
+        ]
         if len(moments) > max_moments:
             secondary = {entry["timeline"] for entry in entries if entry["tone"] != "bad"}
             moments.sort(key=lambda moment: moment.kind in secondary)

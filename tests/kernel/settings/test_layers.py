@@ -62,7 +62,6 @@ def test_keys_that_a_project_may_set_are_applied(
         pytest.param("scoring.escalation.density_margin", 0.5, id="a wider doubt"),
         pytest.param("scoring.escalation.preamble_min", 5, id="every preamble in doubt"),
         pytest.param("scoring.holdout", 0, id="more corrections"),
-        pytest.param("sessions.chunk_tokens", 5000, id="a session in more calls"),
         pytest.param("evaluation.packs", ["honesty"], id="a gate left out"),
         pytest.param("evaluation.quorum", 1, id="a smaller quorum"),
         pytest.param("judge.backend", "openai", id="a backend"),

@@ -15,12 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.files import Unreadable
-from memory_plugin.kernel.transcript import lines as lines_module
 from memory_plugin.kernel.transcript import reader as reader_module
-from memory_plugin.kernel.transcript.content import tokens_of
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
 from memory_plugin.kernel.transcript.rows import kind_of, user_text
-from memory_plugin.kernel.transcript.turn import RecentSet, Totals, Turn
+from memory_plugin.kernel.transcript.turn import RecentSet, Totals, Turn, tokens_of
 from tests.kernel.transcript.rows import answer, call, lines, result, row, text_block, user
 from tests.project import PLUGIN_ROOT
 
@@ -51,7 +49,7 @@ def test_a_turn_is_one_answer_with_the_texts_before_it_and_the_results_of_its_ca
     ]
     (made,) = turns[0].calls
     assert (made.name, made.text("command"), made.result, made.failed) == ("Bash", "pytest", "1 failed", True)
-    assert (totals.session, totals.folder, totals.turns, totals.messages) == ("s1", "/p", 3, 2)
+    assert (totals.session, totals.folder, totals.turns) == ("s1", "/p", 3)
 
 
 def test_usage_counts_once_a_message_and_takes_the_last_figure_of_its_output() -> None:
@@ -199,7 +197,7 @@ def test_odd_files(data: bytes, prompts: int, bad: int) -> None:
 
 
 def test_a_line_above_the_bound_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines_module, "MAX_LINE", 2000)
+    monkeypatch.setattr(reader_module, "MAX_LINE", 2000)
     turns, totals = read(lines(user("a"), user("x" * 9000), user("b")))
     assert ([entry.text for entry in turns[0].user_texts], totals.dropped) == (["a", "b"], 1)
 

@@ -138,4 +138,4 @@ def test_results_as_lists_of_blocks() -> None:
         None,
     ]
     turns, _ = read(answer("m1", call("c1")), result("c1", content))
-    assert turns[0].calls[0].result == "a\nb\n[image]\n"
+    assert turns[0].calls[0].result == "a\nb\n[image]"

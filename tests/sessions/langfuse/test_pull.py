@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.errors import JudgeError
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
-from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
-from memory_plugin.sessions.langfuse.langfuse_server import find_access, probe
+from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient, find_access, probe
 from memory_plugin.sessions.langfuse.pull import (
     Observation,
     Trace,

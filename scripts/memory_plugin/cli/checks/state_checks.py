@@ -11,8 +11,8 @@ from ...kernel.records import Records, ledger_names
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import plain
 from ...recall.index_refresh import index_state
-from ...sessions.langfuse.langfuse_server import HOSTS, find_access, is_configured, server_route
-from ...sessions.langfuse.outbox import outbox_overview
+from ...sessions.langfuse.langfuse_client import HOSTS, find_access, is_configured, server_route
+from ...sessions.langfuse.push import outbox_overview
 from ..addresses import address_sentences
 from ..commands.session_command import session_scorer
 from ..console import counted

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
-from ...sessions.calibration import UnreadableLabels, compare, read_labels, with_overall
+from ...kernel.stats import Estimate
+from ...sessions.calibration import Agreement, UnreadableLabels, compare, read_labels, with_overall
 from ...sessions.score_rows import LABEL, SCORE, latest_rows
 from ...sessions.session_files import project_transcripts, transcripts_below
 from ..approval import Approval
-from ..command_context import CommandError
+from ..command_context import CommandContext, CommandError
 from ..console import counted
-from ..labeling import SERIES, label_series
+from ..labeling import label_series
 from ..options import add_flag, require_existing
 
-if TYPE_CHECKING:
-    import argparse
-
-    from ...kernel.stats import Estimate
-    from ...sessions.calibration import Agreement
-    from ..command_context import CommandContext
-
+_SERIES = 20  # sessions, enough to measure agreement
 HELP = "score 20 sessions yourself and measure how well the scorer agrees with you"
 EXAMPLES = """\
   memory calibrate              in a terminal: shows each session and asks for six scores; q quits, and the next run resumes
@@ -41,9 +37,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sessions",
         type=int,
-        default=SERIES,
+        default=_SERIES,
         metavar="N",
-        help="how many sessions to label (default: %d)" % SERIES,
+        help="how many sessions to label (default: %d)" % _SERIES,
     )
     parser.add_argument(
         "--folder", default="", metavar="DIR", help="a folder of transcripts (default: this project's)"
@@ -62,7 +58,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     require_existing(*filter(None, [arguments.file, arguments.folder]))
     asks = arguments.ask or not (arguments.file or arguments.report or arguments.json)
     if arguments.ask or (asks and context.console.can_prompt()):
-        _label(arguments, context)
+        folder = arguments.folder
+        transcripts = transcripts_below(folder) if folder else project_transcripts(context.paths)
+        labeled = label_series(context, transcripts, arguments.sessions)
+        context.console.line("%s labeled; to go on: memory calibrate" % counted(labeled, "session"))
     ours = _latest(context, SCORE)
     try:
         theirs = read_labels(arguments.file) if arguments.file else _latest(context, LABEL)
@@ -79,7 +78,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         records = [_record(agreement) for agreement in agreements]
         context.console.json({"sessions": len(shared), "dimensions": records})
         return
-    note = "; fewer than %d sessions are too few to draw conclusions" % SERIES if len(shared) < SERIES else ""
+    note = (
+        "; fewer than %d sessions are too few to draw conclusions" % _SERIES if len(shared) < _SERIES else ""
+    )
     context.console.line("%s scored by both%s" % (counted(len(shared), "session"), note))
     rows = [
         [agreement.dimension, str(agreement.n), name, _figure(figure)]
@@ -87,14 +88,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         for name, figure in agreement.figures.items()
     ]
     context.console.table(["dimension", "n", "figure", "value and 95% interval"], rows)
-
-
-def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Ask for the scores of sessions that have no label yet."""
-    folder = arguments.folder
-    paths = transcripts_below(folder) if folder else project_transcripts(context.paths)
-    labeled = label_series(context, paths, arguments.sessions)
-    context.console.line("%s labeled; to go on: memory calibrate" % counted(labeled, "session"))
 
 
 def _latest(context: CommandContext, kind: str) -> dict[str, dict[str, float]]:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
+import argparse
 
 from ...sessions.calibration import parse_score
 from ...sessions.dimensions import dimensions
-from ...sessions.score_rows import session_id_of
-from ...sessions.session_signals import Timeline, collect_signals
 from ..approval import Approval
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
-from ..labeling import ask_scores, store_label
-from ..session_views import show_signals, show_timeline
+from ..labeling import ask_scores, read_session, store_label
 from .session_command import add_target, named_transcript
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..command_context import CommandContext
 
 HELP = "score a session yourself on six dimensions, for comparison with the scorer"
 EXAMPLES = """\
@@ -51,18 +42,13 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if bool(arguments.target) == arguments.current:
         raise UsageError("expected one of: a file, an id, --current")
     scores = _parse_scores(arguments.set)
-    path = named_transcript(arguments, context)
-    timeline = Timeline()
-    signals = collect_signals(path, timeline.add)
+    session = read_session(named_transcript(arguments, context))
     if not scores:
-        show_signals(context.console, os.path.basename(path), signals)
-        show_timeline(context.console, timeline.moments(signals.detections, 60))
-        scores = ask_scores(context.console).scores
+        scores, _ = ask_scores(context.console, session)
     if not scores:
         raise CommandError("nothing was stored: no score was given")
-    name = session_id_of(path, signals.totals.session)
-    row = store_label(context, name, signals.totals.folder, scores, arguments.note[:2000])
-    text = "%s stored for %s; to compare: memory calibrate" % (counted(len(scores), "score"), name)
+    row = store_label(context, session, scores, arguments.note[:2000])
+    text = "%s stored for %s; to compare: memory calibrate" % (counted(len(scores), "score"), session.name)
     context.console.result(arguments.json, row, text)
 
 

@@ -5,29 +5,22 @@ Exit codes: 0 done, 1 failed or something is still pending, 2 usage.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
 
 from ...kernel.clock import Deadline, iso
+from ...kernel.judge.credentials import ServerAccess
 from ...kernel.judge.errors import JudgeError, explain_failure
 from ...kernel.settings.advice import terminal_safe
-from ...sessions.langfuse.langfuse_client import LangfuseClient
-from ...sessions.langfuse.langfuse_server import HOSTS, find_access, probe, server_route
-from ...sessions.langfuse.outbox import Outbox, outbox_overview
+from ...sessions.langfuse.langfuse_client import HOSTS, LangfuseClient, find_access, probe, server_route
 from ...sessions.langfuse.pull import keep_session, read_session
-from ...sessions.langfuse.push import send_scores
+from ...sessions.langfuse.push import Outbox, outbox_overview, send_scores
 from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
 from ..addresses import address_sentences, ignored_sentences, keep_address
 from ..approval import Approval
-from ..command_context import CommandError
+from ..command_context import CommandContext, CommandError
 from ..console import counted
 from ..options import add_actions, add_keep_address
 from .session_command import session_scorer
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...kernel.judge.credentials import ServerAccess
-    from ..command_context import CommandContext
 
 DONE, FAILED = 0, 1
 HELP = "exchange scores and sessions with a Langfuse server: check, setup, push, pull, status"
@@ -186,7 +179,7 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Server
 
 def _status(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
     overview = outbox_overview(context.paths, context.settings, access)
-    record: dict[str, Any] = {
+    record = {
         "host": overview.host,
         "not_queued": overview.unqueued,
         "waiting": overview.pending,

@@ -5,22 +5,29 @@ Exit codes: 0 done, 1 not graded or not found, 2 usage.
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from ...hooks.events import PROBLEM, log_event
-from ...kernel.files import error_text
 from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import read_reply
 from ...kernel.overrides import check_overrides
 from ...kernel.settings.advice import terminal_safe
-from ...sessions.pipeline import GradeResult, SessionScorer, grade_prepared, store_answer
+from ...sessions.pipeline import (
+    GradeResult,
+    SessionScorer,
+    grade_ended,
+    grade_one_by_one,
+    grade_prepared,
+    send_new_scores,
+    store_answers,
+)
 from ...sessions.score_rows import latest_rows, session_id
 from ...sessions.scorer_reply import read_scores
-from ...sessions.scoring_request import agent_tokens, pages, prepare
+from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare
 from ...sessions.session_files import (
     current_transcript,
     find_transcript,
@@ -30,16 +37,10 @@ from ...sessions.session_files import (
 )
 from ...sessions.session_signals import Timeline, collect_signals, signals_record
 from ..approval import Approval
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_actions, add_flag, require_existing
-from ..session_views import show_run, show_scores, show_signals, show_timeline
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...sessions.scoring_request import PreparedSession
-    from ..command_context import CommandContext
+from ..session_views import show_scores, show_signals, show_timeline
 
 DONE, FAILED = 0, 1
 HELP = "show and grade a session: signals, score, prepare, store, list"
@@ -52,7 +53,7 @@ EXAMPLES = """\
   memory session list
 """
 _MAX_INPUT = 256 * 1024
-_SEND_SECONDS = 60.0
+_MAX_FAILURES = 20  # shown of a project
 _NO_GRADE = "standard input is not a grade: expected a JSON object with the six dimensions, as `memory session prepare` describes"
 _NO_AGENT = (
     "no sub-agent of this session has graded it yet: wait for its answer, or ask it for only the JSON object"
@@ -116,10 +117,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         raise UsageError("expected one of: a file, an id, --current" + more)
     if all_sessions:
         return _score_many(arguments, context)
-    path = named_transcript(arguments, context)
-    return {"signals": _signals, "score": _score, "prepare": _prepare, "store": _store}[arguments.action](
-        path, arguments, context
-    )
+    actions = {"signals": _signals, "score": _score, "prepare": _prepare, "store": _store}
+    return actions[arguments.action](named_transcript(arguments, context), arguments, context)
 
 
 def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> str:
@@ -154,7 +153,7 @@ def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) 
 
 def _score(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     scorer = session_scorer(context)
-    prepared = prepare(path, context.settings)
+    prepared = prepare(path)
     if prepared.signals.totals.turns and scorer.judge(session_id(prepared)).unready() is None:
         scorer = _with_accepted_price(prepared, scorer, arguments, context)
     return _show(grade_prepared(prepared, scorer), arguments, context)
@@ -171,52 +170,40 @@ def _with_accepted_price(
     if price <= settings.number("judge.caps.session_usd"):
         return scorer
     cap = settings.number("judge.caps.request_usd")
-    price_text = "grading this session of about %d tokens in %s costs at most $%.2f with %s" % (
-        prepared.tokens,
-        counted(len(prepared.parts), "part"),
-        price,
-        terminal_safe(settings.text("sessions.judge.model")),
-    )
+    model = terminal_safe(settings.text("sessions.judge.model"))
+    text = "rading %s costs at most $%.2f with %s" % (_size(prepared), price, model)
     if price > cap:
         raise CommandError(
-            "%s, and judge.caps.request_usd is $%.2f; raise it to grade the session" % (price_text, cap)
+            "g%s, and judge.caps.request_usd is $%.2f; raise it to grade the session" % (text, cap)
         )
-    if not arguments.yes and not context.console.confirm(
-        price_text[:1].upper() + price_text[1:] + ". Continue?"
-    ):
-        raise CommandError("no judge was asked: %s; to accept the price: --yes" % price_text)
+    if not arguments.yes and not context.console.confirm("G%s. Continue?" % text):
+        raise CommandError("no judge was asked: g%s; to accept the price: --yes" % text)
     return scorer._replace(request="request %s" % uuid4().hex)
 
 
+def _size(prepared: PreparedSession) -> str:
+    parts = counted(len(prepared.parts), "part")
+    return "this session of about %d tokens in %s" % (prepared.tokens, parts)
+
+
 def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
-    console = context.console
+    console, problem = context.console, ""
     if arguments.json:
         record = {"row": graded.row, "failures": graded.failures, "detail": graded.detail}
         console.json({"file": graded.prepared.path, **record})
     else:
         show_signals(console, session_id(graded.prepared), graded.prepared.signals)
         show_scores(console, graded.row)
-    if graded.is_stored and context.settings.flag("sessions.langfuse.automatic"):
-        _send(context)
+    if graded.is_stored:
+        problem = send_new_scores(session_scorer(context), console.progress)
+    if problem:
+        later = "to send them later: memory langfuse push"
+        console.error("the scores were not sent to Langfuse (%s); %s" % (problem, later))
     for failure in dict.fromkeys(graded.failures):
         console.error(_why(failure, graded))
     if graded.row is not None and graded.detail:
         console.error("the grade was not written to the ledger: " + graded.detail)
     return DONE if graded.is_stored else FAILED
-
-
-def _send(context: CommandContext) -> None:
-    from ...kernel.judge.errors import JudgeError
-    from ...sessions.langfuse.push import send_scores
-
-    off, progress = session_scorer(context).off, context.console.progress
-    try:
-        send_scores(context.paths, context.settings, off, _SEND_SECONDS, progress)
-    except (JudgeError, OSError) as error:
-        why = error.name if isinstance(error, JudgeError) else error_text(error)
-        context.console.error(
-            "the scores were not sent to Langfuse (%s); to send them later: memory langfuse push" % why
-        )
 
 
 def _why(failure: str, graded: GradeResult) -> str:
@@ -226,27 +213,26 @@ def _why(failure: str, graded: GradeResult) -> str:
         why = graded.detail or "the judge is off"
         return "not graded: %s; without a key, use /memory:score-session, which asks a sub-agent" % why
     words = explain_failure(failure, "sessions")
-    size = ""
-    if failure == "over_budget":
-        counts = (graded.prepared.tokens, counted(len(graded.prepared.parts), "part"))
-        size = " This session has about %d tokens in %s." % counts
-    return "not graded (%s): %s%s %s" % (failure, words.says, size, words.do)
+    about = " It concerns %s." % _size(graded.prepared) if failure == "over_budget" else ""
+    return "not graded (%s): %s%s %s" % (failure, words.says, about, words.do)
 
 
 def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
-    from ...sessions.grading_runs import grade_one_by_one
-
     transcripts, console = project_transcripts(context.paths), context.console
     if not transcripts:
         raise CommandError("this project has no sessions")
     run = grade_one_by_one(transcripts, session_scorer(context), console.progress, again=arguments.again)
     console.progress("")
-    show_run(console, run, as_json=arguments.json)
+    record = {"graded": run.rows, "failed": run.failed, "already": run.graded_before}
+    counts = (len(run.rows), run.graded_before, len(run.failed))
+    console.result(arguments.json, record, "%d graded, %d already graded, %d not graded" % counts)
+    for name, why in () if arguments.json else list(run.failed.items())[:_MAX_FAILURES]:
+        console.error("%s: %s" % (name, why))
     return FAILED if run.failed else DONE
 
 
 def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    texts = pages(prepare(path, context.settings, agent_tokens()))
+    texts = pages(prepare(path, AGENT_TOKENS))
     page = arguments.page
     if not 1 <= page <= len(texts):
         raise UsageError("--page: expected 1 to %d, got %d" % (len(texts), page))
@@ -258,25 +244,16 @@ def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) 
 
 def _store(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.agent:
-        answer = _subagent_answer(arguments, context)
+        target = "--current" if arguments.current else arguments.target
+        replies = subagent_answers(current_transcript(context.paths, context.session), target)
+        answer = next(filter(None, (read_reply(text, read_scores) for text in replies)), None)
     else:
         answer = read_reply(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"), read_scores)
     if answer is None:
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
-    prepared = prepare(path, context.settings, agent_tokens())
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
-    graded = store_answer(prepared, answer, by, session_scorer(context))
-    return _show(graded, arguments, context)
-
-
-def _subagent_answer(arguments: argparse.Namespace, context: CommandContext) -> dict[str, Any] | None:
-    """Return the latest grade of the named session by a sub-agent of this session."""
-    target = "--current" if arguments.current else arguments.target
-    for text in subagent_answers(current_transcript(context.paths, context.session), target):
-        answer = read_reply(text, read_scores)
-        if answer is not None:
-            return answer
-    return None
+    prepared = prepare(path, AGENT_TOKENS)
+    return _show(store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
 
 
 def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -286,30 +263,26 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
     elif not rows:
         context.console.line("No session has been graded yet.")
     else:
-        context.console.table(
-            ["session", "ended", "overall", "by", "root cause"], [_cells(row) for row in rows]
-        )
+        headers = ["session", "ended", "overall", "by", "root cause"]
+        context.console.table(headers, [_cells(row) for row in rows])
     return DONE
-
-
-def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
-    from ...sessions.grading_runs import grade_ended
-
-    graded = grade_ended(session_scorer(context), partial(_note_failure, context))
-    context.console.result(arguments.json, {"graded": graded}, "%d graded" % graded)
-    return DONE
-
-
-def _note_failure(context: CommandContext, session: str, text: str) -> None:
-    log_event(context.paths, session, "SessionEnd", PROBLEM, text)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    overall, scorer = row.get("overall_quality"), row.get("scorer")
+    overall = row.get("overall_quality")
     return [
-        str(row.get("session")),
+        row["session"],
         str(row.get("ended", ""))[:16],
-        "%.2f" % overall if isinstance(overall, (int, float)) else "unscored",
-        str(scorer.get("by")) if isinstance(scorer, dict) else "",
+        "unscored" if overall is None else "%.2f" % overall,
+        str(row.get("scorer", {}).get("by")),
         str(row.get("root_cause") or ""),
     ]
+
+
+def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
+    def report(session: str, text: str) -> None:
+        log_event(context.paths, session, "SessionEnd", PROBLEM, text)
+
+    graded = grade_ended(session_scorer(context), report)
+    context.console.result(arguments.json, {"graded": graded}, "%d graded" % graded)
+    return DONE

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...kernel.fastjson import loads
 from ...kernel.text.clean import plain
 from ...kernel.text.tags import without_private
-from ...kernel.transcript.lines import MAX_LINE
-from ...kernel.transcript.reader import open_transcript
+from ...kernel.transcript.reader import MAX_LINE, open_transcript
 from ...kernel.transcript.rows import user_input_of
 from ...memories.hygiene import CUT_MARGIN, shown_line
 from .elements import Cell, Name, Note, Part, Section, Table, count, day_label, percent, times

@@ -289,7 +289,7 @@ def _sessions(report: Report) -> Section:
         grades: list[list[Cell]] = []
         for name, (mean, number) in means.items():
             dimension = dimensions().get(name)
-            best = 3 if dimension is not None and dimension.categorical else 1
+            best = dimension.highest if dimension is not None else 1
             score = "%.2f of %d" % (mean, best)
             bar = Bar([("accent", mean)], best, "%s, sessions: %s" % (score, count(number)))
             grades.append([Name(name.replace("_", " ")), bar, score, count(number)])

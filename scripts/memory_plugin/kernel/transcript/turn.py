@@ -1,4 +1,7 @@
-"""The turns of a transcript with their texts and tool calls, and totals over all turns."""
+"""The turns of a transcript with their texts and tool calls, totals over all turns, and the texts and size of a message's content.
+
+Tokens are estimated, because the provider's tokenizer is not public.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-
 # The fields of a message's usage; all but the output are parts of its input.
 USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_MAX_TEXT = 200_000  # characters of one text or result, from both ends
+_MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
+# Measured by benchmarks/token_estimate.py against the growth of the context in transcripts.
+CHARACTERS = 2.75  # characters per token of ASCII prose, code and tool output
+_BYTES = 2.1  # UTF-8 bytes per token of everything else
 
 
 class Call:
@@ -92,19 +99,19 @@ class Totals:
     """
 
     __slots__ = (
-        "api_errors", "bad", "boundaries", "branch", "chain", "context", "dropped", "ended", "estimated", "folder", "messages", "models",
+        "api_errors", "bad", "boundaries", "chain", "context", "dropped", "ended", "estimated", "folder", "models",
         "records", "repeated", "session", "side", "started", "summaries", "turns", "unresolved", "usage", "versions",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.records = self.bad = self.repeated = self.side = self.dropped = 0
-        self.turns = self.messages = self.api_errors = self.boundaries = self.summaries = self.unresolved = 0
+        self.turns = self.api_errors = self.boundaries = self.summaries = self.unresolved = 0
         self.context = 0
         self.estimated = 0.0
         self.usage = dict.fromkeys(USAGE, 0)
         self.models: dict[str, int] = {}
         self.versions: list[str] = []
-        self.session = self.folder = self.branch = self.started = self.ended = ""
+        self.session = self.folder = self.started = self.ended = ""
         self.chain: bool | None = None
 
     @property
@@ -113,18 +120,16 @@ class Totals:
         return max(self.boundaries, self.summaries)
 
     def mark(self, record: dict[str, Any]) -> None:
-        """Record a row's session, branch, folder, time and client version."""
+        """Record a row's session, folder, time and client version."""
         if record.get("sessionId") != self.session:
-            self.session = _text(record, "sessionId") or self.session
-        if record.get("gitBranch") != self.branch:
-            self.branch = _text(record, "gitBranch") or self.branch
-        self.folder = self.folder or _text(record, "cwd")
-        time = _text(record, "timestamp")
+            self.session = _field(record, "sessionId") or self.session
+        self.folder = self.folder or _field(record, "cwd")
+        time = _field(record, "timestamp")
         if time:
             self.started = self.started or time
             self.ended = time
         if record.get("version") not in self.versions and len(self.versions) < 20:
-            self.versions += filter(None, [_text(record, "version")])
+            self.versions += filter(None, [_field(record, "version")])
 
     def close(self, turn: Turn) -> None:
         """Add a complete turn."""
@@ -132,7 +137,6 @@ class Totals:
         self.estimated += turn.tokens
         if turn.usage is None:
             return
-        self.messages += 1
         for name in USAGE:
             self.usage[name] += turn.usage[name]
         self.context = max(self.context, sum(turn.usage.values()) - turn.usage["output_tokens"])
@@ -161,6 +165,75 @@ class RecentSet:
         return was_added
 
 
-def _text(record: dict[str, Any], key: str) -> str:
+def _field(record: dict[str, Any], key: str) -> str:
     value = record.get(key)
     return value[:1000] if isinstance(value, str) else ""
+
+
+def blocks_of(content: object) -> list[Any]:
+    """Return the blocks of a message's content, which is a list, a string or missing."""
+    if isinstance(content, list):
+        return content
+    return [content] if isinstance(content, str) else []
+
+
+def words(content: object) -> str:
+    """Return the text of a message or of a tool result; empty for tool results inside a message."""
+    texts = (
+        block if isinstance(block, str) else _text(block)
+        for block in blocks_of(content)
+        if isinstance(block, (str, dict))
+    )
+    return "\n".join(filter(None, texts))
+
+
+def _text(block: dict[str, Any]) -> str:
+    text = block.get("text")
+    if isinstance(text, str):
+        return text
+    kind = str(block.get("type"))
+    return "[%s]" % kind if kind in _MEDIA else ""
+
+
+def media(content: object) -> int:
+    """Return the estimated tokens of the images and documents in a result."""
+    blocks = content if isinstance(content, list) else ()
+    return sum(_MEDIA.get(str(block.get("type")), 0) for block in blocks if isinstance(block, dict))
+
+
+def bounded(text: object) -> str:
+    """Return a text, without its middle if it is longer than 200,000 characters; empty for anything else."""
+    if not isinstance(text, str):
+        return ""
+    half = _MAX_TEXT // 2
+    return text if len(text) <= _MAX_TEXT else text[:half] + "\n[...]\n" + text[-half:]
+
+
+def size_of(value: object, depth: int = 4) -> int:
+    """Return the approximate size of a JSON value in characters."""
+    if isinstance(value, str):
+        return len(value)
+    if depth == 0:
+        return 0
+    if not isinstance(value, (dict, list)):
+        return 4
+    size = 0
+    for item in value.values() if isinstance(value, dict) else value:
+        size += len(item) if item.__class__ is str else size_of(item, depth - 1)
+    return size + sum(map(len, value)) if isinstance(value, dict) else size
+
+
+def tokens_of(text: str) -> float:
+    """Return an estimate of the tokens of a text."""
+    if text.isascii():
+        return len(text) / CHARACTERS
+    size = len(text.encode("utf-8", "replace"))
+    beyond_ascii = sum(1 for character in text if character > "\x7f") if len(text) < 4096 else _sampled(text)
+    plain = len(text) - beyond_ascii
+    return plain / CHARACTERS + (size - plain) / _BYTES
+
+
+def _sampled(text: str) -> int:
+    """Return an estimate of the non-ASCII characters of a long text, from every eighth character."""
+    part = text[::8]
+    return round(sum(1 for character in part if character > "\x7f") * len(text) / len(part))

@@ -6,7 +6,8 @@ The two server versions have different endpoints. Both are read into the same tr
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ...kernel.fastjson import digest, dumps, loads
@@ -14,15 +15,10 @@ from ...kernel.files import make_folder, replace_file
 from ...kernel.hygiene import redact
 from ...kernel.judge.calls import value_at
 from ...kernel.judge.errors import JudgeError
+from ...kernel.paths import Paths
 from ...kernel.text.tags import without_private
 from ..score_rows import SOURCE, pulled_folder
-from .langfuse_server import MODERN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ...kernel.paths import Paths
-    from .langfuse_client import LangfuseClient
+from .langfuse_client import MODERN, LangfuseClient
 
 _FIELDS = "core,basic,time,io,model,usage,trace_context"
 _PER_PAGE = 500
@@ -77,15 +73,11 @@ def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
     query: dict[str, object] = {"fields": _FIELDS, "limit": _PER_PAGE, "filter": dumps(condition)}
     rows: list[Any] = []
     for _ in range(_MAX_PAGES):
-        reply = client.get("/v2/observations", query)
-        page = value_at(reply.payload, "data")
-        if reply.status != 200 or not isinstance(page, list):
-            raise JudgeError("http_%d" % reply.status, "the session could not be read")
+        page, meta = client.rows("/v2/observations", query, "the session could not be read")
         rows += [row for row in page if value_at(row, "sessionId") == session]
-        cursor = value_at(reply.payload, "meta", "cursor")
-        if not isinstance(cursor, str) or not cursor:
+        if not meta.get("cursor"):
             break
-        query = {**query, "cursor": cursor}
+        query = {**query, "cursor": meta["cursor"]}
     traces: dict[str, list[Any]] = {}
     for row in rows:
         traces.setdefault(str(value_at(row, "traceId")), []).append(row)

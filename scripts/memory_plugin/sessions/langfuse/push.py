@@ -1,25 +1,33 @@
-"""Send scores: copy them from the ledger to the outbox, post them, and remove them only after they could be read back."""
+"""Send scores: an outbox between the ledger and the server, posts, and a check that each score could be read back.
+
+A score is written to the outbox before it is sent, and removed only after the server confirmed it. If the process is killed in between,
+the score is sent again with the same id and time, which changes nothing on the server.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable, Sequence
 from time import sleep
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ...kernel.clock import Deadline, now
+from ...kernel.fastjson import digest, dumps
+from ...kernel.files import make_folder
 from ...kernel.judge.calls import value_at
+from ...kernel.judge.credentials import ServerAccess
 from ...kernel.judge.errors import JudgeError
+from ...kernel.locks import FileLock
+from ...kernel.paths import Paths
+from ...kernel.settings.load import Settings
+from ...kernel.state_file import read_state, write_state
 from ..score_rows import latest_rows
-from .langfuse_client import LangfuseClient
-from .langfuse_server import MODERN, find_access, probe
-from .outbox import MAX_TRIES, Outbox
+from .langfuse_client import MODERN, LangfuseClient, find_access, probe
 from .score_payloads import ensure_configs, score_bodies
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ...kernel.paths import Paths
-    from ...kernel.settings.load import Settings
-
+_MAX_TRIES = 3
+_MAX_BYTES = 64 << 20
+_LOCK_SECONDS = 10.0
 _SCORES_PER_REQUEST = 15  # if the server accepts several; its own SDK's figure
 _IDS_PER_REQUEST = 50
 _OBJECT, _ARRAY = "object", "array"
@@ -27,6 +35,101 @@ _ACCEPTED = (200, 201, 202, 207)
 _WRONG_FORM = 400
 # Seconds before each check for posted scores, because servers store them a moment after they answer 200.
 _CONFIRM_PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0)
+
+
+class Outbox:
+    """The file of one server, replaced atomically.
+
+    - `server`: the versions and the form of requests that it supports; `configs`: its score config ids by name.
+    - `pending` (`waiting` in the file): score id to the body and how often it was posted.
+    - `sent`: score id to a fingerprint of the body; `refused`: score id to the reason. A refused score is also in `sent`.
+    - `not_before`: seconds since the epoch before which the server must not be asked, 0 for none.
+    """
+
+    def __init__(self, paths: Paths, access: ServerAccess) -> None:
+        address = access.address
+        key = "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, access.headers)
+        self._path = paths.state("langfuse", digest(key.encode("utf-8", "replace"), 8) + ".json")
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the file; needed again once the lock is held. If it is damaged, scores are sent again, which does no harm."""
+        stored = read_state(self._path, _MAX_BYTES)
+        self.server: dict[str, Any] = stored.get("server", {})
+        self.configs: dict[str, str] = stored.get("configs", {})
+        self.pending: dict[str, dict[str, Any]] = stored.get("waiting", {})
+        self.sent: dict[str, str] = stored.get("sent", {})
+        self.refused: dict[str, str] = stored.get("refused", {})
+        self.not_before: float = stored.get("not_before", 0.0)
+
+    def lock(self) -> FileLock:
+        """Return the lock against a second sender. Entering it raises Busy."""
+        make_folder(os.path.dirname(self._path))
+        return FileLock(self._path + ".lock", _LOCK_SECONDS)
+
+    def save(self) -> None:
+        """Write the file. Raises OSError."""
+        stored = {
+            "server": self.server,
+            "configs": self.configs,
+            "waiting": self.pending,
+            "sent": self.sent,
+            "refused": self.refused,
+            "not_before": self.not_before,
+        }
+        write_state(self._path, stored, durable=True)
+
+    def enqueue(self, bodies: Iterable[dict[str, Any]]) -> None:
+        """Add the scores that were not sent with this content. Raises OSError."""
+        for body in bodies:
+            score_id = body["id"]
+            entry = self.pending.get(score_id)
+            queued = _fingerprint(entry["body"]) if entry else self.sent.get(score_id)
+            if _fingerprint(body) != queued:
+                self.pending[score_id] = {"body": body, "posted": 0}
+                self.refused.pop(score_id, None)
+        self.save()
+
+    def confirm(self, score_id: str) -> None:
+        """Record that the server has a score."""
+        self.sent[score_id] = _fingerprint(self.pending.pop(score_id)["body"])
+
+    def refuse(self, score_id: str, reason: str) -> None:
+        """Record that the server refuses a score, which is sent again only after it changed."""
+        self.confirm(score_id)
+        self.refused[score_id] = reason
+
+
+def _fingerprint(body: dict[str, Any]) -> str:
+    return digest(dumps(body).encode("ascii"), 8)
+
+
+class OutboxOverview(NamedTuple):
+    """Numbers of scores: `unqueued` are only in this project's ledger, `pending` in the outbox, `sent` were seen on the server.
+
+    `refused` maps score ids to the reason. `not_before` is the time before which the server must not be asked, 0 for none.
+    """
+
+    host: str
+    unqueued: int
+    pending: int
+    sent: int
+    refused: dict[str, str]
+    not_before: float
+
+
+def outbox_overview(paths: Paths, settings: Settings, access: ServerAccess) -> OutboxOverview:
+    """Return what was sent and what was not, without asking the server."""
+    outbox = Outbox(paths, access)
+    ids = {body["id"] for row in latest_rows(paths, settings).values() for body in score_bodies(row)}
+    return OutboxOverview(
+        access.address.authority,
+        len(ids - outbox.sent.keys() - outbox.pending.keys()),
+        len(outbox.pending),
+        len(outbox.sent) - len(outbox.refused),
+        outbox.refused,
+        outbox.not_before,
+    )
 
 
 class PushResult(NamedTuple):
@@ -38,16 +141,25 @@ class PushResult(NamedTuple):
 
 
 def send_scores(
-    paths: Paths, settings: Settings, off: str, seconds: float, progress: Callable[[str], None]
+    paths: Paths,
+    settings: Settings,
+    off: str,
+    seconds: float,
+    progress: Callable[[str], None],
+    pauses: Sequence[float] = _CONFIRM_PAUSES,
 ) -> PushResult:
-    """Send all scores that the server does not have yet. Raises JudgeError, OSError, and Busy if another process is sending."""
+    """Send all scores that the server does not have yet.
+
+    Raises JudgeError, OSError, and Busy if another process is sending; unsent scores stay pending. After a rate limit, nothing is sent
+    before the time that the server gave.
+    """
     access = find_access(paths, settings, off)
     outbox = Outbox(paths, access)
     with outbox.lock():
         outbox.reload()
         rows = latest_rows(paths, settings).values()
         outbox.enqueue(body for row in rows for body in score_bodies(row))
-        return push(outbox, LangfuseClient(access, Deadline(seconds)), progress)
+        return push(outbox, LangfuseClient(access, Deadline(seconds)), progress, pauses)
 
 
 def push(
@@ -56,10 +168,7 @@ def push(
     progress: Callable[[str], None],
     pauses: Sequence[float] = _CONFIRM_PAUSES,
 ) -> PushResult:
-    """Send the pending scores; the caller holds the outbox's lock. Raises JudgeError and OSError; unsent scores stay pending.
-
-    After a rate limit, nothing is sent before the time that the server gave.
-    """
+    """Send the pending scores; the caller holds the outbox's lock. Raises JudgeError and OSError."""
     refused_before = set(outbox.refused)
     sent_before = len(outbox.sent)
     if outbox.not_before > now():
@@ -74,14 +183,16 @@ def push(
     except JudgeError as error:
         if error.name == "rate_limited" and error.wait:
             outbox.not_before = now() + error.wait
-            outbox.save()
-        if (
-            error.name == "http_404"
-        ):  # the last probe was wrong, such as during an upgrade: probe again next time
+        if error.name == "http_404":  # the last probe was wrong, such as during an upgrade
             outbox.server.clear()
-            outbox.save()
+        outbox.save()
         raise
-    _give_up(outbox)
+    if outbox.pending:  # one config may have been archived: look them up again next time
+        outbox.configs = {}
+    for score_id, entry in list(outbox.pending.items()):
+        if entry["posted"] >= _MAX_TRIES:
+            outbox.refuse(score_id, "accepted %d times and never stored" % entry["posted"])
+    outbox.save()
     refused = {name: why for name, why in outbox.refused.items() if name not in refused_before}
     return PushResult(len(outbox.sent) - sent_before - len(refused), len(outbox.pending), refused)
 
@@ -91,8 +202,7 @@ def _prepare_server(outbox: Outbox, client: LangfuseClient) -> None:
     if not outbox.server:
         outbox.server = probe(client)
         outbox.save()
-    missing = {entry["body"].get("name") for entry in outbox.pending.values()} - set(outbox.configs)
-    if missing:
+    if {entry["body"]["name"] for entry in outbox.pending.values()} - outbox.configs.keys():
         outbox.configs = ensure_configs(client)
         outbox.save()
 
@@ -114,7 +224,8 @@ def _post(outbox: Outbox, client: LangfuseClient, ids: list[str]) -> None:
 
     The stored form may come from another server's 200, such as a proxy's, so a score is refused only after both forms were.
     """
-    bodies = [_with_config(outbox, score_id) for score_id in ids]
+    bodies = [outbox.pending[score_id]["body"] for score_id in ids]
+    bodies = [{**body, "configId": outbox.configs.get(body["name"])} for body in bodies]
     form = outbox.server.get("form", _OBJECT)
     reply = client.post("/scores", bodies if form == _ARRAY else bodies[0])
     if reply.status == _WRONG_FORM and len(ids) == 1:
@@ -133,59 +244,35 @@ def _post(outbox: Outbox, client: LangfuseClient, ids: list[str]) -> None:
         outbox.refuse(ids[0], "http_%d" % reply.status)
 
 
-def _with_config(outbox: Outbox, score_id: str) -> dict[str, Any]:
-    body = outbox.pending[score_id]["body"]
-    config_id = outbox.configs.get(body.get("name"))
-    return {**body, "configId": config_id} if config_id else dict(body)
-
-
 def _confirm_posted(outbox: Outbox, client: LangfuseClient, pauses: Sequence[float]) -> None:
     """Read the posted scores back, and confirm those that the server stored."""
     for pause in pauses:
-        posted = [score_id for score_id, entry in outbox.pending.items() if entry.get("posted")]
+        posted = [score_id for score_id, entry in outbox.pending.items() if entry["posted"]]
         if not posted:
             return
         sleep(pause)
-        stored = read_back(client, outbox.server, posted)
+        stored = _read_back(client, outbox.server, posted)
         for score_id in posted:
-            if score_id in stored and _is_same_value(outbox.pending[score_id]["body"], stored[score_id]):
+            if _is_same_value(outbox.pending[score_id]["body"]["value"], stored.get(score_id)):
                 outbox.confirm(score_id)
         outbox.save()
 
 
-def read_back(client: LangfuseClient, server: dict[str, Any], ids: Sequence[str]) -> dict[str, Any]:
+def _read_back(client: LangfuseClient, server: dict[str, Any], ids: Sequence[str]) -> dict[str, Any]:
     """Return the values of the scores that the server has, by id. Raises JudgeError."""
     is_modern = server.get("scores") == MODERN
     path, parameter = ("/v3/scores", "id") if is_modern else ("/v2/scores", "scoreIds")
     values: dict[str, Any] = {}
     for start in range(0, len(ids), _IDS_PER_REQUEST):
-        reply = client.get(path, {parameter: ",".join(ids[start : start + _IDS_PER_REQUEST]), "limit": 100})
-        rows = value_at(reply.payload, "data")
-        if reply.status != 200 or not isinstance(rows, list):
-            raise JudgeError("http_%d" % reply.status, "scores could not be read back")
-        for row in rows:
-            score_id = value_at(row, "id")
-            if isinstance(score_id, str):
-                label = value_at(row, "stringValue")
-                values[score_id] = label if isinstance(label, str) and label else value_at(row, "value")
+        query = {parameter: ",".join(ids[start : start + _IDS_PER_REQUEST]), "limit": 100}
+        rows, _ = client.rows(path, query, "scores could not be read back")
+        values.update(
+            (str(value_at(row, "id")), value_at(row, "stringValue") or value_at(row, "value")) for row in rows
+        )
     return values
 
 
-def _is_same_value(body: dict[str, Any], stored: object) -> bool:
-    sent = body["value"]
-    if isinstance(sent, str) or isinstance(stored, bool) or not isinstance(stored, (int, float)):
-        return bool(stored == sent)
-    return abs(float(stored) - float(sent)) < 1e-6
-
-
-def _give_up(outbox: Outbox) -> None:
-    """Refuse the scores that the server accepted three times and never stored.
-
-    For the rest, look the configs up again next time: one may have been archived.
-    """
-    if outbox.pending:
-        outbox.configs = {}
-    for score_id, entry in list(outbox.pending.items()):
-        if entry.get("posted", 0) >= MAX_TRIES:
-            outbox.refuse(score_id, "accepted %d times and never stored" % entry["posted"])
-    outbox.save()
+def _is_same_value(sent: object, stored: object) -> bool:
+    if isinstance(sent, float) and isinstance(stored, (int, float)):
+        return abs(stored - sent) < 1e-6
+    return stored == sent

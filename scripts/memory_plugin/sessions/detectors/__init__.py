@@ -1,1 +1,0 @@
-"""Detectors: each observes the turns of a session and reports signals."""
