@@ -30,8 +30,6 @@ from benchmarks.capture_kit import prompts as typed
 from benchmarks.capture_kit import sessions
 from benchmarks.capture_quality import LABELS
 from benchmarks.capture_statements import SETS, prompts
-from memory_plugin.capture.own_words import own_sentences
-from memory_plugin.capture.sentence_rules import cues, cues_in, matches_rule
 from memory_plugin.capture.statement_model import (
     RULE,
     SEPARATOR,
@@ -40,6 +38,7 @@ from memory_plugin.capture.statement_model import (
     word_features,
     word_scale,
 )
+from memory_plugin.capture.statements import cues_in, own_sentences, patterns, possible_rules
 from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.kernel.stats import share
@@ -66,7 +65,9 @@ def features(sentence: str) -> dict[str, float]:
     words = word_features(sentence)
     values = dict.fromkeys(words, word_scale(words))
     values.update({cue_feature(cue.id): 1.0 for cue in cues_in(sentence)})
-    return {**values, RULE: 1.0} if matches_rule(sentence) else values
+    return (
+        {**values, RULE: 1.0} if any(rule.matches(sentence) for rule in possible_rules(sentence)) else values
+    )
 
 
 def example(text: str, *, lasting: bool) -> Example:
@@ -117,7 +118,7 @@ class Fit:
         known = {name for name, number in counts.items() if number >= _MIN_COUNT}
         self.bias = 0.0
         self.weights = dict.fromkeys(sorted(known), 0.0)
-        self._negative = {cue_feature(cue.id) for cue in cues() if cue.weight < 0}
+        self._negative = {cue_feature(cue.id) for cue in patterns("cues", "cues") if cue.strength < 0}
         self._examples = [
             Example(row.lasting, [_only(known, sentence) for sentence in row.sentences])
             for row in examples

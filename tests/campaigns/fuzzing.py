@@ -18,7 +18,7 @@ from memory_plugin.kernel.hygiene import redact
 from memory_plugin.kernel.settings import layers, user_file
 from memory_plugin.kernel.settings.load import Settings, SettingsFileError, decoded, defaults, schema
 from memory_plugin.kernel.transcript.reader import Reader
-from memory_plugin.memories import guarded_commands, guarded_files, markdown, markdown_records
+from memory_plugin.memories import guarded_commands, guarded_files, markdown
 from memory_plugin.memories.hygiene import clean_data, shown, shown_block
 from memory_plugin.memories.record import category_named, parse_memory
 from memory_plugin.memories.save_requests import asks_to_save
@@ -142,8 +142,10 @@ def _patterns(generator: InputGenerator) -> None:
 def _markdown(generator: InputGenerator) -> None:
     text = generator.text() + "\n" + generator.text()
     _, body, _ = markdown.front_matter(text)
-    markdown.first_heading(text)
-    markdown_records.records_in(body, markdown.sections(body), "stem")
+    parts = markdown.sections(body)
+    markdown.records_in(parts, markdown.document_title(text, "stem"))
+    for part in parts:
+        markdown.statements_in(part)
 
 
 def _hygiene(generator: InputGenerator) -> None:

@@ -8,9 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.capture.candidate import Candidate, Origin, RuleHit, candidate_from_json, new_candidate
+from memory_plugin.capture.candidate import (
+    CONTRADICTED,
+    COVERED,
+    Candidate,
+    Origin,
+    RuleHit,
+    candidate_from_json,
+    compare,
+    new_candidate,
+)
 from memory_plugin.capture.candidate_file import MAX_OPEN, CandidateFile, CandidateSet, candidate_path
 from memory_plugin.kernel.paths import Paths, locate
+from memory_plugin.memories.record import categories, new_memory, parse_memory
 
 RULE = RuleHit("correction", "preference", "use-not", 0.8)
 
@@ -136,5 +146,27 @@ def test_a_candidate_contains_no_secret_or_private_text() -> None:
 def test_clear_forgets_everything(paths: Paths) -> None:
     file = CandidateFile(paths)
     file.change(lambda candidates: candidates.add([made("use pnpm, not npm")]))
-    assert file.clear() == 1
+    assert file.change(CandidateSet.clear) == 1
     assert file.load().to_json() == {"schema": 1, "open": [], "closed": [], "silenced": []}
+
+
+@pytest.mark.parametrize(
+    ("quote", "title", "body", "result"),
+    [
+        ("no, use pnpm not npm", "Use pnpm", "Use pnpm, not npm, in all packages.", COVERED),
+        ("use npm, not pnpm", "Use pnpm", "Use pnpm, not npm, in all packages.", CONTRADICTED),
+        (
+            "never mock the database",
+            "Database in tests",
+            "Never mock the database; start the container.",
+            COVERED,
+        ),
+        ("always mock the database", "Never mock the database", "Start the container.", CONTRADICTED),
+        ("staging is reset at 3", "Use pnpm", "Use pnpm, not npm.", ""),
+        ("never mock the database", "Mock servers", "The mock server listens on 8080.", ""),
+    ],
+)
+def test_compare(quote: str, title: str, body: str, result: str) -> None:
+    category = categories()["preference"]
+    memory = parse_memory(new_memory(category, "m", title, {"value": body}, {}), "m", category)
+    assert compare(made(quote), memory) == result

@@ -10,22 +10,25 @@ from typing import Any
 import pytest
 
 from memory_plugin.capture import statement_model
-from memory_plugin.capture.hints import contains_hint, may_hold_statement
-from memory_plugin.capture.own_words import own_sentences
-from memory_plugin.capture.sentence_rules import cues, cues_in, matches_rule, statement_rules
 from memory_plugin.capture.statement_model import (
+    contains_hint,
     log_odds,
+    may_hold_statement,
     threshold,
     upper_bound,
     word_features,
 )
-from memory_plugin.capture.statements import find_statements
+from memory_plugin.capture.statements import cues_in, find_statements, own_sentences, patterns, possible_rules
 from memory_plugin.kernel.data import load_data
 
 TABLE = load_data("capture", "statements")
 OWN = load_data("capture", "own_words")
 CUES = load_data("capture", "cues")["cues"]
 HINTS = load_data("capture", "hints")
+
+
+def _matches_rule(sentence: str) -> bool:
+    return any(rule.matches(sentence) for rule in possible_rules(sentence))
 
 
 @pytest.mark.parametrize("entry", TABLE["rules"], ids=lambda entry: str(entry["id"]))
@@ -38,8 +41,8 @@ def test_a_rule_finds_exactly_its_examples(entry: dict[str, list[str]]) -> None:
 
 @pytest.mark.parametrize("entry", TABLE["rules"], ids=lambda entry: str(entry["id"]))
 def test_pattern_and_hints_of_a_rule_match_its_examples(entry: dict[str, Any]) -> None:
-    rule = next(rule for rule in statement_rules() if rule.id == entry["id"])
-    assert all(rule.pattern.pattern.search(text) for text in entry["hit"])
+    rule = next(rule for rule in patterns("statements", "rules") if rule.id == entry["id"])
+    assert all(rule.pattern.search(text) for text in entry["hit"])
     assert all(
         any(contains_hint(" %s " % text.lower(), hint) for hint in rule.hints) for text in entry["hit"]
     )
@@ -48,9 +51,9 @@ def test_pattern_and_hints_of_a_rule_match_its_examples(entry: dict[str, Any]) -
 
 @pytest.mark.parametrize("entry", CUES, ids=lambda entry: str(entry["id"]))
 def test_a_cue_matches_exactly_its_examples(entry: dict[str, Any]) -> None:
-    cue = next(cue for cue in cues() if cue.id == entry["id"])
-    assert [text for text in entry["hit"] if not cue.pattern.matches(text)] == []
-    assert [text for text in entry["miss"] if cue.pattern.matches(text)] == []
+    cue = next(cue for cue in patterns("cues", "cues") if cue.id == entry["id"])
+    assert [text for text in entry["hit"] if not cue.matches(text)] == []
+    assert [text for text in entry["miss"] if cue.matches(text)] == []
     assert entry["hit"]
     assert entry["miss"]
 
@@ -82,7 +85,7 @@ def test_cues_alone_can_make_a_statement(sentence: str, kind: str) -> None:
     found = find_statements(sentence)[0]
     assert 0.5 <= found.strength <= 0.75
     assert found[:2] == (sentence, kind)
-    assert not matches_rule(sentence)
+    assert not _matches_rule(sentence)
 
 
 @pytest.mark.parametrize("sentence", ["only the second one", "the staging cluster is down since monday"])
@@ -94,7 +97,7 @@ def test_the_upper_bound_is_never_below_the_log_odds() -> None:
     """The Stop hook skips a prompt on this bound alone."""
     for entry in TABLE["rules"]:
         for sentence in [*entry["hit"], *entry["miss"]]:
-            has_rule = matches_rule(sentence)
+            has_rule = _matches_rule(sentence)
             value = log_odds(sentence, [cue.id for cue in cues_in(sentence)], has_rule=has_rule)
             assert value <= upper_bound(sentence, has_rule=has_rule) + 1e-9, sentence
 

@@ -1,17 +1,16 @@
-"""Importing the notes of others: each format, each kind of damage, and no file that is not named."""
+"""Importing the notes of others: each format, exports of other tools, each kind of damage, and no file that is not named."""
 
 from __future__ import annotations
 
 import json
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.fastjson import loads
-from memory_plugin.kernel.paths import Paths, data_path
-from memory_plugin.memories.import_categories import category_for
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.importing import read
 from memory_plugin.memories.stores import Store
 from tests.memories.conftest import Put
@@ -22,37 +21,14 @@ def titles(path: str, category: str = "") -> list[tuple[str, str]]:
     return [(draft.data["category"], draft.data["title"]) for draft in read(path, category).drafts]
 
 
-def table() -> dict[str, dict[str, list[list[str]]]]:
-    with open(data_path("memories", "importing.json"), encoding="utf-8") as file:
-        found = loads(file.read())
-    assert isinstance(found, dict)
-    return found
-
-
-@pytest.mark.parametrize(("text", "category"), table()["examples"]["hit"])
-def test_words_that_stand_for_a_category(text: str, category: str) -> None:
-    assert category_for(text) == category
-
-
-@pytest.mark.parametrize("text", table()["examples"]["miss"])
-def test_words_that_stand_for_none(text: str) -> None:
-    assert category_for(text) == ""
-    assert category_for(text, otherwise=True) == "decision"
-
-
-def test_a_word_means_one_category() -> None:
-    words = [word for words in table()["words"].values() for word in words]
-    assert len(words) == len(set(words))
-
-
 def test_a_file_of_sections_is_a_memory_for_each(project: Project) -> None:
     path = project.write(
         "CLAUDE.md", "# Shop\nA shop.\n\n## Code style\nTabs.\n\n## Deploy\n### Staging\nrun a\n"
     )
     assert titles(path) == [
         ("decision", "Shop: A shop"),
-        ("preference", "Code style: Tabs"),
-        ("runbook", "Staging: run a"),
+        ("decision", "Code style: Tabs"),
+        ("decision", "Staging: run a"),
     ]
     assert titles(path, "constraint")[0] == ("constraint", "Shop: A shop")
     assert [draft.source for draft in read(path).drafts] == [path + ":1", path + ":4", path + ":8"]
@@ -244,9 +220,9 @@ def test_a_short_question_is_titled_with_its_answer(project: Project) -> None:
     path = project.write(
         "a.md", "# Trouble\n\n- Server offline? Look at the fuse box.\n- Disk full? Drop the old logs.\n"
     )
-    assert titles(path) == [
-        ("runbook", "Server offline? Look at the fuse box"),
-        ("runbook", "Disk full? Drop the old logs"),
+    assert [title for _, title in titles(path)] == [
+        "Server offline? Look at the fuse box",
+        "Disk full? Drop the old logs",
     ]
 
 
@@ -258,3 +234,131 @@ def test_a_folder_of_documents_may_have_a_folder_named_as_in_a_store(project: Pr
         "Never push to the main branch",
         "We use Postgres as a queue for jobs",
     ]
+
+
+UUID = "3f0a1c9e-5b1d-4c55-9a55-0d4c6a1b2c3d"
+
+
+def import_file(project: Project, name: str, content: object) -> list[dict[str, Any]]:
+    text = content if isinstance(content, str) else json.dumps(content)
+    reading = read(project.write(name, text), root=project.root)
+    assert reading.problems == []
+    return [draft.data for draft in reading.drafts]
+
+
+def test_records_of_mem0(project: Project) -> None:
+    item = {
+        "id": UUID,
+        "memory": "Prefers pytest over unittest. Always.",
+        "metadata": {"category": "preference", "tags": ["python"]},
+        "created_at": "2024-07-20T01:30:36.275141-07:00",
+    }
+    (data,) = import_file(project, "mem0.json", {"results": [item]})
+    assert (data["title"], data["category"], data["tags"]) == (
+        "Prefers pytest over unittest",
+        "preference",
+        ["python"],
+    )
+    assert (data["id"], data["created_at"]) == ("", "2024-07-20T08:30:36Z")
+
+
+def test_entities_of_an_mcp_memory_server(project: Project) -> None:
+    entity = {
+        "type": "entity",
+        "name": "billing",
+        "entityType": "service",
+        "observations": ["Uses Postgres 16", "Has two queues"],
+    }
+    for name, content in (
+        ("memory.jsonl", json.dumps(entity)),
+        ("graph.json", {"entities": [entity], "relations": []}),
+    ):
+        (data,) = import_file(project, name, content)
+        assert (data["title"], data["content"]["decision"]) == ("billing", "Uses Postgres 16\nHas two queues")
+
+
+@pytest.mark.parametrize("title", [None, "", " "])
+def test_a_missing_title_is_the_first_sentence(project: Project, title: str | None) -> None:
+    item = {"content": "Never deploy on Fridays. It failed twice.", "createdAt": "2023-11-14 22:13:20"}
+    (data,) = import_file(project, "n.json", [item if title is None else {"title": title, **item}])
+    assert (data["title"], data["created_at"]) == ("Never deploy on Fridays", "2023-11-14T22:13:20Z")
+
+
+@pytest.mark.parametrize(
+    ("entry", "category"),
+    [
+        ({"type": "feedback"}, "preference"),
+        ({"kind": "Runbook"}, "runbook"),
+        ({"type": "work"}, "decision"),
+        ({"category": "Tech-Debt"}, "tech_debt"),
+        ({"metadata": {"category": "work"}}, "decision"),
+    ],
+)
+def test_an_entry_names_its_category(project: Project, entry: dict[str, Any], category: str) -> None:
+    (data,) = import_file(project, "n.json", [{"text": "Deploy on Tuesdays.", **entry}])
+    assert data["category"] == category
+
+
+def test_a_list_of_texts(project: Project) -> None:
+    assert [
+        one["title"]
+        for one in import_file(project, "n.json", ["Use tabs in Go code.", "Never force-push to main."])
+    ] == [
+        "Use tabs in Go code",
+        "Never force-push to main",
+    ]
+
+
+def test_a_rule_file_binds_its_rules_to_files(project: Project) -> None:
+    head = "---\ndescription: API rules\nglobs: src/api/**/*.ts,src/lib/*.ts\nalwaysApply: false\n---\n"
+    text = head + "# API\n\n- Never return raw database rows.\n- Name handlers after the route.\n"
+    data = import_file(project, ".cursor/rules/api.mdc", text)
+    assert [one["title"] for one in data] == [
+        "Never return raw database rows",
+        "Name handlers after the route",
+    ]
+    assert [one["related_files"] for one in data] == [["src/api/**/*.ts", "src/lib/*.ts"]] * 2
+
+
+def test_paths_in_a_rule_and_the_folder_of_a_part(project: Project) -> None:
+    text = "## Rules\n- Never edit `src/gen/client.ts` by hand; see `make gen` and `/v2/x`.\n"
+    (data,) = import_file(project, "packages/api/AGENTS.md", text)
+    assert data["related_files"] == ["packages/api/", "src/gen/client.ts"]
+
+
+def test_notes_of_claude_code_are_titled_by_what_they_say(project: Project) -> None:
+    head = "---\nname: feedback_tests\ndescription: Run the tests before saying that it works\nmetadata:\n  type: feedback\n---\n"
+    text = head + "Run them.\n\n**Why:** It was wrong twice.\n"
+    (data,) = import_file(project, "feedback_tests.md", text)
+    assert (data["title"], data["category"]) == ("Run the tests before saying that it works", "preference")
+
+
+def test_a_record_is_asked_for_by_its_symptoms_and_questions(project: Project) -> None:
+    text = '# Queue is stuck\n## Symptoms\n- `subscription locked` in the log\n- "shop shows no sales"\n## Fix\n1. kill it\n'
+    (data,) = import_file(project, "runbook.md", text)
+    assert data["asked_as"] == ["`subscription locked` in the log", "shop shows no sales"]
+    assert (data["category"], data["content"]["steps"]) == ("runbook", ["kill it"])
+    text = "# Numbers\n## Context\nIt fails. Which port is it?\n\n- Which host is it?\n- Why?\n## Decision\nPort 1.\n"
+    (data,) = import_file(project, "adr.md", text)
+    assert data["asked_as"] == ["Which port is it?", "Which host is it?"]
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ("Superseded by [ADR 12](12.md)", "archived"),
+        ("**Deprecated**", "archived"),
+        ("rejected", "archived"),
+        ("Ersetzt durch 12", "archived"),
+        ("Accepted", "active"),
+        ("Supersedes ADR 3", "active"),
+        ("Accepted, not deprecated", "active"),
+    ],
+)
+def test_a_record_that_does_not_hold_any_more_is_archived(
+    project: Project, status: str, expected: str
+) -> None:
+    end = "## Context\nx\n## Decision\ny\n"
+    for text in ("# Use it\n## Status\n%s\n" + end, "# Use it\n- **Status:** %s\n\n" + end):
+        (data,) = import_file(project, "adr.md", text % status)
+        assert data["record_status"] == expected

@@ -1,4 +1,4 @@
-"""Markdown: front matter, sections below headings, and code that looks like a heading."""
+"""Markdown: front matter, sections below headings, the rules of lists and their titles, decision records and runbooks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.memories.markdown import Section, front_matter, sections
+from memory_plugin.kernel.fastjson import loads
+from memory_plugin.kernel.paths import data_path
+from memory_plugin.memories.markdown import (
+    DecisionRecord,
+    Section,
+    document_title,
+    front_matter,
+    records_in,
+    sections,
+    statements_in,
+    title_for,
+    without_markdown,
+)
+from memory_plugin.memories.record import MAX_TITLE
 
 
 @pytest.mark.parametrize(
@@ -69,3 +82,211 @@ def test_any_text_is_read_and_every_word_is_kept(text: str) -> None:
     text_of_sections = "".join(section.heading + section.text for section in sections(rest))
     headings = "".join(line for line in rest.splitlines() if line.lstrip().startswith("#"))
     assert all(letter in text_of_sections + headings for letter in rest if letter in "ab")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("**Never** mock [the database](db.md). It hides `JOIN` bugs.", "Never mock the database"),
+        ("Use tools, e.g. Ruff, in CI.", "Use tools, e.g. Ruff, in CI"),
+        ("- [x] Pin versions exactly.", "Pin versions exactly"),
+        ("Node 20.1 is required. Older ones fail.", "Node 20.1 is required"),
+        ("Tabs.", "Style: Tabs"),
+        ("The web app has one backend. `packages/rules` holds the rules.", "The web app has one backend"),
+    ],
+)
+def test_the_first_sentence_is_the_title(text: str, title: str) -> None:
+    assert title_for(text, "Style") == title
+
+
+@given(st.text(max_size=400))
+def test_any_text_has_a_short_title(text: str) -> None:
+    assert len(title_for(text, "Heading")) <= MAX_TITLE
+    assert "\n" not in without_markdown(text)
+
+
+def titles_and_contexts(text: str) -> list[tuple[str, str]]:
+    return [
+        (statement.title, statement.context)
+        for section in sections(text)
+        for statement in statements_in(section)
+    ]
+
+
+def test_an_introduction_in_the_middle_is_the_context_of_its_list() -> None:
+    text = "## Queue\nJobs live in Redis.\n\nSome notes on retries:\n\n- Jobs are retried three times.\n- Never delete a job by hand.\n"
+    assert titles_and_contexts(text) == [
+        ("Jobs live in Redis", ""),
+        ("Jobs are retried three times", "Some notes on retries:"),
+        ("Never delete a job by hand", "Some notes on retries:"),
+    ]
+
+
+def test_each_list_item_is_a_rule_with_its_nested_text() -> None:
+    text = "## Testing\nThe CI has two cores.\n\n- Never mock the database.\n  It hides bugs.\n  - not once\n- Run the slow tests last.\n"
+    assert titles_and_contexts(text) == [
+        ("Never mock the database", "The CI has two cores."),
+        ("Run the slow tests last", "The CI has two cores."),
+    ]
+
+
+def test_names_in_a_list_are_one_statement() -> None:
+    assert titles_and_contexts("## Stack\n- Node 20\n- Postgres 16\n- Redis\n") == [("Stack: Node 20", "")]
+
+
+def test_a_procedure_stays_together() -> None:
+    assert titles_and_contexts(
+        "## Release a version\n1. Tag it.\n2. Push it.\n\n```sh\nmake publish\n```\n"
+    ) == [("Release a version", "")]
+
+
+def test_a_list_in_a_code_fence_is_code() -> None:
+    assert titles_and_contexts("## Config file\n```yaml\n- a: 1\n- b: 2\n```\n") == [
+        ("Config file: a: 1", "")
+    ]
+
+
+NYGARD = """# 7. Use Postgres for billing
+
+Date: 2024-03-01
+
+## Status
+Accepted
+
+## Context
+MySQL lost row locks. How do we keep invoice numbers unique? MariaDB was considered.
+
+## Decision
+Billing runs on Postgres 16.
+
+## Consequences
+One more database.
+"""
+MADR = """# Use MySQL
+
+## Context and Problem Statement
+Which database should billing use?
+
+## Considered Options
+* MySQL
+* Oracle
+
+## Decision Outcome
+MySQL, since we know it.
+
+### Consequences
+* Good, since cheap
+
+## Pros and Cons of the Options
+### MySQL
+Well known.
+"""
+RUNBOOK = """# Queue is stuck
+## Symptoms
+- `subscription locked` in the log
+- "shop shows no sales"
+## Cause
+A dead extractor.
+## Fix
+1. kill it
+2. restart it
+"""
+MANY = """# Decisions
+## ADR-1: Use Redis
+### Context
+Cookies too large.
+### Decision
+Redis.
+## ADR-2: Use S3
+### Problem
+Disk full.
+### Solution
+S3.
+"""
+
+
+def read(text: str) -> list[DecisionRecord]:
+    return records_in(sections(text), document_title(text, "0009-from-the-file"))
+
+
+def test_nygard_s_template_is_one_decision() -> None:
+    (record,) = read(NYGARD)
+    assert (record.title, record.category, record.line) == ("Use Postgres for billing", "decision", 1)
+    assert record.fields["answer"] == "Billing runs on Postgres 16."
+    assert record.fields["context"].startswith("MySQL lost row locks.")
+    assert record.fields["notes"] == "Date: 2024-03-01"
+
+
+def test_madr_is_one_decision_with_its_options() -> None:
+    (record,) = read(MADR)
+    assert record.fields["alternatives"] == "* MySQL\n* Oracle\n\nMySQL: Well known."
+    assert record.fields["consequences"] == "* Good, since cheap"
+
+
+def test_the_steps_of_a_runbook_are_its_answer() -> None:
+    (record,) = read(RUNBOOK)
+    assert (record.category, record.fields["answer"]) == ("runbook", "1. kill it\n2. restart it")
+
+
+def test_a_file_of_records_is_one_memory_each() -> None:
+    found = [(record.title, record.fields["answer"], record.fields["context"]) for record in read(MANY)]
+    assert found == [("Use Redis", "Redis.", "Cookies too large."), ("Use S3", "S3.", "Disk full.")]
+
+
+def test_a_record_without_a_title_is_named_by_its_file() -> None:
+    (record,) = read("## Context\nx\n## Decision\ny\n")
+    assert record.title == "from the file"
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("ADR-012: Use Redis", "Use Redis"),
+        ("3 - Use CoAP", "Use CoAP"),
+        ("2 databases are enough", "2 databases are enough"),
+        ("ADR 7", "We use a queue"),
+        ("12", "We use a queue"),
+    ],
+)
+def test_the_number_of_a_record_is_no_title(heading: str, title: str) -> None:
+    (record,) = read("# %s\n## Context\nx\n## Decision\nWe use a queue.\n" % heading)
+    assert record.title == title
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# Shop\n## Code style\nTabs.\n## Deploy\nrun a\n",
+        "# A\n## Decision\nonly the answer\n",
+        "# A\n## Context\nonly the problem\n",
+        "# A\n## Context\nx\n## Context\ny\n## Decision\nz\n",
+        "intro\n# A\n## One\n### Context\nx\n### Decision\ny\n## Style\nTabs.\n",
+        "```\n## Context\n## Decision\n```\n",
+    ],
+    ids=["nothing", "notes", "no context", "no answer", "twice", "a record among notes", "code"],
+)
+def test_a_document_that_is_not_a_record_stays_sections(text: str) -> None:
+    assert read(text) == []
+
+
+def test_a_heading_means_one_field() -> None:
+    with open(data_path("memories", "importing.json"), encoding="utf-8") as file:
+        table = loads(file.read())
+    assert isinstance(table, dict)
+    headings = [heading for names in table["roles"].values() for heading in names]
+    assert len(headings) == len(set(headings))
+    assert all(heading == heading.lower().strip() for heading in headings)
+
+
+PIECES = st.sampled_from(
+    ["# A", "## Context", "## Decision", "### Fix", "## Symptoms", "## x", "text?", "- a line", "```", ""]
+)
+
+
+@given(st.lists(PIECES, max_size=12))
+def test_any_document_is_read(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    for record in read(text):
+        assert record.fields["answer"]
+        assert len(record.fields) > 1

@@ -1,10 +1,10 @@
-"""A candidate for a memory, with its evidence. Its texts are redacted before it is created."""
+"""A candidate for a memory, with its evidence, and its comparison with stored memories. Its texts are redacted before it is created."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.data import load_data
@@ -14,6 +14,10 @@ from ..kernel.text.stem import stem
 from ..kernel.text.tokens import tokenize
 from ..memories.hygiene import clean_text
 from ..memories.invalid_memory import InvalidMemory
+from ..memories.record import body_text
+
+if TYPE_CHECKING:
+    from ..memories.record import Memory
 
 # The kinds, in the order in which equally strong candidates are shown.
 KINDS = (
@@ -47,6 +51,13 @@ _INTRODUCTION = re.compile(
     r"\b[,:.!]*\s+)+",
     re.IGNORECASE,
 )
+COVERED, CONTRADICTED = "covered", "contradicted"
+_MIN_SHARE = 0.85  # of a candidate's key words that a memory must contain to cover it
+_MIN_WORDS = 2
+_NEGATIONS = frozenset(
+    ("not", "never", "no", "dont", "stop", "avoid", "without", "nor", "neither", "quit", "doesnt", "isnt")
+)
+_CHOICE = re.compile(r"([\w@./+#-]+),? (?:and not|not|instead of|rather than|over) ([\w@./+#-]+)")
 
 
 class Origin(NamedTuple):
@@ -126,29 +137,10 @@ def new_candidate(
     )
 
 
-def candidate_from_json(value: object) -> Candidate | None:
-    """Return the candidate in an entry of the state file; None if the entry is damaged."""
-    if not isinstance(value, dict) or not isinstance(value.get("origin"), dict):
-        return None
-    texts = [
-        value.get(name)
-        for name in ("id", "kind", "category", "title", "quote", "body", "rule", "found", "contradicts")
-    ]
-    origin, strength, sessions = value["origin"], value.get("strength"), value.get("sessions")
-    session, turn, time = origin.get("session"), origin.get("turn"), origin.get("time")
-    if not all(isinstance(value, str) for value in (*texts, session, time)) or not isinstance(sessions, list):
-        return None
-    if value["kind"] not in KINDS or not _ID.match(value["id"]) or not isinstance(turn, int):
-        return None
-    if isinstance(strength, bool) or not isinstance(strength, (int, float)):
-        return None
-    fields = {
-        **value,
-        "strength": float(strength),
-        "origin": Origin(session, turn, time),
-        "sessions": tuple(name for name in sessions if isinstance(name, str))[:_MAX_SESSIONS],
-    }
-    return Candidate(**{name: fields[name] for name in Candidate._fields})
+def candidate_from_json(value: dict[str, Any]) -> Candidate:
+    """Return the candidate in an entry of the state file. Raises KeyError or TypeError if the entry is damaged."""
+    origin, sessions = Origin(**value["origin"]), tuple(value["sessions"])
+    return Candidate(**{**value, "origin": origin, "sessions": sessions})
 
 
 def is_candidate_id(text: str) -> bool:
@@ -205,3 +197,51 @@ def _title(quote: str) -> str:
 @cache
 def _stop_words() -> frozenset[str]:
     return frozenset(load_data("capture", "statements")["stop_words"]["values"])
+
+
+class Coverage(NamedTuple):
+    """How the stored memories relate to candidates.
+
+    `by_candidate` maps a candidate's id to None if a memory covers it, to the name of a memory that it contradicts, or else to "".
+    `hints` are new candidates about memories that were injected although the user then repeated them.
+    """
+
+    by_candidate: dict[str, str | None]
+    hints: list[Candidate]
+
+
+def compare(candidate: Candidate, memory: Memory) -> str:
+    """Return COVERED if a memory says the same as a candidate, CONTRADICTED if it says the opposite, otherwise ""."""
+    keys = key_words(candidate.quote if candidate.kind != "solved_error" else candidate.title)
+    text = "%s\n%s" % (memory.title, body_text(memory))
+    stems = frozenset(stem(word) for word in tokenize(text))
+    if len(keys) < _MIN_WORDS or len(keys & stems) < _MIN_SHARE * len(keys):
+        return ""
+    return CONTRADICTED if _contradicts(candidate.quote, text, keys) else COVERED
+
+
+def _contradicts(text: str, other: str, keys: frozenset[str]) -> bool:
+    """Return whether two texts about the same subject choose opposite sides, or one forbids what the other requires."""
+    choices, other_choices = _choices(text), _choices(other)
+    if choices & {(rejected, chosen) for chosen, rejected in other_choices}:
+        return True
+    if choices or other_choices:
+        return bool(choices and not other_choices and _is_refused(other, {chosen for chosen, _ in choices}))
+    return _forbids(text, keys) != _forbids(other, keys)
+
+
+def _choices(text: str) -> set[tuple[str, str]]:
+    """Return pairs of what a text chooses and what it rejects, as in "pnpm, not npm"."""
+    return {(first.strip("."), second.strip(".")) for first, second in _CHOICE.findall(text.lower())}
+
+
+def _forbids(text: str, keys: frozenset[str]) -> bool:
+    """Return whether the sentence with most of the key words contains a negation."""
+    sentences = [tokenize(sentence) for sentence in re.split(r"[.!?;\n]", text.lower())]
+    nearest = max(sentences, key=lambda sentence: len(keys & {stem(word) for word in sentence}))
+    return not _NEGATIONS.isdisjoint(nearest)
+
+
+def _is_refused(text: str, chosen: set[str]) -> bool:
+    refused = re.findall(r"(?:not|never|no|don't use|avoid) (?:use )?([\w@./+#-]+)", text.lower())
+    return not chosen.isdisjoint(refused)

@@ -12,7 +12,7 @@ from ..kernel.clock import iso, now
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
 from ..kernel.state_file import read_state, write_state
-from .candidate import KINDS, candidate_from_json, is_near, merged
+from .candidate import candidate_from_json, is_near, merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +25,6 @@ MAX_OPEN = 20
 _MAX_DAYS = 30
 _MAX_CLOSED = 2000
 _LOCK_WAIT = 2.0
-_SCHEMA = 1
 
 
 def candidate_path(paths: Paths) -> str:
@@ -39,16 +38,16 @@ class CandidateSet:
     __slots__ = ("closed", "open", "silenced")
 
     def __init__(self, data: dict[str, Any]) -> None:
-        candidates = map(candidate_from_json, _list(data.get("open")))
         oldest = iso(now() - _MAX_DAYS * 86400)
-        self.open = [candidate for candidate in candidates if candidate and candidate.found >= oldest]
-        self.closed = [name for name in _list(data.get("closed")) if isinstance(name, str)]
-        self.silenced = [kind for kind in _list(data.get("silenced")) if kind in KINDS]
+        candidates = map(candidate_from_json, data.get("open", ()))
+        self.open = [candidate for candidate in candidates if candidate.found >= oldest]
+        self.closed: list[str] = list(data.get("closed", ()))
+        self.silenced: list[str] = list(data.get("silenced", ()))
 
     def to_json(self) -> dict[str, Any]:
         """Return the contents of the file."""
         return {
-            "schema": _SCHEMA,
+            "schema": 1,
             "open": [candidate.to_json() for candidate in self.open],
             "closed": self.closed[-_MAX_CLOSED:],
             "silenced": list(self.silenced),
@@ -101,6 +100,12 @@ class CandidateSet:
         self.silenced += [kind] if kind not in self.silenced else []
         return self.close([candidate.id for candidate in self.open if candidate.kind == kind])
 
+    def clear(self) -> int:
+        """Forget all candidates, including dropped ones and silenced kinds; return how many were open."""
+        number = len(self.open)
+        self.open, self.closed, self.silenced = [], [], []
+        return number
+
 
 class CandidateFile:
     """The file of one project. Reading never fails; a change takes a lock and replaces the whole file."""
@@ -112,7 +117,10 @@ class CandidateFile:
 
     def load(self) -> CandidateSet:
         """Return the saved candidates; an empty set if the file is missing or damaged."""
-        return CandidateSet(read_state(self._path))
+        try:
+            return CandidateSet(read_state(self._path))
+        except (KeyError, TypeError):
+            return CandidateSet({})
 
     def change(self, edit: Callable[[CandidateSet], int]) -> int:
         """Apply a change and return its result.
@@ -128,17 +136,3 @@ class CandidateFile:
             if candidates.to_json() != before:
                 write_state(self._path, candidates.to_json())
         return result
-
-    def clear(self) -> int:
-        """Forget all candidates, including dropped ones and silenced kinds; return how many were open. Raises OSError."""
-
-        def empty(candidates: CandidateSet) -> int:
-            number = len(candidates.open)
-            candidates.open, candidates.closed, candidates.silenced = [], [], []
-            return number
-
-        return self.change(empty)
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

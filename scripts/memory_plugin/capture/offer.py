@@ -1,15 +1,22 @@
-"""The line at the start of a session that offers new candidates for review."""
+"""How candidates reach the user: a line at the start of a session, and a note for Claude if `capture.offer` is `ask`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..kernel.fastjson import digest
-from ..kernel.state_file import read_state, write_state
-from .candidate_file import CandidateFile
+from ..kernel.state_file import read_state, session_file, write_state
+from .statement_model import may_hold_statement
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
+
+_MIN_STRENGTH = 0.8
+_KINDS = ("correction", "rule")
+_NOTE = (
+    "<memory-capture>The user's message seems to contain a lasting rule. Nothing was stored."
+    " The user wants to be asked, at most once per session, whether to keep such a rule as a memory."
+    " Store it only if they agree.</memory-capture>"
+)
 
 
 def due_offer(context: Context) -> str:
@@ -17,6 +24,8 @@ def due_offer(context: Context) -> str:
     settings = context.settings
     if not settings.flag("capture.enabled") or settings.text("capture.offer") == "off":
         return ""
+    from .candidate_file import CandidateFile  # a prompt imports this module, too
+
     candidates = CandidateFile(context.paths).load().open
     if not candidates or not _is_due(context, sorted(candidate.id for candidate in candidates)):
         return ""
@@ -35,3 +44,26 @@ def _is_due(context: Context, ids: list[str]) -> bool:
     except OSError:
         return False
     return True
+
+
+def ask_about(prompt: str, context: Context) -> str:
+    """Return the note for Claude if a prompt contains a clear correction or rule, once per session; otherwise "".
+
+    Raises:
+        OSError: The session's state cannot be written.
+    """
+    settings = context.settings
+    if settings.text("capture.offer") != "ask" or not settings.flag("capture.enabled"):
+        return ""
+    if not context.session or not may_hold_statement(prompt):
+        return ""
+    path = session_file(context.paths, context.session, "asked")
+    if read_state(path):
+        return ""
+    from .statements import find_statements  # imports `re`, which most prompts do not need
+
+    statements = find_statements(prompt)
+    if not any(statement.kind in _KINDS and statement.strength >= _MIN_STRENGTH for statement in statements):
+        return ""
+    write_state(path, {"asked": True})
+    return _NOTE

@@ -5,25 +5,16 @@ The usual loop of testing and editing code does not count, and neither do errors
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache, lru_cache
+from typing import NamedTuple
 
+from ..kernel.data import load_data
 from ..kernel.text.clean import plain
+from ..kernel.transcript.turn import Call, Turn
+from ..memories.command_prefixes import base_name, run_commands
 from .candidate import CHANGED
-from .command_lines import (
-    change_kind,
-    command_line,
-    error_pattern,
-    explains_itself,
-    is_development_check,
-    runs_same,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..kernel.transcript.turn import Call, Turn
-    from .command_lines import CommandLine
 
 _MAX_OPEN = 12
 _MAX_CALLS = 60  # tool calls between a failure and the pass that solves it
@@ -34,6 +25,12 @@ _MAX_SYMPTOM = 3
 _MAX_CHANGES = 6
 _EDITS = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 _SHELL = "Bash"
+_MAX_SHELL_LINE = 4000
+_MAX_HEAD = 3  # words
+_PLAIN_WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")
+_ONE_SUBCOMMAND = frozenset(["git", "gh", "docker", "kubectl", "mix", "go", "cargo"])
+_FORCING = frozenset(["-f", "--force", "-a", "-A", "-m", "-rf"])
+_FLAGS = re.IGNORECASE | re.MULTILINE
 
 
 class SolvedError(NamedTuple):
@@ -182,11 +179,99 @@ def _solved(failure: _Failure, line: CommandLine, turn: int) -> SolvedError | No
 
 def _symptom(output: str) -> tuple[str, ...]:
     """Return the lines of an output that describe the error, at most three, or else the last line."""
-    lines = [plain(line, _MAX_LINE).strip("\u2502\u2503 ") for line in _lines(output)]
+    lines = [
+        plain(line, _MAX_LINE).strip("\u2502\u2503 ")
+        for line in output.replace("\\n", "\n").splitlines()[:400]
+    ]
     lines = [line for line in lines if line and not line.startswith("Exit code ")]
     telling = list(dict.fromkeys(line for line in lines if error_pattern("telling").search(line)))
     return tuple(telling[:_MAX_SYMPTOM] or lines[-1:])
 
 
-def _lines(output: str) -> Iterable[str]:
-    return output.replace("\\n", "\n").splitlines()[:400]
+class CommandLine(NamedTuple):
+    """The commands of one shell line, without those that only read: their heads (program and subcommand) and all their words."""
+
+    heads: frozenset[tuple[str, ...]]
+    words: tuple[str, ...]
+    text: str
+
+
+@lru_cache(maxsize=256)
+def command_line(text: str) -> CommandLine:
+    """Parse a shell line; it has no heads if its commands only read."""
+    heads: list[tuple[str, ...]] = []
+    words: list[str] = []
+    for command in _commands(text):
+        if not _begins(command, _prefixes("looks")):
+            heads.append(_head(command))
+            words += command
+    return CommandLine(frozenset(heads), tuple(words), text)
+
+
+def runs_same(line: CommandLine, later: CommandLine) -> bool:
+    """Return whether a later line runs everything that a line ran, or another program with exactly the same arguments."""
+    if not line.heads or not later.heads:
+        return False
+    if line.heads <= later.heads:
+        return True
+    return len(line.words) > 2 and line.words[1:] == later.words[1:]
+
+
+def is_development_check(line: CommandLine) -> bool:
+    """Return whether a line only runs tests, linters, compilers or scripts, which fail and pass all day."""
+    return bool(line.heads) and all(_begins(list(head), _prefixes("loops")) for head in line.heads)
+
+
+def change_kind(text: str) -> str:
+    """Return how a command line changes the environment: install, service, setup or format; otherwise ""."""
+    for command in _commands(text):
+        for kind in ("install", "service", "setup", "format"):
+            if _begins(command, _prefixes("changes", kind)):
+                return kind
+    return ""
+
+
+def _commands(text: str) -> list[list[str]]:
+    """Return the words of each command in a line, also without prefixes such as `sudo`, and without the program's folder."""
+    return [[base_name(words[0]), *words[1:]] for words in run_commands(text[:_MAX_SHELL_LINE])]
+
+
+def _head(words: list[str]) -> tuple[str, ...]:
+    """Return the program and the following words that look like subcommands, at most three words."""
+    head = [words[0]]
+    for word in words[1:]:
+        if len(head) == _MAX_HEAD or not _PLAIN_WORD.match(word) or "." in word[-5:]:
+            break
+        head.append(word)
+    has_one_subcommand = words[0] in _ONE_SUBCOMMAND and head[1:2] != ["compose"]
+    return tuple(head[:2] if has_one_subcommand else head)
+
+
+def _begins(words: list[str], prefixes: tuple[str, ...]) -> bool:
+    """Return whether a command begins with one of the prefixes, with or without its long options."""
+    bare = [word for word in words[1:] if not word.startswith("-") or word in _FORCING or len(word) <= 2]
+    return any(" ".join([words[0], *rest, ""]).startswith(prefixes) for rest in (words[1:], bare))
+
+
+def explains_itself(output: str) -> bool:
+    """Return whether an output contains an error that says how to fix it, which needs no memory."""
+    return any(pattern.search(output) for pattern in _generic())
+
+
+@cache
+def _generic() -> list[re.Pattern[str]]:
+    entries = load_data("capture", "errors")["generic"]["patterns"]
+    return [re.compile(entry["pattern"], _FLAGS) for entry in entries]
+
+
+@cache
+def error_pattern(name: str) -> re.Pattern[str]:
+    """Return a pattern of `config/capture/errors.json` by its name."""
+    return re.compile(load_data("capture", "errors")[name]["pattern"], _FLAGS)
+
+
+@cache
+def _prefixes(name: str, kind: str = "values") -> tuple[str, ...]:
+    """Return the beginnings of command lines in a list; each ends at the end of a word, unless `*` says that the word may go on."""
+    lines = load_data("capture", "errors")[name][kind]
+    return tuple(line[:-1] if line.endswith("*") else line + " " for line in lines)

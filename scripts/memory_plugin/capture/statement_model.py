@@ -1,7 +1,8 @@
 """Logistic regression over the words, cues and rules of a sentence: the log-odds that it states something lasting.
 
-`benchmarks/capture_train.py` fits the weights of `config/capture/weights.json` to labeled prompts. The Stop hook calls `upper_bound` on
-every turn, so this module does not import `re`.
+`benchmarks/capture_train.py` fits the weights of `config/capture/weights.json` to labeled prompts. The Stop hook calls
+`may_hold_statement` on every turn, so this module does not import `re`. That check uses substrings alone and may miss a statement that
+the rules would find; the end of a session reads all prompts without it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,51 @@ _LONG_WORD = 3
 _FILE_SUFFIXES = (
     ".json", ".yaml", ".yml", ".toml", ".env", ".md", ".py", ".ts", ".js", ".go", ".lock", ".sql", ".csv",
 )  # fmt: skip
+_MIN_PROMPT = 12  # characters; a shorter prompt states nothing lasting
+LONG_PROMPT = 2000  # characters; of a longer prompt, only the first and last paragraphs count: the rest is mostly pasted
+MIN_SENTENCE = 8  # characters
+_QUESTION_STARTS = (
+    " what ", " which ", " who ", " where ", " when ", " is ", " are ", " was ", " does ", " did ", " do ", " has ", " have ", " should ",
+)  # fmt: skip
+_END = 600  # characters at either end of a long prompt: more than a paragraph that counts
 
 _loaded: list[dict[str, Any]] = []
+
+
+def may_hold_statement(prompt: str) -> bool:
+    """Return whether a rule or the statement model could find a statement in a prompt."""
+    if len(prompt) < _MIN_PROMPT:
+        return False
+    if len(prompt) > LONG_PROMPT:
+        prompt = "%s\n%s" % (prompt[:_END], prompt[-_END:])
+    sentences = _rough_sentences(prompt.replace("\u2019", "'"))
+    if not sentences or (
+        len(sentences) == 1 and sentences[0].startswith(_QUESTION_STARTS) and sentences[0].endswith("? ")
+    ):
+        return False
+    text = "".join(sentences)
+    hints = [
+        hint for hints in _model()["hints"]["rules"].values() for hint in hints if contains_hint(text, hint)
+    ]
+    min_log_odds = threshold(len(sentences))
+    for sentence in sentences:
+        has_rule = any(contains_hint(sentence, hint) for hint in hints)
+        if upper_bound(sentence, has_rule=has_rule) >= (RULE_THRESHOLD if has_rule else min_log_odds):
+            return True
+    return False
+
+
+def contains_hint(text: str, hint: str) -> bool:
+    """Return whether a lowercase text contains all parts of a hint, which `+` separates."""
+    return hint in text if "+" not in hint else all(part in text for part in hint.split("+"))
+
+
+def _rough_sentences(text: str) -> list[str]:
+    """Return the lowercase sentences of a text, each between two spaces so that hints can match whole words."""
+    text = text.lower()
+    for stop in ".!?":
+        text = text.replace(stop + " ", stop + "\n")
+    return [" %s " % " ".join(line.split()) for line in text.split("\n") if len(line) >= MIN_SENTENCE]
 
 
 def threshold(sentences: int) -> float:
@@ -39,12 +83,6 @@ def log_odds(sentence: str, cues: Iterable[str], *, has_rule: bool) -> float:
     weights = _model()["weights"]
     cue_weights: float = sum(weights.get(cue_feature(cue), 0.0) for cue in cues)
     return _word_log_odds(sentence) + cue_weights + (float(weights.get(RULE, 0.0)) if has_rule else 0.0)
-
-
-def hint_table() -> dict[str, Any]:
-    """Return `config/capture/hints.json`."""
-    hints: dict[str, Any] = _model()["hints"]
-    return hints
 
 
 def upper_bound(sentence: str, *, has_rule: bool) -> float:

@@ -1,19 +1,43 @@
 """Find lasting statements in the user's own sentences: corrections, rules, decisions, and facts about the project.
 
-A rule finds a statement by itself unless the statement model is nearly certain that it is none. Without a rule, the model decides alone,
-and such a statement ranks below those that a rule found.
+Pasted, quoted, fenced, tagged and private text is left out, rather too much than too little: a page that the user pastes may say "always"
+too. In the rest, a rule of `statements.json` finds a statement by itself unless the statement model is nearly certain that it is none.
+Without a rule, the model decides alone, from the words and from the cues of `cues.json`: weaker signs, such as a word for "every time", a
+reason or a contrast. Such a statement ranks below those that a rule found.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
 
-from .own_words import own_sentences
-from .sentence_rules import cues_in, is_vetoed, possible_rules, strongest_cue
-from .statement_model import RULE_THRESHOLD, log_odds, threshold, upper_bound
+from ..kernel.data import load_data
+from ..kernel.text.tags import without_private
+from .statement_model import (
+    LONG_PROMPT,
+    MIN_SENTENCE,
+    RULE_THRESHOLD,
+    contains_hint,
+    log_odds,
+    threshold,
+    upper_bound,
+)
 
+_MAX_PROMPT = 20_000
+_MAX_PARAGRAPH = 900
+_MAX_SENTENCE = 320
+_MAX_LIST_ITEMS = 12
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_TAGGED = re.compile(r"<([a-zA-Z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
+_QUOTED = re.compile(r"\"[^\"\n]{25,}\"|\u201c[^\u201d\n]{25,}\u201d|`[^`\n]{60,}`")
+_BULLET = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,2}[.)])\s+")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])[\"')]*\s+(?=[^\s])|\n+|\s+(?:\u2014|--|-)\s+(?=(?:we|always|never|use|don't|do not)\b)"
+)
+_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|cf)\.$", re.IGNORECASE)
 _MAX_STATEMENTS = 4  # of one prompt; a prompt with more rules is a document
-_KIND_WITHOUT_CUE = ("fact", "constraint", "words")
 # Strength of a statement without a rule, from its log-odds above the threshold.
 _MIN_STRENGTH, _MAX_STRENGTH, _STRENGTH_STEP = 0.5, 0.75, 0.05
 
@@ -26,6 +50,26 @@ class Statement(NamedTuple):
     category: str
     rule: str
     strength: float
+
+
+class SentencePattern(NamedTuple):
+    """A rule, a cue or a veto: a pattern that a sentence has to match, and optionally one that it must not match.
+
+    `strength` is that of a rule, from 0 to 1, or the weight of a cue: positive if it suggests a statement of `kind` and `category`. One of
+    `hints`, substrings, occurs in each sentence that a rule matches.
+    """
+
+    id: str
+    kind: str
+    category: str
+    strength: float
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    unless: re.Pattern[str] | None
+
+    def matches(self, sentence: str) -> bool:
+        """Return whether the pattern matches a sentence and the exception does not."""
+        return bool(self.pattern.search(sentence)) and not (self.unless and self.unless.search(sentence))
 
 
 def find_statements(prompt: str) -> list[Statement]:
@@ -42,9 +86,9 @@ def _statement(sentence: str, min_log_odds: float) -> Statement | None:
     # The bound needs no pattern, and rules out most sentences.
     if upper_bound(sentence, has_rule=bool(candidates)) < (RULE_THRESHOLD if candidates else min_log_odds):
         return None
-    if is_vetoed(sentence):
+    if any(veto.matches(sentence) for veto in patterns("statements", "vetoes")):
         return None
-    rules = [rule for rule in candidates if rule.pattern.matches(sentence)]
+    rules = [rule for rule in candidates if rule.matches(sentence)]
     cues = cues_in(sentence)
     value = log_odds(sentence, [cue.id for cue in cues], has_rule=bool(rules))
     if value < (RULE_THRESHOLD if rules else min_log_odds):
@@ -52,7 +96,116 @@ def _statement(sentence: str, min_log_odds: float) -> Statement | None:
     if rules:
         best = max(rules, key=lambda rule: rule.strength)
         return Statement(sentence, best.kind, best.category, best.id, best.strength)
-    cue = strongest_cue(cues)
-    kind, category, source = (cue.kind, cue.category, cue.id) if cue else _KIND_WITHOUT_CUE
     strength = min(_MAX_STRENGTH, _MIN_STRENGTH + _STRENGTH_STEP * (value - min_log_odds))
-    return Statement(sentence, kind, category, source, strength)
+    cue = max((cue for cue in cues if cue.strength > 0), key=lambda cue: cue.strength, default=None)
+    if cue is None:
+        return Statement(sentence, "fact", "constraint", "words", strength)
+    return Statement(sentence, cue.kind, cue.category, cue.id, strength)
+
+
+def possible_rules(sentence: str) -> list[SentencePattern]:
+    """Return the rules whose hints occur in a sentence; only these patterns can match it."""
+    lowered = " %s " % sentence.lower()
+    rules = patterns("statements", "rules")
+    return [rule for rule in rules if any(contains_hint(lowered, hint) for hint in rule.hints)]
+
+
+def cues_in(sentence: str) -> list[SentencePattern]:
+    """Return the cues that match a sentence."""
+    return [cue for cue in patterns("cues", "cues") if cue.matches(sentence)]
+
+
+@cache
+def patterns(table_name: str, name: str) -> tuple[SentencePattern, ...]:
+    """Return the `rules` or `vetoes` of `statements`, or the `cues` of `cues`: tables of `config/capture/`."""
+    table = load_data("capture", table_name)
+    hints = load_data("capture", "hints")["rules"]
+    return tuple(
+        _sentence_pattern(entry, table["parts"], hints.get(entry["id"], ())) for entry in table[name]
+    )
+
+
+def _sentence_pattern(
+    entry: Mapping[str, Any], parts: Mapping[str, str], hints: list[str]
+) -> SentencePattern:
+    """Compile an entry in whose patterns `{name}` stands for one of the table's shared parts."""
+
+    def compiled(pattern: str) -> re.Pattern[str]:
+        for name, part in parts.items():
+            pattern = pattern.replace("{%s}" % name, "(?:%s)" % part)
+        return re.compile(pattern, re.IGNORECASE)
+
+    unless = entry.get("unless")
+    return SentencePattern(
+        entry["id"],
+        entry.get("kind", ""),
+        entry.get("category", ""),
+        entry.get("strength", entry.get("weight", 0)),
+        tuple(hints),
+        compiled(entry["pattern"]),
+        compiled(unless) if unless else None,
+    )
+
+
+def own_sentences(prompt: str) -> list[str]:
+    """Return the user's own sentences in order, each on one line; empty if the whole prompt seems pasted."""
+    text = without_private(prompt[:_MAX_PROMPT]).replace("\r\n", "\n").replace("\u2019", "'")
+    text = _TAGGED.sub("\n", _FENCED.sub("\n", text))
+    paragraphs = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
+    if len(prompt) > LONG_PROMPT:
+        ends = dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]])
+        paragraphs = [paragraph for paragraph in ends if _is_short(paragraph)]
+    sentences: list[str] = []
+    for paragraph in paragraphs:
+        lines, continues = _own_lines(paragraph)
+        sentences += _sentences("\n".join(lines))
+        if not continues:
+            break
+    return sentences
+
+
+def _is_short(paragraph: str) -> bool:
+    return len(paragraph) <= _MAX_PARAGRAPH // 2 and not _BULLET.match(paragraph)
+
+
+def _own_lines(paragraph: str) -> tuple[list[str], bool]:
+    """Return the lines of a paragraph that the user wrote, and whether the next paragraphs may be theirs too.
+
+    A line such as "Address these comments:" introduces other people's text, so everything after it is left out.
+    """
+    if len(paragraph) > _MAX_PARAGRAPH:
+        return [], True
+    own: list[str] = []
+    lines = paragraph.split("\n")
+    lists_rules = False
+    for line in lines:
+        if _others_text("pasted").search(line):
+            continue
+        if _BULLET.match(line):
+            if lists_rules and len(own) < _MAX_LIST_ITEMS:
+                own.append(_BULLET.sub("", line))
+            continue
+        announcement = _others_text("announcing").search(line)
+        if announcement and not _others_text("listing").search(line):
+            own.append(line[: announcement.start()])
+            return own, False
+        lists_rules = bool(_others_text("listing").search(line))
+        own.append(line)
+    return own, True
+
+
+def _sentences(text: str) -> list[str]:
+    pieces: list[str] = []
+    for piece in _SENTENCE_END.split(text):
+        if pieces and _ABBREVIATED.search(pieces[-1]):
+            pieces[-1] += " " + piece
+        else:
+            pieces.append(piece)
+    sentences = (" ".join(_QUOTED.sub('"..."', piece).split()) for piece in pieces)
+    return [sentence for sentence in sentences if MIN_SENTENCE <= len(sentence) <= _MAX_SENTENCE]
+
+
+@cache
+def _others_text(name: str) -> re.Pattern[str]:
+    entries = load_data("capture", "own_words")[name]
+    return re.compile("|".join("(?:%s)" % entry["pattern"] for entry in entries), re.IGNORECASE)

@@ -6,30 +6,22 @@ Stored memories show which candidates are already covered or contradicted; the o
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from ..capture.broken_rules import repeated_correction, repeating_guards
-from ..capture.candidate import HINTS
-from ..capture.coverage import CONTRADICTED, COVERED, Coverage, compare
+from ..capture.candidate import CONTRADICTED, COVERED, HINTS, Candidate, Coverage, compare
+from ..capture.other_sources import SectionWatch, note_candidates, repeated_correction, repeating_guards
 from ..capture.pipeline import keep
-from ..capture.stored_elsewhere import SectionWatch, note_candidates
 from ..kernel.clock import now
+from ..kernel.context import Context
 from ..kernel.files import read_regular
 from ..kernel.records import Records
 from ..memories.claude_notes import native_folders, note_files, notes_in
 from ..memories.markdown import sections
-from ..memories.record import ACTIVE
+from ..memories.record import ACTIVE, Memory
 from ..memories.survey import life_cycle_state, shortest_names, survey
 from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
 from ..recall.uses import injected_in_session
-
-if TYPE_CHECKING:
-    from typing import Callable
-
-    from ..capture.candidate import Candidate
-    from ..kernel.context import Context
-    from ..memories.record import Memory
 
 _NEAREST = 12
 _MAX_FILE = 1 << 20

@@ -4,104 +4,90 @@ from __future__ import annotations
 
 import json
 import os
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
+from ..kernel.files import Unreadable, read_regular
 from ..kernel.text.clean import plain
 from ..memories.hygiene import clean_data
-from ..memories.import_duplicates import SAME, repeats
-from ..memories.import_loaded import is_worth_splitting, loaded_files
-from ..memories.importing import read
+from ..memories.importing import Draft, read
 from ..memories.invalid_memory import InvalidMemory
-from ..memories.record import ACTIVE, CONTEXT, categories, parse_memory
-from ..memories.stores import PROJECT
-from .after_change import Similar, similar_to
+from ..memories.record import ACTIVE, CONTEXT, Memory, categories, parse_memory
+from .after_change import similar_to
+from .command_context import CommandContext
 from .title_check import TakenTitles
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..memories.importing import Draft
-    from ..memories.record import Memory
-    from .command_context import CommandContext
-
-SKIPPED, LEFT_OUT, REPEATED = "skipped", "left out", "repeated"
+SKIPPED, LEFT_OUT = "skipped", "left out"
 WOULD_STORE, SAME_STORED = "would be stored", "same"
 _MAX_REASON = 300
 
+LONG = 200  # lines; Claude Code's documentation advises to stay below
+_LOADED = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"))
+_RULES = os.path.join(".claude", "rules")
+_MAX_BYTES = 1 << 20
+_MAX_DEPTH = 5  # of files that name files, as Claude Code follows them
+_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_NAMED = re.compile(r"(?<![\w@/.])@((?:~/|\.{0,2}/)?[\w.-][\w./-]*)")
+
 
 class Plan(NamedTuple):
-    """The drafts to store, the results for all others, and why files that Claude loads anyway are included (`offered`, by path)."""
+    """The drafts to store, and the results for all others."""
 
     drafts: list[Draft]
     others: list[dict[str, Any]]
-    offered: dict[str, str]
 
 
 def gather(
-    paths: Iterable[str], category: str, everything: bool, context: CommandContext, scope: str = PROJECT
+    paths: Iterable[str], category: str, everything: bool, context: CommandContext, scope: str
 ) -> Plan:
-    """Read every file below the paths. Leave out files that Claude loads anyway (unless `everything`), repeated texts, and taken titles."""
-    plan = Plan([], [], {})
-    drafts = _read_drafts(paths, category, everything, context, plan)
-    repeated = repeats([draft.data for draft in drafts])
-    for at, draft in enumerate(drafts):
-        earlier, why = repeated.get(at, (at, ""))
-        if why == SAME:
-            plan.others.append(_left_out(draft, REPEATED, "the same text as %s" % drafts[earlier].source))
-        else:
-            plan.drafts.append(draft)
-    return _without_taken_titles(plan, context, scope)
-
-
-def _read_drafts(
-    paths: Iterable[str], category: str, everything: bool, context: CommandContext, plan: Plan
-) -> list[Draft]:
-    """Return the drafts that may be stored; add the others to the plan, and why files that Claude loads anyway are offered."""
+    """Read every file below the paths. Leave out taken titles and, unless `everything`, what Claude reads in every session anyway."""
     root = context.paths.project_root
-    loaded = {} if everything else loaded_files(root)
-    why_offered = lru_cache(maxsize=None)(is_worth_splitting)
-    drafts: list[Draft] = []
+    loaded = set() if everything else loaded_files(root)
+    taken = TakenTitles(context.survey().items, scope)
+    plan = Plan([], [])
     for path in paths:
         reading = read(path, category, root)
-        for source, why in reading.problems:
-            plan.others.append({"source": source, "outcome": SKIPPED, "reason": plain(why, _MAX_REASON)})
+        plan.others.extend(skipped(source, why) for source, why in reading.problems)
         for draft in reading.drafts:
-            real = os.path.realpath(draft.path)
-            if real in loaded:
-                why = why_offered(real, bool(draft.data.get("related_files")))
-                if not why:
-                    plan.others.append(_left_out(draft, LEFT_OUT, _loaded_anyway(real, loaded[real])))
-                    continue
-                plan.offered[draft.path] = why
-            drafts.append(draft)
-    return drafts
+            data, reason = draft.data, ""
+            if os.path.realpath(draft.path) in loaded and not data["related_files"]:
+                reason = "Claude reads %s in every session anyway" % os.path.basename(draft.path)
+                plan.others.append({**skipped(draft.source, reason), "outcome": LEFT_OUT})
+                continue
+            if data["record_status"] == ACTIVE and not data.get("supersedes"):
+                reason = taken.take(data, shown_source(draft.source, root))
+            if reason:
+                plan.others.append(skipped(draft.source, reason))
+            else:
+                plan.drafts.append(draft)
+    return plan
 
 
-def _without_taken_titles(plan: Plan, context: CommandContext, scope: str) -> Plan:
-    """Skip active drafts whose title is taken by an active memory or an earlier draft, unless they supersede one."""
-    taken = TakenTitles(context.survey().items, scope)
-    drafts = []
-    for draft in plan.drafts:
-        why = ""
-        if draft.data.get("record_status", ACTIVE) == ACTIVE and not draft.data.get("supersedes"):
-            why = taken.take(draft.data, shown_source(draft.source, context.paths.project_root))
-        if why:
-            plan.others.append(_left_out(draft, SKIPPED, plain(why, _MAX_REASON)))
-        else:
-            drafts.append(draft)
-    return plan._replace(drafts=drafts)
+def skipped(source: str, reason: str) -> dict[str, Any]:
+    """Return the result for something that is not stored."""
+    return {"source": source, "outcome": SKIPPED, "reason": plain(reason, _MAX_REASON)}
 
 
-def _loaded_anyway(path: str, importer: str) -> str:
-    """Return why a file is left out; `importer` is the file that imports it, empty if Claude loads it by its name."""
-    reason = "Claude reads %s in every session anyway" % os.path.basename(path)
-    return reason + (" (%s, which names it)" % importer if importer else "")
-
-
-def _left_out(draft: Draft, outcome: str, reason: str) -> dict[str, Any]:
-    fields = {"category": draft.data["category"], "title": str(draft.data["title"])}
-    return {"source": draft.source, "outcome": outcome, **fields, "reason": reason}
+def loaded_files(root: str) -> set[str]:
+    """Return the real paths that Claude Code reads at the start of a session, except long files, which are worth splitting."""
+    found: dict[str, bool] = {}
+    queue = [(os.path.join(root, name), 0) for name in _LOADED]
+    for above, _, names in os.walk(os.path.join(root, _RULES)):
+        queue += [(os.path.join(above, name), 0) for name in names if name.endswith(".md")]
+    for path, depth in queue:
+        real = os.path.realpath(path)
+        if real in found or depth > _MAX_DEPTH:
+            continue
+        try:
+            text = read_regular(real, _MAX_BYTES)[0].decode("utf-8", "replace")
+        except (Unreadable, OSError):
+            continue
+        found[real] = text.count("\n") <= LONG
+        folder = os.path.dirname(path)
+        names = [os.path.expanduser(name.rstrip(".")) for name in _NAMED.findall(_CODE.sub("", text))]
+        queue += [(os.path.join(folder, name), depth + 1) for name in names]
+    return {path for path, is_short in found.items() if is_short}
 
 
 def would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
@@ -114,16 +100,15 @@ def would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, 
             data, redacted = clean_data(draft.data)
             memory = parse_memory(data, "draft", categories()[data["category"]])
         except InvalidMemory as error:
-            reason = plain(str(error), _MAX_REASON)
-            results.append({"source": draft.source, "outcome": SKIPPED, "reason": reason})
+            results.append(skipped(draft.source, str(error)))
             continue
-        is_stored = _identity(data) in stored
-        if not is_stored:
+        identity = _identity(data)
+        if identity not in stored:
             new[at] = ("draft", memory)
         results.append(
             {
                 "source": draft.source,
-                "outcome": SAME_STORED if is_stored else WOULD_STORE,
+                "outcome": SAME_STORED if identity in stored else WOULD_STORE,
                 "category": memory.category,
                 "title": memory.title,
                 "context": data["content"].get(CONTEXT, ""),
@@ -133,12 +118,8 @@ def would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, 
                 "redacted": [redaction._asdict() for redaction in redacted],
             }
         )
-    with_similar(results, new, context)
-    for at, (earlier, why) in repeats([draft.data for draft in drafts]).items():
-        if "title" in results[at] and "title" in results[earlier]:
-            similar = Similar(drafts[earlier].source, results[earlier]["title"], why, "")
-            results[at].setdefault("similar", []).append(similar._asdict())
-    return results
+        stored.add(identity)
+    return with_similar(results, new, context)
 
 
 def _identity(data: dict[str, Any]) -> str:

@@ -144,7 +144,7 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Return the note for Claude to ask whether to keep a correction; empty unless `capture.offer` is `ask`."""
     if context.settings.text("capture.offer") != "ask" or not prompt.is_from_user:
         return ""
-    from ..capture.correction_note import ask_about
+    from ..capture.offer import ask_about
     from ..recall.gate import load_gate
 
     if load_gate().opts_out(prompt.text):

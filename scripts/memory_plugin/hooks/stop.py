@@ -115,7 +115,7 @@ def _propose(reply: CompletedReply, context: Context) -> list[str]:
 
     It runs in the background, because its rules and redaction would delay the end of the turn.
     """
-    from ..capture.hints import may_hold_statement
+    from ..capture.statement_model import may_hold_statement
 
     if not reply.prompt and not context.settings.flag("scoring.enabled"):
         from ..replies.transcript_replies import read_last_reply

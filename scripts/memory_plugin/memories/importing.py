@@ -5,30 +5,46 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..kernel.data import load_data
 from ..kernel.fastjson import loads
 from ..kernel.files import Unreadable, read_regular
-from .import_exports import is_of_graph, items_in
-from .imported_items import bound_files, item_data, note_data, record_data, statement_data
+from .imported_items import item_data, items_in, texts_in
 from .invalid_memory import InvalidMemory
-from .markdown import front_matter, sections
-from .markdown_records import records_in
-from .markdown_rules import statements_in
-from .record import categories, category_named
+from .markdown import (
+    ANSWER,
+    DecisionRecord,
+    Fields,
+    Section,
+    Statement,
+    document_title,
+    front_matter,
+    records_in,
+    sections,
+    statements_in,
+    title_for,
+    without_markdown,
+)
+from .record import ARCHIVED, CONTEXT, categories, category_named
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Fields = dict[str, str | list[str]]
-
-MAX_BYTES = 32 << 20
-MAX_FILES = 20_000
+_MAX_BYTES = 32 << 20
 _INDEX_LINE = re.compile(r"- \[([A-Za-z_ -]+)\] (.+)\Z")
 _OF_FOLDERS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")
 _NAMES = (".cursorrules", ".windsurfrules", ".clinerules")  # Markdown without an ending
 _ARROW, _TAGS = " -> ", " #tags:"
+_ABOUT_ITSELF = "This file provides guidance to Claude Code"  # the line that `/init` writes
+
+_BOUND = ("globs", "paths", "applyto")
+_EVERYTHING = ("**", "*", "**/*", "")
+_MAX_FILES = 12
+_CODE_SPAN = re.compile(r"`([^`\s]+)`")
+_PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
+_LIST_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)]|>)\s+")
+_SENTENCE_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
+_MIN_PHRASE, _MAX_PHRASE, _MAX_PHRASES = 8, 160, 5
 
 
 class Draft(NamedTuple):
@@ -48,7 +64,7 @@ class Reading(NamedTuple):
 
 
 def read(path: str, category: str = "", root: str = "") -> Reading:
-    """Read all memories in a file or folder; `category` is the default category, `root` the project's folder.
+    """Read all memories in a file or folder; `category` is that of entries that name none, `root` the project's folder.
 
     Never raises for invalid content: whatever cannot be parsed becomes a problem with its source and reason.
     """
@@ -65,17 +81,15 @@ def _read_folder(path: str, category: str, reading: Reading) -> None:
     store = os.path.join(path, ".claude", "memory")
     if os.path.isdir(store):
         path = store
-    names = set(os.listdir(path))
     records = [
         (file, kind.name)
         for kind in categories().values()
-        if kind.folder in names
         for file in _files(os.path.join(path, kind.folder), (".json",))
     ]
     if records:  # without records it is not a store: many projects have Markdown files in docs/decisions
         for file, name in records:
             _read_file(file, name, reading)
-    elif "index.md" in names:
+    elif os.path.exists(os.path.join(path, "index.md")):
         _read_index(os.path.join(path, "index.md"), reading)
     else:
         for file in _files(path, tuple(_READERS)):
@@ -84,12 +98,10 @@ def _read_folder(path: str, category: str, reading: Reading) -> None:
 
 def _files(folder: str, ends: tuple[str, ...]) -> Iterator[str]:
     """Yield the files below a folder with one of these extensions, in order; hidden ones are skipped."""
-    count = 0
     for above, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.lower().endswith(ends) and not name.startswith(".") and count < MAX_FILES:
-                count += 1
+            if name.lower().endswith(ends) and not name.startswith("."):
                 yield os.path.join(above, name)
 
 
@@ -106,7 +118,7 @@ def _read_file(path: str, category: str, reading: Reading, follow: bool = False)
 
 def _text(path: str, reading: Reading, follow: bool = False) -> str | None:
     try:
-        return read_regular(path, MAX_BYTES, follow)[0].decode("utf-8-sig").replace("\r\n", "\n")
+        return read_regular(path, _MAX_BYTES, follow)[0].decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
         reading.problems.append((path, "not there"))
     except Unreadable as error:
@@ -116,29 +128,36 @@ def _text(path: str, reading: Reading, follow: bool = False) -> str | None:
     return None
 
 
+def _collect(reading: Reading, source: str, path: str, make: Callable[[], dict[str, Any]]) -> None:
+    try:
+        reading.drafts.append(Draft(source, make(), path))
+    except ValueError as error:
+        reading.problems.append((source, str(error)))
+
+
 def _read_markdown(path: str, text: str, category: str, reading: Reading) -> None:
     fields, rest, skipped = front_matter(text)
+    if "category" in fields:  # other tools have categories of their own: an unknown one is no error here
+        fields["kind"] = fields.pop("category")
     stem = os.path.splitext(os.path.basename(path))[0]
-    bound = bound_files(fields)
-    if fields and not bound and not _is_rule_file(path, fields):
-        _collect(reading, path, path, partial(note_data, fields, rest, stem, category))
-        return
-    bound = bound or _own_folder(path, reading.root)
+    bound = [name for field in _BOUND for name in texts_in(fields.get(field))]
+    bound = [name for name in bound if name not in _EVERYTHING][:_MAX_FILES]
     parts = sections(rest)
-    records = records_in(rest, parts, stem)
+    records = records_in(parts, document_title(rest, stem))
+    is_note = bool(fields) and not (bound or path.endswith(".mdc") or "alwaysapply" in fields)
     for record in records:
         source = "%s:%d" % (path, record.line + skipped)
-        _collect(reading, source, path, partial(record_data, record, category, {}))
-    for section in [] if records else parts:
-        for statement in statements_in(section):
-            source = "%s:%d" % (path, statement.line + skipped)
-            _collect(
-                reading, source, path, partial(statement_data, statement, section, stem, category, bound)
-            )
-
-
-def _is_rule_file(path: str, fields: Fields) -> bool:
-    return path.endswith(".mdc") or "alwaysapply" in fields
+        _collect(reading, source, path, partial(_record_data, record, fields, category))
+    if is_note and not records:
+        _collect(reading, path, path, partial(_note_data, fields, rest, stem, category))
+    elif not records:
+        bound = bound or _own_folder(path, reading.root)
+        for section in parts:
+            for statement in statements_in(section):
+                source = "%s:%d" % (path, statement.line + skipped)
+                if not statement.text.startswith(_ABOUT_ITSELF):
+                    make = partial(_statement_data, statement, section, category, bound)
+                    _collect(reading, source, path, make)
 
 
 def _own_folder(path: str, root: str) -> list[str]:
@@ -146,6 +165,76 @@ def _own_folder(path: str, root: str) -> list[str]:
     folder = os.path.relpath(os.path.dirname(path), root) if root else ""
     outside = folder in ("", ".") or folder.startswith(("..", "."))
     return [] if outside or os.path.basename(path) not in _OF_FOLDERS else [folder.replace(os.sep, "/") + "/"]
+
+
+def _statement_data(
+    statement: Statement, section: Section, category: str, bound: list[str]
+) -> dict[str, Any]:
+    spans = _CODE_SPAN.findall("%s %s" % (section.heading, statement.text))
+    files = dict.fromkeys([*bound, *filter(_PATH.match, spans)])
+    headings = (without_markdown(heading).lower() for heading in (section.above, section.heading))
+    tags = [
+        re.sub(r"[^\w]+", "-", heading).strip("-") for heading in headings if 0 < len(heading.split()) <= 2
+    ]
+    item = {
+        "title": statement.title,
+        "body": statement.text,
+        CONTEXT: statement.context,
+        "files": list(files)[:_MAX_FILES],
+        "tags": tags,
+        "asked_as": _questions(section.heading),
+    }
+    return item_data(item, category)
+
+
+def _note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str, Any]:
+    """Return the memory of a note with front matter. A name such as `feedback_tests` is that of its file, and no title."""
+    headings = [section.heading for section in sections(text) if section.heading]
+    names = [fields.get(name, "") for name in ("title", "name", "description")]
+    titles = [
+        name for name in [*names, *headings] if isinstance(name, str) and name and not _is_file_name(name)
+    ]
+    body = "\n\n".join(filter(None, (str(fields.get("description", "")), text.strip())))
+    item = {
+        "asked_as": [question for heading in headings for question in _questions(heading)],
+        **fields,
+        "title": title_for(titles[0] if titles else text or stem),
+        "body": body,
+    }
+    metadata_type = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
+    return item_data({"type": metadata_type[1], **item} if metadata_type else item, category)
+
+
+def _is_file_name(name: str) -> bool:
+    return " " not in name and ("_" in name or "-" in name)
+
+
+def _record_data(record: DecisionRecord, fields: Fields, category: str) -> dict[str, Any]:
+    """Return the memory of a decision record or a runbook. People describe problems by their symptoms, so these become phrases."""
+    texts = {**record.fields, **({"status": str(fields["status"])} if "status" in fields else {})}
+    symptoms = (_LIST_MARK.sub("", line).strip("\"' ") for line in texts.get("symptoms", "").splitlines())
+    phrases = [line for line in symptoms if _MIN_PHRASE <= len(line) <= _MAX_PHRASE]
+    phrases = list(dict.fromkeys([*phrases, *_questions(texts.get(CONTEXT, ""))]))[:_MAX_PHRASES]
+    head = {
+        "asked_as": phrases,
+        **fields,
+        "title": fields.get("title") or record.title,
+        "body": texts[ANSWER],
+    }
+    data = item_data(head, category or record.category)
+    more = {name: text.strip() for name, text in texts.items() if name != ANSWER}
+    data["content"] = {**more, **data["content"]}
+    status = texts.get("status", "").strip()
+    if status.lower().lstrip("*_[").startswith(tuple(load_data("memories", "importing")["over"])):
+        data.update(record_status=ARCHIVED, archived_reason=status[:200])
+    return data
+
+
+def _questions(text: str) -> list[str]:
+    """Return the questions in a text."""
+    sentences = (_LIST_MARK.sub("", part).strip() for part in _SENTENCE_END.split(text))
+    questions = (sentence for sentence in sentences if sentence.endswith(("?", "\uff1f")))
+    return [question for question in questions if _MIN_PHRASE <= len(question) <= _MAX_PHRASE][:_MAX_PHRASES]
 
 
 def _read_json(path: str, text: str, category: str, reading: Reading) -> None:
@@ -171,22 +260,18 @@ def _reject_constant(name: str) -> None:
 
 
 def _read_json_lines(path: str, text: str, category: str, reading: Reading) -> None:
-    rows: list[tuple[str, object]] = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             source = "%s:%d" % (path, number)
-            try:
-                value = loads(line)
-            except ValueError as error:
-                reading.problems.append((source, "not JSON: %s" % error))
-                continue
-            rows.append((source, value))
-    graph = items_in([value for _, value in rows if is_of_graph(value)]) or []
-    for number, item in enumerate(graph, 1):
-        _collect(reading, "%s observation %d" % (path, number), path, partial(item_data, item, category))
-    for source, value in rows:
-        if not is_of_graph(value):
-            _collect(reading, source, path, partial(item_data, value, category))
+            _collect(reading, source, path, partial(_line_data, line, category))
+
+
+def _line_data(line: str, category: str) -> dict[str, Any]:
+    try:
+        value = loads(line)
+    except ValueError as error:
+        raise InvalidMemory("not JSON: %s" % error) from None
+    return item_data(value, category)
 
 
 def _read_index(path: str, reading: Reading) -> None:
@@ -204,16 +289,7 @@ def _from_index(line: str) -> dict[str, Any]:
     title, _, rest = match[2].rpartition(_ARROW) if _ARROW in match[2] else (match[2], "", "")
     tags = rest.partition(_TAGS)[2] or title.partition(_TAGS)[2]
     title = title.partition(_TAGS)[0].strip()
-    return item_data(
-        {"title": title, "body": title, "tags": tags.split(",")}, category_named(match[1].strip()).name
-    )
-
-
-def _collect(reading: Reading, source: str, path: str, make: Callable[[], dict[str, Any]]) -> None:
-    try:
-        reading.drafts.append(Draft(source, make(), path))
-    except ValueError as error:
-        reading.problems.append((source, str(error)))
+    return item_data({"title": title, "body": title, "tags": tags}, category_named(match[1].strip()).name)
 
 
 _READERS: dict[str, Callable[[str, str, str, Reading], None]] = {

@@ -1,16 +1,41 @@
-"""Parse Markdown as a source of memories: the front matter of a file, and the sections below its headings."""
+"""Read Markdown as a source of memories: front matter, sections, the rules of their lists, and decision records."""
 
 from __future__ import annotations
 
 import re
+import textwrap
+from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
+
+from ..kernel.data import load_data
+from .record import MAX_TITLE
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
-_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
+_DASH = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
+_MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+|#{1,6})\s+")
+_LINK = re.compile(r"!?\[([^\]\n]*)\](?:\([^)\n]*\)|\[[^\]\n]*\])")
+_STRONG = re.compile(r"(\*\*|~~)(?=\S)(.+?)(?<=\S)\1")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)|\n(?=```)")
+_SENTENCE_END = re.compile(
+    r"(?<![A-Z.])(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!](?=\s+(?:`|[\"'(]?[^\Wa-z_]))|\u3002"
+)
+_NUMBER = re.compile(r"\A(?:(?:ADR|RFC)[\s#-]*)?\d+(?:[.:)]|\s*[\u2013\u2014-])\s+", re.IGNORECASE)
+_STATUS_LINE = re.compile(r"^\W*status\W*:\W*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _TOP = 1
+_MIN_WORDS = 3
+_MIN_TITLE_WORDS = 2
+_MAX_LEAD = 400
+_TEXT, _RULE, _STEP = "text", "rule", "step"
+ANSWER, _NOTES = "answer", "notes"
+_RUNBOOK_FIELDS = frozenset(["steps", "symptoms", "root_cause"])
+
+Fields = dict[str, "str | list[str]"]
 
 
 class Section(NamedTuple):
@@ -26,7 +51,31 @@ class Section(NamedTuple):
     first: int
 
 
-def front_matter(text: str) -> tuple[dict[str, str | list[str]], str, int]:
+class Statement(NamedTuple):
+    """A rule or a whole section; `context` is the paragraph that introduces a rule, `line` counts from 1 in the whole text."""
+
+    title: str
+    text: str
+    context: str
+    line: int
+
+
+class DecisionRecord(NamedTuple):
+    """A decision record or runbook: its texts by field (`answer` is the category's main field), and its line."""
+
+    title: str
+    category: str
+    fields: dict[str, str]
+    line: int
+
+
+class _Block(NamedTuple):
+    kind: str
+    text: str
+    line: int
+
+
+def front_matter(text: str) -> tuple[Fields, str, int]:
     """Return the front matter of a file with lower-case names, the text after it, and its number of lines.
 
     It understands the YAML that notes use: `name: value`, quoted values, `[a, b]`, lists with dashes, and indented blocks after `|` or `>`.
@@ -37,19 +86,20 @@ def front_matter(text: str) -> tuple[dict[str, str | list[str]], str, int]:
     return _fields(match[1].splitlines()), text[match.end() :], match[0].count("\n")
 
 
-def _fields(lines: list[str]) -> dict[str, str | list[str]]:
-    fields: dict[str, str | list[str]] = {}
+def _fields(lines: list[str]) -> Fields:
+    fields: Fields = {}
     name = ""
     for line in lines:
         field = _FIELD.match(line)
-        item = _ITEM.match(line)
+        item = _DASH.match(line)
+        value = fields.get(name, "")
         if field is not None:
             name = field[1].lower()
             fields[name] = _value(field[2].strip())
         elif item is not None and name:
-            fields[name] = [*_as_list(fields[name]), _unquoted(item[1])]
-        elif name and line.startswith((" ", "\t")) and isinstance(fields[name], str):
-            fields[name] = ("%s\n%s" % (fields[name], line.strip())).strip()
+            fields[name] = [*([value] if isinstance(value, str) and value else value), _unquoted(item[1])]
+        elif name and line.startswith((" ", "\t")) and isinstance(value, str):
+            fields[name] = ("%s\n%s" % (value, line.strip())).strip()
     return fields
 
 
@@ -57,10 +107,6 @@ def _value(text: str) -> str | list[str]:
     if text.startswith("[") and text.endswith("]"):
         return [part for part in map(_unquoted, text[1:-1].split(",")) if part]
     return "" if text in ("|", ">", "|-", ">-") else _unquoted(text)
-
-
-def _as_list(value: str | list[str]) -> list[str]:
-    return value if isinstance(value, list) else [value] if value else []
 
 
 def _unquoted(text: str) -> str:
@@ -71,6 +117,16 @@ def _unquoted(text: str) -> str:
 
 def sections(text: str) -> list[Section]:
     """Return the sections of a text; the text before the first heading has an empty heading. Headings in code fences do not count."""
+    return [section for section in _headed(text) if section.text]
+
+
+def document_title(text: str, stem: str) -> str:
+    """Return the first heading of a document, unless it names a field of a record; else its file name as words."""
+    first = next((section.heading for section in _headed(text) if section.heading), "")
+    return first if first and not _role(first) else re.sub(r"[-_]", " ", stem.lstrip("0123456789-_") or stem)
+
+
+def _headed(text: str) -> list[Section]:
     found: list[Section] = []
     open_headings: list[tuple[int, str]] = []
     heading, line_of, lines, fence = "", 1, [], ""
@@ -85,18 +141,7 @@ def sections(text: str) -> list[Section]:
         open_headings = [heading for heading in open_headings if heading[0] < level] + [(level, mark[2])]
         heading, line_of, lines = mark[2], number, []
     found.append(_section(heading, open_headings, lines, line_of))
-    return [section for section in found if section.text]
-
-
-def first_heading(text: str) -> str:
-    """Return the first heading of a text, outside code fences; empty when there is none."""
-    fence = ""
-    for line in text.splitlines():
-        fence = _fence_after(line, fence)
-        mark = None if fence else _HEADING.match(line)
-        if mark is not None:
-            return mark[2]
-    return ""
+    return found
 
 
 def _section(heading: str, open_headings: list[tuple[int, str]], lines: list[str], line: int) -> Section:
@@ -116,3 +161,129 @@ def _fence_after(line: str, fence: str) -> str:
         return mark[1]
     closes = mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not line.strip().strip(fence[0])
     return "" if closes else fence
+
+
+def without_markdown(text: str) -> str:
+    """Return a text as one line without Markdown's marks; code keeps its backticks."""
+    text = _LINK.sub(r"\1", _COMMENT.sub(" ", text))
+    lines = (_MARK.sub("", line).strip() for line in text.splitlines())
+    text = " ".join(line for line in lines if not line.startswith(("```", "~~~", "|--", "---")))
+    return " ".join(_STRONG.sub(r"\2", text).split())
+
+
+def title_for(text: str, heading: str = "") -> str:
+    """Return the first sentence of a text as its title, after the heading if the sentence alone has fewer than three words."""
+    sentence, heading = _first_sentence(text), without_markdown(heading)
+    if heading and len(sentence.split()) < _MIN_WORDS:
+        sentence = "%s: %s" % (heading, sentence) if sentence else heading
+    return textwrap.shorten(sentence, MAX_TITLE, placeholder="\u2026")
+
+
+def _first_sentence(text: str) -> str:
+    line = next(filter(None, map(without_markdown, _PART_END.split(text.strip()))), "")
+    match = _SENTENCE_END.search(line)
+    return (line[: match.end()] if match else line).rstrip(" .:;,")
+
+
+def statements_in(section: Section) -> list[Statement]:
+    """Return a statement for each rule of a list; without rules, or if most of them are only names, the whole section as one."""
+    blocks = list(_blocks(section.text))
+    rules = [block for block in blocks if block.kind == _RULE]
+    names = [block for block in rules if len(_first_sentence(block.text).split()) < _MIN_WORDS]
+    if 2 * len(names) >= len(rules) + bool(rules):
+        heading = without_markdown(section.heading)
+        sentence = "" if len(heading.split()) >= _MIN_WORDS else _first_sentence(section.text)
+        title = ": ".join(filter(None, (heading, sentence)))
+        return [
+            Statement(title_for(title), section.text, "", section.line if section.heading else section.first)
+        ]
+    context = ""
+    statements: list[Statement] = []
+    for block, following in zip(blocks, [*blocks[1:], _Block("", "", 0)]):
+        line = section.first + block.line
+        introduces = following.kind == _RULE and len(block.text) <= _MAX_LEAD
+        if block.kind == _RULE:
+            text = _MARK.sub("", block.text)
+            statements.append(Statement(title_for(text, section.heading), text, context, line))
+        elif introduces and (not statements or block.text.endswith(":")):
+            context = without_markdown(block.text)
+        elif statements:  # a paragraph or code after a rule explains it
+            last = statements[-1]
+            statements[-1] = last._replace(text="%s\n\n%s" % (last.text, block.text))
+        else:
+            statements.append(Statement(title_for(block.text, section.heading), block.text, "", line))
+    return statements
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """Yield the paragraphs, list items and code of a text; an item includes everything that is indented below it."""
+    kind, start, indent, blank, fence = "", 0, 0, False, ""
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines()):
+        item = None if fence else _ITEM.match(line)
+        inside = kind in (_RULE, _STEP) and (len(line) - len(line.lstrip()) > indent or not (blank or item))
+        starts_item = item is not None and not (kind in (_RULE, _STEP) and len(item[1]) > indent)
+        if line.strip() and not fence and (starts_item or (not inside and (blank or not kind))):
+            if lines:
+                yield _Block(kind, "\n".join(lines).rstrip(), start)
+            lines, start = [], number
+            kind = _TEXT if item is None else _STEP if item[2] else _RULE
+            indent = len(item[1]) if item else 0
+        fence = _fence_after(line.lstrip(), fence)
+        lines.append(line)
+        blank = not line.strip()
+    if lines:
+        yield _Block(kind, "\n".join(lines).rstrip(), start)
+
+
+def records_in(parts: list[Section], title: str) -> list[DecisionRecord]:
+    """Return the decision records and runbooks of a document: the whole document, or one below each heading.
+
+    A record has an answer and at least one other field, none twice; a document of other sections has no records. `title` is the
+    document's. The headings of each field are data (`roles` in `config/memories/importing.json`): those of Nygard's template, of
+    MADR, and of common runbooks.
+    """
+    owners = {part.above for part in parts if _role(part.heading) and not _role(part.above)}
+    groups: dict[str, list[Section]] = {}
+    for part in parts:
+        owner = next((name for name in (part.above, part.heading) if name in owners), "")
+        groups.setdefault(owner, []).append(part)
+    records = [_record(owner or title, group) for owner, group in groups.items()]
+    found = [record for record in records if record is not None]
+    return found if len(found) == len(records) else []
+
+
+def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
+    fields: dict[str, list[str]] = {}
+    roles = [role for role in map(_role, (part.heading for part in parts)) if role]
+    if (
+        len(roles) != len(set(roles))
+        or set(roles).isdisjoint((ANSWER, "steps"))
+        or set(roles) <= {ANSWER, "steps"}
+    ):
+        return None
+    for part in parts:
+        role = _role(part.heading)
+        text = part.text if role or part.heading in ("", title) else "%s: %s" % (part.heading, part.text)
+        fields.setdefault(role or _role(part.above) or _NOTES, []).append(text)
+    texts = {role: "\n\n".join(lines) for role, lines in fields.items()}
+    texts[ANSWER] = "\n".join(filter(None, (texts.get(ANSWER), texts.pop("steps", ""))))
+    status = _STATUS_LINE.search(texts.get(_NOTES, ""))
+    if status and "status" not in texts:
+        texts["status"] = status[1].strip()
+    category = "decision" if _RUNBOOK_FIELDS.isdisjoint(roles) else "runbook"
+    title = title_for(_NUMBER.sub("", title))
+    if len(re.findall(r"[^\W\d_]+", title)) < _MIN_TITLE_WORDS:  # only a number, or "ADR 7"
+        title = title_for(texts[ANSWER])
+    return DecisionRecord(title, category, texts, parts[0].line)
+
+
+def _role(heading: str) -> str:
+    """Return the field for a heading; empty if there is none."""
+    return _roles().get(" ".join(re.findall(r"[^\W\d_]+", heading.lower())), "")
+
+
+@cache
+def _roles() -> dict[str, str]:
+    roles = load_data("memories", "importing")["roles"]
+    return {heading: role for role, headings in roles.items() for heading in headings}

@@ -18,6 +18,7 @@ from .invalid_memory import InvalidMemory
 SCHEMA_VERSION = "1.0"
 ACTIVE, RETIRED, ARCHIVED = "active", "retired", "archived"
 MAX_TITLE = 120
+DEFAULT_CATEGORY = "decision"  # of a text for which nobody named one
 CONTEXT = "context"
 MAX_CHANGES = 50
 MAX_ASKED_AS = 8

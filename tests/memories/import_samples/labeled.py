@@ -1,9 +1,6 @@
-"""Reads the labeled samples: writes them as the files people have, and says which memories they should become.
+"""Read the samples: write them as the files people have, and say which memories they should become.
 
-A guide has sections of lines `LETTER TEXT`, the letter for the category; `r+ TITLE|STEP|...` is a procedure below a heading of its own.
-Categories as a person gave them: a constraint does damage when broken or comes from outside; a preference is how the team likes work
-done; a decision is what was chosen or how things are built; a runbook says how to do something or what to do when; technical debt is
-known to be wrong or temporary.
+A guide has sections of lines `LETTER TEXT`; `r+ TITLE|STEP|...` is a procedure below a heading of its own.
 """
 
 from __future__ import annotations
@@ -14,22 +11,7 @@ import textwrap
 from typing import NamedTuple
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_CATEGORIES = {
-    "c": "constraint",
-    "p": "preference",
-    "d": "decision",
-    "r": "runbook",
-    "t": "tech_debt",
-    "s": "session_summary",
-}
 _RECORD = re.compile(r"^=== (\S+) \| (\w+) \| (\w+) \| (.*)\n", re.MULTILINE)
-
-
-class Expected(NamedTuple):
-    """A statement as a person would keep it: its category, and the text whose words its title should have."""
-
-    category: str
-    text: str
 
 
 class Record(NamedTuple):
@@ -42,10 +24,10 @@ class Record(NamedTuple):
     fragment: str
 
 
-def guide(name: str) -> tuple[str, list[Expected]]:
-    """Return the Markdown of a guide, and what it should become."""
+def guide(name: str) -> tuple[str, list[str]]:
+    """Return the Markdown of a guide, and the texts of its rules."""
     lines = ["# CLAUDE.md"]
-    expected: list[Expected] = []
+    expected: list[str] = []
     later: list[str] = []
     with open(os.path.join(_HERE, name + "_guide.txt"), encoding="utf-8") as file:
         rows = file.read().splitlines()
@@ -56,7 +38,7 @@ def guide(name: str) -> tuple[str, list[Expected]]:
             later = []
             continue
         title, *steps = text.split("|")
-        expected.append(Expected(_CATEGORIES[mark[0]], title))
+        expected.append(title)
         if steps:
             later += ["", "### " + title, ""]
             later += ["%d. %s" % pair for pair in enumerate(steps, 1)]

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ...capture.candidate import KINDS
-from ...capture.candidate_file import CandidateFile
-from ...capture.past_sessions import Progress, capture_files, project_transcripts
+from ...capture.candidate_file import CandidateFile, CandidateSet
+from ...capture.pipeline import Progress, capture_files, project_transcripts
 from ...memories.hygiene import shown_line
 from ..approval import Approval
 from ..candidate_check import keep_other_candidates, may_use, section_watch
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_flag, require_existing
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...capture.candidate_file import CandidateSet
-    from ..command_context import CommandContext
 
 HELP = "find what may be worth keeping in past sessions; list, reject or clear the candidates"
 EXAMPLES = """\
@@ -76,7 +70,7 @@ def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context
     if action == _LIST:
         return _list(arguments, file, context)
     if action == _CLEAR:
-        number = file.clear()
+        number = file.change(CandidateSet.clear)
         deleted = "deleted: %s" % counted(number, "candidate")
         context.console.result(arguments.json, {"forgotten": number}, deleted)
         return DONE

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from collections import Counter
+from typing import Any
 
-from ...kernel.text.clean import plain
+from ...memories.importing import Draft
 from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import save_all
+from ...memories.record import DEFAULT_CATEGORY
 from ...memories.stores import named_store
+from ...memories.writing import Written
 from ..after_change import refresh_index
+from ..command_context import CommandContext
 from ..console import counted
-from ..import_plan import LEFT_OUT, REPEATED, SAME_STORED, SKIPPED, gather, with_similar, would_store
-from ..import_view import print_results
+from ..import_plan import (
+    LEFT_OUT,
+    SAME_STORED,
+    SKIPPED,
+    WOULD_STORE,
+    gather,
+    shown_source,
+    skipped,
+    with_similar,
+    would_store,
+)
 from ..memory_input import add_category, add_scope
 from ..options import add_flag, require_existing
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.importing import Draft
-    from ...memories.writing import Written
-    from ..command_context import CommandContext
 
 HELP = "import notes, rule files, JSON, or another store"
 EXAMPLES = """\
@@ -30,7 +37,8 @@ EXAMPLES = """\
 """
 
 DONE, FAILED = 0, 1
-_MAX_REASON = 300
+_SOURCE_SHARE = 4  # of the width of the terminal
+_OUTCOMES = {WOULD_STORE: "new", SAME_STORED: "stored", "created": "stored now"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store",
     )
-    add_category(parser, "the category of entries that name none: %s")
+    add_category(parser, "the category of entries that name none (default: %s): %%s" % DEFAULT_CATEGORY)
     add_scope(parser)
     add_flag(parser, "--dry-run", "print what would be stored, without writing")
     add_flag(parser, "--all", "include short instruction files that Claude loads in every session anyway")
@@ -59,22 +67,22 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     drafts, dry = plan.drafts, arguments.dry_run
     asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and context.console.can_prompt()
     if asks:
-        print_results(_would_store(drafts, context) + plan.others, plan.offered, context)
+        _print_results(_would_store(drafts, context) + plan.others, context)
         if not context.console.confirm("store %s?" % counted(len(drafts), "memory")):
             context.console.line("nothing was stored")
             return DONE
     approved = bool(drafts) and not dry and context.approve_saves(len(drafts))
     results = _would_store(drafts, context) if dry else _store(drafts, arguments.scope, context, approved)
     results += plan.others
-    counts = _counts(results)
+    counts = Counter(result["outcome"] for result in results)
     if arguments.json:
         pending = bool(drafts) and (context.inside_client if dry else not approved)
-        context.console.json({"dry_run": dry, "waits_for_user": pending, "items": results, **counts})
+        context.console.json({"dry_run": dry, "waits_for_user": pending, "items": results, **_totals(counts)})
     else:
         if not asks:
-            print_results(results, plan.offered, context)
-        _print_summary(counts, len(results), dry, context, approved)
-    return FAILED if counts["skipped"] else DONE
+            _print_results(results, context)
+        _print_summary(counts, dry, context, approved)
+    return FAILED if counts[SKIPPED] else DONE
 
 
 def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
@@ -103,7 +111,7 @@ def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: b
 
 def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
     if isinstance(result, InvalidMemory):
-        return {"source": draft.source, "outcome": SKIPPED, "reason": plain(str(result), _MAX_REASON)}
+        return skipped(draft.source, str(result))
     memory = result.stored.memory
     return {
         "source": draft.source,
@@ -115,24 +123,47 @@ def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
     }
 
 
-def _counts(results: list[dict[str, Any]]) -> dict[str, int]:
-    outcomes = [result["outcome"] for result in results]
-    names = ("created", SAME_STORED, SKIPPED, LEFT_OUT, REPEATED)
-    return {name.replace(" ", "_"): outcomes.count(name) for name in names}
+def _totals(counts: Counter[str]) -> dict[str, int]:
+    return {name.replace(" ", "_"): counts[name] for name in ("created", SAME_STORED, SKIPPED, LEFT_OUT)}
 
 
-def _print_summary(
-    counts: dict[str, int], number: int, dry: bool, context: CommandContext, approved: bool
-) -> None:
-    """Print the counts; `number` is that of all results, of which `_counts` counts some."""
-    console, same, skipped = context.console, counts["same"], counts["skipped"]
-    accepted = number - skipped - counts["left_out"] - counts["repeated"]
+def _print_results(results: list[dict[str, Any]], context: CommandContext) -> None:
+    """Print the results as a table, then what was left out, redacted, similar or skipped."""
+    console, root = context.console, context.paths.project_root
+    width = max(16, console.width // _SOURCE_SHARE)
+    rows = []
+    for result in results:
+        if result["outcome"] not in (SKIPPED, LEFT_OUT):
+            source = shown_source(result["source"], root)
+            source = source if len(source) <= width else "\u2026" + source[len(source) - width + 1 :]
+            is_active = result.get("status", "active") == "active"
+            outcome = _OUTCOMES[result["outcome"]] if is_active else "archived"
+            rows.append([outcome, result["category"], source, result["title"]])
+    if rows:
+        console.table(["OUTCOME", "CATEGORY", "FROM", "TITLE"], rows)
+    reasons = Counter(result["reason"] for result in results if result["outcome"] == LEFT_OUT)
+    for reason, number in reasons.items():
+        console.paragraph("%s left out: %s; --all imports them too" % (counted(number, "rule"), reason))
+    for result in results:
+        if result["outcome"] == SKIPPED:
+            console.error("%s: skipped: %s" % (result["source"], result["reason"]))
+        for redaction in result.get("redacted", ()):
+            console.line("redacted in %s, %s: %s" % (result["source"], redaction["field"], redaction["rule"]))
+        for memory in result.get("similar", ()):
+            similar = "%s: %s  %s" % (memory["why"], memory["id"], memory["title"])
+            console.line("%s, from %s: %s" % (result["title"], result["source"], similar))
+            if memory["command"]:
+                console.line("  if the new one replaces it: " + memory["command"])
+
+
+def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, approved: bool) -> None:
+    console, same, skipped_ones = context.console, counts[SAME_STORED], counts[SKIPPED]
     if dry:
-        new = counted(accepted - same, "memory")
-        console.line("%s would be stored, %d already stored, %d skipped" % (new, same, skipped))
+        new = counted(counts[WOULD_STORE], "memory")
+        console.line("%s would be stored, %d already stored, %d skipped" % (new, same, skipped_ones))
         return
-    console.line("%d stored, %d already stored, %d skipped" % (counts["created"], same, skipped))
-    if accepted and not approved:
+    console.line("%d stored, %d already stored, %d skipped" % (counts["created"], same, skipped_ones))
+    if counts["created"] + same and not approved:
         console.line(
             "They await approval and are not recalled until then: /memory:status, or memory accept --all in a terminal"
         )

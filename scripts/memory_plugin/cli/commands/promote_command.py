@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from ...memories.import_categories import category_for
-from ...memories.record import MAX_TITLE
+from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE
 from ..approval import Approval, titled
+from ..command_context import CommandContext
 from ..memory_input import add_category, add_scope, add_tags
 from ..note_view import find_note
 from . import save_command
-
-if TYPE_CHECKING:
-    from ..command_context import CommandContext
 
 HELP = "turn a note from Claude Code's own memory into a memory of yours or the team's"
 EXAMPLES = """\
@@ -35,7 +31,7 @@ _UNSET = dict.fromkeys(
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("note", metavar="NOTE", help="the note's name, as listed by memory list --notes")
-    add_category(parser, "one of %s (default: derived from the title)")
+    add_category(parser, "one of %%s (default: %s)" % DEFAULT_CATEGORY)
     parser.add_argument(
         "--title",
         metavar="TEXT",
@@ -63,7 +59,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     note = find_note(arguments.note, context).note
     options = {**vars(arguments), **_UNSET, "body": note.body}
     options["title"] = arguments.title or note.title
-    options["category"] = arguments.category or category_for(note.title, otherwise=True)
+    options["category"] = arguments.category or DEFAULT_CATEGORY
     save_command.run(argparse.Namespace(**options), context)
     if not arguments.json:
         context.console.line("  the note stays in " + note.path)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...capture.candidate_file import CandidateFile
 from ...memories.hygiene import shown_line
-from ...memories.import_categories import category_for
 from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import save, supersede
-from ...memories.record import MAX_TITLE, categories, new_memory
+from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE, categories, new_memory
 from ...memories.stores import named_store
 from ...memories.supersession import older_names
 from ...memories.survey import Item, choose, shortest_names
@@ -63,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="what to remember, in one line; its first sentence becomes the title",
     )
-    add_category(parser, "one of %s (with TEXT: derived from it)")
+    add_category(parser, "one of %%s (with TEXT: %s)" % DEFAULT_CATEGORY)
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument(
         "--body", metavar="TEXT|-", help="the text to remember; - reads standard input (UTF-8, at most 1 MB)"
@@ -126,7 +125,7 @@ def _derive_options(arguments: argparse.Namespace) -> None:
     if arguments.title is None:
         arguments.title = _first_sentence(text)
     if arguments.category is None:
-        arguments.category = category_for(arguments.title, otherwise=True)
+        arguments.category = DEFAULT_CATEGORY
 
 
 def _first_sentence(text: str) -> str:
