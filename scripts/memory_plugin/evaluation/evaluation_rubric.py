@@ -5,16 +5,14 @@ The weights of gates and dimensions together must sum to 1. A dimension of weigh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from ..kernel.fastjson import digest, dumps
 from ..kernel.judge.question import Question, Rubric
-from .evaluation_files import EvaluationError, read_object, shipped_names, shipped_path
+from . import EvaluationError, file_path, read_object, shipped_names
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-ABSTAIN = "abstain"
+_ABSTAIN = "abstain"
 _TOLERANCE = 1e-6
 _MAX_QUOTE = 300
 
@@ -49,81 +47,77 @@ def rubric_names() -> list[str]:
 
 def load_rubric(name: str) -> EvaluationRubric:
     """Load a rubric by name, or by path if it ends in .json. Raises EvaluationError, also for weights that do not sum to 1."""
-    path = name if name.endswith(".json") else shipped_path("rubrics", name)
+    path = file_path("rubrics", name)
     raw = read_object(path)
     try:
-        dimensions = tuple(
-            RubricDimension(key, float(entry["weight"]), str(entry["asks"]), dict(entry["anchors"]))
-            for key, entry in raw["dimensions"].items()
-        )
-        gate_weights = {str(key): float(weight) for key, weight in raw["gates"].items()}
-        highest, pass_at = int(raw["highest"]), float(raw["pass_at"])
-        system, closing = "\n".join(raw["system"]), "\n".join(raw["closing"])
         rubric = EvaluationRubric(
-            str(raw["id"]), dimensions, gate_weights, highest, pass_at, system, closing, int(raw["max_tokens"]),
+            str(raw["id"]),
+            tuple(
+                RubricDimension(key, float(entry["weight"]), str(entry["asks"]), dict(entry["anchors"]))
+                for key, entry in raw["dimensions"].items()
+            ),
+            {str(key): float(weight) for key, weight in raw["gates"].items()},
+            int(raw["highest"]),
+            float(raw["pass_at"]),
+            "\n".join(raw["system"]),
+            "\n".join(raw["closing"]),
+            int(raw["max_tokens"]),
             digest(dumps(raw).encode("ascii"), 6),
-        )  # fmt: skip
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise EvaluationError("%s: %s: %s" % (path, type(error).__name__, error)) from None
-    _check(rubric, path)
-    return rubric
-
-
-def _check(rubric: EvaluationRubric, path: str) -> None:
-    weights = [dimension.weight for dimension in rubric.dimensions] + list(rubric.gate_weights.values())
-    if any(weight < 0 for weight in weights) or abs(sum(weights) - 1) > _TOLERANCE:
+    weights = [*(dimension.weight for dimension in rubric.dimensions), *rubric.gate_weights.values()]
+    if min(weights, default=0) < 0 or abs(sum(weights) - 1) > _TOLERANCE:
         raise EvaluationError("%s: the weights must sum to 1, got %g" % (path, sum(weights)))
-    if rubric.highest < 1 or not 0 <= rubric.pass_at <= 1 or not rubric.dimensions:
-        raise EvaluationError(
-            "%s: expected highest >= 1, pass_at from 0 to 1, and at least one dimension" % path
-        )
-    scores = [str(score) for score in range(rubric.highest + 1)]
+    if rubric.highest < 1 or not 0 <= rubric.pass_at <= 1:
+        raise EvaluationError("%s: expected highest >= 1 and pass_at from 0 to 1" % path)
+    scores = _scale(rubric)
     for dimension in rubric.dimensions:
-        if sorted(dimension.anchors, key=int) != scores:
+        if {*dimension.anchors} != {*scores}:
             raise EvaluationError(
                 "%s: %s: expected an anchor for each of %s" % (path, dimension.id, ", ".join(scores))
             )
+    return rubric
+
+
+def _scale(rubric: EvaluationRubric) -> list[str]:
+    return [str(score) for score in range(rubric.highest + 1)]
 
 
 def rubric_question(rubric: EvaluationRubric, persona: str, material: object) -> Question:
     """Return the question for one juror; every juror scores every dimension."""
-    system = "\n\n".join(filter(None, (rubric.system, persona, _dimensions(rubric))))
-    scores = [str(score) for score in range(rubric.highest + 1)] + [ABSTAIN]
-    entry = _object(
+    lines = [
+        "Dimensions, each scored from 0 to %d, or %s where the conversation gives no ground:"
+        % (rubric.highest, _ABSTAIN)
+    ]
+    for dimension in rubric.dimensions:
+        lines.append("- %s: %s" % (dimension.id, dimension.asks))
+        lines += ["    %s: %s" % (score, dimension.anchors[score]) for score in _scale(rubric)]
+    entry = _object_schema(
         {
-            "score": {"type": "string", "enum": scores},
+            "score": {"type": "string", "enum": [*_scale(rubric), _ABSTAIN]},
             "turn": {"type": "integer"},
             "evidence": {"type": "string"},
         }
     )
-    schema = _object({"scores": _object({dimension.id: entry for dimension in rubric.dimensions})})
-    identity = digest(dumps([rubric.digest, persona]).encode("ascii"), 6)
     instructions = Rubric(
-        "evaluate-" + rubric.id, system, rubric.closing, schema, rubric.max_tokens, identity
+        "evaluate-" + rubric.id,
+        "\n\n".join(filter(None, (rubric.system, persona, "\n".join(lines)))),
+        rubric.closing,
+        _object_schema({"scores": _object_schema({dimension.id: entry for dimension in rubric.dimensions})}),
+        rubric.max_tokens,
+        digest(dumps([rubric.digest, persona]).encode("ascii"), 6),
     )
     return Question(instructions, material, lambda values: _parse_scores(rubric, values))
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
+def _object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _dimensions(rubric: EvaluationRubric) -> str:
-    lines = [
-        "Dimensions, each scored from 0 to %d, or %s where the conversation gives no ground:"
-        % (rubric.highest, ABSTAIN)
-    ]
-    for dimension in rubric.dimensions:
-        lines.append("- %s: %s" % (dimension.id, dimension.asks))
-        lines += [
-            "    %s: %s" % (score, dimension.anchors[score]) for score in sorted(dimension.anchors, key=int)
-        ]
-    return "\n".join(lines)
 
 
 def _parse_scores(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -150,8 +144,9 @@ def _parse_scores(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[s
 
 def _whole_number(value: object) -> int | None:
     """Return a whole number, or None for an abstention and anything else."""
-    if isinstance(value, str) and value.strip().removeprefix("-").isdecimal() and len(value) < 9:
-        return int(value)
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or len(str(value)) > 8:
+        return None
+    try:
+        return int(value) if float(value).is_integer() else None
+    except ValueError:
+        return None

@@ -1,4 +1,4 @@
-"""Ask models for an evaluation: a jury that scores conversations, and a subject that replies in scenarios.
+"""Ask a jury of models about a conversation, and aggregate its votes by dimension.
 
 A judge is named `BACKEND:MODEL`. A judge without a key is replaced by one that has a key, with another persona, and the result says so.
 """
@@ -6,38 +6,27 @@ A judge is named `BACKEND:MODEL`. A judge without a key is replaced by one that 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+from statistics import mean, median, pstdev
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..kernel.clock import Deadline
 from ..kernel.context import Context
 from ..kernel.data import load_data
-from ..kernel.fastjson import digest, dumps
-from ..kernel.judge.asking import judge_for
+from ..kernel.judge.asking import Judge, judge_for
 from ..kernel.judge.backends import BACKENDS
 from ..kernel.judge.excerpts import excerpt
-from ..kernel.judge.question import Question, Rubric, Verdict
+from ..kernel.judge.question import Question, Verdict
+from ..kernel.stats import weighted_kappa
+from . import EvaluationError
 from .conversation import Conversation
-from .evaluation_files import EvaluationError, read_object, shipped_path
-from .evaluation_rubric import rubric_question
+from .evaluation_rubric import EvaluationRubric, rubric_question
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..kernel.clock import Deadline
-    from ..kernel.judge.asking import Judge
-    from .conversation import ConversationTurn
-    from .evaluation_rubric import EvaluationRubric
-
-FEATURE = "evaluation"
 _MAX_TURNS = 60
 _FIRST_TURNS = 10
 _TURN_CHARACTERS = {"user": 1500, "assistant": 1500, "tool": 300, "system": 300}
-_REPLY_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"reply": {"type": "string"}},
-    "required": ["reply"],
-    "additionalProperties": False,
-}
 
 
 class Juror(NamedTuple):
@@ -70,7 +59,7 @@ def judge_at(context: Context, name: str, off: str) -> Judge:
         values.update({"judge.base_url": "", "judge.key_variable": ""})
     settings = context.settings.with_values(values)
     varied = Context(context.paths, settings, context.deadline, context.session)
-    return judge_for(FEATURE, varied, model=model, off=off)
+    return judge_for("evaluation", varied, model=model, off=off)
 
 
 def choose_jurors(context: Context, names: Sequence[str], off: str) -> list[Juror]:
@@ -84,39 +73,30 @@ def choose_jurors(context: Context, names: Sequence[str], off: str) -> list[Juro
     for place, (name, failure) in enumerate(zip(names, failures)):
         is_replaced = failure is not None and failure.failure == "no_key" and bool(ready)
         at = ready[place % len(ready)] if is_replaced else place
-        jurors_of_model[names[at]] += 1
         # A model's first juror has no persona; each further one gets the next persona.
-        count = jurors_of_model[names[at]]
-        persona = personas[(count - 2) % len(personas)] if count > 1 else ""
+        earlier = jurors_of_model[names[at]]
+        jurors_of_model[names[at]] += 1
+        persona = personas[(earlier - 1) % len(personas)] if earlier else ""
         jurors.append(Juror(judges[at], names[at], persona, name if is_replaced else ""))
     return jurors
 
 
 def ask_jury(
-    jurors: Sequence[Juror],
-    rubric: EvaluationRubric,
-    conversation: Conversation,
-    deadline: Deadline,
-    *,
-    fresh: bool = False,
+    jurors: Sequence[Juror], rubric: EvaluationRubric, conversation: Conversation, deadline: Deadline
 ) -> list[Vote]:
-    """Ask all jurors concurrently; return their votes in order. `fresh` ignores cached answers.
-
-    The vote of a juror that has not answered a second after the deadline is `timeout`.
-    """
+    """Ask all jurors concurrently; return their votes in order. That of a juror without an answer in time is `timeout`."""
     material = jury_material(conversation)
     verdicts = [Verdict(None, "timeout") for _ in jurors]
 
     def ask(place: int, judge: Judge, question: Question) -> None:
-        verdicts[place] = judge.ask(question, deadline, retry=True, fresh=fresh)
+        verdicts[place] = judge.ask(question, deadline, retry=True)
 
     threads = []
     for place, juror in enumerate(jurors):
         question = rubric_question(rubric, juror.persona, material)
         # A daemon thread, because one that hangs must not keep the process alive.
         threads.append(Thread(target=ask, args=(place, juror.judge, question), daemon=True))
-    for thread in threads:
-        thread.start()
+        threads[-1].start()
     for thread in threads:
         thread.join(deadline.remaining() + 1)
     return [Vote(juror, verdict) for juror, verdict in zip(jurors, verdicts)]
@@ -139,28 +119,38 @@ def jury_material(conversation: Conversation) -> dict[str, object]:
     return {"turns": excerpts, "turns_left_out": left_out}
 
 
-def subject_of(judge: Judge, deadline: Deadline) -> Callable[[Sequence[ConversationTurn]], str]:
-    """Return a function from the turns so far to the reply of the model under test; it raises EvaluationError if there is no reply.
+def score_dimensions(rubric: EvaluationRubric, votes: Sequence[Vote], quorum: int) -> list[dict[str, Any]]:
+    """Aggregate the votes for each dimension, as JSON: each juror's score (None if it abstained or failed), and their aggregate.
 
-    The subject is asked in the same way as a judge, so budget, redaction and the ledger of calls apply to it too.
+    The aggregate is None below the quorum, because unscored is not zero. `range` is the largest score less the smallest.
     """
-    raw = read_object(shipped_path("", "subject"))
-    system, closing = "\n".join(raw["system"]), "\n".join(raw["closing"])
-    identity = digest(dumps(raw).encode("ascii"), 6)
-    rubric = Rubric("subject", system, closing, _REPLY_SCHEMA, raw["max_tokens"], identity)
+    answers = [None if vote.verdict.values is None else vote.verdict.values["scores"] for vote in votes]
+    rows = []
+    for dimension in rubric.dimensions:
+        scores = [None if answer is None else answer[dimension.id]["score"] for answer in answers]
+        valid = [score for score in scores if score is not None]
+        is_scored = len(valid) >= max(quorum, 1)
+        row = {
+            "dimension": dimension.id,
+            "weight": dimension.weight,
+            "scores": scores,
+            "valid": len(valid),
+            "abstained": sum(answer is not None for answer in answers) - len(valid),
+            "median": float(median(valid)) if is_scored else None,
+            "mean": round(mean(valid), 4) if is_scored else None,
+            "sd": round(pstdev(valid), 4) if is_scored else None,
+            "range": max(valid) - min(valid) if is_scored else None,
+        }
+        rows.append(row)
+    return rows
 
-    def reply(turns: Sequence[ConversationTurn]) -> str:
-        question = Question(rubric, jury_material(Conversation("", tuple(turns), 0)), _read_reply)
-        verdict = judge.ask(question, deadline, retry=True, fresh=True)
-        if verdict.values is None:
-            raise EvaluationError(
-                "the subject %s:%s did not reply: %s" % (judge.backend, judge.model, verdict.failure)
-            )
-        return str(verdict.values["reply"])
 
-    return reply
-
-
-def _read_reply(values: dict[str, Any]) -> dict[str, Any] | None:
-    reply = values.get("reply")
-    return {"reply": reply} if isinstance(reply, str) and reply.strip() else None
+def jury_kappa(scores: Sequence[Sequence[int | None]]) -> float | None:
+    """Return the mean weighted kappa of all pairs of jurors; `scores` has one row per scored dimension."""
+    jurors = max((len(row) for row in scores), default=0)
+    kappas = []
+    for a, b in combinations(range(jurors), 2):
+        pairs = [(row[a], row[b]) for row in scores if len(row) > b]
+        kappas.append(weighted_kappa([(x, y) for x, y in pairs if x is not None and y is not None]))
+    known = [kappa for kappa in kappas if kappa is not None]
+    return round(mean(known), 4) if known else None
