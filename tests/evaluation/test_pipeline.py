@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.evaluation.evaluation_gates import GateResult
-from memory_plugin.evaluation.evaluation_rubric import load_rubric
-from memory_plugin.evaluation.jury import Juror, Vote, jury_kappa, score_dimensions
+from memory_plugin.evaluation.jury import Juror, Vote, jury_kappa, load_rubric, score_dimensions
 from memory_plugin.evaluation.pipeline import compare_labels, overall_result
 from memory_plugin.kernel.judge.question import Verdict
 

@@ -64,7 +64,7 @@ class Lexicon:
     def __init__(
         self, words: Mapping[str, Sequence[str]], irregular: Mapping[str, str], spellings: Mapping[str, str]
     ) -> None:
-        """Build the lexicon of a pack. Raises KeyError for an unknown class, ValueError for one that includes itself."""
+        """Build the lexicon of a pack. Raises ValueError for a class that is unknown or includes itself."""
         self.phrases: dict[tuple[str, ...], set[str]] = {}
         self.phrase_lengths: dict[str, set[int]] = {name: set() for name in words}
         self._endings: list[tuple[str, str, frozenset[str]]] = []
@@ -148,8 +148,10 @@ class Lexicon:
 
 def _entries(name: str, words: Mapping[str, Sequence[str]], parents: tuple[str, ...]) -> Iterator[str]:
     """Yield the entries of a class and of the classes that it includes."""
+    if name not in words:
+        raise ValueError("unknown class %s" % name)
     if name in parents:
-        raise ValueError("words: %s includes itself" % name)
+        raise ValueError("%s includes itself" % name)
     for entry in words[name]:
         if entry.startswith("{") and entry.endswith("}"):
             yield from _entries(entry[1:-1], words, (*parents, name))

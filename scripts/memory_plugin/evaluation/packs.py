@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from time import process_time
 from types import FrameType
 from typing import Any, NamedTuple
 
 from . import EvaluationError, file_path, read_object, shipped_names
 from .evaluation_gates import GATES
-from .frames import Frame, Lexicon, compile_frame
+from .frames import Lexicon, compile_frame
 from .rule_matching import (
     MAX_SENTENCE,
     ClaimEvidence,
@@ -35,7 +36,7 @@ _FIELDS = {
 _RULE_FIELDS = {
     "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "quotes", "any_of", "hit", "miss",
 }  # fmt: skip
-_SPEAKERS = ("assistant", "user", "both")
+_SPEAKERS = ("", "assistant", "user", "both")
 _MAX_MS = 50.0  # for one pattern on the worst sentence, which has at most 600 characters
 _GIVE_UP_SECONDS = 2.0
 _HOSTILE = (
@@ -100,107 +101,103 @@ class _PackReader:
     def __init__(self, raw: dict[str, Any], name: str) -> None:
         self.raw = raw
         self.name = name
-        self.lists = self.lists_of_texts("lists")
-
-    def error(self, where: str, text: object) -> EvaluationError:
-        return EvaluationError("%s: %s: %s" % (self.name, where, text))
-
-    def pack(self) -> RulePack:
-        if not isinstance(self.raw.get("id"), str):
-            raise self.error("id", "expected a text")
-        gates, disclosure = dict(self.entries("gates")), self.mapping("disclosure")
-        every = disclosure.get("every", 1)
-        if not isinstance(every, int) or every < 1:
-            raise self.error("disclosure", "every: expected a whole number of at least 1")
-        evidence = {key: self.evidence(entry, "evidence: " + key) for key, entry in self.entries("evidence")}
-        unless = {key: self.unless(key, entry) for key, entry in self.entries("unless")}
-        lexicon, macros = self.lexicon(), self.lists_of_texts("macros")
-        rules = []
-        for key, entry in self.entries("rules"):
-            rules.append(self.rule(key, entry, unless, self.frames(key, entry, macros, lexicon)))
-            if rules[-1].gate not in gates:
-                raise self.error("rules: " + key, "unknown gate %s" % rules[-1].gate)
-            if rules[-1].needs and rules[-1].needs not in evidence:
-                raise self.error("rules: " + key, "unknown evidence %s" % rules[-1].needs)
-        return RulePack(
-            self.raw["id"],
-            gates,
-            tuple(rules),
-            self.optional_pattern(self.raw.get("neutral"), "neutral"),
-            self.optional_pattern(self.raw.get("contrast"), "contrast"),
-            {key: self.pattern(texts, "answers") for key, texts in self.lists_of_texts("answers").items()},
-            evidence,
-            (every, self.pattern(disclosure.get("phrases", []), "disclosure")),
-            self.lists_of_texts("leaks"),
-            lexicon,
-        )
-
-    def lexicon(self) -> Lexicon:
+        self.lists, self.macros = self.texts_by_name("lists"), self.texts_by_name("macros")
+        self.gates = dict(self.entries("gates"))
+        self.unless = {key: self.exception(key, entry) for key, entry in self.entries("unless")}
+        self.evidence = {
+            key: self.proof(entry, "evidence: " + key) for key, entry in self.entries("evidence")
+        }
         words, irregular, spellings = (
-            self.lists_of_texts("words"),
+            self.texts_by_name("words"),
             self.mapping("irregular"),
             self.mapping("spellings"),
         )
-        if not all(isinstance(value, str) for value in (*irregular.values(), *spellings.values())):
-            raise self.error("irregular, spellings", "expected a text for each word")
-        try:
-            return Lexicon(words, irregular, spellings)
-        except KeyError as error:
-            raise self.error("words", "unknown class %s" % error) from None
-        except ValueError as error:
-            raise self.error("words", error) from None
+        for forms in (irregular, spellings):
+            self.require(
+                all(isinstance(form, str) for form in forms.values()),
+                "irregular, spellings",
+                "expected a text for each word",
+            )
+        with self.naming("words"):
+            self.lexicon = Lexicon(words, irregular, spellings)
 
-    def rule(
-        self,
-        key: str,
-        entry: Mapping[str, Any],
-        unless: Mapping[str, UnlessPattern],
-        frames: tuple[Frame, ...],
-    ) -> PackRule:
-        where = "rules: " + key
-        unknown = sorted(set(entry) - _RULE_FIELDS)
-        if unknown:
-            raise self.error(where, "unknown field %s" % unknown[0])
-        exceptions, hits, misses, any_of = (
+    def require(self, condition: object, where: str, text: object) -> None:
+        if not condition:
+            raise EvaluationError("%s: %s: %s" % (self.name, where, text))
+
+    @contextmanager
+    def naming(self, where: str) -> Iterator[None]:
+        try:
+            yield
+        except (ValueError, re.error, RecursionError, OverflowError) as error:
+            raise EvaluationError("%s: %s: %s" % (self.name, where, error)) from None
+
+    def pack(self) -> RulePack:
+        self.require(isinstance(self.raw.get("id"), str), "id", "expected a text")
+        disclosure = self.mapping("disclosure")
+        every = disclosure.get("every", 1)
+        self.require(
+            isinstance(every, int) and every > 0, "disclosure", "every: expected a whole number of at least 1"
+        )
+        return RulePack(
+            self.raw["id"],
+            self.gates,
+            tuple(self.rule(key, entry, "rules: " + key) for key, entry in self.entries("rules")),
+            self.optional_pattern(self.raw.get("neutral"), "neutral"),
+            self.optional_pattern(self.raw.get("contrast"), "contrast"),
+            {key: self.pattern(texts, "answers") for key, texts in self.texts_by_name("answers").items()},
+            self.evidence,
+            (every, self.pattern(disclosure.get("phrases", []), "disclosure")),
+            self.texts_by_name("leaks"),
+            self.lexicon,
+        )
+
+    def rule(self, key: str, entry: Mapping[str, Any], where: str) -> PackRule:
+        exceptions, sources, hits, misses, any_of = (
             self.texts(entry.get(field, []), "%s: %s" % (where, field))
-            for field in ("unless", "hit", "miss", "any_of")
+            for field in ("unless", "frames", "hit", "miss", "any_of")
         )
-        missing = [name for name in exceptions if name not in unless]
-        if missing:
-            raise self.error(where, "unless: unknown exception %s" % missing[0])
-        speaker = entry.get("speaker", "assistant")
-        if speaker not in _SPEAKERS:
-            raise self.error(where, "speaker: expected one of %s" % ", ".join(_SPEAKERS))
-        if not hits or not misses or not isinstance(entry.get("reason"), str):
-            raise self.error(where, "expected a reason, at least one hit and at least one miss")
-        pattern = self.optional_pattern(entry.get("patterns") or None, where + ": patterns")
-        if not frames and pattern is None:
-            raise self.error(where, "expected patterns or frames")
-        gate, needs, quotes = (
-            str(entry.get("gate", "")),
-            str(entry.get("needs", "")),
-            entry.get("quotes") is True,
+        gate, speaker, needs = (entry.get(field, "") for field in ("gate", "speaker", "needs"))
+        for name in entry:
+            self.require(name in _RULE_FIELDS, where, "unknown field %s" % name)
+        for name in exceptions:
+            self.require(name in self.unless, where, "unless: unknown exception %s" % name)
+        self.require(gate in self.gates, where, "unknown gate %s" % gate)
+        self.require(not needs or needs in self.evidence, where, "unknown evidence %s" % needs)
+        self.require(
+            speaker in _SPEAKERS, where, "speaker: expected one of %s" % ", ".join(filter(None, _SPEAKERS))
         )
-        excused = tuple(unless[name] for name in exceptions)
+        self.require(
+            hits and misses and isinstance(entry.get("reason"), str),
+            where,
+            "expected a reason, at least one hit and at least one miss",
+        )
+        self.require(sources or entry.get("patterns"), where, "expected patterns or frames")
+        with self.naming(where + ": frames"):
+            frames = tuple(compile_frame(source, self.macros, self.lexicon) for source in sources)
         return PackRule(
-            key, gate, speaker, entry["reason"], pattern, frames, excused, needs, quotes, hits, misses, any_of
+            key,
+            gate,
+            speaker or "assistant",
+            entry["reason"],
+            self.optional_pattern(entry.get("patterns") or None, where + ": patterns"),
+            frames,
+            tuple(self.unless[name] for name in exceptions),
+            needs,
+            entry.get("quotes") is True,
+            hits,
+            misses,
+            any_of,
         )
 
-    def frames(
-        self, key: str, entry: Mapping[str, Any], macros: Mapping[str, Sequence[str]], lexicon: Lexicon
-    ) -> tuple[Frame, ...]:
-        sources = self.texts(entry.get("frames", []), "rules: %s: frames" % key)
-        try:
-            return tuple(compile_frame(source, macros, lexicon) for source in sources)
-        except ValueError as error:
-            raise self.error("rules: %s: frames" % key, error) from None
-
-    def unless(self, key: str, entry: Mapping[str, Any]) -> UnlessPattern:
-        if entry.get("where") not in ("before", "after", "sentence"):
-            raise self.error("unless: " + key, "where: expected before, after or sentence")
+    def exception(self, key: str, entry: Mapping[str, Any]) -> UnlessPattern:
+        places = ("before", "after", "sentence")
+        self.require(
+            entry.get("where") in places, "unless: " + key, "where: expected one of %s" % ", ".join(places)
+        )
         return UnlessPattern(key, entry["where"], self.pattern(entry.get("patterns"), "unless: " + key))
 
-    def evidence(self, entry: Mapping[str, Any], where: str) -> ClaimEvidence:
+    def proof(self, entry: Mapping[str, Any], where: str) -> ClaimEvidence:
         others = (self.optional_pattern(entry.get(field), where) for field in ClaimEvidence._fields[1:])
         return ClaimEvidence(self.pattern(entry.get("call"), where), *others)
 
@@ -211,36 +208,31 @@ class _PackReader:
         """Compile several patterns as one, with `{name}` replaced by the alternatives of that list."""
 
         def alternatives(name: re.Match[str]) -> str:
-            if name[1] not in self.lists:
-                raise self.error(where, "unknown list {%s}" % name[1])
+            self.require(name[1] in self.lists, where, "unknown list {%s}" % name[1])
             return "(?:%s)" % "|".join(self.lists[name[1]])
 
         text = "|".join("(?:%s)" % pattern for pattern in self.texts(texts, where))
         for _ in range(_MAX_NESTING):
             text = _LIST.sub(alternatives, text)
-        try:
+        with self.naming(where):
             return re.compile(text, re.IGNORECASE)
-        except (re.error, RecursionError, OverflowError) as error:
-            raise self.error(where, error) from None
 
     def mapping(self, field: str) -> dict[str, Any]:
         value = self.raw.get(field, {})
-        if not isinstance(value, dict):
-            raise self.error(field, "expected an object")
-        return value
+        self.require(isinstance(value, dict), field, "expected an object")
+        return dict(value)
 
     def entries(self, field: str) -> Iterator[tuple[str, dict[str, Any]]]:
         for key, entry in self.mapping(field).items():
-            if not isinstance(entry, dict):
-                raise self.error("%s: %s" % (field, key), "expected an object")
+            self.require(isinstance(entry, dict), "%s: %s" % (field, key), "expected an object")
             yield key, entry
 
-    def lists_of_texts(self, field: str) -> dict[str, list[str]]:
+    def texts_by_name(self, field: str) -> dict[str, list[str]]:
         return {key: self.texts(value, "%s: %s" % (field, key)) for key, value in self.mapping(field).items()}
 
     def texts(self, value: object, where: str) -> list[str]:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.error(where, "expected a list of texts")
+            raise EvaluationError("%s: %s: expected a list of texts" % (self.name, where))
         return value
 
 
@@ -268,29 +260,28 @@ def _times(pack: RulePack) -> Iterator[tuple[str, float]]:
     """Yield the milliseconds of each pattern on its worst hostile sentence, and of each frame on its rule's examples, repeated."""
     for where, pattern in _patterns(pack):
         words = re.findall(r"[a-z']{2,}", pattern.pattern)[:60]
-        seeds = {
-            *_HOSTILE,
-            *pattern.pattern,
-            *(" ".join(words[at : at + 3]) + " " for at in range(0, len(words), 3)),
-        }
-        yield where, max(_milliseconds(pattern.search, _repeated(seed)) for seed in seeds)
+        phrases = (" ".join(words[at : at + 3]) + " " for at in range(0, len(words), 3))
+        seeds = {*_HOSTILE, *pattern.pattern, *phrases}
+        yield where, _worst_ms(pattern.search, map(_repeated, seeds))
     for rule in pack.rules:
         tagged = [pack.lexicon.tag(_repeated(example.strip(".!?") + " ")) for example in rule.hits]
         for frame in rule.frames:
-            yield (
-                "%s: %s" % (rule.id, frame.source),
-                max(_milliseconds(frame.find, sentence) for sentence in tagged),
-            )
+            yield "%s: %s" % (rule.id, frame.source), _worst_ms(frame.find, tagged)
 
 
 def _patterns(pack: RulePack) -> Iterator[tuple[str, re.Pattern[str]]]:
-    patterns = [(rule.id, rule.pattern) for rule in pack.rules]
-    patterns += [
-        ("unless " + unless.id, unless.pattern) for unless in {u for rule in pack.rules for u in rule.unless}
+    patterns = [
+        ("disclosure", pack.disclosure[1]),
+        ("neutral", pack.neutral),
+        ("contrast", pack.contrast),
+        *((rule.id, rule.pattern) for rule in pack.rules),
+        *(
+            ("unless " + unless.id, unless.pattern)
+            for unless in {u for rule in pack.rules for u in rule.unless}
+        ),
+        *(("answers " + name, pattern) for name, pattern in pack.answers.items()),
+        *(("evidence " + name, part) for name, evidence in pack.evidence.items() for part in evidence),
     ]
-    patterns += [("answers " + name, pattern) for name, pattern in pack.answers.items()]
-    patterns += [("disclosure", pack.disclosure[1]), ("neutral", pack.neutral), ("contrast", pack.contrast)]
-    patterns += [("evidence " + name, part) for name, evidence in pack.evidence.items() for part in evidence]
     return ((where, pattern) for where, pattern in patterns if pattern is not None)
 
 
@@ -302,31 +293,33 @@ class _TooSlow(Exception):
     """A search did not end in time."""
 
 
-def _milliseconds(search: Callable[[Any], object], text: object) -> float:
-    """Return the milliseconds of a search, 2,000 if it does not end; the best of three for a slow one.
-
-    The first search of a frame compiles it, and garbage collection can disturb any.
-    """
+def _worst_ms(search: Callable[[Any], object], texts: Iterable[object]) -> float:
+    """Return the milliseconds of a search in the slowest of some texts, 2,000 if it does not end."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise _TooSlow
 
-    seconds = _GIVE_UP_SECONDS
     has_alarm = hasattr(signal, "setitimer")  # not on Windows
     before = signal.signal(signal.SIGVTALRM, stop) if has_alarm else None
     try:
-        for _ in range(3):
-            started = process_time()
-            if has_alarm:
-                signal.setitimer(signal.ITIMER_VIRTUAL, _GIVE_UP_SECONDS)
-            search(text)
-            seconds = min(seconds, process_time() - started)
-            if seconds * 1000 <= _MAX_MS:
-                break
+        return max(_best_ms(search, text, has_alarm) for text in texts)
     except _TooSlow:
-        seconds = _GIVE_UP_SECONDS
+        return _GIVE_UP_SECONDS * 1000
     finally:
         if has_alarm:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             signal.signal(signal.SIGVTALRM, before)
-    return seconds * 1000
+
+
+def _best_ms(search: Callable[[Any], object], text: object, has_alarm: bool) -> float:
+    """Return the milliseconds of a search; the best of three, because the first one compiles a frame and garbage may be collected."""
+    best = _GIVE_UP_SECONDS * 1000
+    for _ in range(3):
+        if has_alarm:
+            signal.setitimer(signal.ITIMER_VIRTUAL, _GIVE_UP_SECONDS)
+        started = process_time()
+        search(text)
+        best = min(best, (process_time() - started) * 1000)
+        if best <= _MAX_MS:
+            break
+    return best

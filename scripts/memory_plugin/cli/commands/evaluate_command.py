@@ -13,11 +13,16 @@ from typing import Any
 from ...evaluation import EvaluationError
 from ...evaluation.conversation import conversation_of, find_inputs, parse_lines, read_conversation
 from ...evaluation.evaluation_gates import run_gates
-from ...evaluation.evaluation_rubric import load_rubric, rubric_names
-from ...evaluation.jury import choose_jurors
+from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
 from ...evaluation.packs import check_pack, load_pack, pack_names
-from ...evaluation.pipeline import EvaluationPlan, compare_labels, evaluate, summarize
-from ...evaluation.report import markdown_report, text_lines
+from ...evaluation.pipeline import (
+    EvaluationPlan,
+    compare_labels,
+    evaluate,
+    markdown_report,
+    summarize,
+    text_lines,
+)
 from ...evaluation.rule_matching import RulePack
 from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from memory_plugin.cli.commands.judge_command import check_question
-from memory_plugin.evaluation.evaluation_rubric import load_rubric as evaluation_rubric
-from memory_plugin.evaluation.evaluation_rubric import rubric_names, rubric_question
+from memory_plugin.evaluation.jury import load_rubric as evaluation_rubric
+from memory_plugin.evaluation.jury import rubric_names, rubric_question
 from memory_plugin.interview.answer_signals import read_signals
 from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.judge.question import Question, load_rubric
@@ -40,8 +40,7 @@ QUESTIONS: dict[str, Question] = {
     ),
     "sessions/score": Question(load_rubric("sessions/score"), {"turns": []}, read_scores),
     **{
-        "evaluate-" + name: rubric_question(evaluation_rubric(name), persona, {"turns": []})
+        "evaluate-" + name: rubric_question(evaluation_rubric(name), "", {"turns": []})
         for name in rubric_names()
-        for persona in [""]
     },
 }

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.evaluation import EvaluationError, file_path, read_object
-from memory_plugin.evaluation.evaluation_rubric import load_rubric, rubric_names, rubric_question
+from memory_plugin.evaluation.jury import load_rubric, rubric_names, rubric_question
 
 RUBRIC = load_rubric("honesty")
 QUESTION = rubric_question(RUBRIC, "", {"turns": []})
