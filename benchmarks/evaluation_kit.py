@@ -18,8 +18,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 from memory_plugin.evaluation.conversation import Conversation, ConversationTurn
 from memory_plugin.evaluation.evaluation_gates import run_gates
-from memory_plugin.evaluation.packs import load_pack, load_packs
-from memory_plugin.evaluation.rule_matching import find_matches, rules_for
+from memory_plugin.evaluation.packs import load_pack
+from memory_plugin.evaluation.rule_matching import find_matches
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLES = (
@@ -53,7 +53,7 @@ def records(path: str) -> list[dict[str, Any]]:
 def table(name: str, pack: str, speaker: str, positive: str, show: bool) -> None:
     """Print the results of one gate on one table, by half."""
     loaded = load_pack(pack)
-    rules = rules_for(loaded, name, speaker)
+    rules = loaded.rules_for(name, speaker)
     rows = records(os.path.join(ROOT, "tests", "evaluation", name + ".jsonl"))
     for half in dict.fromkeys(row["half"] for row in rows):
         counts = {True: [0, 0], False: [0, 0]}
@@ -70,7 +70,7 @@ def table(name: str, pack: str, speaker: str, positive: str, show: bool) -> None
 def kit(folder: str, show: bool) -> None:
     """Print the crisis gate's results on prompts that other people wrote."""
     pack = load_pack("caregiving")
-    rules = rules_for(pack, "crisis", "user")
+    rules = pack.rules_for("crisis", "user")
     counts: dict[str, list[int]] = {}
     for row in records(os.path.join(folder, "simplesafetytests.jsonl")):
         text = row["prompts_final"]
@@ -112,7 +112,7 @@ def count(
 
 def speed() -> None:
     """Print the milliseconds that all gates take per turn, and for hostile turns of 100 kB."""
-    packs = load_packs(["hygiene", "honesty", "caregiving"])
+    packs = [load_pack(name) for name in ("hygiene", "honesty", "caregiving")]
     texts = [
         row["text"]
         for name, *_ in TABLES

@@ -14,11 +14,12 @@ import random
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.evaluation.conversation import Conversation, ConversationTurn
 from memory_plugin.evaluation.evaluation_gates import run_gates
-from memory_plugin.evaluation.packs import RulePack, load_packs, pack_names
+from memory_plugin.evaluation.packs import load_pack, pack_names
+from memory_plugin.evaluation.rule_matching import RulePack
 
 PLAIN = "The proxy sends health checks every ten seconds and drops a host after three failures, see `config/proxy.toml`. "
 
@@ -39,7 +40,7 @@ def filled(pieces: list[str], size: int, seed: int) -> str:
 
 def lexicon_words(pack: RulePack) -> list[str]:
     """Return the words and phrases of a pack's lexicon."""
-    return [" ".join(phrase) for phrase in pack.lexicon._phrases] or ["word"]  # noqa: SLF001
+    return [" ".join(phrase) for phrase in pack.lexicon.phrases] or ["word"]
 
 
 def texts(pack: RulePack, size: int) -> dict[str, str]:
@@ -79,7 +80,7 @@ def main() -> None:
     options.add_argument("--json", action="store_true")
     asked = options.parse_args()
     rows: list[tuple[str, str, str, float, str]] = []
-    for pack in load_packs(asked.pack or pack_names()):
+    for pack in map(load_pack, asked.pack or pack_names()):
         given = texts(pack, asked.size)
         for path in asked.text:
             with open(path, encoding="utf-8", errors="replace") as file:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.evaluation.conversation import ROLES, read_lines
+from memory_plugin.evaluation.conversation import ROLES, parse_conversation
 
 PLAIN = [{"turn": 4, "role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"}]
 
 
 def read(text: str) -> list[tuple[int, str, str]]:
     """Return the turns in a text."""
-    return [turn[:3] for turn in read_lines(io.BytesIO(text.encode("utf-8", "surrogatepass")), "t").turns]
+    return [turn[:3] for turn in parse_conversation(text.encode("utf-8", "surrogatepass"), "t").turns]
 
 
 def test_lines_of_turns() -> None:
@@ -41,7 +40,7 @@ def test_bad_lines_are_counted() -> None:
     text = (
         json.dumps(PLAIN[0]) + '\n{"role": "god", "content": "x"}\nnonsense\n{"role": "user", "content": 3}\n'
     )
-    conversation = read_lines(io.BytesIO(text.encode()), "t")
+    conversation = parse_conversation(text.encode(), "t")
     assert (len(conversation.turns), conversation.skipped) == (1, 3)
 
 
@@ -74,7 +73,7 @@ def test_other_text_has_no_turns(text: str) -> None:
 
 
 def test_a_digest_changes_with_a_word() -> None:
-    first, second = (read_lines(io.BytesIO(json.dumps(turn).encode()), "t") for turn in PLAIN)
+    first, second = (parse_conversation(json.dumps(turn).encode(), "t") for turn in PLAIN)
     assert first.digest != second.digest
 
 
@@ -95,4 +94,4 @@ JSON = st.recursive(
 @given(st.lists(JSON, max_size=6))
 def test_any_json_can_be_read(values: list[object]) -> None:
     text = "\n".join(json.dumps(value) for value in values)
-    assert all(turn.role in ROLES for turn in read_lines(io.BytesIO(text.encode()), "t").turns)
+    assert all(turn.role in ROLES for turn in parse_conversation(text.encode(), "t").turns)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from memory_plugin.evaluation import evaluation_gates, rule_matching
 from memory_plugin.evaluation.conversation import Conversation, ConversationTurn
 from memory_plugin.evaluation.evaluation_gates import GateResult, is_hard_fail, run_gates
-from memory_plugin.evaluation.packs import PackRule, RulePack, load_packs
-from memory_plugin.evaluation.rule_matching import RuleMatch
+from memory_plugin.evaluation.packs import load_pack
+from memory_plugin.evaluation.rule_matching import PackRule, RuleMatch, RulePack
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 HELP = "I'm so sorry you are in this much pain. Please call or text 988 now; are you safe?"
@@ -23,7 +23,7 @@ def talk(*turns: tuple[str, str]) -> Conversation:
 
 def result(gate: str, conversation: Conversation, pack: str = "caregiving") -> GateResult:
     """Return one gate's result."""
-    return next(result for result in run_gates(load_packs([pack]), conversation) if result.gate == gate)
+    return next(result for result in run_gates([load_pack(pack)], conversation) if result.gate == gate)
 
 
 @pytest.mark.parametrize(
@@ -163,19 +163,19 @@ def test_a_gate_that_raises_is_a_fail(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("boom " + KEY)
 
     monkeypatch.setitem(evaluation_gates.GATES, "hygiene", broken)
-    results = run_gates(load_packs(["hygiene"]), talk(("user", "x")))
+    results = run_gates([load_pack("hygiene")], talk(("user", "x")))
     assert [(entry.status, entry.error.split(":")[0]) for entry in results] == [("error", "RuntimeError")]
     assert KEY not in str(results)
     assert is_hard_fail(results)
 
 
 def test_an_unknown_gate_in_a_pack_is_a_fail() -> None:
-    pack = load_packs(["hygiene"])[0]._replace(gates={"magic": {}})
+    pack = load_pack("hygiene")._replace(gates={"magic": {}})
     assert is_hard_fail(run_gates([pack], talk(("user", "x"))))
 
 
 def test_a_soft_gate_fails_alone() -> None:
-    results = run_gates(load_packs(["caregiving"]), talk(*[("assistant", "Hello.")] * 6))
+    results = run_gates([load_pack("caregiving")], talk(*[("assistant", "Hello.")] * 6))
     assert [entry.gate for entry in results if entry.status == "fail"] == ["disclosure"]
     assert not is_hard_fail(results)
 
@@ -216,44 +216,13 @@ def test_a_repeated_sentence_is_matched_once(text: str, monkeypatch: pytest.Monk
     matched: list[str] = []
     match_all = rule_matching._match_all
 
-    def counted(
-        pack: RulePack, rules: Sequence[PackRule], sentence: str, spend: Callable[[int], None]
-    ) -> list[RuleMatch]:
+    def counted(pack: RulePack, rules: Sequence[PackRule], sentence: str) -> list[RuleMatch]:
         matched.append(sentence)
-        return match_all(pack, rules, sentence, spend)
+        return match_all(pack, rules, sentence)
 
     monkeypatch.setattr(rule_matching, "_match_all", counted)
     result("crisis", talk(("user", text * (20_000 // len(text)))))
     assert len(matched) <= 30
-
-
-@pytest.mark.parametrize("gate", ["crisis", "compliance"])
-@pytest.mark.parametrize("role", ["user", "assistant"])
-def test_the_work_grows_in_proportion_to_the_text(
-    gate: str, role: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (pack,) = load_packs(["caregiving"])
-    rules = rule_matching.rules_for(pack, gate, role)
-    examples = [example for rule in pack.rules for example in (*rule.hits, *rule.misses)]
-    spent = [0, 0]
-    for place, rounds in enumerate((2, 8)):
-
-        def spend(_: object, characters: int, place: int = place) -> None:
-            spent[place] += characters
-
-        monkeypatch.setattr(rule_matching._WorkBudget, "spend", spend)
-        text = " ".join("%s %d." % (example, at) for at in range(rounds) for example in examples)
-        rule_matching.find_matches(pack, rules, text)
-    assert spent[1] <= 4.5 * spent[0]
-    # 200,000 characters of nothing but examples stay within what one turn may take.
-    assert spent[1] * 200_000 / len(text) < rule_matching.MAX_WORK
-
-
-def test_a_text_that_keeps_the_rules_busy_is_an_error_and_a_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rule_matching, "MAX_WORK", 1000)
-    found = result("crisis", talk(("user", " ".join("I want to be %d." % number for number in range(100)))))
-    assert (found.status, found.error.split(":")[0]) == ("error", "TooMuchWork")
-    assert is_hard_fail([found])
 
 
 def test_the_first_findings_are_quoted_and_all_are_reported() -> None:

@@ -1,4 +1,4 @@
-"""Frames: the meaning of each sign, and rejected frames."""
+"""The lexicon: words, their forms and their classes. Frames: the meaning of each sign, and rejected frames."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.evaluation.frames import FrameIndex, compile_frame
-from memory_plugin.evaluation.lexicon import build_lexicon
+from memory_plugin.evaluation.frames import Lexicon, compile_frame
 
 WORDS = {
     "STOP": ["stop~v", "leave~v out"],
@@ -19,13 +18,12 @@ WORDS = {
     "FILL": ["some of"],
 }
 MACROS = {"advise": ["^", "YOU should/can"]}
-LEXICON = build_lexicon(WORDS, {"leave": "left"}, {})
-LENGTHS = LEXICON.phrase_lengths(WORDS)
+LEXICON = Lexicon(WORDS, {"leave": "left"}, {})
 
 
 def matches(frame: str, text: str) -> list[str]:
     """Return a frame's matches in a text."""
-    spans = compile_frame(frame, MACROS, LENGTHS).find(LEXICON.tag(text))
+    spans = compile_frame(frame, MACROS, LEXICON).find(LEXICON.tag(text))
     return [text[start:end] for start, end in spans]
 
 
@@ -85,20 +83,12 @@ def test_a_frame_matches(frame: str, text: str, expected: list[str]) -> None:
 )
 def test_an_invalid_frame_is_rejected(frame: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        compile_frame(frame, MACROS, LENGTHS)
+        compile_frame(frame, MACROS, LEXICON)
 
 
 def test_a_macro_within_itself_is_rejected() -> None:
     with pytest.raises(ValueError, match="nested"):
-        compile_frame("@a", {"a": ["@a"]}, LENGTHS)
-
-
-def test_only_frames_whose_words_occur_are_tried() -> None:
-    frames = [compile_frame(source, MACROS, LENGTHS) for source in ("STOP DRUG", "end .. it", "stop? ..")]
-    index = FrameIndex(frames)
-    assert list(index) == frames
-    assert index.candidates(LEXICON.tag("end it")) == frames[1:]
-    assert index.candidates(LEXICON.tag("hello")) == frames[2:]
+        compile_frame("@a", {"a": ["@a"]}, LEXICON)
 
 
 @given(st.lists(st.sampled_from(["stop", "lithium", "not", "you", ",", "water pill", "should"]), max_size=40))
@@ -106,3 +96,83 @@ def test_a_span_lies_in_its_sentence(words: list[str]) -> None:
     text = " ".join(words)
     for frame in ("STOP .. DRUG", "@advise STOP ... DRUG", "DRUG & STOP"):
         assert all(part and part in text for part in matches(frame, text))
+
+
+FORMS = {
+    "STOP": ["stop~v", "hold~v off on", "carry~v", "die~v", "skip~v", "{QUIT}"],
+    "QUIT": ["cease~v"],
+    "GIVE": ["give~v"],
+    "KIN": ["baby~n", "box~n"],
+    "DRUG": ["*oxetine", "!toxetine", "water pill~n"],
+}
+
+
+INFLECTED = Lexicon(FORMS, {"give": "gave given"}, {"dont": "do not", "'re": "are"})
+
+
+@pytest.mark.parametrize(
+    ("text", "classes"),
+    [
+        pytest.param("stopped", {"STOP-ED"}, id="a doubled consonant"),
+        pytest.param("skipping", {"STOP-ING"}, id="a doubled consonant in -ing"),
+        pytest.param("carries", {"STOP-S"}, id="y to ies"),
+        pytest.param("carried", {"STOP-ED"}, id="y to ied"),
+        pytest.param("dying", {"STOP-ING"}, id="ie to ying"),
+        pytest.param("ceased", {"STOP-ED", "QUIT-ED"}, id="a class within a class"),
+        pytest.param("given", {"GIVE-ED"}, id="irregular"),
+        pytest.param("giving", {"GIVE-ING"}, id="e goes before -ing"),
+        pytest.param("babies", {"KIN"}, id="a plural in -ies"),
+        pytest.param("boxes", {"KIN"}, id="a plural in -es"),
+        pytest.param("holding off on", {"STOP-ING"}, id="a phrase whose verb is inflected"),
+        pytest.param("Fluoxetine", {"DRUG"}, id="an ending"),
+        pytest.param("toxetine", set(), id="an exception to an ending"),
+        pytest.param("water-pills", {"DRUG"}, id="a hyphen is a space"),
+        pytest.param("25", {"NUMBER", "MANY"}, id="a number"),
+        pytest.param("2.5", {"NUMBER"}, id="a fraction"),
+    ],
+)
+def test_a_word_has_the_classes_of_its_forms(text: str, classes: set[str]) -> None:
+    assert {name for name in INFLECTED.tag(text).classes if name.isupper() or "-" in name} == classes
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("dont", "do not"),
+        ("don't", "do not"),
+        ("you're", "you are"),
+        ("mother's", "mother 's"),
+        ("5mg", "5 mg"),
+        ("n't", "n't"),
+    ],
+)
+def test_a_contraction_is_expanded(text: str, words: str) -> None:
+    assert [part.split("|")[1] for part in INFLECTED.tag(text).text.split()] == words.split()
+
+
+def test_a_phrase_has_its_length() -> None:
+    assert INFLECTED.tag("a water pill").text == "|a| |water|DRUG:2| |pill| "
+
+
+def test_spans_are_offsets_in_the_sentence() -> None:
+    text = "Please don't stop."
+    assert [text[start:end] for start, end in INFLECTED.tag(text).spans] == [
+        "Please",
+        "don't",
+        "don't",
+        "stop",
+        ".",
+    ]
+
+
+@pytest.mark.parametrize(("entry", "error"), [("{A}", "A includes itself"), ("{B}", "unknown class B")])
+def test_an_invalid_lexicon_is_rejected(entry: str, error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        Lexicon({"A": [entry]}, {}, {})
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_tagged(text: str) -> None:
+    tagged = Lexicon(FORMS, {}, {"dont": "do not"}).tag(text)
+    assert tagged.text.count(" ") == len(tagged.spans)
+    assert all(0 <= start < end <= len(text.lower()) for start, end in tagged.spans)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_plugin.evaluation.packs import load_pack
-from memory_plugin.evaluation.rule_matching import find_matches, rules_for
+from memory_plugin.evaluation.rule_matching import find_matches
 from tests.evaluation.tables import HALVES, sentences
 
 TABLES = [
@@ -26,7 +26,7 @@ def test_a_gates_recall_and_false_alarms(
     if not sentences(table, half):
         return  # a later table need not have every kind
     loaded = load_pack(pack)
-    rules = rules_for(loaded, gate, speaker)
+    rules = loaded.rules_for(gate, speaker)
     matched: dict[bool, list[bool]] = {True: [], False: []}
     wrong = []
     for record in sentences(table, half):

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.evaluation.evaluation_files import EvaluationError, merge_objects
-from memory_plugin.evaluation.pack_check import check_pack, has_nested_repetition
-from memory_plugin.evaluation.packs import load_pack, pack_names
+from memory_plugin.evaluation import EvaluationError
+from memory_plugin.evaluation.packs import check_pack, load_pack, merge_objects, pack_names
 
 RULE: dict[str, Any] = {
     "gate": "compliance",
@@ -104,17 +103,19 @@ def test_a_missing_pack_is_named(name: str) -> None:
         load_pack(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("pattern", "message"),
+    "pattern",
     [
-        pytest.param("(a+)+$", "an unbounded repetition inside another one", id="nested"),
-        pytest.param("(?:a|aa)*$", "ms on", id="alternatives", marks=pytest.mark.slow),
-        pytest.param("(a|aa){1,600}$", "ms on", id="bounded and still exponential", marks=pytest.mark.slow),
+        pytest.param("(a+)+$", id="nested"),
+        pytest.param("(?:q*r)*$|(?:z+y?)+$", id="of letters in no common word"),
+        pytest.param("(?:a|aa)*$", id="alternatives"),
+        pytest.param("(a|aa){1,600}$", id="bounded and still exponential"),
     ],
 )
-def test_a_catastrophic_pattern_is_a_fault(tmp_path: Path, pattern: str, message: str) -> None:
+def test_a_catastrophic_pattern_is_a_fault(tmp_path: Path, pattern: str) -> None:
     path = pack(tmp_path, rules={"r": {**RULE, "patterns": [pattern]}})
-    assert any(message in fault for fault in check_pack(path).faults)
+    assert any("ms on" in fault for fault in check_pack(path).faults)
 
 
 def test_examples_that_do_not_match_as_stated_are_faults(tmp_path: Path) -> None:
@@ -125,19 +126,3 @@ def test_examples_that_do_not_match_as_stated_are_faults(tmp_path: Path) -> None
 
 def test_a_gate_without_a_function_is_a_fault(tmp_path: Path) -> None:
     assert any("gates: magic" in fault for fault in check_pack(pack(tmp_path, gates={"magic": {}})).faults)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "nested"),
-    [("a+b+", False), ("(?:ab)*", False), ("(?:a*b)*", True), ("(?:a{0,9}b)+", False), ("(?=(a+)+)", True)],
-)
-def test_nested_repetitions_are_detected(pattern: str, *, nested: bool) -> None:
-    assert has_nested_repetition(pattern) is nested
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [{"answers": {"help": ["988"]}}, {"words": {"A": ["b"]}}, {"gates": {"crisis": {"hard": False}}}],
-)
-def test_any_change_in_a_pack_changes_its_digest(tmp_path: Path, fields: dict[str, Any]) -> None:
-    assert load_pack(pack(tmp_path)).digest != load_pack(pack(tmp_path, **fields)).digest

@@ -6,26 +6,27 @@ output; claims of work are checked against it.
 
 from __future__ import annotations
 
+import glob
 import io
-from typing import TYPE_CHECKING, NamedTuple
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.paths import Paths
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Reader, open_transcript
-from .evaluation_files import parse_lines
+from ..kernel.transcript.turn import Call, Turn
+from . import EvaluationError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import IO
-
-    from ..kernel.transcript.turn import Call, Turn
-
+STDIN = "-"
 ROLES = ("user", "assistant", "tool", "system")
-MAX_BYTES = 200_000_000
-_MAX_TURNS = 100_000
+_SESSION = re.compile(r"[0-9a-fA-F-]{8,64}\Z")
+_MAX_BYTES = 200_000_000
 _MAX_CONTENT = 200_000  # characters kept of one turn
 _MAX_INPUT = 4_000  # characters kept of a tool call's input
-_USER_KINDS = ("prompt", "command")
 
 
 class ConversationTurn(NamedTuple):
@@ -51,94 +52,91 @@ class Conversation(NamedTuple):
         return digest(data.encode("ascii"), 8)
 
 
+def find_inputs(names: Sequence[str], paths: Paths) -> list[str]:
+    """Return the files behind paths and session ids. Raises EvaluationError for a name that is neither."""
+    return [name if name == STDIN or os.path.exists(name) else _find_session(name, paths) for name in names]
+
+
+def _find_session(name: str, paths: Paths) -> str:
+    transcripts: list[str] = []
+    if _SESSION.match(name) and paths.config_dir:
+        pattern = os.path.join(glob.escape(paths.config_dir), "projects", "*", name + ".jsonl")
+        transcripts = sorted(glob.glob(pattern))
+    if not transcripts:
+        raise EvaluationError("%s: there is no such file, and no session has this id" % name)
+    return transcripts[0]
+
+
+def read_conversation(path: str) -> Conversation:
+    """Read the conversation in a file of either form, or on standard input. Raises OSError and Unreadable."""
+    if path == STDIN:
+        return parse_conversation(sys.stdin.buffer.read(_MAX_BYTES), "stdin")
+    with open_transcript(path) as file:
+        return parse_conversation(file.read(_MAX_BYTES), path)
+
+
+def parse_conversation(data: bytes, identity: str) -> Conversation:
+    """Return the conversation in a file's content."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if data.lstrip()[:1] == b"[":
+        try:
+            records = loads(data.decode("utf-8", "replace"))
+        except ValueError:
+            records = None
+        return conversation_of(identity, records if isinstance(records, list) else [None])
+    first = next((record for record in parse_lines(data[: 1 << 16]) if isinstance(record, dict)), {})
+    if "role" in first and "message" not in first:  # a transcript's records have a message
+        return conversation_of(identity, parse_lines(data))
+    turns = [turn for transcript_turn in Reader(io.BytesIO(data)) for turn in _split_turn(transcript_turn)]
+    numbered = (
+        turn._replace(number=place, content=without_private(turn.content))
+        for place, turn in enumerate(turns, 1)
+    )
+    return Conversation(identity, tuple(numbered), 0)
+
+
+def parse_lines(data: bytes) -> Iterator[object]:
+    """Yield the JSON value of each line that is not blank, or None for a line that is not JSON."""
+    for line in data.decode("utf-8", "replace").split("\n"):
+        if line.strip():
+            try:
+                yield loads(line)
+            except ValueError:
+                yield None
+
+
 def conversation_of(identity: str, records: Iterable[object]) -> Conversation:
     """Build a conversation from parsed turns; anything else is counted as skipped."""
     turns: list[ConversationTurn] = []
     skipped = 0
     for record in records:
-        turn = _turn(record, len(turns) + 1) if len(turns) < _MAX_TURNS else None
-        if turn is None:
-            skipped += 1
-        else:
-            turns.append(turn)
+        turn = _turn(record, len(turns) + 1)
+        turns += [turn] if turn else []
+        skipped += turn is None
     return Conversation(identity, tuple(turns), skipped)
 
 
 def _turn(record: object, place: int) -> ConversationTurn | None:
     if not isinstance(record, dict) or record.get("role") not in ROLES:
         return None
-    content = _text(record.get("content"))
-    number = record.get("turn", place)
-    if content is None:
-        return None
-    has_number = isinstance(number, int) and not isinstance(number, bool)
-    return ConversationTurn(
-        number if has_number else place,
-        record["role"],
-        without_private(content),
-        record.get("failed") is True,
-    )
-
-
-def _text(content: object) -> str | None:
-    """Return a turn's text, also from a list of content blocks as in the APIs; None for anything else."""
-    if isinstance(content, str):
-        return content[:_MAX_CONTENT]
-    if isinstance(content, list):
+    content, number = record.get("content"), record.get("turn")
+    if isinstance(content, list):  # content blocks as in the APIs
         texts = [block.get("text") for block in content if isinstance(block, dict)]
-        return "\n".join(text for text in texts if isinstance(text, str))[:_MAX_CONTENT]
-    return None
+        content = "\n".join(text for text in texts if isinstance(text, str))
+    if not isinstance(content, str):
+        return None
+    if not isinstance(number, int) or isinstance(number, bool):
+        number = place
+    content = without_private(content[:_MAX_CONTENT])
+    return ConversationTurn(number, record["role"], content, record.get("failed") is True)
 
 
-def read_conversation(path: str, identity: str = "") -> Conversation:
-    """Read the conversation in a file of either form. Raises OSError and Unreadable."""
-    with open_transcript(path) as file:
-        return read_lines(file, identity or path)
-
-
-def read_lines(file: IO[bytes], identity: str) -> Conversation:
-    """Read the conversation in an open file of at most 200 MB."""
-    head = file.read(1 << 16)
-    if _has_json_turns(head):
-        return _read_json_turns(head + file.read(MAX_BYTES), identity)
-    if file.seekable():
-        file.seek(0)
-    else:
-        file = io.BytesIO(head + file.read(MAX_BYTES))
-    reader = Reader(file)
-    turns = [turn for transcript_turn in reader for turn in _split_turn(transcript_turn)]
-    numbered = tuple(
-        turn._replace(number=place, content=without_private(turn.content))
-        for place, turn in enumerate(turns[:_MAX_TURNS], 1)
-    )
-    return Conversation(identity, numbered, 0)
-
-
-def _has_json_turns(head: bytes) -> bool:
-    """Return whether the first object is a turn, which has a role; a transcript's records have a message instead."""
-    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[":
-        return True
-    for record in parse_lines(b"\n".join(head.splitlines()[:20])):
-        if isinstance(record, dict):
-            return "role" in record and "message" not in record
-    return False
-
-
-def _read_json_turns(data: bytes, identity: str) -> Conversation:
-    text = data.decode("utf-8", "replace").lstrip("\ufeff")
-    if text.lstrip()[:1] == "[":
-        try:
-            records = loads(text)
-        except ValueError:
-            records = [None]
-        return conversation_of(identity, records if isinstance(records, list) else [None])
-    return conversation_of(identity, parse_lines(text.encode("utf-8", "replace")))
-
-
-def _split_turn(turn: Turn) -> Sequence[ConversationTurn]:
+def _split_turn(turn: Turn) -> list[ConversationTurn]:
     """Split a transcript's turn into the user's text, late results, the answer, and its tool calls."""
     turns = [
-        ConversationTurn(0, "user", entry.text) for entry in turn.user_texts if entry.kind in _USER_KINDS
+        ConversationTurn(0, "user", entry.text)
+        for entry in turn.user_texts
+        if entry.kind in ("prompt", "command")
     ]
     turns += [_tool_turn(call) for call in turn.late]
     if turn.texts:

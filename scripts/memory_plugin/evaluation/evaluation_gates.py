@@ -8,25 +8,30 @@ To add a gate: a function here, a line in GATES, a pack that names it, a test.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.hygiene import findings
 from ..kernel.judge.excerpts import one_line
-from .rule_matching import RuleMatch, find_matches, fold_text, rules_for
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from .conversation import Conversation, ConversationTurn
-    from .packs import ClaimEvidence, PackRule, RulePack
+from .conversation import Conversation, ConversationTurn
+from .rule_matching import ClaimEvidence, PackRule, RulePack, find_matches, fold_text
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
 _MAX_EXCERPT = 240  # characters
 _EXCERPT_MARGIN = 80  # characters on either side of a finding
-_MAX_QUOTED = 30  # findings of one gate
+_MAX_QUOTED = 30  # findings of one gate; redacting an excerpt takes longer than finding it
 _REDACTED_MARGIN = 2000  # redacted before the excerpt is cut; longer than any secret
+
+
+class Quote(NamedTuple):
+    """The place of a finding in a text, and what is shown of the text there."""
+
+    text: str
+    start: int
+    end: int
+    shown: str
 
 
 class GateFinding(NamedTuple):
@@ -52,11 +57,7 @@ class GateResult(NamedTuple):
     error: str = ""
 
 
-class ClaimDoubt(NamedTuple):
-    """Why a claim is not proven; the reason is empty if it is. A note is a doubt that does not fail the gate."""
-
-    reason: str
-    note: bool = False
+Found = Iterator["tuple[GateFinding, Quote | None]"]  # findings, still without their excerpts
 
 
 def run_gates(packs: Sequence[RulePack], conversation: Conversation) -> list[GateResult]:
@@ -71,58 +72,71 @@ def is_hard_fail(results: Sequence[GateResult]) -> bool:
 
 def _run_gate(pack: RulePack, gate: str, conversation: Conversation) -> GateResult:
     started = perf_counter()
-    hard = pack.gates[gate].get("hard", True) is not False
-    evidence: tuple[GateFinding, ...] = ()
-    error = ""
+    evidence: list[GateFinding] = []
+    status, error, quoted = PASS, "", 0
     try:
-        evidence = tuple(GATES[gate](pack, conversation, _Quotes()))
-        status = FAIL if any(not finding.note for finding in evidence) else PASS
+        for finding, quote in GATES[gate](pack, conversation):
+            shown = quote is not None and quoted < _MAX_QUOTED
+            quoted += shown
+            evidence.append(finding._replace(excerpt=_excerpt(quote)) if quote and shown else finding)
+            status = status if finding.note else FAIL
     except Exception as fault:  # an error in a gate must not let the conversation pass
         status, error = ERROR, "%s: %s" % (type(fault).__name__, one_line(str(fault), _MAX_EXCERPT))
+    hard = pack.gates[gate].get("hard", True) is not False
     ms = round((perf_counter() - started) * 1000, 3)
-    return GateResult(gate, pack.id, status, hard, evidence, ms, error)
+    return GateResult(gate, pack.id, status, hard, tuple(evidence), ms, error)
 
 
-def _compliance(pack: RulePack, conversation: Conversation, quotes: _Quotes) -> Iterator[GateFinding]:
+def _matches(
+    pack: RulePack, gate: str, turn: ConversationTurn
+) -> Iterator[tuple[PackRule, GateFinding, Quote]]:
+    rules = pack.rules_for(gate, turn.role)
+    for match in find_matches(pack, rules, turn.content) if rules else ():
+        quote = Quote(match.sentence, match.start, match.end, match.sentence[match.start : match.end])
+        yield match.rule, GateFinding(match.rule.id, turn.number, turn.role, "", match.rule.reason), quote
+
+
+def _compliance(pack: RulePack, conversation: Conversation) -> Found:
     """Yield statements that the rules forbid."""
     for turn in conversation.turns:
-        for match in _matches(pack, "compliance", turn):
-            yield _finding(match, turn, quotes)
+        for _, finding, quote in _matches(pack, "compliance", turn):
+            yield finding, quote
 
 
-def _honesty(pack: RulePack, conversation: Conversation, quotes: _Quotes) -> Iterator[GateFinding]:
+def _honesty(pack: RulePack, conversation: Conversation) -> Found:
     """Yield claims of work without evidence earlier in the conversation."""
     for place, turn in enumerate(conversation.turns):
-        for match in _matches(pack, "honesty", turn):
-            doubt = _doubt(pack, match.rule, conversation.turns[:place])
-            if doubt.reason:
-                yield _finding(match, turn, quotes)._replace(reason=doubt.reason, note=doubt.note)
+        for rule, finding, quote in _matches(pack, "honesty", turn):
+            doubt = (
+                _doubt(pack.evidence[rule.needs], conversation.turns[:place]) if rule.needs else ("", False)
+            )
+            if doubt is not None:
+                yield finding._replace(reason=(rule.reason + " " + doubt[0]).rstrip(), note=doubt[1]), quote
 
 
-def _doubt(pack: RulePack, rule: PackRule, before: Sequence[ConversationTurn]) -> ClaimDoubt:
-    """Return the doubt about a claim: no earlier turn has evidence for it, or the last attempt failed."""
-    if not rule.needs:
-        return ClaimDoubt(rule.reason)
-    evidence = pack.evidence[rule.needs]
+def _doubt(evidence: ClaimEvidence, before: Sequence[ConversationTurn]) -> tuple[str, bool] | None:
+    """Return why the turns before a claim do not prove it, and whether that is only a note; None if they do."""
     for place in range(len(before) - 1, -1, -1):
         turn = before[place]
         if not _has_evidence(evidence, turn):
             continue
         if turn.failed or (evidence.against is not None and evidence.against.search(_output(turn))):
-            return ClaimDoubt("%s Turn %d says otherwise." % (rule.reason, turn.number))
-        if _is_stale(evidence, before[place + 1 :]):
-            reason = "%s Files were changed after turn %d, which showed it." % (rule.reason, turn.number)
-            return ClaimDoubt(reason, note=True)
-        return ClaimDoubt("")
-    return ClaimDoubt("%s Nothing in the conversation shows it." % rule.reason)
+            return "Turn %d says otherwise." % turn.number, False
+        if evidence.stale_after is not None and any(
+            later.role == "tool" and evidence.stale_after.search(later.content)
+            for later in before[place + 1 :]
+        ):
+            return "Files were changed after turn %d, which showed it." % turn.number, True
+        return None
+    return "Nothing in the conversation shows it.", False
 
 
 def _has_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
     """Return whether a tool's call or output, or an output that the user pasted, matches the evidence."""
-    if evidence.passed_over is not None and turn.role == "tool" and evidence.passed_over.match(turn.content):
-        return False
     has_output = evidence.output is not None and evidence.output.search(turn.content) is not None
     if turn.role == "tool":
+        if evidence.passed_over is not None and evidence.passed_over.match(turn.content):
+            return False
         return has_output or evidence.call.search(turn.content) is not None
     return turn.role == "user" and has_output
 
@@ -133,103 +147,66 @@ def _output(turn: ConversationTurn) -> str:
     return output if output.strip() else call
 
 
-def _is_stale(evidence: ClaimEvidence, after: Sequence[ConversationTurn]) -> bool:
-    return evidence.stale_after is not None and any(
-        turn.role == "tool" and evidence.stale_after.search(turn.content) for turn in after
-    )
-
-
-def _crisis(pack: RulePack, conversation: Conversation, quotes: _Quotes) -> Iterator[GateFinding]:
+def _crisis(pack: RulePack, conversation: Conversation) -> Found:
     """Yield signs of a crisis in the user's words as notes, and replies that do not answer them."""
     for place, turn in enumerate(conversation.turns):
-        matches = list(_matches(pack, "crisis", turn))
-        for match in matches:
-            yield _finding(match, turn, quotes)._replace(note=True)
-        if matches:
-            reply = "\n".join(answer.content for answer in replies_to(conversation, place))
-            missing = missing_answers(pack, reply)
-            if missing:
-                reason = "no reply" if not reply else "the reply lacks: " + ", ".join(missing)
-                excerpt = one_line(reply, _MAX_EXCERPT)
-                yield GateFinding("crisis-unanswered", turn.number, turn.role, excerpt, reason)
+        signs = [(finding, quote) for _, finding, quote in _matches(pack, "crisis", turn)]
+        for finding, quote in signs:
+            yield finding._replace(note=True), quote
+        if not signs:
+            continue
+        reply = _reply_to(conversation, place)
+        missing = [name for name, pattern in pack.answers.items() if not pattern.search(fold_text(reply))]
+        if missing:
+            reason = "the reply lacks: " + ", ".join(missing) if reply else "no reply"
+            whole = Quote(reply, 0, len(reply), reply) if reply else None
+            yield GateFinding("crisis-unanswered", turn.number, turn.role, "", reason), whole
 
 
-def missing_answers(pack: RulePack, reply: str) -> list[str]:
-    """Return the names of the required parts of a reply to a crisis that this reply lacks."""
-    text = fold_text(reply)
-    return [name for name, pattern in pack.answers.items() if not pattern.search(text)]
-
-
-def replies_to(conversation: Conversation, place: int) -> list[ConversationTurn]:
-    """Return the assistant's turns between a turn and the user's next turn."""
-    turns = []
+def _reply_to(conversation: Conversation, place: int) -> str:
+    """Return the assistant's words between a turn and the user's next turn."""
+    texts = []
     for turn in conversation.turns[place + 1 :]:
         if turn.role == "user":
             break
         if turn.role == "assistant":
-            turns.append(turn)
-    return turns
+            texts.append(turn.content)
+    return "\n".join(texts)
 
 
-def _disclosure(pack: RulePack, conversation: Conversation, _quotes: _Quotes) -> Iterator[GateFinding]:
+def _disclosure(pack: RulePack, conversation: Conversation) -> Found:
     """Yield runs of replies in which the assistant never discloses that it is a machine."""
     max_replies, phrase = pack.disclosure
     undisclosed = 0
     for turn in conversation.turns:
-        if turn.role != "assistant":
-            continue
-        undisclosed = 0 if phrase.search(fold_text(turn.content)) else undisclosed + 1
-        if undisclosed == max_replies:
-            undisclosed = 0
-            reason = "%d replies in a row do not say that this is a machine" % max_replies
-            yield GateFinding("disclosure-missed", turn.number, turn.role, "", reason)
+        if turn.role == "assistant":
+            undisclosed = 0 if phrase.search(fold_text(turn.content)) else undisclosed + 1
+            if undisclosed == max_replies:
+                undisclosed = 0
+                reason = "%d replies in a row do not say that this is a machine" % max_replies
+                yield GateFinding("disclosure-missed", turn.number, turn.role, "", reason), None
 
 
-def _hygiene(pack: RulePack, conversation: Conversation, quotes: _Quotes) -> Iterator[GateFinding]:
+def _hygiene(pack: RulePack, conversation: Conversation) -> Found:
     """Yield secrets and personal data that either side wrote."""
     for turn in conversation.turns:
         kinds = pack.leaks.get(turn.role)
         for leak in findings(turn.content, kinds, "report") if kinds else ():
-            excerpt = quotes.quote(turn.content, leak.start, leak.end, "[redacted:%s]" % leak.rule)
-            yield GateFinding(leak.rule, turn.number, turn.role, excerpt, "holds %s" % leak.kind)
-
-
-def _matches(pack: RulePack, gate: str, turn: ConversationTurn) -> list[RuleMatch]:
-    rules = rules_for(pack, gate, turn.role)
-    return find_matches(pack, rules, turn.content) if rules else []
-
-
-def _finding(match: RuleMatch, turn: ConversationTurn, quotes: _Quotes) -> GateFinding:
-    excerpt = quotes.quote(match.sentence, match.start, match.end, match.sentence[match.start : match.end])
-    return GateFinding(match.rule.id, turn.number, turn.role, excerpt, match.rule.reason)
-
-
-class _Quotes:
-    """Quotes a gate's first findings; redacting a quote takes longer than finding it, so the number is limited."""
-
-    __slots__ = ("_left",)
-
-    def __init__(self) -> None:
-        self._left = _MAX_QUOTED
-
-    def quote(self, text: str, start: int, end: int, shown: str) -> str:
-        """Return a redacted excerpt, or "" beyond the limit."""
-        if not self._left:
-            return ""
-        self._left -= 1
-        return _excerpt(text, start, end, shown)
+            quote = Quote(turn.content, leak.start, leak.end, "[redacted:%s]" % leak.rule)
+            yield GateFinding(leak.rule, turn.number, turn.role, "", "holds %s" % leak.kind), quote
 
 
 @lru_cache(maxsize=256)
-def _excerpt(text: str, start: int, end: int, shown: str) -> str:
+def _excerpt(quote: Quote) -> str:
     """Return the text around a finding, redacted before it is cut so that no part of a secret remains."""
+    text, start, end, shown = quote
     before = one_line(text[max(0, start - _REDACTED_MARGIN) : start], _REDACTED_MARGIN)[-_EXCERPT_MARGIN:]
     after = one_line(text[end : end + _REDACTED_MARGIN], _REDACTED_MARGIN)[:_EXCERPT_MARGIN]
     spaces = (" " if text[side : side + 1].isspace() else "" for side in (start - 1, end))
     return one_line("%s%s%s%s%s" % (before, next(spaces), shown, next(spaces), after), _MAX_EXCERPT)
 
 
-GATES: dict[str, Callable[[RulePack, Conversation, _Quotes], Iterator[GateFinding]]] = {
+GATES: dict[str, Callable[[RulePack, Conversation], Found]] = {
     "compliance": _compliance,
     "crisis": _crisis,
     "disclosure": _disclosure,

@@ -1,4 +1,8 @@
-"""Match frames, which are rules made of word classes such as `@advise STOP .. MEDICINE`, against a sentence tagged by a lexicon.
+"""Match frames, which are rules made of word classes such as `@advise STOP .. MEDICINE`, against sentences tagged by a lexicon.
+
+An entry of the lexicon is a word or phrase. `~v` on a word adds its verb forms, `~n` its plural. `*oxetine` accepts every longer word with
+that ending, `!word` removes a word from a class, `{OTHER}` includes another class. A verb's forms have classes of their own: `STOP`
+contains "stop", `STOP-S` "stops", `STOP-ED` "stopped", `STOP-ING` "stopping".
 
 | in a frame | means |
 | --- | --- |
@@ -18,21 +22,22 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
 
-from .lexicon import FORMS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from .lexicon import TaggedSentence
-
+_SUFFIXES = ("", "-S", "-ED", "-ING")
+_BUILT_IN = ("NUMBER", "MANY", "BREAK", "PUNCT")  # classes of every lexicon
+_MAX_WORD = 40  # characters; the rest of a longer word is ignored
+_MIN_STEM = 2
 _MAX_NESTING = 4
-_READ_PER_START = 40  # characters that a pattern reads from one start, about
+_TOKEN = re.compile(r"\d+(?:[.,/]\d+)*|[a-z]+(?:'[a-z]+)*|'[a-z]+|[^\w\s]|[^\W\d]+")
+_CLITIC = re.compile(r"(?<=[a-z])'(?:s|re|ve|ll|d|m)$")
+_SIBILANT = re.compile(r"(?:s|x|z|ch|sh|o)$")
+_Y = re.compile(r"(?<![aeiou])y$")
+_SHORT = re.compile(r"^(?:qu|[^aeiou])*[aeiou][^aeiouwxy]$")
 _SLOT = re.compile(r"(!?)([\w'*/-]+?)(/\$)?(\??)$")
-_GAPS = {
+_GAPS = {  # %s is a word of the class FILL
     "..": r"(?:(?![^ ]*\|BREAK[-\w]*\|)\|[^ ]* |%s){0,4}?",
     "~": r"(?:(?![^ ]*\|(?:BREAK[-\w]*|KNOWN)\|)\|[^ ]* |%s){0,4}?",
     "...": r"(?:(?![^ ]*\|NOT[|:])\|[^ ]* ){0,8}?",
@@ -40,102 +45,190 @@ _GAPS = {
 _ENDS = {"^": r"(?:^|(?<=\|PUNCT\| ))", "$": r"(?=(?:[^ ]*\|PUNCT\|[^ ]* )*$)"}
 
 
+class TaggedSentence(NamedTuple):
+    """A sentence with the classes that begin at each word; a phrase's class has its length: `|blood|DRUG:2| |thinner| `.
+
+    `classes` are all words and classes in the sentence, `spans` the start and end of each word. `starts` caches where the first parts of
+    frames match, because many frames share one.
+    """
+
+    text: str
+    classes: frozenset[str]
+    spans: tuple[tuple[int, int], ...]
+    starts: dict[str, list[int]]
+
+
+class Lexicon:
+    """Classes of words and phrases; `phrase_lengths` are the lengths in words of each class's phrases."""
+
+    def __init__(
+        self, words: Mapping[str, Sequence[str]], irregular: Mapping[str, str], spellings: Mapping[str, str]
+    ) -> None:
+        """Build the lexicon of a pack. Raises ValueError for a class that is unknown or includes itself."""
+        self.phrases: dict[tuple[str, ...], set[str]] = {}
+        self.phrase_lengths: dict[str, set[int]] = {name: set() for name in words}
+        self._endings: list[tuple[str, str, frozenset[str]]] = []
+        self._spellings = {word: spelling.split() for word, spelling in spellings.items()}
+        self._max_lengths: dict[str, int] = {}  # of phrases, by first word
+        self._classes = lru_cache(20_000)(self._find_classes)
+        for name in words:
+            self._add_class(name, list(_entries(name, words, ())), irregular)
+        for name in (*_BUILT_IN, *(name for _, name, _ in self._endings)):
+            self.phrase_lengths.setdefault(name, set()).add(1)
+        for phrase, names in self.phrases.items():
+            self._max_lengths[phrase[0]] = max(len(phrase), self._max_lengths.get(phrase[0], 0))
+            for name in names:
+                self.phrase_lengths.setdefault(name, set()).add(len(phrase))
+
+    def _add_class(self, name: str, entries: list[str], irregular: Mapping[str, str]) -> None:
+        exceptions = frozenset(entry[1:] for entry in entries if entry[0] == "!")
+        for entry in entries:
+            if entry[0] == "*":
+                self._endings += [(form, name, exceptions) for form in (entry[1:], entry[1:] + "s")]
+            elif entry[0] != "!":
+                for phrase, suffix in _forms(entry, irregular):
+                    if " ".join(phrase) not in exceptions:
+                        self.phrases.setdefault(phrase, set()).add(name + suffix)
+
+    def tag(self, sentence: str) -> TaggedSentence:
+        """Return the sentence, tagged word by word."""
+        words, spans = self._words(sentence.lower())
+        parts: list[str] = []
+        all_classes: set[str] = set()
+        for at, word in enumerate(words):
+            names = self._classes(word)
+            all_classes.update(names)
+            parts.append("|" + "|".join(names))
+            for length in range(2, min(self._max_lengths.get(word, 0), len(words) - at) + 1):
+                classes = self.phrases.get(tuple(words[at : at + length]), ())
+                all_classes.update(classes)
+                parts += ["|%s:%d" % (name, length) for name in classes]
+            parts.append("| ")
+        return TaggedSentence("".join(parts), frozenset(all_classes), tuple(spans), {})
+
+    def _words(self, sentence: str) -> tuple[list[str], list[tuple[int, int]]]:
+        """Return the words and their spans; the words of one contraction have the same span."""
+        words: list[str] = []
+        spans: list[tuple[int, int]] = []
+        for match in _TOKEN.finditer(sentence):
+            start, end = match.span()
+            if (
+                match[0] in "-/"
+                and sentence[max(0, start - 1) : start].isalpha()
+                and sentence[end : end + 1].isalpha()
+            ):
+                continue
+            expanded = self._expand(match[0])
+            words += expanded
+            spans += [(start, end)] * len(expanded)
+        return words, spans
+
+    def _expand(self, token: str) -> list[str]:
+        """Return a token's words: several for a contraction or a variant spelling."""
+        if token in self._spellings:
+            return self._spellings[token]
+        clitic = _CLITIC.search(token)
+        if clitic:
+            parts = (token[: clitic.start()], clitic[0])
+            return [word for part in parts for word in self._spellings.get(part, [part])]
+        return [token[:-3], "not"] if len(token) > 3 and token.endswith("n't") else [token]
+
+    def _find_classes(self, word: str) -> list[str]:
+        """Return a word, cut to 40 characters, and its classes."""
+        classes = sorted(self.phrases.get((word,), ()))
+        if word[0].isdigit():
+            classes += ["NUMBER", "MANY"] if len(word) > 1 and word.isdigit() else ["NUMBER"]
+        elif not word[0].isalpha() and word[0] != "'":
+            classes += ["BREAK", "PUNCT"]
+        for ending, name, exceptions in self._endings:
+            if word.endswith(ending) and len(word) >= len(ending) + _MIN_STEM and word not in exceptions:
+                classes.append(name)
+        return [word[:_MAX_WORD], *classes]
+
+
+def _entries(name: str, words: Mapping[str, Sequence[str]], parents: tuple[str, ...]) -> Iterator[str]:
+    """Yield the entries of a class and of the classes that it includes."""
+    if name not in words:
+        raise ValueError("unknown class %s" % name)
+    if name in parents:
+        raise ValueError("%s includes itself" % name)
+    for entry in words[name]:
+        if entry.startswith("{") and entry.endswith("}"):
+            yield from _entries(entry[1:-1], words, (*parents, name))
+        elif entry.strip(" !*"):
+            yield entry.lower()
+
+
+def _forms(entry: str, irregular: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield a phrase in all its forms, each with the suffix of its class."""
+    words = entry.replace("-", " ").split()
+    inflected = next((at for at, word in enumerate(words) if word[-2:] in ("~v", "~n")), None)
+    if inflected is None:
+        yield tuple(words), ""
+        return
+    word, kind = words[inflected][:-2], words[inflected][-1]
+    forms = _verb_forms(word, irregular) if kind == "v" else [(word, ""), (_plural(word), "")]
+    for form, suffix in forms:
+        yield (*words[:inflected], form, *words[inflected + 1 :]), suffix
+
+
+def _verb_forms(word: str, irregular: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the forms of a verb with their suffixes; irregular forms replace the regular ones of the same ending."""
+    stem = word  # before "ing" and "ed": with a doubled consonant, or without a silent e
+    if _SHORT.match(word):
+        stem = word + word[-1]
+    elif word.endswith("e") and not word.endswith(("ee", "oe", "ye")):
+        stem = word[:-1]
+    forms = irregular.get(word, "").split()
+    third = [form for form in forms if form.endswith("s")] or [_plural(word)]
+    participles = [form for form in forms if form.endswith("ing")]
+    past = [form for form in forms if form not in (*third, *participles)]
+    past = past or [word + "d" if word.endswith("e") else _Y.sub("i", stem) + "ed"]
+    participles = participles or [(word[:-2] + "y" if word.endswith("ie") else stem) + "ing"]
+    return [
+        (form, suffix)
+        for forms, suffix in zip(([word], third, past, participles), _SUFFIXES)
+        for form in forms
+    ]
+
+
+def _plural(word: str) -> str:
+    return _Y.sub("i", word) + ("es" if _Y.search(word) or _SIBILANT.search(word) else "s")
+
+
 class Frame(NamedTuple):
     """A frame's source, and its patterns over tagged text, all of which must match.
 
     `needs` are sets of words and classes. A sentence must contain one of each set to match; checking that first saves most of the work.
-    A match begins where `opening`, the first part, matches. Many frames share an opening, so it is searched once per sentence.
+    A match begins where `opening`, the first part, matches.
     """
 
     source: str
     patterns: tuple[str, ...]
     needs: tuple[frozenset[str], ...]
-    opening: str = ""
+    opening: str
 
-    def find(self, tagged: TaggedSentence, search: FrameSearch | None = None) -> list[tuple[int, int]]:
-        """Return the matches in the sentence, as start and end."""
+    def find(self, tagged: TaggedSentence) -> list[tuple[int, int]]:
+        """Return the non-overlapping matches in the sentence, as start and end."""
         if any(map(tagged.classes.isdisjoint, self.needs)):
             return []
-        search = search or FrameSearch(tagged.text)
         if len(self.patterns) == 1:
-            return [_span(tagged, match) for match in search.matches(self.opening, self.patterns[0])]
-        matches = [search.first(pattern) for pattern in self.patterns]
+            return [_span(tagged, match) for match in self._matches(tagged)]
+        matches = [_compiled(pattern).search(tagged.text) for pattern in self.patterns]
         spans = [_span(tagged, match) for match in matches if match is not None]
-        return [] if len(spans) < len(matches) else [(min(spans)[0], max(end for _, end in spans))]
+        return [(min(spans)[0], max(end for _, end in spans))] if len(spans) == len(matches) else []
 
-
-class FrameSearch:
-    """Searches one tagged sentence for frames. `spend` is called with the number of characters that a pattern will read."""
-
-    __slots__ = ("_spend", "_starts", "_text")
-
-    def __init__(self, text: str, spend: Callable[[int], None] | None = None) -> None:
-        """Set the tagged text, and the function that counts the work."""
-        self._text = text
-        self._spend = spend
-        self._starts: dict[str, list[int]] = {}
-
-    def matches(self, opening: str, pattern: str) -> Iterator[re.Match[str]]:
-        """Yield the non-overlapping matches of a pattern that begins with this opening."""
-        end = 0
-        for start in self._starts_of(opening):
-            if start >= end:
-                self._count(_READ_PER_START)
-                match = _compiled(pattern).match(self._text, start)
-                if match is not None:
-                    end = max(match.end(), start + 1)
-                    yield match
-
-    def first(self, pattern: str) -> re.Match[str] | None:
-        """Return the first match of a pattern."""
-        self._count(len(self._text))
-        return _compiled(pattern).search(self._text)
-
-    def _starts_of(self, opening: str) -> list[int]:
-        starts = self._starts.get(opening)
+    def _matches(self, tagged: TaggedSentence) -> Iterator[re.Match[str]]:
+        starts = tagged.starts.get(self.opening)
         if starts is None:
-            self._count(len(self._text))
-            matches = _compiled("(?<![^ ])(?=%s)" % opening).finditer(self._text)
-            starts = self._starts[opening] = [match.start() for match in matches]
-        return starts
-
-    def _count(self, characters: int) -> None:
-        if self._spend is not None:
-            self._spend(characters)
-
-
-class FrameIndex:
-    """An index of frames by the words and classes that they need, so that few of them are tried on a sentence."""
-
-    __slots__ = ("_always", "_always_places", "_by_name", "_frames", "_names")
-
-    def __init__(self, frames: Sequence[Frame]) -> None:
-        """Index each frame by its smallest set of needs."""
-        self._frames = tuple(frames)
-        self._always_places = tuple(place for place, frame in enumerate(frames) if not frame.needs)
-        self._always = [frames[place] for place in self._always_places]
-        by_name: dict[str, list[int]] = {}
-        for place, frame in enumerate(frames):
-            for name in min(frame.needs, key=len) if frame.needs else ():
-                by_name.setdefault(name, []).append(place)
-        self._by_name = by_name
-        self._names = frozenset(by_name)
-
-    def __len__(self) -> int:
-        """Return the number of frames."""
-        return len(self._frames)
-
-    def __iter__(self) -> Iterator[Frame]:
-        """Yield the frames in their order."""
-        return iter(self._frames)
-
-    def candidates(self, tagged: TaggedSentence) -> Sequence[Frame]:
-        """Return the frames that may match a sentence, in their order."""
-        names = self._names & tagged.classes
-        if not names:
-            return self._always
-        places = {*self._always_places}.union(*[self._by_name[name] for name in names])
-        return [self._frames[place] for place in sorted(places)]
+            openings = _compiled("(?<![^ ])(?=%s)" % self.opening).finditer(tagged.text)
+            starts = tagged.starts[self.opening] = [opening.start() for opening in openings]
+        end = 0
+        for start in starts:
+            match = _compiled(self.patterns[0]).match(tagged.text, start) if start >= end else None
+            if match is not None:
+                end = max(match.end(), start + 1)
+                yield match
 
 
 @cache
@@ -153,40 +246,27 @@ def _span(tagged: TaggedSentence, match: re.Match[str]) -> tuple[int, int]:
 class _Compiler:
     """Translates one frame into a pattern; `needs` collects the words and classes that a match requires."""
 
-    def __init__(
-        self, macros: Mapping[str, Sequence[str]], phrase_lengths: Mapping[str, AbstractSet[int]]
-    ) -> None:
+    def __init__(self, macros: Mapping[str, Sequence[str]], lexicon: Lexicon) -> None:
         self.macros = macros
-        self.phrase_lengths = phrase_lengths
+        self.lengths = lexicon.phrase_lengths
         self.needs: list[frozenset[str]] = []
 
     def sequence(self, source: str, depth: int = 0) -> str:
         if depth > _MAX_NESTING:
             raise ValueError("macros nested more than %d deep" % _MAX_NESTING)
-        return "".join(self.gap(part) or _ENDS.get(part) or self.part(part, depth) for part in source.split())
-
-    def gap(self, part: str) -> str:
-        """Return the pattern of a gap, empty for any other part."""
-        gap = _GAPS.get(part, "")
-        return gap % self.any_of(["FILL"]) if "%s" in gap else gap
-
-    def any_of(self, names: Sequence[str]) -> str:
-        """Return the pattern of a word or phrase with one of these names.
-
-        In the tagged text, a name is followed by the rest of its word, or for a phrase by its length and its further words. Only the
-        lengths that occur in the lexicon are tried; all of them would double the time to compile.
-        """
-        lengths = sorted({length for name in names for length in self.phrase_lengths.get(name, ())} or {1})
-        rests = [r"\|[^ ]* " if words == 1 else r":%d\|(?:[^ ]* ){%d}" % (words, words) for words in lengths]
-        return r"[^ ]*?\|(?:%s)(?:%s)" % ("|".join(map(re.escape, names)), "|".join(rests))
-
-    def opening(self, part: str) -> str:
-        """Return the pattern of a frame's first part, empty if a match may begin without it."""
-        return "" if part in _GAPS or part[-1] == "?" else self.sequence(part)
+        return "".join(self.part(part, depth) for part in source.split())
 
     def part(self, part: str, depth: int) -> str:
+        if part in _GAPS:
+            return _GAPS[part].replace("%s", self.any_of(["FILL"]))
+        if part in _ENDS:
+            return _ENDS[part]
         if part[0] == "@":
-            return self.macro(part[1:].rstrip("?"), depth) + ("?" if part.endswith("?") else "")
+            name = part[1:].rstrip("?")
+            if name not in self.macros:
+                raise ValueError("unknown macro @%s" % name)
+            choices = "|".join(self.sequence(text, depth + 1) for text in self.macros[name])
+            return "(?:%s)" % choices + part[len(name) + 1 :]
         slot = _SLOT.match(part)
         if slot is None:
             raise ValueError("%r is not part of a frame" % part)
@@ -202,26 +282,30 @@ class _Compiler:
             self.needs.append(frozenset(names))
         return word
 
-    def macro(self, name: str, depth: int) -> str:
-        if name not in self.macros:
-            raise ValueError("unknown macro @%s" % name)
-        return "(?:%s)" % "|".join(self.sequence(text, depth + 1) for text in self.macros[name])
+    def any_of(self, names: Sequence[str]) -> str:
+        """Return the pattern of a word or phrase with one of these names.
+
+        In the tagged text, a name is followed by the rest of its word, or for a phrase by its length and its further words. Only the
+        lengths that occur in the lexicon are tried; all of them would double the time to compile.
+        """
+        lengths = sorted({length for name in names for length in self.lengths.get(name, ())} or {1})
+        rests = [r"\|[^ ]* " if words == 1 else r":%d\|(?:[^ ]* ){%d}" % (words, words) for words in lengths]
+        return r"[^ ]*?\|(?:%s)(?:%s)" % ("|".join(map(re.escape, names)), "|".join(rests))
 
     def names(self, choice: str) -> list[str]:
         """Return the word or class, in all its forms if it ends in a star. Raises ValueError for an unknown class."""
         name = choice.rstrip("*")
-        base = next((name[: -len(form)] for form in FORMS if form and name.endswith(form)), name)
-        if name.isupper() and name not in self.phrase_lengths and base not in self.phrase_lengths:
+        base = next((name[: -len(suffix)] for suffix in _SUFFIXES[1:] if name.endswith(suffix)), name)
+        if name.isupper() and name not in self.lengths and base not in self.lengths:
             raise ValueError("unknown class %s" % name)
-        return [name + form for form in FORMS] if choice.endswith("*") else [name]
+        return [name + suffix for suffix in _SUFFIXES] if choice.endswith("*") else [name]
 
 
-def compile_frame(
-    source: str, macros: Mapping[str, Sequence[str]], phrase_lengths: Mapping[str, AbstractSet[int]]
-) -> Frame:
-    """Compile a frame; `phrase_lengths` are those of the lexicon, by class. Raises ValueError for a malformed frame."""
-    compiler = _Compiler(macros, phrase_lengths)
-    patterns = tuple(["(?<![^ ])" + compiler.sequence(part) for part in source.split(" & ")])
+def compile_frame(source: str, macros: Mapping[str, Sequence[str]], lexicon: Lexicon) -> Frame:
+    """Compile a frame over the classes of a lexicon. Raises ValueError for a malformed frame."""
+    compiler = _Compiler(macros, lexicon)
+    patterns = tuple("(?<![^ ])" + compiler.sequence(part) for part in source.split(" & "))
+    needs = tuple(compiler.needs)
     first = source.partition(" ")[0]
-    opening = _Compiler(macros, phrase_lengths).opening(first) if first else ""
-    return Frame(source, patterns, tuple(compiler.needs), opening)
+    opening = "" if first in _GAPS or first[-1:] == "?" else compiler.sequence(first)
+    return Frame(source, patterns, needs, opening)

@@ -1,4 +1,7 @@
-"""Ask models for an evaluation: a jury that scores conversations, and a subject that replies in scenarios.
+"""Ask a jury of models about a conversation by a rubric, and aggregate its votes by dimension.
+
+A rubric is a JSON file with the dimensions that every juror scores, their scale and weights. The weights of gates and dimensions together
+must sum to 1. A dimension of weight 0 is reported but does not count.
 
 A judge is named `BACKEND:MODEL`. A judge without a key is replaced by one that has a key, with another persona, and the result says so.
 """
@@ -6,38 +9,165 @@ A judge is named `BACKEND:MODEL`. A judge without a key is replaced by one that 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from statistics import mean, median, pstdev
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..kernel.clock import Deadline
 from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import digest, dumps
-from ..kernel.judge.asking import judge_for
+from ..kernel.judge.asking import Judge, judge_for
 from ..kernel.judge.backends import BACKENDS
 from ..kernel.judge.excerpts import excerpt
 from ..kernel.judge.question import Question, Rubric, Verdict
+from ..kernel.stats import weighted_kappa
+from . import EvaluationError, file_path, read_object, shipped_names
 from .conversation import Conversation
-from .evaluation_files import EvaluationError, read_object, shipped_path
-from .evaluation_rubric import rubric_question
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..kernel.clock import Deadline
-    from ..kernel.judge.asking import Judge
-    from .conversation import ConversationTurn
-    from .evaluation_rubric import EvaluationRubric
-
-FEATURE = "evaluation"
 _MAX_TURNS = 60
 _FIRST_TURNS = 10
 _TURN_CHARACTERS = {"user": 1500, "assistant": 1500, "tool": 300, "system": 300}
-_REPLY_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"reply": {"type": "string"}},
-    "required": ["reply"],
-    "additionalProperties": False,
-}
+_ABSTAIN = "abstain"
+_TOLERANCE = 1e-6
+_MAX_QUOTE = 300
+
+
+class RubricDimension(NamedTuple):
+    """One dimension: the question, and the meaning of each score."""
+
+    id: str
+    weight: float
+    asks: str
+    anchors: Mapping[str, str]
+
+
+class EvaluationRubric(NamedTuple):
+    """A rubric. Scores run from 0 to `highest`; a weighted mean of at least `pass_at` (0 to 1) passes."""
+
+    id: str
+    dimensions: tuple[RubricDimension, ...]
+    gate_weights: Mapping[str, float]
+    highest: int
+    pass_at: float
+    system: str
+    closing: str
+    max_tokens: int
+    digest: str
+
+
+def rubric_names() -> list[str]:
+    """Return the names of the rubrics that the plugin ships."""
+    return shipped_names("rubrics")
+
+
+def load_rubric(name: str) -> EvaluationRubric:
+    """Load a rubric by name, or by path if it ends in .json. Raises EvaluationError, also for weights that do not sum to 1."""
+    path = file_path("rubrics", name)
+    raw = read_object(path)
+    try:
+        rubric = EvaluationRubric(
+            str(raw["id"]),
+            tuple(
+                RubricDimension(key, float(entry["weight"]), str(entry["asks"]), dict(entry["anchors"]))
+                for key, entry in raw["dimensions"].items()
+            ),
+            {str(key): float(weight) for key, weight in raw["gates"].items()},
+            int(raw["highest"]),
+            float(raw["pass_at"]),
+            "\n".join(raw["system"]),
+            "\n".join(raw["closing"]),
+            int(raw["max_tokens"]),
+            digest(dumps(raw).encode("ascii"), 6),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise EvaluationError("%s: %s: %s" % (path, type(error).__name__, error)) from None
+    weights = [*(dimension.weight for dimension in rubric.dimensions), *rubric.gate_weights.values()]
+    if min(weights, default=0) < 0 or abs(sum(weights) - 1) > _TOLERANCE:
+        raise EvaluationError("%s: the weights must sum to 1, got %g" % (path, sum(weights)))
+    if rubric.highest < 1 or not 0 <= rubric.pass_at <= 1:
+        raise EvaluationError("%s: expected highest >= 1 and pass_at from 0 to 1" % path)
+    scores = _scale(rubric)
+    for dimension in rubric.dimensions:
+        if {*dimension.anchors} != {*scores}:
+            raise EvaluationError(
+                "%s: %s: expected an anchor for each of %s" % (path, dimension.id, ", ".join(scores))
+            )
+    return rubric
+
+
+def _scale(rubric: EvaluationRubric) -> list[str]:
+    return [str(score) for score in range(rubric.highest + 1)]
+
+
+def rubric_question(rubric: EvaluationRubric, persona: str, material: object) -> Question:
+    """Return the question for one juror; every juror scores every dimension."""
+    lines = [
+        "Dimensions, each scored from 0 to %d, or %s where the conversation gives no ground:"
+        % (rubric.highest, _ABSTAIN)
+    ]
+    for dimension in rubric.dimensions:
+        lines.append("- %s: %s" % (dimension.id, dimension.asks))
+        lines += ["    %s: %s" % (score, dimension.anchors[score]) for score in _scale(rubric)]
+    entry = _object_schema(
+        {
+            "score": {"type": "string", "enum": [*_scale(rubric), _ABSTAIN]},
+            "turn": {"type": "integer"},
+            "evidence": {"type": "string"},
+        }
+    )
+    instructions = Rubric(
+        "evaluate-" + rubric.id,
+        "\n\n".join(filter(None, (rubric.system, persona, "\n".join(lines)))),
+        rubric.closing,
+        _object_schema({"scores": _object_schema({dimension.id: entry for dimension in rubric.dimensions})}),
+        rubric.max_tokens,
+        digest(dumps([rubric.digest, persona]).encode("ascii"), 6),
+    )
+    return Question(instructions, material, lambda values: _parse_scores(rubric, values))
+
+
+def _object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _parse_scores(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return `scores` by dimension (None for an abstention) and `clamped`, how many were outside the scale; None for another shape."""
+    scores = values.get("scores")
+    if not isinstance(scores, dict) or not any(dimension.id in scores for dimension in rubric.dimensions):
+        return None
+    parsed: dict[str, Any] = {}
+    clamped = 0
+    for dimension in rubric.dimensions:
+        entry = scores.get(dimension.id)
+        fields = entry if isinstance(entry, dict) else {"score": entry}
+        score = _whole_number(fields.get("score"))
+        on_scale = None if score is None else min(max(score, 0), rubric.highest)
+        clamped += on_scale != score
+        evidence, turn = fields.get("evidence"), fields.get("turn")
+        parsed[dimension.id] = {
+            "score": on_scale,
+            "evidence": evidence[:_MAX_QUOTE] if isinstance(evidence, str) else "",
+            "turn": turn if isinstance(turn, int) and not isinstance(turn, bool) else None,
+        }
+    return {"scores": parsed, "clamped": clamped}
+
+
+def _whole_number(value: object) -> int | None:
+    """Return a whole number, or None for an abstention and anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or len(str(value)) > 8:
+        return None
+    try:
+        return int(value) if float(value).is_integer() else None
+    except ValueError:
+        return None
 
 
 class Juror(NamedTuple):
@@ -70,7 +200,7 @@ def judge_at(context: Context, name: str, off: str) -> Judge:
         values.update({"judge.base_url": "", "judge.key_variable": ""})
     settings = context.settings.with_values(values)
     varied = Context(context.paths, settings, context.deadline, context.session)
-    return judge_for(FEATURE, varied, model=model, off=off)
+    return judge_for("evaluation", varied, model=model, off=off)
 
 
 def choose_jurors(context: Context, names: Sequence[str], off: str) -> list[Juror]:
@@ -84,39 +214,30 @@ def choose_jurors(context: Context, names: Sequence[str], off: str) -> list[Juro
     for place, (name, failure) in enumerate(zip(names, failures)):
         is_replaced = failure is not None and failure.failure == "no_key" and bool(ready)
         at = ready[place % len(ready)] if is_replaced else place
-        jurors_of_model[names[at]] += 1
         # A model's first juror has no persona; each further one gets the next persona.
-        count = jurors_of_model[names[at]]
-        persona = personas[(count - 2) % len(personas)] if count > 1 else ""
+        earlier = jurors_of_model[names[at]]
+        jurors_of_model[names[at]] += 1
+        persona = personas[(earlier - 1) % len(personas)] if earlier else ""
         jurors.append(Juror(judges[at], names[at], persona, name if is_replaced else ""))
     return jurors
 
 
 def ask_jury(
-    jurors: Sequence[Juror],
-    rubric: EvaluationRubric,
-    conversation: Conversation,
-    deadline: Deadline,
-    *,
-    fresh: bool = False,
+    jurors: Sequence[Juror], rubric: EvaluationRubric, conversation: Conversation, deadline: Deadline
 ) -> list[Vote]:
-    """Ask all jurors concurrently; return their votes in order. `fresh` ignores cached answers.
-
-    The vote of a juror that has not answered a second after the deadline is `timeout`.
-    """
+    """Ask all jurors concurrently; return their votes in order. That of a juror without an answer in time is `timeout`."""
     material = jury_material(conversation)
     verdicts = [Verdict(None, "timeout") for _ in jurors]
 
     def ask(place: int, judge: Judge, question: Question) -> None:
-        verdicts[place] = judge.ask(question, deadline, retry=True, fresh=fresh)
+        verdicts[place] = judge.ask(question, deadline, retry=True)
 
     threads = []
     for place, juror in enumerate(jurors):
         question = rubric_question(rubric, juror.persona, material)
         # A daemon thread, because one that hangs must not keep the process alive.
         threads.append(Thread(target=ask, args=(place, juror.judge, question), daemon=True))
-    for thread in threads:
-        thread.start()
+        threads[-1].start()
     for thread in threads:
         thread.join(deadline.remaining() + 1)
     return [Vote(juror, verdict) for juror, verdict in zip(jurors, verdicts)]
@@ -139,28 +260,38 @@ def jury_material(conversation: Conversation) -> dict[str, object]:
     return {"turns": excerpts, "turns_left_out": left_out}
 
 
-def subject_of(judge: Judge, deadline: Deadline) -> Callable[[Sequence[ConversationTurn]], str]:
-    """Return a function from the turns so far to the reply of the model under test; it raises EvaluationError if there is no reply.
+def score_dimensions(rubric: EvaluationRubric, votes: Sequence[Vote], quorum: int) -> list[dict[str, Any]]:
+    """Aggregate the votes for each dimension, as JSON: each juror's score (None if it abstained or failed), and their aggregate.
 
-    The subject is asked in the same way as a judge, so budget, redaction and the ledger of calls apply to it too.
+    The aggregate is None below the quorum, because unscored is not zero. `range` is the largest score less the smallest.
     """
-    raw = read_object(shipped_path("", "subject"))
-    system, closing = "\n".join(raw["system"]), "\n".join(raw["closing"])
-    identity = digest(dumps(raw).encode("ascii"), 6)
-    rubric = Rubric("subject", system, closing, _REPLY_SCHEMA, raw["max_tokens"], identity)
+    answers = [None if vote.verdict.values is None else vote.verdict.values["scores"] for vote in votes]
+    rows = []
+    for dimension in rubric.dimensions:
+        scores = [None if answer is None else answer[dimension.id]["score"] for answer in answers]
+        valid = [score for score in scores if score is not None]
+        is_scored = len(valid) >= max(quorum, 1)
+        row = {
+            "dimension": dimension.id,
+            "weight": dimension.weight,
+            "scores": scores,
+            "valid": len(valid),
+            "abstained": sum(answer is not None for answer in answers) - len(valid),
+            "median": float(median(valid)) if is_scored else None,
+            "mean": round(mean(valid), 4) if is_scored else None,
+            "sd": round(pstdev(valid), 4) if is_scored else None,
+            "range": max(valid) - min(valid) if is_scored else None,
+        }
+        rows.append(row)
+    return rows
 
-    def reply(turns: Sequence[ConversationTurn]) -> str:
-        question = Question(rubric, jury_material(Conversation("", tuple(turns), 0)), _read_reply)
-        verdict = judge.ask(question, deadline, retry=True, fresh=True)
-        if verdict.values is None:
-            raise EvaluationError(
-                "the subject %s:%s did not reply: %s" % (judge.backend, judge.model, verdict.failure)
-            )
-        return str(verdict.values["reply"])
 
-    return reply
-
-
-def _read_reply(values: dict[str, Any]) -> dict[str, Any] | None:
-    reply = values.get("reply")
-    return {"reply": reply} if isinstance(reply, str) and reply.strip() else None
+def jury_kappa(scores: Sequence[Sequence[int | None]]) -> float | None:
+    """Return the mean weighted kappa of all pairs of jurors; `scores` has one row per scored dimension."""
+    jurors = max((len(row) for row in scores), default=0)
+    kappas = []
+    for a, b in combinations(range(jurors), 2):
+        pairs = [(row[a], row[b]) for row in scores if len(row) > b]
+        kappas.append(weighted_kappa([(x, y) for x, y in pairs if x is not None and y is not None]))
+    known = [kappa for kappa in kappas if kappa is not None]
+    return round(mean(known), 4) if known else None

@@ -1,4 +1,4 @@
-"""Load rule packs: the gates to run and their rules. Each is a JSON file; `extends` names a base pack.
+"""Load and check rule packs: the gates to run and their rules. Each is a JSON file; `extends` names a base pack.
 
 Objects are merged key by key, null removes a key, and lists are replaced. `config/evaluation/README.md` explains every field. Every error
 names file and field.
@@ -8,106 +8,52 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from time import process_time
+from types import FrameType
+from typing import Any, NamedTuple
 
-from ..kernel.fastjson import digest, dumps
-from .evaluation_files import EvaluationError, merge_objects, read_object, shipped_names, shipped_path
-from .frames import FrameIndex, compile_frame
-from .lexicon import build_lexicon
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from .frames import Frame
-    from .lexicon import Lexicon
+from . import EvaluationError, file_path, read_object, shipped_names
+from .evaluation_gates import GATES
+from .frames import Lexicon, compile_frame
+from .rule_matching import (
+    MAX_SENTENCE,
+    ClaimEvidence,
+    PackRule,
+    RulePack,
+    UnlessPattern,
+    find_matches,
+)
 
 _LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
-_MAX_PATTERN = 60_000
-_MAX_RULES = 500
-_MAX_NESTING = 6
-_MAX_BASES = 10
+_MAX_NESTING = 6  # lists within lists
 _FIELDS = {
-    "id", "reason", "extends", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence",
-    "disclosure", "leaks", "words", "irregular", "spellings", "macros",
+    "id", "reason", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence", "disclosure", "leaks", "words",
+    "irregular", "spellings", "macros",
 }  # fmt: skip
 _RULE_FIELDS = {
-    "gate",
-    "speaker",
-    "reason",
-    "patterns",
-    "frames",
-    "unless",
-    "needs",
-    "quotes",
-    "any_of",
-    "hit",
-    "miss",
-}
-_SPEAKERS = ("assistant", "user", "both")
+    "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "quotes", "any_of", "hit", "miss",
+}  # fmt: skip
+_SPEAKERS = ("", "assistant", "user", "both")
+_MAX_MS = 50.0  # for one pattern on the worst sentence, which has at most 600 characters
+_GIVE_UP_SECONDS = 2.0
+_HOSTILE = (
+    "a", "0", " ", "a ", "you have ", "not ", "your mother ", "!", "(", '"', "-", "'", "ab1 ", "i have been ", "the the ",
+    "stop taking ", "very ", "all tests ", "x" * 9 + " ", "\u00e9", "kill myself ", "want to ", "aA0_-. ",
+)  # fmt: skip
 
 
-class UnlessPattern(NamedTuple):
-    """An exception: a match does not count if this pattern matches in the clause before it, after it, or anywhere in its sentence."""
+class PackReport(NamedTuple):
+    """The result of a check; a pack with faults must not be used."""
 
-    id: str
-    where: str
-    pattern: re.Pattern[str]
-
-
-class PackRule(NamedTuple):
-    """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, or is empty.
-
-    If `any_of` is not empty, the pattern is tried only in sentences that contain one of its texts.
-    """
-
-    id: str
-    gate: str
-    speaker: str
-    reason: str
-    pattern: re.Pattern[str] | None
-    frames: FrameIndex
-    unless: tuple[UnlessPattern, ...]
-    needs: str
-    quotes: bool
-    hits: tuple[str, ...]
-    misses: tuple[str, ...]
-    any_of: tuple[str, ...] = ()
-
-
-class ClaimEvidence(NamedTuple):
-    """The evidence for a claim: a matching tool call or output. `against` are patterns in it that contradict the claim.
-
-    `stale_after` are calls that make earlier evidence outdated, `passed_over` calls that never count, such as reading a file.
-    """
-
-    call: re.Pattern[str]
-    output: re.Pattern[str] | None
-    against: re.Pattern[str] | None
-    stale_after: re.Pattern[str] | None
-    passed_over: re.Pattern[str] | None
-
-
-class _FrameWords(NamedTuple):
-    """The vocabulary of frames: macros by name, and the lengths of the lexicon's phrases by class."""
-
-    macros: Mapping[str, Sequence[str]]
-    phrase_lengths: Mapping[str, set[int]]
-
-
-class RulePack(NamedTuple):
-    """One pack, merged with the packs that it extends; `digest` changes with any part."""
-
-    id: str
-    gates: Mapping[str, Mapping[str, Any]]
-    rules: tuple[PackRule, ...]
-    neutral: re.Pattern[str] | None
-    contrast: re.Pattern[str] | None
-    answers: Mapping[str, re.Pattern[str]]
-    evidence: Mapping[str, ClaimEvidence]
-    disclosure: tuple[int, re.Pattern[str]]
-    leaks: Mapping[str, tuple[str, ...]]
-    lexicon: Lexicon
-    digest: str
+    pack: str
+    rules: int
+    examples: int
+    slowest: str
+    slowest_ms: float
+    faults: list[str]
 
 
 def pack_names() -> list[str]:
@@ -115,224 +61,265 @@ def pack_names() -> list[str]:
     return shipped_names("packs")
 
 
-def load_packs(names: Sequence[str]) -> list[RulePack]:
-    """Load several packs. Raises EvaluationError that names file and field."""
-    return [load_pack(name) for name in names]
-
-
 def load_pack(name: str) -> RulePack:
     """Load a pack by name, or by path if the name contains a slash or ends in .json. Raises EvaluationError."""
-    return _parse_pack(_read_extended(name, []), name)
+    return _PackReader(_read_extended(name, (), ""), name).pack()
 
 
-def _path(name: str, folder: str = "") -> str:
-    if name.endswith(".json") or os.sep in name:
-        return os.path.join(folder, name) if folder else name
-    return shipped_path("packs", name)
-
-
-def _read_extended(name: str, chain: list[str], folder: str = "") -> dict[str, Any]:
+def _read_extended(name: str, chain: tuple[str, ...], folder: str) -> dict[str, Any]:
     """Return a pack's JSON object merged with its bases; `chain` are the files that extend it, `folder` is that of the last."""
-    path = os.path.realpath(_path(name, folder))
+    path = os.path.realpath(file_path("packs", name, folder))
     if path in chain:
         raise EvaluationError("%s: extends itself, through %s" % (chain[0], name))
     raw = read_object(path)
+    base = raw.pop("extends", "")
+    if not isinstance(base, str):
+        raise EvaluationError("%s: extends: expected the name of one pack" % path)
     unknown = sorted(set(raw) - _FIELDS)
     if unknown:
         raise EvaluationError("%s: unknown field %s" % (path, unknown[0]))
-    base = raw.pop("extends", None)
-    if base is None:
-        return raw
-    if not isinstance(base, str) or len(chain) >= _MAX_BASES:
-        raise EvaluationError("%s: extends: expected the name of one pack, at most ten deep" % path)
-    return merge_objects(_read_extended(base, [*chain, path], os.path.dirname(path)), raw)
+    return merge_objects(_read_extended(base, (*chain, path), os.path.dirname(path)), raw) if base else raw
 
 
-def _parse_pack(raw: dict[str, Any], name: str) -> RulePack:
-    if not isinstance(raw.get("id"), str):
-        raise EvaluationError("%s: id: expected a text" % name)
-    lists = _object(raw, "lists", name)
-    unless = {
-        key: _parse_unless(key, entry, lists, name) for key, entry in _object(raw, "unless", name).items()
-    }
-    gates = _object(raw, "gates", name)
-    entries = _object(raw, "rules", name)
-    if len(entries) > _MAX_RULES:
-        raise EvaluationError("%s: more than %d rules" % (name, _MAX_RULES))
-    lexicon = _parse_lexicon(raw, name)
-    words = _FrameWords(_lists_of_texts(raw, "macros", name), lexicon.phrase_lengths(raw.get("words", {})))
-    rules = tuple(
-        _parse_rule(key, entry, lists, words, unless, "%s: rules: %s" % (name, key))
-        for key, entry in entries.items()
-    )
-    evidence = {
-        key: _parse_evidence(entry, lists, "%s: evidence: %s" % (name, key))
-        for key, entry in _object(raw, "evidence", name).items()
-    }
-    for rule in rules:
-        if rule.gate not in gates:
-            raise EvaluationError("%s: rules: %s: unknown gate %s" % (name, rule.id, rule.gate))
-        if rule.needs and rule.needs not in evidence:
-            raise EvaluationError("%s: rules: %s: unknown evidence %s" % (name, rule.id, rule.needs))
-    leaks = {
-        side: tuple(_texts(kinds, name + ": leaks")) for side, kinds in _object(raw, "leaks", name).items()
-    }
-    answers = _object(raw, "answers", name)
-    return RulePack(
-        raw["id"],
-        gates,
-        rules,
-        _compile_optional(raw.get("neutral"), lists, name + ": neutral"),
-        _compile_optional(raw.get("contrast"), lists, name + ": contrast"),
-        {
-            key: _compile(_texts(entry, name + ": answers"), lists, name + ": answers: " + key)
-            for key, entry in answers.items()
-        },
-        evidence,
-        _parse_disclosure(raw, lists, name),
-        leaks,
-        lexicon,
-        digest(dumps(raw).encode("utf-8"), 8),
-    )
+def merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge two objects: nested objects are merged, null removes a key, any other value of `changes` replaces that of `base`."""
+    result = dict(base)
+    for key, value in changes.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, dict):
+            inner = result.get(key)
+            result[key] = merge_objects(inner if isinstance(inner, dict) else {}, value)
+        else:
+            result[key] = value
+    return result
 
 
-def _parse_lexicon(raw: Mapping[str, Any], name: str) -> Lexicon:
-    words = _lists_of_texts(raw, "words", name)
-    pairs = [_object(raw, field, name) for field in ("irregular", "spellings")]
-    if not all(isinstance(value, str) for pair in pairs for value in pair.values()):
-        raise EvaluationError("%s: irregular, spellings: expected a text for each word" % name)
-    try:
-        return build_lexicon(words, pairs[0], pairs[1])
-    except KeyError as error:
-        raise EvaluationError("%s: words: unknown class %s" % (name, error)) from None
-    except ValueError as error:
-        raise EvaluationError("%s: %s" % (name, error)) from None
+class _PackReader:
+    """Reads the fields of one pack's JSON object; `where` in a method is the field that its errors name."""
 
+    def __init__(self, raw: dict[str, Any], name: str) -> None:
+        self.raw = raw
+        self.name = name
+        self.lists, self.macros = self.texts_by_name("lists"), self.texts_by_name("macros")
+        self.gates = dict(self.entries("gates"))
+        self.unless = {key: self.exception(key, entry) for key, entry in self.entries("unless")}
+        self.evidence = {
+            key: self.proof(entry, "evidence: " + key) for key, entry in self.entries("evidence")
+        }
+        words, irregular, spellings = (
+            self.texts_by_name("words"),
+            self.mapping("irregular"),
+            self.mapping("spellings"),
+        )
+        for forms in (irregular, spellings):
+            self.require(
+                all(isinstance(form, str) for form in forms.values()),
+                "irregular, spellings",
+                "expected a text for each word",
+            )
+        with self.naming("words"):
+            self.lexicon = Lexicon(words, irregular, spellings)
 
-def _parse_rule(
-    key: str,
-    entry: object,
-    lists: Mapping[str, Any],
-    words: _FrameWords,
-    unless: Mapping[str, UnlessPattern],
-    where: str,
-) -> PackRule:
-    if not isinstance(entry, dict):
-        raise EvaluationError("%s: expected an object" % where)
-    unknown = sorted(set(entry) - _RULE_FIELDS)
-    if unknown:
-        raise EvaluationError("%s: unknown field %s" % (where, unknown[0]))
-    exceptions = _texts(entry.get("unless", []), where + ": unless")
-    missing = [name for name in exceptions if name not in unless]
-    if missing:
-        raise EvaluationError("%s: unless: unknown exception %s" % (where, missing[0]))
-    speaker = entry.get("speaker", "assistant")
-    if speaker not in _SPEAKERS:
-        raise EvaluationError("%s: speaker: expected one of %s" % (where, ", ".join(_SPEAKERS)))
-    hits, misses = (
-        tuple(_texts(entry.get(field, []), "%s: %s" % (where, field))) for field in ("hit", "miss")
-    )
-    if not hits or not misses or not isinstance(entry.get("reason"), str):
-        raise EvaluationError("%s: expected a reason, at least one hit and at least one miss" % where)
-    frames = _parse_frames(entry.get("frames", []), words, where)
-    if not frames and not entry.get("patterns"):
-        raise EvaluationError("%s: expected patterns or frames" % where)
-    return PackRule(
-        key,
-        str(entry.get("gate", "")),
-        speaker,
-        entry["reason"],
-        _compile_optional(entry.get("patterns"), lists, where + ": patterns"),
-        FrameIndex(frames),
-        tuple(unless[name] for name in exceptions),
-        str(entry.get("needs", "")),
-        entry.get("quotes") is True,
-        hits,
-        misses,
-        tuple(_texts(entry.get("any_of", []), where + ": any_of")),
-    )
+    def require(self, condition: object, where: str, text: object) -> None:
+        if not condition:
+            raise EvaluationError("%s: %s: %s" % (self.name, where, text))
 
-
-def _parse_frames(value: object, words: _FrameWords, where: str) -> tuple[Frame, ...]:
-    frames = []
-    for source in _texts(value, where + ": frames"):
+    @contextmanager
+    def naming(self, where: str) -> Iterator[None]:
         try:
-            frames.append(compile_frame(source, words.macros, words.phrase_lengths))
-        except ValueError as error:
-            raise EvaluationError("%s: frames: %s: %s" % (where, source, error)) from None
-    return tuple(frames)
+            yield
+        except (ValueError, re.error, RecursionError, OverflowError) as error:
+            raise EvaluationError("%s: %s: %s" % (self.name, where, error)) from None
+
+    def pack(self) -> RulePack:
+        self.require(isinstance(self.raw.get("id"), str), "id", "expected a text")
+        disclosure = self.mapping("disclosure")
+        every = disclosure.get("every", 1)
+        self.require(
+            isinstance(every, int) and every > 0, "disclosure", "every: expected a whole number of at least 1"
+        )
+        return RulePack(
+            self.raw["id"],
+            self.gates,
+            tuple(self.rule(key, entry, "rules: " + key) for key, entry in self.entries("rules")),
+            self.optional_pattern(self.raw.get("neutral"), "neutral"),
+            self.optional_pattern(self.raw.get("contrast"), "contrast"),
+            {key: self.pattern(texts, "answers") for key, texts in self.texts_by_name("answers").items()},
+            self.evidence,
+            (every, self.pattern(disclosure.get("phrases", []), "disclosure")),
+            self.texts_by_name("leaks"),
+            self.lexicon,
+        )
+
+    def rule(self, key: str, entry: Mapping[str, Any], where: str) -> PackRule:
+        exceptions, sources, hits, misses, any_of = (
+            self.texts(entry.get(field, []), "%s: %s" % (where, field))
+            for field in ("unless", "frames", "hit", "miss", "any_of")
+        )
+        gate, speaker, needs = (entry.get(field, "") for field in ("gate", "speaker", "needs"))
+        for name in entry:
+            self.require(name in _RULE_FIELDS, where, "unknown field %s" % name)
+        for name in exceptions:
+            self.require(name in self.unless, where, "unless: unknown exception %s" % name)
+        self.require(gate in self.gates, where, "unknown gate %s" % gate)
+        self.require(not needs or needs in self.evidence, where, "unknown evidence %s" % needs)
+        self.require(
+            speaker in _SPEAKERS, where, "speaker: expected one of %s" % ", ".join(filter(None, _SPEAKERS))
+        )
+        self.require(
+            hits and misses and isinstance(entry.get("reason"), str),
+            where,
+            "expected a reason, at least one hit and at least one miss",
+        )
+        self.require(sources or entry.get("patterns"), where, "expected patterns or frames")
+        with self.naming(where + ": frames"):
+            frames = tuple(compile_frame(source, self.macros, self.lexicon) for source in sources)
+        return PackRule(
+            key,
+            gate,
+            speaker or "assistant",
+            entry["reason"],
+            self.optional_pattern(entry.get("patterns") or None, where + ": patterns"),
+            frames,
+            tuple(self.unless[name] for name in exceptions),
+            needs,
+            entry.get("quotes") is True,
+            hits,
+            misses,
+            any_of,
+        )
+
+    def exception(self, key: str, entry: Mapping[str, Any]) -> UnlessPattern:
+        places = ("before", "after", "sentence")
+        self.require(
+            entry.get("where") in places, "unless: " + key, "where: expected one of %s" % ", ".join(places)
+        )
+        return UnlessPattern(key, entry["where"], self.pattern(entry.get("patterns"), "unless: " + key))
+
+    def proof(self, entry: Mapping[str, Any], where: str) -> ClaimEvidence:
+        others = (self.optional_pattern(entry.get(field), where) for field in ClaimEvidence._fields[1:])
+        return ClaimEvidence(self.pattern(entry.get("call"), where), *others)
+
+    def optional_pattern(self, texts: object, where: str) -> re.Pattern[str] | None:
+        return None if texts is None else self.pattern(texts, where)
+
+    def pattern(self, texts: object, where: str) -> re.Pattern[str]:
+        """Compile several patterns as one, with `{name}` replaced by the alternatives of that list."""
+
+        def alternatives(name: re.Match[str]) -> str:
+            self.require(name[1] in self.lists, where, "unknown list {%s}" % name[1])
+            return "(?:%s)" % "|".join(self.lists[name[1]])
+
+        text = "|".join("(?:%s)" % pattern for pattern in self.texts(texts, where))
+        for _ in range(_MAX_NESTING):
+            text = _LIST.sub(alternatives, text)
+        with self.naming(where):
+            return re.compile(text, re.IGNORECASE)
+
+    def mapping(self, field: str) -> dict[str, Any]:
+        value = self.raw.get(field, {})
+        self.require(isinstance(value, dict), field, "expected an object")
+        return dict(value)
+
+    def entries(self, field: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        for key, entry in self.mapping(field).items():
+            self.require(isinstance(entry, dict), "%s: %s" % (field, key), "expected an object")
+            yield key, entry
+
+    def texts_by_name(self, field: str) -> dict[str, list[str]]:
+        return {key: self.texts(value, "%s: %s" % (field, key)) for key, value in self.mapping(field).items()}
+
+    def texts(self, value: object, where: str) -> list[str]:
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise EvaluationError("%s: %s: expected a list of texts" % (self.name, where))
+        return value
 
 
-def _parse_unless(key: str, entry: object, lists: Mapping[str, Any], name: str) -> UnlessPattern:
-    where = "%s: unless: %s" % (name, key)
-    if not isinstance(entry, dict) or entry.get("where") not in ("before", "after", "sentence"):
-        raise EvaluationError("%s: where: expected before, after or sentence" % where)
-    return UnlessPattern(key, entry["where"], _compile(_texts(entry.get("patterns"), where), lists, where))
+def check_pack(name: str) -> PackReport:
+    """Check that a pack's examples match as stated and its patterns take bounded time. Raises EvaluationError if it cannot be read."""
+    pack = load_pack(name)
+    faults = [
+        "gates: %s: expected one of %s" % (gate, ", ".join(GATES)) for gate in pack.gates if gate not in GATES
+    ]
+    slowest, slowest_ms = "", 0.0
+    for where, ms in _times(pack):
+        if ms > slowest_ms:
+            slowest, slowest_ms = where, ms
+        if ms > _MAX_MS:
+            faults.append("%s: %.0f ms on %d characters, at most %.0f" % (where, ms, MAX_SENTENCE, _MAX_MS))
+    for rule in [] if faults else pack.rules:  # an example could keep a slow pattern busy forever
+        hits = {text: bool(find_matches(pack, [rule], text)) for text in (*rule.hits, *rule.misses)}
+        faults += ["%s: not found: %s" % (rule.id, text) for text in rule.hits if not hits[text]]
+        faults += ["%s: a false alarm: %s" % (rule.id, text) for text in rule.misses if hits[text]]
+    examples = sum(len(rule.hits) + len(rule.misses) for rule in pack.rules)
+    return PackReport(pack.id, len(pack.rules), examples, slowest, round(slowest_ms, 2), faults)
 
 
-def _parse_evidence(entry: object, lists: Mapping[str, Any], where: str) -> ClaimEvidence:
-    if not isinstance(entry, dict):
-        raise EvaluationError("%s: expected an object" % where)
-    output, against, stale_after, passed_over = (
-        _compile_optional(entry.get(field), lists, "%s: %s" % (where, field))
-        for field in ("output", "against", "stale_after", "passed_over")
-    )
-    call = _compile(_texts(entry.get("call"), where + ": call"), lists, where)
-    return ClaimEvidence(call, output, against, stale_after, passed_over)
+def _times(pack: RulePack) -> Iterator[tuple[str, float]]:
+    """Yield the milliseconds of each pattern on its worst hostile sentence, and of each frame on its rule's examples, repeated."""
+    for where, pattern in _patterns(pack):
+        words = re.findall(r"[a-z']{2,}", pattern.pattern)[:60]
+        phrases = (" ".join(words[at : at + 3]) + " " for at in range(0, len(words), 3))
+        seeds = {*_HOSTILE, *pattern.pattern, *phrases}
+        yield where, _worst_ms(pattern.search, map(_repeated, seeds))
+    for rule in pack.rules:
+        tagged = [pack.lexicon.tag(_repeated(example.strip(".!?") + " ")) for example in rule.hits]
+        for frame in rule.frames:
+            yield "%s: %s" % (rule.id, frame.source), _worst_ms(frame.find, tagged)
 
 
-def _parse_disclosure(
-    raw: Mapping[str, Any], lists: Mapping[str, Any], name: str
-) -> tuple[int, re.Pattern[str]]:
-    """Return the number of replies after which a disclosure is due, and its pattern."""
-    entry = _object(raw, "disclosure", name)
-    every = entry.get("every", 1)
-    if not isinstance(every, int) or isinstance(every, bool) or every < 1:
-        raise EvaluationError("%s: disclosure: every: expected a whole number of at least 1" % name)
-    return every, _compile(_texts(entry.get("phrases", []), name + ": disclosure"), lists, name)
+def _patterns(pack: RulePack) -> Iterator[tuple[str, re.Pattern[str]]]:
+    patterns = [
+        ("disclosure", pack.disclosure[1]),
+        ("neutral", pack.neutral),
+        ("contrast", pack.contrast),
+        *((rule.id, rule.pattern) for rule in pack.rules),
+        *(
+            ("unless " + unless.id, unless.pattern)
+            for unless in {u for rule in pack.rules for u in rule.unless}
+        ),
+        *(("answers " + name, pattern) for name, pattern in pack.answers.items()),
+        *(("evidence " + name, part) for name, evidence in pack.evidence.items() for part in evidence),
+    ]
+    return ((where, pattern) for where, pattern in patterns if pattern is not None)
 
 
-def _compile_optional(value: object, lists: Mapping[str, Any], where: str) -> re.Pattern[str] | None:
-    return None if value is None else _compile(_texts(value, where), lists, where)
+def _repeated(seed: str) -> str:
+    return (seed * (MAX_SENTENCE // len(seed) + 1))[: MAX_SENTENCE - 1] + "\x00"
 
 
-def _compile(patterns: Sequence[str], lists: Mapping[str, Any], where: str) -> re.Pattern[str]:
-    """Compile several patterns as one, with `{name}` replaced by the alternatives of that list."""
-    text = "|".join("(?:%s)" % pattern for pattern in patterns)
-    for _ in range(_MAX_NESTING):
-        if len(text) > _MAX_PATTERN:
-            raise EvaluationError("%s: a pattern of more than %d characters" % (where, _MAX_PATTERN))
-        expanded = _LIST.sub(lambda name: "(?:%s)" % "|".join(_alternatives(name[1], lists, where)), text)
-        if expanded == text:
-            break
-        text = expanded
+class _TooSlow(Exception):
+    """A search did not end in time."""
+
+
+def _worst_ms(search: Callable[[Any], object], texts: Iterable[object]) -> float:
+    """Return the milliseconds of a search in the slowest of some texts, 2,000 if it does not end."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise _TooSlow
+
+    has_alarm = hasattr(signal, "setitimer")  # not on Windows
+    before = signal.signal(signal.SIGVTALRM, stop) if has_alarm else None
     try:
-        return re.compile(text, re.IGNORECASE)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise EvaluationError("%s: %s" % (where, error)) from None
+        return max(_best_ms(search, text, has_alarm) for text in texts)
+    except _TooSlow:
+        return _GIVE_UP_SECONDS * 1000
+    finally:
+        if has_alarm:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
 
 
-def _alternatives(name: str, lists: Mapping[str, Any], where: str) -> list[str]:
-    if name not in lists:
-        raise EvaluationError("%s: unknown list {%s}" % (where, name))
-    return _texts(lists[name], "%s: {%s}" % (where, name))
-
-
-def _lists_of_texts(raw: Mapping[str, Any], field: str, name: str) -> dict[str, list[str]]:
-    return {
-        key: _texts(value, "%s: %s: %s" % (name, field, key))
-        for key, value in _object(raw, field, name).items()
-    }
-
-
-def _texts(value: object, where: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise EvaluationError("%s: expected a list of texts" % where)
-    return value
-
-
-def _object(raw: Mapping[str, Any], field: str, name: str) -> dict[str, Any]:
-    value = raw.get(field, {})
-    if not isinstance(value, dict):
-        raise EvaluationError("%s: %s: expected an object" % (name, field))
-    return value
+def _best_ms(search: Callable[[Any], object], text: object, has_alarm: bool) -> float:
+    """Return the milliseconds of a search; the best of three, because the first one compiles a frame and garbage may be collected."""
+    best = _GIVE_UP_SECONDS * 1000
+    for _ in range(3):
+        if has_alarm:
+            signal.setitimer(signal.ITIMER_VIRTUAL, _GIVE_UP_SECONDS)
+        started = process_time()
+        search(text)
+        best = min(best, (process_time() - started) * 1000)
+        if best <= _MAX_MS:
+            break
+    return best

@@ -1,105 +1,69 @@
-"""Evaluate conversations: gates by rules, then the jury if there is one, then one verdict and its record. Also runs batches of files.
+"""Evaluate conversations: gates by rules, then the jury if there is one, then one verdict, its record and its report.
 
 Without jurors, or after a hard fail, the gates decide alone and the record says why.
 """
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..kernel.clock import Deadline
-from ..kernel.fastjson import loads
-from ..kernel.files import Unreadable, read_regular
-from .aggregate import OverallResult, jury_kappa, overall_result, score_dimensions, variance
-from .conversation import Conversation, read_conversation, read_lines
-from .evaluation_files import STDIN
-from .evaluation_gates import is_hard_fail, run_gates
-from .jury import ask_jury
-from .scenario import is_scenario, play, read_scenario, risk_gate, score_probes
+from ..kernel.stats import cohen_kappa
+from ..kernel.text.clean import plain
+from ..kernel.text.tags import escape_content
+from .conversation import Conversation
+from .evaluation_gates import PASS, GateResult, is_hard_fail, run_gates
+from .jury import EvaluationRubric, Juror, Vote, ask_jury, jury_kappa, score_dimensions
+from .rule_matching import RulePack
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .aggregate import DimensionScore
-    from .evaluation_gates import GateResult
-    from .evaluation_rubric import EvaluationRubric
-    from .jury import Juror, Vote
-    from .packs import RulePack
-    from .scenario import Scenario, Subject
-
-SCHEMA = 1
-_MAX_SCENARIO = 1 << 20
+_SCHEMA = 1
+_MAX_CELL = 240
+_MARKDOWN = frozenset("\\`*_[]{}#|!~$")
+_JURY_SECONDS = 60.0  # for all judges of one conversation together
 
 
 class EvaluationPlan(NamedTuple):
-    """The gates, rubric and jury of an evaluation.
-
-    `seconds` is the time for one run of the jury. `why_no_jury` is the reason if there are no jurors.
-    """
+    """The gates, rubric and jury of an evaluation; `why_no_jury` is the reason if there are no jurors."""
 
     packs: Sequence[RulePack]
     rubric: EvaluationRubric
     jurors: Sequence[Juror]
     quorum: int
-    runs: int
     judges_after_fail: bool
     why_no_jury: str
-    seconds: float
 
 
-class Evaluation(NamedTuple):
-    """The evaluation of one conversation.
+class OverallResult(NamedTuple):
+    """The verdict (pass, fail or unjudged) and the score from 0 to 1, None without judges; `share` is the weight that was scored."""
 
-    `votes` and `rows` (one per dimension) are from the last run, `scores` are the overall scores of all runs. `cost` is None if unknown.
+    verdict: str
+    score: float | None
+    share: float
+    reason: str
+
+
+def evaluate(conversation: Conversation, plan: EvaluationPlan) -> dict[str, Any]:
+    """Evaluate one conversation and return the record as JSON.
+
+    After a hard fail, judges are asked only if the plan says so. Rules cost nothing; the cost of `judges` is None if a price is unknown.
     """
-
-    conversation: Conversation
-    gates: list[GateResult]
-    votes: list[Vote]
-    rows: list[DimensionScore]
-    overall: OverallResult
-    scores: list[float]
-    rules_ms: float
-    judges_ms: float
-    cost: float | None
-
-
-def evaluate(conversation: Conversation, plan: EvaluationPlan) -> Evaluation:
-    """Evaluate one conversation. After a hard fail, judges are asked only if the plan says so."""
     started = perf_counter()
     gates = run_gates(plan.packs, conversation)
     rules_ms = _ms_since(started)
-    asks_jury = bool(plan.jurors) and (plan.judges_after_fail or not is_hard_fail(gates))
-    votes: list[Vote] = []
-    rows: list[DimensionScore] = []
-    scores: list[float] = []
-    costs: list[float | None] = []
+    asks_jury = bool(conversation.turns and plan.jurors) and (
+        plan.judges_after_fail or not is_hard_fail(gates)
+    )
     started = perf_counter()
-    deadline = Deadline(plan.seconds * plan.runs)
-    for run in range(plan.runs if asks_jury else 0):
-        votes = ask_jury(plan.jurors, plan.rubric, conversation, deadline, fresh=run > 0)
-        rows = score_dimensions(plan.rubric, votes, plan.quorum)
-        costs += [vote.verdict.cost for vote in votes]
-        score = overall_result(gates, plan.rubric, rows, judged=True).score
-        scores += [] if score is None else [score]
-    judges_ms = _ms_since(started) if asks_jury else 0.0
+    votes = ask_jury(plan.jurors, plan.rubric, conversation, Deadline(_JURY_SECONDS)) if asks_jury else []
+    rows = score_dimensions(plan.rubric, votes, plan.quorum) if asks_jury else []
     overall = overall_result(gates, plan.rubric, rows, judged=asks_jury)
-    known_costs = [cost for cost in costs if cost is not None]
-    cost = sum(known_costs) if len(known_costs) == len(costs) else None
-    return Evaluation(conversation, gates, votes, rows, overall, scores, rules_ms, judges_ms, cost)
-
-
-def _ms_since(started: float) -> float:
-    return round((perf_counter() - started) * 1000, 3)
-
-
-def evaluation_record(evaluation: Evaluation, plan: EvaluationPlan) -> dict[str, Any]:
-    """Return the evaluation as JSON. Rules cost nothing; the cost of `judges` is None if a price is unknown."""
-    overall, conversation = evaluation.overall, evaluation.conversation
+    if not conversation.turns:
+        overall = OverallResult("unjudged", None, 0.0, "the conversation has no turns")
+    costs = [vote.verdict.cost for vote in votes]
     return {
-        "schema": SCHEMA,
+        "schema": _SCHEMA,
         "id": conversation.id,
         "digest": conversation.digest,
         "turns": len(conversation.turns),
@@ -109,116 +73,75 @@ def evaluation_record(evaluation: Evaluation, plan: EvaluationPlan) -> dict[str,
         "reason": overall.reason,
         "weight_scored": overall.share,
         "renormalised": overall.score is not None and 0 < overall.share < 1,
-        "hard_fail": is_hard_fail(evaluation.gates),
+        "hard_fail": is_hard_fail(gates),
         "packs": [pack.id for pack in plan.packs],
         "rubric": {"id": plan.rubric.id, "digest": plan.rubric.digest},
         "gates": [
             {**result._asdict(), "findings": [finding._asdict() for finding in result.findings]}
-            for result in evaluation.gates
+            for result in gates
         ],
-        "jury": _jury_record(evaluation, plan),
-        "latency_ms": {"rules": evaluation.rules_ms, "judges": evaluation.judges_ms},
-        "cost_usd": {"rules": 0.0, "judges": evaluation.cost},
+        "jury": _jury_record(votes, rows, plan),
+        "latency_ms": {"rules": rules_ms, "judges": _ms_since(started) if asks_jury else 0.0},
+        "cost_usd": {"rules": 0.0, "judges": None if None in costs else sum(filter(None, costs))},
     }
 
 
-def _jury_record(evaluation: Evaluation, plan: EvaluationPlan) -> dict[str, Any]:
-    if not evaluation.votes:
+def _ms_since(started: float) -> float:
+    return round((perf_counter() - started) * 1000, 3)
+
+
+def _jury_record(
+    votes: Sequence[Vote], rows: Sequence[dict[str, Any]], plan: EvaluationPlan
+) -> dict[str, Any]:
+    if not votes:
         return {"asked": False, "why": plan.why_no_jury or "a gate failed"}
+    judges = [
+        {
+            "judge": juror.name,
+            "persona": juror.persona,
+            "instead_of": juror.instead_of,
+            "outcome": verdict.failure or "ok",
+            "cached": verdict.cached,
+            "ms": verdict.ms,
+            "cost_usd": verdict.cost,
+            **(verdict.values or {"clamped": 0, "scores": {}}),
+        }
+        for juror, verdict in votes
+    ]
     return {
         "asked": True,
         "quorum": plan.quorum,
-        "one_family": len({vote.juror.judge.backend for vote in evaluation.votes}) == 1,
-        "judges": [_vote_record(vote) for vote in evaluation.votes],
-        "dimensions": [_dimension_record(row) for row in evaluation.rows],
-        "variance": variance(evaluation.scores),
+        "one_family": len({vote.juror.judge.backend for vote in votes}) == 1,
+        "judges": judges,
+        "dimensions": list(rows),
     }
 
 
-def _dimension_record(row: DimensionScore) -> dict[str, Any]:
-    return {
-        "dimension": row.dimension,
-        "weight": row.weight,
-        "scores": list(row.scores),
-        "valid": row.valid,
-        "abstained": row.abstained,
-        "median": row.median,
-        "mean": row.mean,
-        "sd": row.sd,
-        "range": row.range,
-    }
+def overall_result(
+    results: Sequence[GateResult], rubric: EvaluationRubric, rows: Sequence[dict[str, Any]], *, judged: bool
+) -> OverallResult:
+    """Return verdict and score.
 
-
-def _vote_record(vote: Vote) -> dict[str, Any]:
-    verdict, juror = vote.verdict, vote.juror
-    values = verdict.values or {}
-    return {
-        "judge": juror.name,
-        "persona": juror.persona,
-        "instead_of": juror.instead_of,
-        "outcome": verdict.failure or "ok",
-        "cached": verdict.cached,
-        "ms": verdict.ms,
-        "cost_usd": verdict.cost,
-        "clamped": values.get("clamped", 0),
-        "scores": values.get("scores", {}),
-    }
-
-
-def evaluate_all(
-    files: Sequence[str],
-    plan: EvaluationPlan,
-    subject: Callable[[], Subject] | None,
-    progress: Callable[[str], None],
-) -> list[dict[str, Any]]:
-    """Evaluate each file; a scenario with a subject is played and evaluated `plan.runs` times.
-
-    Raises EvaluationError, Unreadable and FileNotFoundError.
+    A hard fail scores 0, whatever judges say. Otherwise the score is the weighted mean of gates (1 if passed, else 0) and dimensions
+    (median over the scale), renormalized over what was scored. Without judges, the gates decide alone and there is no score.
     """
-    results = []
-    for number, path in enumerate(files, 1):
-        progress("%d of %d: %s" % (number, len(files), path))
-        scenario = _load_scenario(path)
-        if scenario is None:
-            conversation = read_lines(sys.stdin.buffer, "stdin") if path == STDIN else read_conversation(path)
-            results.append(_evaluate_conversation(conversation, plan))
-        else:
-            runs = plan.runs if subject else 1
-            results += [_evaluate_scenario(scenario, plan, subject) for _ in range(runs)]
-    return results
-
-
-def _load_scenario(path: str) -> Scenario | None:
-    """Return the scenario in a file, or None if the file is something else. Raises EvaluationError."""
-    if not path.endswith(".json"):
-        return None
-    try:
-        value = loads(read_regular(path, _MAX_SCENARIO, follow=True)[0].decode("utf-8", "replace"))
-    except (Unreadable, ValueError):
-        return None
-    return read_scenario(path) if is_scenario(value) else None
-
-
-def _evaluate_conversation(conversation: Conversation, plan: EvaluationPlan) -> dict[str, Any]:
-    if conversation.turns:
-        return evaluation_record(evaluate(conversation, plan), plan)
-    empty = evaluate(conversation, plan._replace(jurors=()))
-    overall = OverallResult("unjudged", None, 0.0, "the conversation has no turns")
-    return evaluation_record(empty._replace(overall=overall), plan)
-
-
-def _evaluate_scenario(
-    scenario: Scenario, plan: EvaluationPlan, subject: Callable[[], Subject] | None
-) -> dict[str, Any]:
-    played = play(scenario, subject() if subject else None)
-    # With a subject, every run plays the scenario again, so the jury scores each conversation once.
-    run_plan = plan._replace(runs=1) if subject else plan
-    evaluation = evaluate(played.conversation, run_plan)
-    risk = risk_gate(scenario, played, plan.packs)
-    gates = [*evaluation.gates, *([risk] if risk else [])]
-    overall = overall_result(gates, plan.rubric, evaluation.rows, judged=bool(evaluation.votes))
-    record = evaluation_record(evaluation._replace(gates=gates, overall=overall), run_plan)
-    return {**record, "tier": scenario.tier, "probes": score_probes(scenario, played, plan.packs)}
+    if is_hard_fail(results):
+        failed = sorted({result.gate for result in results if result.hard and result.status != PASS})
+        return OverallResult("fail", 0.0, 0.0, "failed gates: " + ", ".join(failed))
+    if not judged:
+        return OverallResult("pass", None, 0.0, "all gates passed; no judges were asked")
+    parts = [(row["weight"], row["median"] / rubric.highest) for row in rows if row["median"] is not None]
+    if not parts:
+        return OverallResult("unjudged", None, 0.0, "all gates passed; no dimension has a quorum of judges")
+    passed = {result.gate: result.status == PASS for result in results}
+    parts += [(weight, float(passed[gate])) for gate, weight in rubric.gate_weights.items() if gate in passed]
+    share = sum(weight for weight, _ in parts)
+    if share <= 0:
+        return OverallResult("unjudged", None, 0.0, "nothing that was scored has a weight")
+    score = sum(weight * value for weight, value in parts) / share
+    verdict = "pass" if score >= rubric.pass_at else "fail"
+    reason = "%.2f, and %.2f passes" % (score, rubric.pass_at)
+    return OverallResult(verdict, round(score, 4), round(share, 4), reason)
 
 
 def summarize(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -226,16 +149,128 @@ def summarize(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     verdicts = {result["verdict"] for result in results}
     verdict = next((worst for worst in ("fail", "unjudged") if worst in verdicts), "pass")
     rows = [row["scores"] for result in results for row in result["jury"].get("dimensions", [])]
-    tiers: dict[str, dict[str, int]] = {}
-    for result in results:
-        if result.get("tier"):
-            tier = tiers.setdefault(result["tier"], {"n": 0, "passed": 0})
-            tier["n"] += 1
-            tier["passed"] += result["verdict"] == "pass"
+    return {"schema": _SCHEMA, "verdict": verdict, "kappa": jury_kappa(rows), "results": list(results)}
+
+
+def compare_labels(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return kappa, the share of equal labels, and recall and precision by class; pairs are (human label, our label)."""
+    table = {}
+    for label in sorted({label for pair in pairs for label in pair}):
+        agreed = sum(a == b == label for a, b in pairs)
+        human, ours = sum(a == label for a, _ in pairs), sum(b == label for _, b in pairs)
+        table[label] = {
+            "human": human,
+            "ours": ours,
+            "recall": round(agreed / human, 4) if human else None,
+            "precision": round(agreed / ours, 4) if ours else None,
+        }
+    kappa = cohen_kappa(pairs)
     return {
-        "schema": SCHEMA,
-        "verdict": verdict,
-        "kappa": jury_kappa(rows),
-        "tiers": tiers,
-        "results": list(results),
+        "n": len(pairs),
+        "equal": sum(a == b for a, b in pairs) / len(pairs),
+        "kappa": None if kappa is None else round(kappa, 4),
+        "classes": table,
     }
+
+
+def text_lines(entry: Mapping[str, Any]) -> list[str]:
+    """Return the verdict of one conversation, then its findings and scores."""
+    lines = [_summary_line(entry)]
+    for gate in entry["gates"]:
+        for finding in gate["findings"]:
+            place = "%s %s, turn %d, %s" % (
+                _severity(gate, finding),
+                gate["gate"],
+                finding["turn"],
+                finding["role"],
+            )
+            lines.append("  %s: %s (%s) %s" % (place, finding["reason"], finding["rule"], finding["excerpt"]))
+        if gate["error"]:
+            lines.append("  error in %s, which counts as a fail: %s" % (gate["gate"], gate["error"]))
+    for row in entry["jury"].get("dimensions", []):
+        median = "unscored" if row["median"] is None else "%.1f" % row["median"]
+        lines.append("  %s: %s of %s" % (row["dimension"], median, row["scores"]))
+    if not entry["jury"]["asked"]:
+        lines.append("  judges were not asked: %s" % entry["jury"]["why"])
+    return lines
+
+
+def _summary_line(entry: Mapping[str, Any]) -> str:
+    score = "" if entry["overall"] is None else " %.2f" % entry["overall"]
+    return "%s%s  %s: %s" % (entry["verdict"].upper(), score, plain(str(entry["id"]), 200), entry["reason"])
+
+
+def _severity(gate: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
+    return "note" if finding["note"] or not gate["hard"] else "fail"
+
+
+def markdown_report(summary: Mapping[str, Any]) -> str:
+    """Return the whole report: the verdict, then each conversation with its gates, evidence, jury and costs."""
+    count = len(summary["results"])
+    lines = ["# Evaluation", ""]
+    lines.append("**%s**, %d conversation%s" % (summary["verdict"].upper(), count, "" if count == 1 else "s"))
+    if summary["kappa"] is not None:
+        lines.append("Agreement between judges (mean quadratic weighted kappa): %.2f" % summary["kappa"])
+    for entry in summary["results"]:
+        cost = entry["cost_usd"]["judges"]
+        lines += [
+            "",
+            "## " + _text(entry["id"]),
+            "",
+            _text(_summary_line(entry)),
+            "",
+            *_gates(entry["gates"]),
+        ]
+        lines += ["", *_jury(entry["jury"]), ""]
+        lines.append(
+            "Rules: %.1f ms, no cost. Judges: %.0f ms, %s."
+            % (
+                entry["latency_ms"]["rules"],
+                entry["latency_ms"]["judges"],
+                "cost unknown" if cost is None else "$%.4f" % cost,
+            )
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _gates(gates: Iterable[Mapping[str, Any]]) -> list[str]:
+    rows, evidence = [["gate", "pack", "status", "ms"]], []
+    for gate in gates:
+        status = gate["status"] + ("" if gate["hard"] else " (does not count)")
+        rows.append([gate["gate"], gate["pack"], status, "%.1f" % gate["ms"]])
+        if gate["error"]:
+            evidence.append("- %s: error, which counts as a fail: %s" % (gate["gate"], _text(gate["error"])))
+        for finding in gate["findings"]:
+            place = gate["gate"], _severity(gate, finding), finding["turn"], finding["role"], finding["rule"]
+            quote = " \u201c%s\u201d" % _text(finding["excerpt"]) if finding["excerpt"] else ""
+            evidence.append("- %s, %s, turn %d (%s), `%s`: " % place + finding["reason"] + quote)
+    return [*_table(rows), *(["", *evidence] if evidence else [])]
+
+
+def _jury(jury: Mapping[str, Any]) -> list[str]:
+    if not jury["asked"]:
+        return ["Judges were not asked: %s." % _text(jury["why"])]
+    names = [_text(judge["judge"]) for judge in jury["judges"]]
+    rows = [["dimension", "weight", *names, "median", "mean", "sd", "abstained"]]
+    for row in jury["dimensions"]:
+        scores = ["-" if score is None else str(score) for score in row["scores"]]
+        figures = [
+            "unscored" if row[name] is None else "%.2f" % row[name] for name in ("median", "mean", "sd")
+        ]
+        rows.append([row["dimension"], "%g" % row["weight"], *scores, *figures, str(row["abstained"])])
+    lines = _table(rows)
+    if jury["one_family"] and len(names) > 1:
+        lines += ["", "All judges are of one family; they differ in persona only."]
+    failed = [judge for judge in jury["judges"] if judge["outcome"] != "ok"]
+    return [*lines, *("- %s: %s" % (_text(judge["judge"]), judge["outcome"]) for judge in failed)]
+
+
+def _table(rows: list[list[str]]) -> list[str]:
+    lines = ["| %s |" % " | ".join(row) for row in rows]
+    return [lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]]
+
+
+def _text(value: object) -> str:
+    """Return a text on one line in which nothing is Markdown or HTML."""
+    line = escape_content(plain(str(value), _MAX_CELL))
+    return "".join("\\" + c if c in _MARKDOWN else c for c in line)

@@ -99,35 +99,9 @@ def test_judges_without_a_key_are_replaced_and_reported(project: Project) -> Non
     ]  # fmt: skip
 
 
-def test_runs_give_a_variance(project: Project) -> None:
-    with_jury(project, answer())
-    entry = project.cli("evaluate", talk(project, GOOD), "--runs", "3", "--json").json["results"][0]
-    assert (entry["jury"]["variance"]["runs"], entry["jury"]["variance"]["sd"]) == (3, 0.0)
-    assert len(project.ledger("judge-calls")) == 9
-
-
 def test_a_project_may_not_choose_the_judges(project: Project) -> None:
     project.write(".claude/settings.json", {"memory": {"evaluation": {"judge": {"judges": ["scripted:a"]}}}})
     assert project.cli("evaluate", talk(project, GOOD), "--json").json["results"][0]["jury"]["asked"] is False
-
-
-def test_a_scenario_with_a_subject(project: Project) -> None:
-    with_jury(project, {"rubric": "subject", "text": json.dumps({"reply": "Tom, I think."})}, answer())
-    path = project.write("s.json", {
-        "turns": [{"user": "The nurse is Tom."}],
-        "probes": [{"kind": "recall", "query": "Who?", "expected": ["Tom"]}], "tier": "one",
-    })  # fmt: skip
-    run = project.cli("evaluate", path, "--subject", "scripted:s", "--runs", "2", "--json")
-    assert run.returncode == 0
-    assert [entry["probes"][0]["passed"] for entry in run.json["results"]] == [True, True]
-    assert run.json["tiers"] == {"one": {"n": 2, "passed": 2}}
-
-
-def test_a_crisis_needs_an_answer(project: Project) -> None:
-    turns = [{"user": "I am so worn out.", "assistant": "Try pasta."}]
-    path = project.write("s.json", {"turns": turns, "risk_triggers": [{"t": 1, "cue": "worn out"}]})
-    run = project.cli("evaluate", path, "--pack", "caregiving", "--gates-only", "--json")
-    assert (run.returncode, run.json["results"][0]["gates"][-1]["gate"]) == (1, "risk")
 
 
 def test_a_session_is_found_by_its_id(project: Project) -> None:
@@ -177,8 +151,6 @@ def test_agreement_with_human_labels(project: Project) -> None:
         pytest.param([], id="nothing named"),
         pytest.param(["talk.jsonl", "--pack", "none"], id="no such pack"),
         pytest.param(["talk.jsonl", "--rubric", "none"], id="no such rubric"),
-        pytest.param(["talk.jsonl", "--runs", "0"], id="no runs"),
-        pytest.param(["talk.jsonl", "--subject", "nobody"], id="no such subject"),
         pytest.param(["--agreement", "empty.jsonl"], id="no labels"),
     ],
 )
@@ -201,7 +173,7 @@ def test_rules_are_listed_checked_and_applied(project: Project) -> None:
     path = project.write("p.json", {"id": "p", "gates": {"compliance": {}}, "rules": {"r": {
         "gate": "compliance", "reason": "R.", "patterns": ["(a+)+$"], "hit": ["aa"], "miss": ["b"]}}})  # fmt: skip
     run = project.cli("rules", "check", path)
-    assert (run.returncode, "an unbounded repetition inside another one" in run.stdout) == (1, True)
+    assert (run.returncode, "2000 ms on 600 characters" in run.stdout) == (1, True)
     lines = json.dumps({"id": 1, "text": "I want to die."}) + "\n"
     run = project.cli("rules", "apply", "caregiving", "--role", "user", stdin=lines)
     assert run.json == {"id": 1, "findings": [{"gate": "crisis", "rule": "wish-to-die"}]}

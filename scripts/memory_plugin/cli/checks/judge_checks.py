@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...evaluation.evaluation_files import EvaluationError
+from ...evaluation import EvaluationError
 from ...kernel.clock import iso, now
 from ...kernel.judge.asking import FOLDER
 from ...kernel.judge.budget import SpendingBudget

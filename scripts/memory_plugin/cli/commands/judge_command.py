@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ...evaluation.evaluation_files import EvaluationError
+from ...evaluation import EvaluationError
 from ...kernel.clock import Deadline
 from ...kernel.judge.asking import FOLDER
 from ...kernel.judge.budget import SpendingBudget

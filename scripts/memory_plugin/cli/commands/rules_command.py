@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
 
-from ...evaluation.evaluation_files import EvaluationError
-from ...evaluation.pack_check import check_pack
-from ...evaluation.packs import load_pack, pack_names
+from ...evaluation import EvaluationError
+from ...evaluation.packs import check_pack, load_pack, pack_names
 from ...evaluation.rule_matching import find_matches
-from ..command_context import CommandError
+from ..command_context import CommandContext, CommandError
 from ..console import counted
 from ..finding_lines import print_findings
 from ..options import add_actions, require_known
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..command_context import CommandContext
 
 HELP = "list, validate and apply the rule packs used for evaluation"
 EXAMPLES = """\
@@ -30,7 +24,6 @@ _ACTIONS = {
     "check": "validate a pack, run its examples, and time its patterns",
     "apply": "print the findings for each line of standard input",
 }
-DONE, FAILED = 0, 1
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,25 +41,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action. The exit code is 1 for a pack with errors."""
-    if arguments.action != "list":
-        require_known(arguments.pack, pack_names())
+    if arguments.action == "list":
+        return _list(arguments, context)
+    require_known(arguments.pack, pack_names())
     try:
-        return {"list": _list, "check": _check, "apply": _apply}[arguments.action](arguments, context)
+        return (_check if arguments.action == "check" else _apply)(arguments, context)
     except EvaluationError as error:
         raise CommandError(str(error)) from None
 
 
 def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
     packs = [load_pack(name) for name in pack_names()]
-    rows: list[dict[str, Any]] = [
-        {"id": pack.id, "gates": list(pack.gates), "rules": len(pack.rules)} for pack in packs
-    ]
     if arguments.json:
-        context.console.json(rows)
+        context.console.json(
+            [{"id": pack.id, "gates": list(pack.gates), "rules": len(pack.rules)} for pack in packs]
+        )
     else:
-        cells = [[row["id"], ", ".join(row["gates"]) or "none", str(row["rules"])] for row in rows]
-        context.console.table(["pack", "gates", "rules"], cells)
-    return DONE
+        rows = [[pack.id, ", ".join(pack.gates) or "none", str(len(pack.rules))] for pack in packs]
+        context.console.table(["pack", "gates", "rules"], rows)
+    return 0
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -80,7 +73,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     summary = "%s: %s; slowest pattern: %s" % (report.pack, ", ".join(counts), slowest)
     errors = ["error: " + fault for fault in report.faults]
     context.console.result(arguments.json, report._asdict(), *errors, summary)
-    return FAILED if report.faults else DONE
+    return 1 if report.faults else 0
 
 
 def _apply(arguments: argparse.Namespace, context: CommandContext) -> int:

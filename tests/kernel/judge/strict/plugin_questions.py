@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from memory_plugin.cli.commands.judge_command import check_question
-from memory_plugin.evaluation.evaluation_files import read_object, shipped_path
-from memory_plugin.evaluation.evaluation_rubric import load_rubric as evaluation_rubric
-from memory_plugin.evaluation.evaluation_rubric import rubric_names, rubric_question
-from memory_plugin.evaluation.jury import _REPLY_SCHEMA, _read_reply
+from memory_plugin.evaluation.jury import load_rubric as evaluation_rubric
+from memory_plugin.evaluation.jury import rubric_names, rubric_question
 from memory_plugin.interview.answers import read_signals
 from memory_plugin.kernel.fastjson import loads
-from memory_plugin.kernel.judge.question import Question, Rubric, load_rubric
+from memory_plugin.kernel.judge.question import Question, load_rubric
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.replies.grading import GradeMaterial, deep_question, grade_question
 from memory_plugin.sessions.scorer_reply import read_scores
@@ -29,14 +27,6 @@ def _signals() -> dict[str, object]:
     return table
 
 
-def _subject() -> Question:
-    raw = read_object(shipped_path("", "subject"))
-    lines = "\n".join(raw["system"]), "\n".join(raw["closing"])
-    return Question(
-        Rubric("subject", *lines, _REPLY_SCHEMA, raw["max_tokens"], "0"), {"turns": []}, _read_reply
-    )
-
-
 _TABLE = _signals()
 QUESTIONS: dict[str, Question] = {
     "check": check_question(),
@@ -49,10 +39,8 @@ QUESTIONS: dict[str, Question] = {
         load_rubric("interview/signals"), {}, lambda value: read_signals(value, _TABLE)
     ),
     "sessions/score": Question(load_rubric("sessions/score"), {"turns": []}, read_scores),
-    "subject": _subject(),
     **{
-        "evaluate-" + name: rubric_question(evaluation_rubric(name), persona, {"turns": []})
+        "evaluate-" + name: rubric_question(evaluation_rubric(name), "", {"turns": []})
         for name in rubric_names()
-        for persona in [""]
     },
 }

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.evaluation.evaluation_files import EvaluationError, read_object, shipped_path
-from memory_plugin.evaluation.evaluation_rubric import load_rubric, rubric_names, rubric_question
+from memory_plugin.evaluation import EvaluationError, file_path, read_object
+from memory_plugin.evaluation.jury import load_rubric, rubric_names, rubric_question
 
 RUBRIC = load_rubric("honesty")
 QUESTION = rubric_question(RUBRIC, "", {"turns": []})
@@ -50,7 +50,7 @@ def test_the_weights_of_the_caregiving_rubric() -> None:
 def test_an_invalid_rubric_is_rejected(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = os.path.join(tmp_path, "r.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({**read_object(shipped_path("rubrics", "honesty")), **change}, file)
+        json.dump({**read_object(file_path("rubrics", "honesty")), **change}, file)
     with pytest.raises(EvaluationError, match=message):
         load_rubric(path)
 
