@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..evaluation.jury import judge_at
 from ..kernel.data import load_data
 from ..kernel.judge.asking import Judge, judge_for
-from ..kernel.judge.backends import load_backend
-from ..kernel.judge.models import family_of
-from ..kernel.judge.prices import price_of
+from ..kernel.judge.models import family_of, price_of
+from ..kernel.judge.vendors import endpoint_of
 from ..kernel.records import Records
 from ..kernel.settings.advice import terminal_safe
 from .addresses import address_sentences
@@ -67,7 +66,7 @@ def where(context: CommandContext, judges: list[Judge]) -> list[str]:
     """Return sentences that tell each judge's server address, the setting it comes from, and which variables are ignored."""
     lines: list[str] = []
     for judge in judges:
-        route, endpoint = judge.address_source(), load_backend(judge.backend).ENDPOINT
+        route, endpoint = judge.address_source(), endpoint_of(judge.backend)
         if route is not None and endpoint is not None:
             lines += address_sentences(
                 context, route, (endpoint.base_variable, *_HEADERS.get(judge.backend, ()))

@@ -13,9 +13,9 @@ from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import digest, dumps
 from ..kernel.judge.asking import judge_for
-from ..kernel.judge.backends import BACKENDS
 from ..kernel.judge.excerpts import excerpt
 from ..kernel.judge.question import Question, Rubric, Verdict
+from ..kernel.judge.vendors import BACKENDS
 from .conversation import Conversation
 from .evaluation_files import EvaluationError, read_object, shipped_path
 from .evaluation_rubric import rubric_question

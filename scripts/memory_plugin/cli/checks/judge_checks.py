@@ -10,8 +10,7 @@ from ...kernel.clock import iso, now
 from ...kernel.judge.asking import FOLDER
 from ...kernel.judge.budget import SpendingBudget
 from ...kernel.judge.errors import JudgeError, explain_failure, setup_options
-from ...kernel.judge.models import family_of, model_table
-from ...kernel.judge.prices import price_of
+from ...kernel.judge.models import family_of, model_table, price_of
 from ..console import counted
 from ..judge_switches import missing_switches
 from ..judges import FEATURES, KEPT_NOTHING, dollars, judged_feature, judges_of, opinions, where

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from ...evaluation.evaluation_files import EvaluationError
 from ...kernel.clock import Deadline
 from ...kernel.judge.asking import FOLDER
-from ...kernel.judge.budget import SpendingBudget
+from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.errors import JudgeError, explain_failure, setup_options
 from ...kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
-from ...kernel.judge.verdict_cache import VerdictCache
 from ...kernel.settings.advice import terminal_safe
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, set_value

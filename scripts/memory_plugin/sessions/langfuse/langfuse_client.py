@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from ...kernel.fastjson import dumps, loads
-from ...kernel.judge.calls import CallOutcome
-from ...kernel.judge.certificates import tls_context
 from ...kernel.judge.errors import JudgeError
-from ...kernel.judge.transport import Request, fetch
+from ...kernel.judge.transport import Request, fetch, tls_context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +39,7 @@ class LangfuseClient:
         self.access = access
         self.requests = 0
         self._deadline = deadline
-        self._tls = tls_context(access) if access.address.scheme == "https" else None
+        self._tls = tls_context(access)
 
     def get(self, path: str, query: Mapping[str, object] | None = None) -> LangfuseReply:
         """Return the reply to a GET of a path below API. Raises JudgeError like `send`."""
@@ -72,7 +70,7 @@ class LangfuseClient:
     def _send_once(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
         self.requests += 1
         request = Request(method, API + path, (), body, _MAX_BYTES)
-        response = fetch(self.access, request, self._deadline, CallOutcome(), self._tls)
+        response = fetch(self.access, request, self._deadline, self._tls)
         status = response.status
         if status == _TOO_MANY:
             raise JudgeError("rate_limited", "", _retry_after(response.headers.get("retry-after", "")))

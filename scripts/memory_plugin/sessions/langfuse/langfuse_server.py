@@ -5,12 +5,12 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from ...kernel.judge.address import address_source, parse_address
-from ...kernel.judge.credentials import ServerAccess, UserEnvironment, proxy_for
+from ...kernel.judge.address import parse_address
+from ...kernel.judge.credentials import ServerAccess, UserEnvironment, address_source, proxy_for
 from ...kernel.judge.errors import JudgeError
 
 if TYPE_CHECKING:
-    from ...kernel.judge.address import AddressSource
+    from ...kernel.judge.credentials import AddressSource
     from ...kernel.paths import Paths
     from ...kernel.settings.load import Settings
     from .langfuse_client import LangfuseClient, LangfuseReply

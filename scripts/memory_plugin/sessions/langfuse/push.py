@@ -6,8 +6,8 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...kernel.clock import Deadline, now
-from ...kernel.judge.calls import value_at
 from ...kernel.judge.errors import JudgeError
+from ...kernel.judge.question import value_at
 from ..score_rows import latest_rows
 from .langfuse_client import LangfuseClient
 from .langfuse_server import MODERN, find_access, probe

@@ -10,8 +10,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.fastjson import digest
-from ...kernel.judge.calls import value_at
 from ...kernel.judge.errors import JudgeError
+from ...kernel.judge.question import value_at
 from ..dimensions import OVERALL, dimensions, overall_description
 from ..score_rows import scores_of
 
