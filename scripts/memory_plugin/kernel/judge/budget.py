@@ -261,8 +261,9 @@ def _newest(rows: Book, count: int) -> Book:
     return dict(sorted(rows.items(), key=lambda item: -item[1]["at"])[:count])
 
 
-def _checked(book: Any) -> Book:
+def _checked(value: object) -> Book:
     """Return the content of the file, if it is valid. Raises ValueError."""
+    book: Book = value if isinstance(value, dict) else {}
     try:
         amounts = [book["spent"], book["requested"], *(row["spent"] for row in book["sessions"].values())]
         rows = [*book["sessions"].values(), *book["servers"].values(), *book["refused"].values()]
