@@ -81,13 +81,10 @@ def test_a_field_of_another_type_is_rejected(paths: Paths, name: str, value: obj
 @pytest.mark.parametrize(
     ("values", "judges_off", "is_refused", "is_allowed"),
     [
-        pytest.param({"mode": "hybrid", "judge__enabled": True}, False, False, True, id="hybrid"),
-        pytest.param({"mode": "shadow", "judge__enabled": True}, False, False, False, id="another mode"),
-        pytest.param({"mode": "hybrid"}, False, False, False, id="not switched on"),
-        pytest.param(
-            {"mode": "hybrid", "judge__enabled": True}, True, False, False, id="a project that sets addresses"
-        ),
-        pytest.param({"mode": "hybrid", "judge__enabled": True}, False, True, False, id="refused before"),
+        pytest.param({"mode": "hybrid"}, False, False, True, id="hybrid"),
+        pytest.param({"mode": "shadow"}, False, False, False, id="another mode"),
+        pytest.param({"mode": "hybrid"}, True, False, False, id="a project that sets addresses"),
+        pytest.param({"mode": "hybrid"}, False, True, False, id="refused before"),
     ],
 )
 def test_when_a_judge_may_be_asked(

@@ -107,11 +107,6 @@ def test_a_judge_raises_a_drift_that_rules_found(paths: Paths) -> None:
     assert (row["categories"], row["severity"], row["arm"]) == (["padding", "EpAd"], "high", "none")
 
 
-def test_the_setting_keeps_a_judge_from_adding_drift(paths: Paths) -> None:
-    grade(paths, ONE_PHRASE, answer([[0, True]], [], EpAd=3), judge__raise_drift=False)
-    assert rows(paths, "drift", "drift") == []
-
-
 @pytest.mark.parametrize(
     ("failure", "is_disabled"), [("timeout", False), ("parse_error", False), ("http_401", True)]
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..kernel.judge.credentials import ENVIRONMENT
-from ..kernel.settings.advice import terminal_safe
 from ..kernel.settings.user_file import set_value
+from ..kernel.text.clean import terminal_safe
 
 if TYPE_CHECKING:
     from ..kernel.judge.credentials import AddressSource

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MAX_TEXT = 300
 _RUBRIC = "interview/signals"
+_JUDGE_SECONDS = 3.0
 _MAX_TURNS, _MAX_CHARACTERS = 10, 800  # of the excerpt for a judge
 
 
@@ -132,8 +133,7 @@ def judge_signals(interview: Interview, answer: str, context: Context) -> Verdic
     from ..kernel.judge.asking import judge_for  # imports the network
 
     judge = judge_for("interview", context)
-    seconds = context.settings.integer("interview.judge.timeout_ms") / 1000
-    return judge.ask(_judge_question(interview, answer), context.deadline.within(seconds))
+    return judge.ask(_judge_question(interview, answer), context.deadline.within(_JUDGE_SECONDS))
 
 
 def _judge_question(interview: Interview, answer: str) -> Question:

@@ -101,11 +101,11 @@ def _append_override(request: GradeRequest, values: Values, context: Context) ->
 
 
 def _add_drift(request: GradeRequest, levels: dict[str, int], context: Context) -> None:
-    """Record the drift that the judge's levels add, unless the settings forbid it or the reply is only audited.
+    """Record the drift that the judge's levels add, unless the reply is only audited.
 
     It is corrected only if the rules saved no correction and no newer reply was scored.
     """
-    if not context.settings.flag("scoring.judge.raise_drift") or request.why == "audit":
+    if request.why == "audit":
         return
     before = Drift(
         request.drift, request.severity, request.query_type, request.padding, request.density, request.threshold

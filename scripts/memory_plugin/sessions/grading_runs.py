@@ -96,7 +96,7 @@ def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> in
 def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[str, str], None]) -> bool:
     """Grade a session unless the user's caps forbid it or it is too short; return whether it was graded."""
     settings, session = scorer.settings, str(note.get("session"))
-    if not settings.flag("sessions.automatic.enabled"):
+    if settings.text("sessions.judge.when") != "ended":
         return False
     if _graded_today(scorer) >= settings.integer("sessions.automatic.per_day"):
         return False

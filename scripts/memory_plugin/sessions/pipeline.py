@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
+_CALL_SECONDS = 180.0  # for one part
 _PARALLEL = 4  # questions at once
 # Failures that the next part would meet as well.
 _ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403"])
@@ -82,7 +83,7 @@ def grade_prepared(
     judge = scorer.judge(session_id(prepared))
     if not prepared.signals.totals.turns:
         return GradeResult(prepared, None, ["empty"], "")
-    verdicts = _ask(judge, prepared, scorer.settings.number("sessions.judge.timeout_per_call"))
+    verdicts = _ask(judge, prepared, _CALL_SECONDS)
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
     grade = merge_answers(prepared, [verdict.values for verdict in verdicts])
     if grade is None:

@@ -23,7 +23,7 @@ from ...evaluation.report import markdown_report, summary_line
 from ...kernel.clock import Deadline
 from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular
-from ...kernel.settings.advice import terminal_safe
+from ...kernel.text.clean import terminal_safe
 from ..command_context import CommandError, UsageError
 from ..options import add_flag, require_existing, require_known
 from ..output_file import write_output

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import Deadline, iso
 from ...kernel.judge.errors import JudgeError, explain_failure
-from ...kernel.settings.advice import terminal_safe
+from ...kernel.text.clean import terminal_safe
 from ...sessions.langfuse.langfuse_client import LangfuseClient
 from ...sessions.langfuse.langfuse_server import HOSTS, find_access, probe, server_route
 from ...sessions.langfuse.outbox import Outbox, outbox_overview

@@ -16,7 +16,7 @@ from ...kernel.files import error_text
 from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import read_reply
 from ...kernel.overrides import check_overrides
-from ...kernel.settings.advice import terminal_safe
+from ...kernel.text.clean import terminal_safe
 from ...sessions.pipeline import GradeResult, SessionScorer, grade_prepared, store_answer
 from ...sessions.score_rows import latest_rows, session_id
 from ...sessions.scorer_reply import read_scores
