@@ -30,9 +30,7 @@ COMMAND = os.path.join(ROOT, "scripts", "memory.py")
 IMPORTS = """
 import sys
 sys.path.insert(0, %r)
-import socket, threading
-from memory_plugin.kernel.judge import asking, budget, calls, excerpts, question, transport
-from memory_plugin.kernel.judge.backends import anthropic
+from memory_plugin.kernel.judge import asking, budget, calls, excerpts, question, transport, vendors
 excerpts.one_line("token key login", 100)
 """ % os.path.join(ROOT, "scripts")
 TIMEOUT = 1.0

@@ -78,7 +78,7 @@ def test_a_correction_stays_in_its_session(sandbox: Sandbox) -> None:
 
 def test_hybrid_mode_adds_the_judges_grades_to_the_score(sandbox: Sandbox) -> None:
     make_repository(sandbox)
-    write_settings(sandbox, scoring={"mode": "hybrid", "judge": {}})
+    write_settings(sandbox, scoring={"mode": "hybrid"})
     grades = {
         "SyA": 0,
         "VDet": 0,

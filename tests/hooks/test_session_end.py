@@ -17,7 +17,7 @@ from tests.sessions.grades import reply
 
 ON: dict[str, Any] = {
     "judge": {"backend": "scripted"},
-    "sessions": {"judge": {}, "automatic": {"enabled": True, "least_turns": 2}},
+    "sessions": {"judge": {"when": "ended"}, "automatic": {"least_turns": 2}},
 }
 
 
@@ -66,8 +66,7 @@ def notes(project: Project) -> list[str]:
     "settings",
     [
         pytest.param({}, id="nothing set"),
-        pytest.param({"sessions": {"automatic": {"enabled": True}}}, id="no judge"),
-        pytest.param({**ON, "sessions": {"judge": {}}}, id="a judge, but not automatic"),
+        pytest.param({**ON, "sessions": {"judge": {"when": "asked"}}}, id="a judge, but not automatic"),
     ],
 )
 def test_nothing_is_graded_until_the_user_turns_it_on(project: Project, settings: dict[str, Any]) -> None:
@@ -89,7 +88,7 @@ def test_a_session_is_graded_after_the_hook_has_returned(project: Project) -> No
     [pytest.param({"per_day": 0}, id="the day's bound"), pytest.param({"least_turns": 50}, id="too short")],
 )
 def test_a_session_outside_the_users_limits_is_not_graded(project: Project, bound: dict[str, int]) -> None:
-    settings = {**ON, "sessions": {"judge": {}, "automatic": {**ON["sessions"]["automatic"], **bound}}}
+    settings = {**ON, "sessions": {**ON["sessions"], "automatic": {**ON["sessions"]["automatic"], **bound}}}
     end(project, prepared(project, settings))
     assert soon(lambda: not notes(project))
     assert project.ledger("sessions") == []
@@ -98,7 +97,7 @@ def test_a_session_outside_the_users_limits_is_not_graded(project: Project, boun
 def test_no_more_sessions_are_graded_than_the_daily_limit(project: Project) -> None:
     settings = {
         **ON,
-        "sessions": {"judge": {}, "automatic": {"enabled": True, "least_turns": 2, "per_day": 2}},
+        "sessions": {**ON["sessions"], "automatic": {"least_turns": 2, "per_day": 2}},
     }
     for identity in IDS[:4]:
         end(project, prepared(project, settings, identity), identity)
@@ -125,8 +124,8 @@ def test_a_session_left_behind_by_a_dead_process_is_graded_by_the_next_one(proje
 
 
 def test_a_projects_settings_cannot_turn_grading_on(project: Project) -> None:
-    path = prepared(project, {**ON, "sessions": {"judge": {}}})
-    project.write(".claude/settings.json", {"memory": {"sessions": {"automatic": {"enabled": True}}}})
+    path = prepared(project, {**ON, "sessions": {"judge": {"when": "asked"}}})
+    project.write(".claude/settings.json", {"memory": {"sessions": {"judge": {"when": "ended"}}}})
     end(project, path)
     assert notes(project) == []
 

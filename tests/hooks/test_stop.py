@@ -55,7 +55,7 @@ def own_settings(project: Project, **memory: object) -> None:
 
 def hybrid(project: Project, *replies: dict[str, object], **scoring: object) -> None:
     """Switch the judge for replies on; it answers by script."""
-    own_settings(project, scoring={"mode": "hybrid", "judge": {}, **scoring}, judge={"backend": "scripted"})
+    own_settings(project, scoring={"mode": "hybrid", **scoring}, judge={"backend": "scripted"})
     path = os.path.join(project.state, "judge", "script.json")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
@@ -279,7 +279,7 @@ def test_a_judge_failure_is_logged_and_the_score_is_kept(
 
 
 def test_hybrid_mode_without_a_key_is_off_for_the_session_and_logged_once(project: Project) -> None:
-    own_settings(project, scoring={"mode": "hybrid", "judge": {}})
+    own_settings(project, scoring={"mode": "hybrid"})
     for number in range(2):
         stop(project, ONE_PHRASE, "p%d" % number)
         eventually(project, "events", "judge")
@@ -290,7 +290,7 @@ def test_hybrid_mode_without_a_key_is_off_for_the_session_and_logged_once(projec
 @pytest.mark.parametrize("mode", ["deterministic", "shadow"])
 def test_other_modes_never_ask_a_judge(project: Project, mode: str) -> None:
     hybrid(project, answer())
-    own_settings(project, scoring={"mode": mode, "judge": {}}, judge={"backend": "scripted"})
+    own_settings(project, scoring={"mode": mode}, judge={"backend": "scripted"})
     stop(project, ONE_PHRASE)
     project.wait_for_background()
     assert [row["escalate"] for row in scores(project)] == [True]

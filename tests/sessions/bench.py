@@ -40,7 +40,7 @@ class Bench:
             new_folder.mkdir(parents=True)
         self.settings: dict[str, Any] = {
             "judge": {"backend": "scripted"},
-            "sessions": {"judge": {}, **sessions},
+            "sessions": {"judge": {"when": "asked"}, **sessions},
         }
 
     @property

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..kernel.judge.address import ENVIRONMENT
-from ..kernel.settings.advice import terminal_safe
+from ..kernel.judge.credentials import ENVIRONMENT
 from ..kernel.settings.user_file import set_value
+from ..kernel.text.clean import terminal_safe
 
 if TYPE_CHECKING:
-    from ..kernel.judge.address import AddressSource
+    from ..kernel.judge.credentials import AddressSource
     from .command_context import CommandContext
 
 _COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR")

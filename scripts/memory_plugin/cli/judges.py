@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..evaluation.jury import judge_at
 from ..kernel.data import load_data
 from ..kernel.judge.asking import Judge, judge_for
-from ..kernel.judge.backends import load_backend
-from ..kernel.judge.models import family_of
-from ..kernel.judge.prices import price_of
+from ..kernel.judge.errors import explain_failure, setup_options
+from ..kernel.judge.models import family_of, price_of
+from ..kernel.judge.vendors import endpoint_of
 from ..kernel.records import Records
-from ..kernel.settings.advice import terminal_safe
+from ..kernel.settings.load import JUDGE_SWITCHES, Settings
+from ..kernel.text.clean import terminal_safe
 from .addresses import address_sentences
 from .options import days_ago
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
-    from ..kernel.settings.load import Settings
     from .command_context import CommandContext
 
-FEATURES = ("retrieval", "scoring", "sessions", "interview", "evaluation")
-_HEADERS = {"anthropic": ("ANTHROPIC_CUSTOM_HEADERS",)}  # sent along with each request
+FEATURES = tuple(JUDGE_SWITCHES)
 _UNKNOWN = (
     "unknown for %s; the caps assume $%g and $%g per million tokens in and out until you set its price:"
     " memory config set judge.prices '{\"%s\": [IN, OUT]}'"
@@ -35,23 +34,10 @@ _OF_THIS_MACHINE = (
 KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is useless
 
 
-class JudgedFeature(NamedTuple):
-    """What a feature's judge is asked about, in how many calls, and roughly how many tokens in and out.
-
-    For the user: what is `sent` to the judge, what works `without` it, and what `also` to know or switch on.
-    """
-
-    about: str
-    calls: int
-    tokens: list[int]
-    sent: str
-    without: str
-    also: str
-
-
-def judged_feature(name: str) -> JudgedFeature:
-    """Return the entry of `config/judges/features.json` for one of FEATURES."""
-    return JudgedFeature(**load_data("judges", "features")["features"][name])
+def judged_feature(name: str) -> dict[str, Any]:
+    """Return the entry of `config/judges/features.json` for one of FEATURES: what is sent, in how many calls, and more."""
+    entry: dict[str, Any] = load_data("judges", "features")["features"][name]
+    return entry
 
 
 def judges_of(context: CommandContext, feature: str) -> list[Judge]:
@@ -67,23 +53,30 @@ def where(context: CommandContext, judges: list[Judge]) -> list[str]:
     """Return sentences that tell each judge's server address, the setting it comes from, and which variables are ignored."""
     lines: list[str] = []
     for judge in judges:
-        route, endpoint = judge.address_source(), load_backend(judge.backend).ENDPOINT
+        route, endpoint = judge.address_source(), endpoint_of(judge.backend)
         if route is not None and endpoint is not None:
-            lines += address_sentences(
-                context, route, (endpoint.base_variable, *_HEADERS.get(judge.backend, ()))
-            )
+            names = [name for name in (endpoint.base_variable, endpoint.headers_variable) if name]
+            lines += address_sentences(context, route, tuple(names))
     return list(dict.fromkeys(lines))
+
+
+def advice(failure: str, feature: str) -> list[str]:
+    """Return what a failure means and what to do; without a key, what works anyway and the ways to set up a judge."""
+    if failure != "no_key":
+        return list(explain_failure(failure, feature))
+    ways = ["- " + way for way in setup_options(feature)]
+    return [judged_feature(feature)["without"], "There are two ways to set up a judge:", *ways]
 
 
 def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
     """Return a sentence with the typical price and the spending caps."""
     shape = judged_feature(feature)
     single = feature == "retrieval" and not settings.flag("retrieval.judge.dual_verification")
-    calls = 1 if single else shape.calls
-    prices = [_price(judge, calls, shape, settings) for judge in judges]
+    calls = 1 if single else shape["calls"]
+    prices = "; ".join(_price(judge, calls, shape["tokens"], settings) for judge in judges)
     caps = settings.number("judge.caps.session_usd"), settings.number("judge.caps.day_usd")
-    cost = "Cost: %s: %s." % (shape.about, "; ".join(prices))
-    return cost + " Caps for all judges together: $%.2f a session, $%.2f a day." % caps
+    text = "Cost: %s: %s. Caps for all judges together: $%.2f a session, $%.2f a day."
+    return text % (shape["about"], prices, *caps)
 
 
 def dollars(amount: float) -> str:
@@ -91,89 +84,45 @@ def dollars(amount: float) -> str:
     return "$%.4f" % amount if amount >= 0.0001 or not amount else "$%.6f" % amount
 
 
-def _price(judge: Judge, calls: int, shape: JudgedFeature, settings: Settings) -> str:
+def _price(judge: Judge, calls: int, tokens: list[int], settings: Settings) -> str:
     price = price_of(judge.model, judge.backend, settings.block("judge.prices"))
     if price.known:
         models = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
         more = family_of(judge.model, judge.backend).more_tokens if judge.backend != "scripted" else 1.0
-        cost = price.dollars(*(round(count * more) for count in shape.tokens)) * calls
-        return "%s (%s, prices of %s)" % (
-            "about " + dollars(cost) if cost else "nothing",
-            models,
-            price.as_of,
-        )
+        cost = price.dollars(*(round(count * more) for count in tokens)) * calls
+        about = "about " + dollars(cost) if cost else "nothing"
+        return "%s (%s, prices of %s)" % (about, models, price.as_of)
     if judge.needs_no_key():
         return _OF_THIS_MACHINE % (judge.model, *price.tiers[-1][1:])
     return _UNKNOWN % (judge.model, *price.tiers[-1][1:], judge.model)
 
 
-class Calls(NamedTuple):
-    """Totals of the calls to models.
+def calls(paths: Paths, days: int) -> dict[str, Any]:
+    """Return the totals of the calls to models in the last days.
 
     `outcomes` counts calls by outcome, without cached verdicts. `cost_usd` is the sum of the known costs, `cost_unknown` the number
     of calls whose cost is unknown. `median_ms` is None if no call was answered.
     """
+    rows = list(Records(paths.state(), "judge-calls", days_ago(days)))
+    asked = [row for row in rows if row.get("cached") is not True]
+    waits = [row.get("latency_ms") or 0.0 for row in asked if row.get("outcome") == "ok"]
+    return {
+        "outcomes": dict(Counter(row.get("outcome", "") for row in asked)),
+        "cached": len(rows) - len(asked),
+        "tokens_in": sum(row.get("tokens_in") or 0 for row in asked),
+        "tokens_out": sum(row.get("tokens_out") or 0 for row in asked),
+        "cost_usd": sum(row.get("cost_usd") or 0.0 for row in asked),
+        "cost_unknown": sum(row.get("cost_usd") is None for row in asked),
+        "median_ms": median(waits) if waits else None,
+    }
 
-    outcomes: dict[str, int]
-    cached: int
-    tokens_in: int
-    tokens_out: int
-    cost_usd: float
-    cost_unknown: int
-    median_ms: float | None
 
+def opinions(paths: Paths, days: int) -> dict[str, Any]:
+    """Return how the two recall judges voted in the last days on the candidates about which both voted.
 
-class Opinions(NamedTuple):
-    """Counts of the candidates on which both judges voted.
-
-    `none_kept` is the number of latest judged decisions in a row that kept no memory.
+    `none_kept` is the number of latest judged decisions in a row that kept no memory. `agreement` is the share of candidates on which both
+    agreed, in [0, 1]; None without votes.
     """
-
-    both: int
-    neither: int
-    only_relevant: int
-    only_useful: int
-    paths: dict[str, int]
-    none_kept: int
-
-    @property
-    def agreement(self) -> float | None:
-        """Return the share of candidates on which both judges agreed, in [0, 1]; None without votes."""
-        total = self.both + self.neither + self.only_relevant + self.only_useful
-        return (self.both + self.neither) / total if total else None
-
-
-def calls(paths: Paths, days: int) -> Calls:
-    """Return the calls of the last days."""
-    outcomes: Counter[str] = Counter()
-    tokens: Counter[str] = Counter()
-    cached = unknown = 0
-    cost, waits = 0.0, []
-    for row in Records(paths.state(), "judge-calls", days_ago(days)):
-        if row.get("cached") is True:
-            cached += 1
-            continue
-        outcome = row.get("outcome", "")
-        outcomes[outcome] += 1
-        for name in ("tokens_in", "tokens_out"):
-            tokens[name] += row.get(name, 0)
-        cost += row.get("cost_usd") or 0.0
-        unknown += row.get("cost_usd") is None
-        if outcome == "ok":
-            waits.append(row.get("latency_ms") or 0.0)
-    return Calls(
-        outcomes=dict(outcomes),
-        cached=cached,
-        tokens_in=tokens["tokens_in"],
-        tokens_out=tokens["tokens_out"],
-        cost_usd=cost,
-        cost_unknown=unknown,
-        median_ms=median(waits) if waits else None,
-    )
-
-
-def opinions(paths: Paths, days: int) -> Opinions:
-    """Return how the two recall judges voted in the last days."""
     votes: Counter[tuple[bool, bool]] = Counter()
     by_path: Counter[str] = Counter()
     none_kept = 0
@@ -186,11 +135,13 @@ def opinions(paths: Paths, days: int) -> Opinions:
         votes.update(pairs)
         if pairs:
             none_kept = 0 if any(True in pair for pair in pairs) else none_kept + 1
-    return Opinions(
-        both=votes[True, True],
-        neither=votes[False, False],
-        only_relevant=votes[True, False],
-        only_useful=votes[False, True],
-        paths=dict(by_path),
-        none_kept=none_kept,
-    )
+    agreed, total = votes[True, True] + votes[False, False], sum(votes.values())
+    return {
+        "both": votes[True, True],
+        "neither": votes[False, False],
+        "only_relevant": votes[True, False],
+        "only_useful": votes[False, True],
+        "paths": dict(by_path),
+        "none_kept": none_kept,
+        "agreement": agreed / total if total else None,
+    }

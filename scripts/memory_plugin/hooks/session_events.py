@@ -158,7 +158,7 @@ def _settings_notice(settings: Settings, payload: dict[str, object]) -> str:
         return ""
     unread = [problem.file for problem in settings.problems if problem.kind == "file"]
     if unread:
-        from ..kernel.settings.advice import terminal_safe
+        from ..kernel.text.clean import terminal_safe
 
         return (
             "memory: %s cannot be read, so its settings have no effect; see: memory config check"
@@ -219,9 +219,7 @@ def handle_end(
     settings = load(paths.config_dir, paths.project_root)
     context = Context(paths, settings, deadline, id_field(payload.get("session_id")))
     _propose(_END, transcript, context)
-    if taint.judges_off or not (
-        settings.flag("sessions.automatic.enabled") and settings.is_judge_enabled("sessions")
-    ):
+    if taint.judges_off or settings.text("sessions.judge.when") != "ended":
         return
     from ..sessions.session_files import leave_note
     from .background import judge_variables, start

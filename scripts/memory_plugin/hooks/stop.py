@@ -85,7 +85,7 @@ def _score(reply: CompletedReply, context: Context, taint: Taint) -> list[str]:
     problems = [str(error) for error in scored.errors]
     if (
         scored.wants_judge
-        and context.settings.text("scoring.mode") == "hybrid"
+        and context.settings.is_judge_enabled("scoring")
         and not _start_grading(scored, context, taint)
     ):
         problems.append("no process could be started to ask the judge")

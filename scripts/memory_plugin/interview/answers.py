@@ -11,6 +11,7 @@ from .interview_store import Interview
 from .wording import contains_run, content_stems, count_phrases, normalize
 
 _EXCLUDING = ("apart from", "besides", "other than", "except", "aside from", "beyond")
+_JUDGE_SECONDS = 3.0
 _MAX_TURNS, _MAX_CHARACTERS = 10, 800  # of the excerpt for a judge
 
 
@@ -88,8 +89,7 @@ def judge_signals(
     }
     table = interview.setup["signals"]
     question = Question(load_rubric("interview/signals"), data, lambda reply: read_signals(reply, table))
-    seconds = context.settings.integer("interview.judge.timeout_ms") / 1000
-    verdict = judge_for("interview", context).ask(question, context.deadline.within(seconds))
+    verdict = judge_for("interview", context).ask(question, context.deadline.within(_JUDGE_SECONDS))
     return None if verdict.values is None else verdict.values["signals"], verdict.failure
 
 

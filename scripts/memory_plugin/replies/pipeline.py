@@ -184,11 +184,11 @@ def _score_record(
 def may_request_grade(context: Context, *, judges_off: bool) -> bool:
     """Return whether a judge may be asked about replies here.
 
-    This requires hybrid mode, a judge that the user switched on, and no earlier refusal in this session. `judges_off` says that the
+    This requires hybrid mode and no earlier refusal in this session. `judges_off` says that the
     project's environment may have set an endpoint or a key.
     """
     settings = context.settings
-    if settings.text("scoring.mode") != "hybrid" or not settings.is_judge_enabled("scoring") or judges_off:
+    if not settings.is_judge_enabled("scoring") or judges_off:
         return False
     return not ReplyState(context.paths, context.session).is_judge_disabled()
 

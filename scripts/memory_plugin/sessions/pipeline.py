@@ -27,6 +27,7 @@ from .scoring_request import PreparedSession, prepare, questions
 from .session_files import ended_folder, pending_notes
 from .session_signals import collect_signals
 
+_CALL_SECONDS = 180.0  # for one part
 _PARALLEL = 4  # questions at once
 # Failures that the next part would meet as well, and those that the next session would.
 _ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403"])
@@ -90,7 +91,7 @@ def grade_prepared(
     if not prepared.signals.totals.turns:
         return GradeResult(prepared, None, [_EMPTY], "")
     judge = scorer.judge(session_id(prepared))
-    verdicts = _ask(judge, prepared, scorer.settings.number("sessions.judge.timeout_per_call"))
+    verdicts = _ask(judge, prepared, _CALL_SECONDS)
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
     if len(failures) == len(verdicts):
         return GradeResult(prepared, None, failures, verdicts[0].detail)
@@ -204,7 +205,7 @@ def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> in
 def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[str, str], None]) -> bool:
     """Grade a session unless the user's caps forbid it or it is too short; return whether it was graded."""
     settings, session = scorer.settings, str(note.get("session"))
-    if not settings.flag("sessions.automatic.enabled"):
+    if settings.text("sessions.judge.when") != "ended":
         return False
     rows = Records(scorer.paths.state(), "sessions", now_iso()[:10])  # of today, in UTC
     today = [

@@ -43,7 +43,7 @@ def test_the_default_models_pass(check_models: Callable[..., Check]) -> None:
 
 def judge_of(model: str, *, on: bool = True) -> dict[str, Any]:
     """Return settings with a model for replies."""
-    return {"scoring": {"judge": {"enabled": on, "model": model}}}
+    return {"scoring": {"mode": "hybrid" if on else "deterministic", "judge": {"model": model}}}
 
 
 @pytest.mark.parametrize(

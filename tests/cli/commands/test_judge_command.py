@@ -20,6 +20,7 @@ from memory_plugin.cli.judges import opinions
 from memory_plugin.hooks.environment import Taint
 from memory_plugin.kernel.judge.errors import explain_failure
 from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel.settings.load import JUDGE_SWITCHES
 from tests.kernel.judge.bench import KEY, Bench, payload
 from tests.kernel.judge.server import Act, Server, answer
 
@@ -75,6 +76,13 @@ class User:
         with open(os.path.join(self.bench.config, "settings.json"), encoding="utf-8") as file:
             settings: dict[str, Any] = json.load(file)
         return settings
+
+    def own_value(self, key: str) -> object:
+        """Return the value of a key in the user's settings file."""
+        value: Any = self.own["memory"]
+        for name in key.split("."):
+            value = value[name]
+        return value
 
 
 @pytest.fixture
@@ -135,8 +143,8 @@ def test_on_without_a_key_names_the_ways_to_one(create_user: CreateUser) -> None
 @pytest.mark.parametrize(
     ("feature", "sent", "also"),
     [
-        ("scoring", "the tool calls of the turn", "scoring.mode hybrid"),
-        ("sessions", "the beginning and end of outputs", "sessions.automatic.enabled"),
+        ("scoring", "the tool calls of the turn", ""),
+        ("sessions", "the beginning and end of outputs", "sessions.judge.when ended"),
         ("interview", "the last ten questions", ""),
         ("evaluation", "Sent to each judge", "evaluation.judge.judges"),
     ],
@@ -150,13 +158,23 @@ def test_each_feature_has_a_judge_of_its_own(
     result = user.run("on", feature)
     assert result.code == 0
     assert (sent in result.out, also in result.out, "prices of" in result.out) == (True, True, True)
-    assert user.own["memory"][feature]["judge"] == {"enabled": True}
+    key, (value, *_), off = JUDGE_SWITCHES[feature]
+    assert user.own_value(key) == value
     assert user.own["memory"]["retrieval"]["judge"]["enabled"] is False
     assert doctors_check(user.context())[:2] == ("judge", "ok")
     assert user.run("off", "all").code == 0
-    assert {block["judge"]["enabled"] for name, block in user.own["memory"].items() if name != "judge"} == {
-        False
-    }
+    assert user.own_value(key) == off
+    assert user.own_value("retrieval.judge.enabled") is False
+
+
+def test_on_and_off_keep_the_finer_choice_of_a_switch(create_user: CreateUser) -> None:
+    user = create_user()
+    user.bench.more["memory"] = {"sessions": {"judge": {"when": "ended"}}, "scoring": {"mode": "shadow"}}
+    user.bench.settings()
+    user.run("on", "sessions")
+    assert user.own_value("sessions.judge.when") == "ended"
+    user.run("off", "all")
+    assert (user.own_value("sessions.judge.when"), user.own_value("scoring.mode")) == ("never", "shadow")
 
 
 def test_a_check_asks_each_judge_of_a_jury(create_user: CreateUser) -> None:
@@ -165,7 +183,7 @@ def test_a_check_asks_each_judge_of_a_jury(create_user: CreateUser) -> None:
     result = user.run("check", "evaluation", "--json")
     judges = {row["backend"]: row for row in result.json["judges"]}
     assert (judges["anthropic"]["ok"], judges["openai"]["failure"], result.code) == (True, "no_key", 1)
-    assert "evaluation" in judges["openai"]["ways"][1]
+    assert "evaluation" in judges["openai"]["advice"][-1]
     assert [row["feature"] for row in user.bench.calls()] == ["evaluation"]
 
 
@@ -312,7 +330,7 @@ def test_a_judge_that_keeps_nothing_is_reported(create_user: CreateUser) -> None
     assert "kept no memory" not in user.run("stats").out
     assert doctors_check(user.context()).status == "ok"
     keep_nothing(user.bench, 1)
-    assert opinions(user.bench.paths, 30).none_kept == 20
+    assert opinions(user.bench.paths, 30)["none_kept"] == 20
     assert "kept no memory in the last 20 decisions" in user.run("stats").out
     check = doctors_check(user.context())
     assert (check.status, check.fix) == ("warn", "memory judge check")
@@ -331,7 +349,7 @@ def test_the_doctor_explains_what_works_without_a_key(create_user: CreateUser) -
     check = doctors_check(user.context())
     assert check.status == "warn"
     assert "Recall works without" in check.text
-    assert len(check.details) == 2
+    assert [detail[:2] for detail in check.details].count("- ") == 2
     user.bench.retrieval["enabled"] = False
     user.bench.settings()
     assert doctors_check(user.context()).status == "note"

@@ -90,7 +90,7 @@ def test_deep_without_a_judge_grades_by_rules(project: Project) -> None:
 
 
 def test_deep_asks_for_all_eight_dimensions(project: Project) -> None:
-    project.write_settings(scoring={"judge": {}}, judge={"backend": "scripted"})
+    project.write_settings(scoring={"mode": "hybrid"}, judge={"backend": "scripted"})
     levels = {"SyA": 1, "SyPr": 2, "VDet": 0, "VFmt": 0, "EPad": 3, "EpAd": 0, "Pre": 1, "Tool": 0}
     project.script_judge({"rubric": "replies/deep", "text": json.dumps(levels)})
     run = project.cli("score", "-", "--deep", stdin=PADDED)

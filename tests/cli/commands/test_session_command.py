@@ -41,7 +41,7 @@ def transcript(project: Project, identity: str, rows: list[dict[str, Any]] | Non
 def script_session_judge(project: Project, **sessions: object) -> None:
     """Switch on a scripted judge for sessions."""
     project.script_judge({"text": json.dumps(reply())})
-    project.write_settings(judge={"backend": "scripted"}, sessions={"judge": {}, **sessions})
+    project.write_settings(judge={"backend": "scripted"}, sessions={"judge": {"when": "asked"}, **sessions})
 
 
 def test_signals_as_text_and_json(project: Project) -> None:
@@ -329,7 +329,7 @@ KEYED: dict[str, Any] = {"ANTHROPIC_API_KEY": "sk-made-up-0123456789abcdef"}
 def priced(project: Project, **caps: float) -> str:
     """Switch on a judge at an address where nobody listens, and return a session of about 300,000 tokens, which costs a dollar."""
     judge = {"backend": "anthropic", "base_url": "http://127.0.0.1:9", "caps": caps}
-    project.write_settings(judge=judge, sessions={"judge": {}})
+    project.write_settings(judge=judge, sessions={"judge": {"when": "asked"}})
     return transcript(project, IDS[1], LONG)
 
 

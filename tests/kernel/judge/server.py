@@ -213,7 +213,7 @@ def chunked(payload: object) -> Act:
     data = json.dumps(payload).encode()
     pieces = [data[at : at + 7] for at in range(0, len(data), 7)]
     body = b"".join(b"%x;ext=1\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
-    head = b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"
+    head = b"HTTP/1.1 100 Continue\r\n\r\n"
     return sends(head + raw(200, body, length=None, content_type=JSON, transfer_encoding="chunked"))
 
 

@@ -218,7 +218,7 @@ def test_a_fault_of_ours_is_a_failure_too(make_bench: MakeBench, monkeypatch: py
     def broken(*_: object) -> None:
         raise ZeroDivisionError(KEY)
 
-    monkeypatch.setattr("memory_plugin.kernel.judge.backends.anthropic.exchange", broken)
+    monkeypatch.setattr("memory_plugin.kernel.judge.calls._ask_vendor", broken)
     verdict = make_bench("anthropic", "http://127.0.0.1:9").ask()
     assert (verdict.failure, verdict.detail) == ("error", "ZeroDivisionError")
 
@@ -230,7 +230,7 @@ def test_a_thread_that_cannot_start_is_a_failure_too(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr("threading.Thread.start", broken)
-    assert make_bench("anthropic", "http://127.0.0.1:9").ask().failure == "network"
+    assert make_bench("anthropic", "http://127.0.0.1:9").ask().failure == "timeout"
 
 
 def test_a_late_answer_changes_nothing_any_more(make_bench: MakeBench) -> None:
@@ -264,7 +264,10 @@ def test_the_network_is_imported_when_a_question_goes_out(
     command = [sys.executable, "-c", QUIET, PLUGIN_ROOT + "/scripts", PLUGIN_ROOT, str(tmp_path), variable]
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "config"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     run = subprocess.run(command, capture_output=True, timeout=20, env=env, check=True)
-    assert run.stdout.decode().strip() == "%s %s" % (failure, ["socket"] if loaded else [])
+    assert run.stdout.decode().strip() == "%s %s" % (
+        failure,
+        ["http", "http.client", "socket", "ssl", "urllib.request"] if loaded else [],
+    )
 
 
 def test_every_request_has_the_same_schema(make_bench: MakeBench) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.judge import budget as module
-from memory_plugin.kernel.judge.budget import Caps, Settlement, SpendingBudget
+from memory_plugin.kernel.judge.budget import Caps, Settlement, SpendingBudget, VerdictCache
 from memory_plugin.kernel.judge.errors import JudgeError
 from tests.project import PLUGIN_ROOT
 
@@ -171,26 +171,6 @@ def test_rejected_parts_of_a_request_are_remembered_for_a_week(
     assert accounts.refused(SERVER) == frozenset()
 
 
-def test_a_file_of_an_older_version_is_read_and_its_entries_by_model_are_dropped(
-    accounts: SpendingBudget, tmp_path: Path, clock: list[float]
-) -> None:
-    path = tmp_path / "judge" / "accounts.json"
-    path.parent.mkdir()
-    old = {
-        "day": "2027-01-15",
-        "spent": 0.05,
-        "sessions": {},
-        "servers": {},
-        "plain": {"ab": 1_799_999_999.0},
-    }
-    path.write_text(json.dumps(old), encoding="ascii")
-    assert accounts.refused(SERVER) == frozenset()
-    assert accounts.figures(S).day == pytest.approx(0.05)
-    accounts.note_refused(SERVER, frozenset(["effort"]))
-    assert accounts.refused(SERVER) == {"effort"}
-    assert "plain" not in json.loads(path.read_text(encoding="ascii"))
-
-
 def test_an_unknown_part_is_ignored(accounts: SpendingBudget, tmp_path: Path, clock: list[float]) -> None:
     accounts.note_refused(SERVER, frozenset(["effort", "everything"]))
     assert accounts.refused(SERVER) == {"effort"}
@@ -203,12 +183,11 @@ def test_an_unknown_part_is_ignored(accounts: SpendingBudget, tmp_path: Path, cl
         b"{}",
         b"[]",
         b"\xff",
-        b'{"day":"2027-01-15","spent":-1,"sessions":{},"servers":{},"refused":{}}',
-        b'{"day":"2027-01-15","spent":true,"sessions":{},"servers":{},"refused":{}}',
-        b'{"day":"2027-01-15","spent":0,"sessions":{"a":{"spent":"x"}},"servers":{},"refused":{}}',
-        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":[],"refused":{}}',
-        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":{},"refused":{"a":"b"}}',
-        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":{},"refused":{"a":{"at":1,"parts":[1]}}}',
+        b'{"day":"2027-01-15","spent":-1,"requested":0,"sessions":{},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":true,"requested":0,"sessions":{},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{"a":{"spent":"x"}},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{},"servers":[],"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{},"servers":{},"refused":{"a":"b"}}',
     ],
 )
 def test_with_a_damaged_file_spending_is_unknown(
@@ -234,6 +213,44 @@ def test_old_sessions_are_forgotten(accounts: SpendingBudget, tmp_path: Path, cl
         refusal(accounts, [0.0], "s%d" % at)
     book = json.loads((tmp_path / "judge" / "accounts.json").read_text(encoding="ascii"))
     assert len(book["sessions"]) == 300
+
+
+VALUES = {"chosen": [1], "dropped": 0}
+
+
+def test_a_verdict_is_found_by_another_process(tmp_path: Path) -> None:
+    VerdictCache(str(tmp_path)).add({"k": VALUES})
+    assert VerdictCache(str(tmp_path)).read() == {"k": VALUES}
+
+
+def test_an_old_verdict_is_gone(tmp_path: Path, clock: list[float]) -> None:
+    cache = VerdictCache(str(tmp_path))
+    cache.add({"k": VALUES})
+    clock[0] += 8 * 86400
+    assert cache.read() == {}
+    cache.add({"new": VALUES})
+    assert "k" not in (tmp_path / "verdicts.json").read_text(encoding="ascii").split('"')
+
+
+def test_the_cache_has_a_bound(tmp_path: Path) -> None:
+    cache = VerdictCache(str(tmp_path))
+    for at in range(10):
+        cache.add({"k%d.%d" % (at, more): VALUES for more in range(50)})
+    assert cache.clear() == 400
+    assert cache.clear() == 0
+    assert not (tmp_path / "verdicts.json").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"{", b'{"k": 1}', b'{"k": [1, {}]}', b'{"k": [1.0, []]}', b"\xff", b'{"k":[1e999,{}]}'],
+)
+def test_a_damaged_file_is_an_empty_cache(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "verdicts.json").write_bytes(content)
+    cache = VerdictCache(str(tmp_path))
+    assert cache.read() == {}
+    cache.add({"k": VALUES})
+    assert cache.read() == {"k": VALUES}
 
 
 SPENDER = """

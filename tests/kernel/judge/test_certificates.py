@@ -87,10 +87,11 @@ def test_without_an_authority_of_the_users_own_checks_stay_strict(
 ) -> None:
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"):
         monkeypatch.delenv(name, raising=False)
-    from memory_plugin.kernel.judge.certificates import tls_context
+    from memory_plugin.kernel.judge.transport import tls_context
 
     bench = make_bench("anthropic", "https://127.0.0.1:9")
     context = tls_context(access_of(bench.asker()))
+    assert context is not None
     assert context.verify_flags == ssl.create_default_context().verify_flags
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
 

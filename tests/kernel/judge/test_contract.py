@@ -72,7 +72,7 @@ ACTS: dict[str, tuple[Act, str]] = {
     "no HTTP": (server.sends(b"SSH-2.0-OpenSSH_9.0\r\n"), "network"),
     "a length that is none": (
         server.sends(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: -5\r\n\r\n"),
-        "network",
+        "parse_error",
     ),
     "broken chunks": (
         server.sends(

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from memory_plugin.kernel.judge.backends import load_backend
 from memory_plugin.kernel.judge.credentials import ServerAccess, UserEnvironment, resolve_access
 from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge.vendors import endpoint_of
 from tests.kernel.judge.bench import KEY, Bench, payload
 from tests.kernel.judge.server import answer, serving
 
@@ -18,7 +18,7 @@ MakeBench = Callable[..., Bench]
 def access(bench: Bench, *, helper: bool = False) -> ServerAccess:
     """Return the access to the bench's backend."""
     settings = bench.settings()
-    endpoint = load_backend(bench.backend).ENDPOINT
+    endpoint = endpoint_of(bench.backend)
     assert endpoint is not None
     return resolve_access(endpoint, settings, UserEnvironment(bench.config), helper)
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.judge.backends import BACKENDS
 from memory_plugin.kernel.judge.models import (
     PARTS,
     RequestOptions,
     family_of,
     model_table,
+    price_of,
     priced_family,
     rejected_parts,
 )
-from memory_plugin.kernel.judge.prices import price_of
 from memory_plugin.kernel.judge.question import Question, load_rubric
+from memory_plugin.kernel.judge.vendors import VENDORS
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.kernel.settings.load import load
 
@@ -75,7 +75,7 @@ def test_ids_and_prefixes_are_unique() -> None:
     assert len(set(prefixes)) == len(prefixes)
 
 
-@pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "scripted"])
+@pytest.mark.parametrize("backend", list(VENDORS))
 @pytest.mark.parametrize(
     "name", ["", "/", "x", "CLAUDE-HAIKU-5-5", "\u00e4", "a" * 200, "gpt-", "anthropic."]
 )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.judge import question
-from memory_plugin.kernel.judge.prices import price_of
+from memory_plugin.kernel.judge.models import price_of
 from memory_plugin.kernel.judge.question import RubricError, chosen_indices, load_rubric, read_reply
 from memory_plugin.kernel.paths import data_path
 

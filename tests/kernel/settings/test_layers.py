@@ -158,10 +158,29 @@ def test_only_the_users_own_block_switches_a_judge_on(
     assert (settings.is_judge_enabled("retrieval"), settings.flag(JUDGE)) == (asked, asked)
 
 
-def test_a_feature_without_a_judge_is_never_asked_for() -> None:
-    settings = load(None, None)
-    assert settings.is_judge_enabled("search") is False
-    assert {"retrieval", "scoring", "evaluation"} <= set(settings.judge_features())
+@pytest.mark.parametrize(
+    ("user", "project", "feature", "asked"),
+    [
+        pytest.param(block("scoring.mode", "hybrid"), {}, "scoring", True, id="hybrid"),
+        pytest.param(block("scoring.mode", "shadow"), {}, "scoring", False, id="shadow"),
+        pytest.param(block("scoring.judge.model", "m"), {}, "scoring", False, id="a block without the mode"),
+        pytest.param({}, block("scoring.mode", "hybrid"), "scoring", False, id="a project's mode"),
+        pytest.param(
+            block("scoring.mode", "hybrid"), block("scoring.mode", "deterministic"), "scoring", False,
+            id="a project may lower the mode",
+        ),
+        pytest.param(block("sessions.judge.when", "asked"), {}, "sessions", True, id="asked"),
+        pytest.param(block("sessions.judge.when", "ended"), {}, "sessions", True, id="ended"),
+        pytest.param(block("sessions.judge.enabled", value=False), {}, "sessions", False, id="an old switch"),
+        pytest.param({}, block("sessions.judge.when", "asked"), "sessions", False, id="a project's switch"),
+    ],
+)  # fmt: skip
+def test_one_setting_switches_the_judge_of_replies_and_of_sessions(
+    box: Box, user: dict[str, object], project: dict[str, object], feature: str, *, asked: bool
+) -> None:
+    box.write(USER, user)
+    box.write(PROJECT, project)
+    assert box.load().is_judge_enabled(feature) is asked
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from ... import VERSION
 from ...hooks.environment import OFF, is_sensitive, switched_off
 from ...kernel.files import read_regular
 from ...kernel.overrides import check_overrides, overridable, override_problems
-from ...kernel.settings.advice import problem_sentence
 from ...kernel.settings.user_file import line_of
 from ...kernel.sqlite import SqliteError, connect
 from ..console import counted
+from ..setting_problems import problem_sentence
 from . import FAIL, NOTE, OK, WARN, Check
 
 if TYPE_CHECKING:

@@ -5,34 +5,19 @@ Exit codes: 0 done, 1 failed or problems found, 2 unknown key or invalid value.
 
 from __future__ import annotations
 
+import argparse
 import json
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ...kernel.overrides import override_problems
-from ...kernel.settings.advice import (
-    KeyOrigin,
-    nearest_key,
-    nested,
-    origins,
-    problem_record,
-    problem_sentence,
-    readable,
-    replaced_by,
-    terminal_safe,
-)
-from ...kernel.settings.load import Settings, load
+from ...kernel.settings.load import JUDGE_SWITCHES, Settings, load
 from ...kernel.settings.schema import Key, WrongValueError, canonical, expected, is_block, keys, parsed
 from ...kernel.settings.user_file import EditError, FileChange, set_value, unset
-from ...kernel.text.clean import plain
+from ...kernel.text.clean import plain, terminal_safe
 from ..approval import Approval
-from ..command_context import CommandError, UsageError
-from ..judge_switches import missing_switches
+from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_actions, add_flag
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..command_context import CommandContext
+from ..setting_problems import problem_record, problem_sentence, readable, unknown_key_hint
 
 DONE, FAILED = 0, 1
 
@@ -108,18 +93,47 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    rows = origins(context.settings, name)
-    if not rows:
+    settings, shown = context.settings, _keys_at(name, context.settings)
+    if not shown:
         raise _unknown_key(name)
     if arguments.json:
-        context.console.json(_shown_as_json(rows, context.settings))
+        record = {
+            "settings": _nested(shown, settings),
+            "origins": {key: settings.origin(key) for key in shown},
+            "files": settings.files,
+            "problems": [problem_record(problem) for problem in settings.problems],
+        }
+        context.console.json(record)
     elif arguments.origin:
-        context.console.table(["key", "value", "decided by"], [_origin_row(row) for row in rows])
+        rows = [[key, _written(settings.get(key)), _decider(key, settings)] for key in shown]
+        context.console.table(["key", "value", "decided by"], rows)
         _print_files_and_problems(context)
     else:
-        context.console.table(["key", "value"], [[row.key, _written(row.value)] for row in rows])
+        context.console.table(["key", "value"], [[key, _written(settings.get(key))] for key in shown])
         _explain(name, context)
     return DONE
+
+
+def _keys_at(name: str, settings: Settings) -> list[str]:
+    """Return the key of that name, or all keys of that block; all keys for an empty name."""
+    return [key for key in settings.all_keys() if not name or (key + ".").startswith(name + ".")]
+
+
+def _nested(shown: list[str], settings: Settings) -> dict[str, Any]:
+    """Return the values as nested objects, like the block `memory` of a file."""
+    tree: dict[str, Any] = {}
+    for key in shown:
+        *blocks, last = key.split(".")
+        node = tree
+        for part in blocks:
+            node = node.setdefault(part, {})
+        node[last] = settings.get(key)
+    return tree
+
+
+def _decider(key: str, settings: Settings) -> str:
+    refused = any(problem.kind == "refused" and problem.key == key for problem in settings.problems)
+    return settings.origin(key) + (", project refused" if refused else "")
 
 
 def _explain(name: str, context: CommandContext) -> None:
@@ -132,19 +146,6 @@ def _explain(name: str, context: CommandContext) -> None:
         choices = key.rule.get("items", {}).get("enum", ())
         if choices:
             context.console.paragraph("known values: " + ", ".join(choices))
-
-
-def _shown_as_json(rows: list[KeyOrigin], settings: Settings) -> dict[str, object]:
-    return {
-        "settings": nested(rows),
-        "origins": {row.key: row.layer for row in rows},
-        "files": settings.files,
-        "problems": [problem_record(problem) for problem in settings.problems],
-    }
-
-
-def _origin_row(row: KeyOrigin) -> list[str]:
-    return [row.key, _written(row.value), row.layer + (", project refused" if row.refused else "")]
 
 
 def _written(value: object) -> str:
@@ -160,20 +161,16 @@ def _print_files_and_problems(context: CommandContext) -> None:
 
 
 def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    rows = origins(context.settings, name)
-    if not rows:
+    settings, shown = context.settings, _keys_at(name, context.settings)
+    if not shown:
         raise _unknown_key(name)
-    value = rows[0].value if rows[0].key == name else _below(nested(rows), name)
-    layers = {row.key: row.layer for row in rows}
+    value: Any = _nested(shown, settings)
+    for part in name.split("."):
+        value = value[part]
+    layers = {key: settings.origin(key) for key in shown}
     record = {"key": name, "value": value, "origin": layers.get(name, layers)}
     context.console.result(arguments.json, record, value if isinstance(value, str) else json.dumps(value))
     return DONE
-
-
-def _below(tree: object, name: str) -> object:
-    for part in name.split("."):
-        tree = tree[part] if isinstance(tree, dict) else None
-    return tree
 
 
 def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -208,17 +205,15 @@ def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
     feature, in_judge, _ = key.name.partition(".judge.")
     if in_judge and not now.is_judge_enabled(feature):
         notes.append("its judge is off; to switch it on: memory judge on %s" % feature)
-    else:
-        notes += ["%s; run: %s" % switch for switch in missing_switches(now, feature.partition(".")[0])]
     return notes
 
 
 def _judge_notes(context: CommandContext, now: Settings) -> list[str]:
     notes = []
-    for feature in now.judge_features():
+    for feature, (switch, _, _) in JUDGE_SWITCHES.items():
         if now.is_judge_enabled(feature) and not context.settings.is_judge_enabled(feature):
             caps = (now.number("judge.caps.session_usd"), now.number("judge.caps.day_usd"))
-            meaning = keys()[feature + ".judge.enabled"].description
+            meaning = keys()[switch].description
             notes.append(_JUDGE_ON % (feature, meaning, *caps))
     return notes
 
@@ -255,16 +250,12 @@ def _in_effect(name: str, settings: Settings) -> str:
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     settings = context.settings
     unused = override_problems()
-    notes = ["%s; run: %s" % switch for switch in missing_switches(settings)]
     code = FAILED if settings.problems or unused else DONE
     if arguments.json:
         records = [problem_record(problem) for problem in settings.problems]
-        context.console.json(
-            {"files": settings.files, "problems": records, "overrides": unused, "notes": notes}
-        )
+        context.console.json({"files": settings.files, "problems": records, "overrides": unused})
         return code
-    problems = [*map(problem_sentence, settings.problems), *map(terminal_safe, unused)]
-    for text in [*problems, *("note: " + note for note in notes)]:
+    for text in [*map(problem_sentence, settings.problems), *map(terminal_safe, unused)]:
         context.console.paragraph(text)
     if code == DONE:
         files = ", ".join(map(terminal_safe, settings.files.values()))
@@ -278,8 +269,4 @@ def _unknown_key(name: str) -> UsageError:
     """Return the error for an unknown key, with the closest known one."""
     if is_block(name):
         return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
-    near, successor = nearest_key(name), replaced_by(name)
-    advice = "did you mean %s?" % near if near else "to list all: memory config show"
-    if successor:
-        advice = "no longer used; set instead: %s" % successor
-    return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", advice))
+    return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))

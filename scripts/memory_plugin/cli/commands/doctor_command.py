@@ -39,7 +39,6 @@ CHECKS: tuple[Callable[[CommandContext], Check], ...] = (
     state_checks.ledgers,
     state_checks.events,
     judge_checks.judge,
-    judge_checks.switches,
     judge_checks.models,
     state_checks.langfuse,
 )

@@ -26,7 +26,7 @@ from ...evaluation.pipeline import (
 from ...evaluation.rule_matching import RulePack
 from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular
-from ...kernel.settings.advice import terminal_safe
+from ...kernel.text.clean import terminal_safe
 from ..command_context import CommandContext, UsageError
 from ..options import add_flag, require_existing, require_known
 from ..output_file import write_output

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
     deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)
     timed = Context(paths, settings, deadline, id_field(request.session))
     try:
-        judge = judge_for("scoring", timed, off=_reason_off(context))
+        judge = judge_for("scoring", timed, off=context.taint.why_off)
         failure = grade_reply(request, user, calls, judge, timed)
     except OSError as error:
         log_event(paths, timed.session, EVENT, PROBLEM, str(error))
@@ -41,10 +41,3 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
         text = "replies of this session are no longer judged: %s; see: memory judge check" % failure
         log_event(paths, timed.session, EVENT, "judge", text)
     return FAILED if failure else DONE
-
-
-def _reason_off(context: CommandContext) -> str:
-    """Return why no judge may be asked, or ""."""
-    if context.taint.why_off:
-        return context.taint.why_off
-    return "" if context.settings.text("scoring.mode") == "hybrid" else "scoring.mode is not hybrid"

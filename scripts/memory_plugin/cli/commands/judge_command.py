@@ -5,33 +5,35 @@ Exit codes: 0 done, 1 failed or not working, 2 usage.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+import argparse
+from typing import Any
 
 from ...evaluation import EvaluationError
 from ...kernel.clock import Deadline
-from ...kernel.judge.asking import FOLDER
-from ...kernel.judge.budget import SpendingBudget
-from ...kernel.judge.errors import JudgeError, explain_failure, setup_options
+from ...kernel.judge.asking import FOLDER, Judge
+from ...kernel.judge.budget import SpendingBudget, VerdictCache
+from ...kernel.judge.errors import JudgeError, explain_failure
 from ...kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
-from ...kernel.judge.verdict_cache import VerdictCache
-from ...kernel.settings.advice import terminal_safe
-from ...kernel.settings.load import load
-from ...kernel.settings.user_file import EditError, set_value
+from ...kernel.settings.load import JUDGE_SWITCHES, load
+from ...kernel.settings.user_file import EditError, change_values, set_value
+from ...kernel.text.clean import terminal_safe
 from ..addresses import keep_address
 from ..approval import Approval
-from ..command_context import CommandError
+from ..command_context import CommandContext, CommandError
 from ..console import counted
-from ..judges import FEATURES, KEPT_NOTHING, calls, costs, dollars, judged_feature, judges_of, opinions, where
+from ..judges import (
+    FEATURES,
+    KEPT_NOTHING,
+    advice,
+    calls,
+    costs,
+    dollars,
+    judged_feature,
+    judges_of,
+    opinions,
+    where,
+)
 from ..options import add_actions, add_keep_address
-
-if TYPE_CHECKING:
-    import argparse
-    from typing import Any
-
-    from ...kernel.judge.asking import Judge
-    from ..command_context import CommandContext
-    from ..judges import Calls
 
 DONE, FAILED = 0, 1
 
@@ -52,11 +54,8 @@ _ACTIONS = {
     "stats": "show calls, outcomes, costs and agreement",
 }
 _ALL = "all"
-_ADDRESS = "judge.base_url"
-_ITEM = "- "
+_CHECK_SECONDS = 10.0
 _OFF = "The judge is off. To switch it on: memory judge on"
-# Between two sentences, and before each command in a list of commands.
-_SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])|(?<=[:;]) (?=memory config )")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -111,115 +110,102 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     shape, judges = judged_feature(feature), judges_of(context, feature)
     price = costs(judges, feature, context.settings)
-    texts = [shape.sent, price, *where(context, judges), *_key_sentences(judges, feature)]
+    before = [shape["sent"], price, *where(context, judges), *_key_sentences(judges, feature)]
     if not arguments.json:
-        for text in texts:
-            _print_sentences(text, context)
-    change = set_value(context.paths.config_dir, feature + ".judge.enabled", value=True)
-    texts += _keep_address(arguments, context, judges)
+        _print(before, context)  # before an address is confirmed
+    key, values, _ = JUDGE_SWITCHES[feature]
+    current = context.settings.get(key)
+    change = set_value(context.paths.config_dir, key, current if current in values else values[0])
+    route = judges[0].address_source() if len(judges) == 1 else None
+    kept = (
+        keep_address(context, route, "judge.base_url", keep=arguments.keep_address)
+        if route is not None
+        else []
+    )
     now = load(context.paths.config_dir, context.paths.project_root)
     on = now.is_judge_enabled(feature) and not context.taint.judges_off
     if arguments.json:
-        context.console.json(
-            {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": texts}
-        )
+        record = {"feature": feature, "on": on, "changed": change.changed, "file": change.path}
+        context.console.json({**record, "said": before + kept})
         return DONE
     is_ready = any(judge.unready(anyway=True) is None for judge in judges)
     until = "" if is_ready else ", but nothing is asked until one of these is set up"
     switched = "Switched on in %s%s. To try it: memory judge check%s"
-    _print_sentences(switched % (terminal_safe(change.path), until, _switch(feature)), context)
-    if shape.also:
-        _print_sentences(shape.also, context)
+    after = [*kept, switched % (terminal_safe(change.path), until, _argument(feature)), shape["also"]]
     if not on:
-        _print_sentences("It stays off in this project. To see why: memory doctor", context)
+        after.append("It stays off in this project. To see why: memory doctor")
+    _print(after, context)
     return DONE
 
 
-def _keep_address(arguments: argparse.Namespace, context: CommandContext, judges: list[Judge]) -> list[str]:
-    """Offer to keep the address of a single judge if only the environment sets it; return what was printed."""
-    route = judges[0].address_source() if len(judges) == 1 else None
-    lines = [] if route is None else keep_address(context, route, _ADDRESS, keep=arguments.keep_address)
-    if not arguments.json:
-        for text in lines:
-            _print_sentences(text, context)
-    return lines
-
-
-def _print_sentences(text: str, context: CommandContext) -> None:
-    """Print sentences or a list item: as a paragraph on a terminal, one sentence per line when piped."""
-    lead = _ITEM if text.startswith(_ITEM) else ""
-    body = text.removeprefix(_ITEM)
-    for sentence in [body] if context.console.wraps else _SENTENCES.split(body):
-        context.console.paragraph(sentence, lead, len(lead))
-        lead = " " * len(lead)
+def _print(texts: list[str], context: CommandContext) -> None:
+    for text in filter(None, texts):
+        lead = "- " if text.startswith("- ") else ""
+        context.console.paragraph(text.removeprefix(lead), lead, len(lead))
 
 
 def _key_sentences(judges: list[Judge], feature: str) -> list[str]:
     """Return sentences about which API keys were found, as far as is known before the judge is on, and what to do without one."""
-    lines: list[str] = []
-    for judge in judges:
-        problem = judge.unready(anyway=True)
+    problems = [judge.unready(anyway=True) for judge in judges]
+    lines = []
+    for judge, problem in zip(judges, problems):
         of = " for %s" % judge.backend if len(judges) > 1 else ""
         found = "not needed, the model runs on this machine" if judge.needs_no_key() else "found"
         lines.append("Key%s: %s." % (of, problem.detail if problem else found))
-    problems = [problem for problem in (judge.unready(anyway=True) for judge in judges) if problem]
-    if len(problems) < len(judges):
-        return lines
-    words = explain_failure(problems[0].failure, feature)
-    if problems[0].failure == "no_key":
-        return [*lines, judged_feature(feature).without, *_setup_sentences(feature)]
-    return [*lines, words.says, words.do]
+    if problems and problems[0] and all(problems):
+        lines += advice(problems[0].failure, feature)
+    return lines
 
 
 def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
     features = FEATURES if arguments.feature == _ALL else (arguments.feature,)
-    changes = [
-        set_value(context.paths.config_dir, feature + ".judge.enabled", value=False) for feature in features
-    ]
-    path, changed = changes[0].path, any(change.changed for change in changes)
+    values = {}
+    for key, on, off in map(JUDGE_SWITCHES.__getitem__, features):
+        current = context.settings.get(key)
+        values[key] = off if current in on else current
+    change = change_values(context.paths.config_dir, values)
     subject = "The judge for %s is off" % features[0] if len(features) == 1 else "All judges are off"
     context.console.result(
         arguments.json,
-        {"feature": arguments.feature, "on": False, "changed": changed, "file": path},
-        "%s: %s" % (subject, terminal_safe(path)),
+        {"feature": arguments.feature, "on": False, "changed": change.changed, "file": change.path},
+        "%s: %s" % (subject, terminal_safe(change.path)),
     )
     return DONE
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
-    seconds = max(10.0, context.settings.number("retrieval.judge.timeout_per_call"))
-    judges = judges_of(context, arguments.feature)
-    verdicts = [judge.ask(check_question(), Deadline(seconds), retry=True, fresh=True) for judge in judges]
-    pairs = list(zip(judges, verdicts))
+    feature: str = arguments.feature
+    judges = judges_of(context, feature)
+    deadline = Deadline(_CHECK_SECONDS * len(judges))
+    verdicts = [
+        judge.ask(check_question(), deadline.within(_CHECK_SECONDS), retry=True, fresh=True)
+        for judge in judges
+    ]
     if arguments.json:
-        records = [_check_record(judge, verdict, arguments.feature, context) for judge, verdict in pairs]
+        records = [
+            _check_record(judge, verdict, feature, context) for judge, verdict in zip(judges, verdicts)
+        ]
         context.console.json(records[0] if len(records) == 1 else {"judges": records})
+    elif not context.settings.is_judge_enabled(feature):
+        context.console.paragraph(_OFF + _argument(feature))
     else:
-        _print_check(pairs, arguments.feature, context)
+        for judge, verdict in zip(judges, verdicts):
+            _print([*_check_sentences(judge, verdict, feature), *judge.warnings()], context)
+        _print(where(context, judges), context)
     return FAILED if any(verdict.failure for verdict in verdicts) else DONE
 
 
-def _print_check(pairs: list[tuple[Judge, Verdict]], feature: str, context: CommandContext) -> None:
-    if not context.settings.is_judge_enabled(feature):
-        context.console.paragraph(_OFF + _switch(feature))
-        return
-    for judge, verdict in pairs:
-        for text in [*_check_sentences(judge, verdict, feature), *judge.warnings()]:
-            _print_sentences(text, context)
-    for text in where(context, [judge for judge, _ in pairs]):
-        _print_sentences(text, context)
-
-
-def _switch(feature: str) -> str:
+def _argument(feature: str) -> str:
     """Return a feature as the argument of a command, which leaves out the default one."""
     return "" if feature == FEATURES[0] else " " + feature
 
 
 def _check_record(judge: Judge, verdict: Verdict, feature: str, context: CommandContext) -> dict[str, Any]:
-    record: dict[str, Any] = {
+    return {
         "ok": not verdict.failure,
         "failure": verdict.failure,
         "detail": verdict.detail,
+        "advice": advice(verdict.failure, feature) if verdict.failure else [],
         "backend": judge.backend,
         "model": judge.model,
         "ms": verdict.ms,
@@ -227,12 +213,6 @@ def _check_record(judge: Judge, verdict: Verdict, feature: str, context: Command
         "address": where(context, [judge]),
         "warnings": judge.warnings(),
     }
-    if verdict.failure:
-        words = explain_failure(verdict.failure, feature)
-        record.update(says=words.says, do=words.do)
-        if verdict.failure == "no_key":
-            record.update(without=judged_feature(feature).without, ways=setup_options(feature))
-    return record
 
 
 def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
@@ -240,21 +220,13 @@ def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
         who = "%s through %s" % (judge.model, judge.backend)
         cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
         return ["The judge works: %s answered in %.0f ms; cost %s." % (who, verdict.ms, cost)]
-    words = explain_failure(verdict.failure, feature)
-    detail = ": " + verdict.detail if verdict.detail else ""
-    cause = verdict.failure + detail
+    cause = ": ".join(filter(None, [verdict.failure, verdict.detail]))
     line = "The judge call failed: %s (model %s, backend %s)." % (cause, judge.model, judge.backend)
-    if verdict.failure != "no_key":
-        return [line, words.says, words.do]
-    return [line, judged_feature(feature).without, *_setup_sentences(feature)]
-
-
-def _setup_sentences(feature: str) -> list[str]:
-    return ["There are two ways to set up a judge:", *(_ITEM + way for way in setup_options(feature))]
+    return [line, *advice(verdict.failure, feature)]
 
 
 def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
-    paths = context.paths
+    paths, console = context.paths, context.console
     totals, votes = calls(paths, arguments.days), opinions(paths, arguments.days)
     figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
     if arguments.json:
@@ -264,25 +236,19 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
             "session_off": figures.off,
             "requested_usd": figures.requested,
         }
-        record = {**votes._asdict(), "agreement": votes.agreement}
-        context.console.json({"calls": totals._asdict(), "opinions": record, "account": account})
+        console.json({"calls": totals, "opinions": votes, "account": account})
         return DONE
-    console = context.console
     _print_calls(totals, arguments.days, context)
-    if votes.agreement is not None:
-        console.line("the two judges agree on %.0f%% of the candidates" % (100 * votes.agreement))
-    if votes.none_kept >= KEPT_NOTHING:
-        console.line(
-            "the judges kept no memory in the last %d decisions; see: memory judge check" % votes.none_kept
-        )
-    console.line(
-        "counted against the caps: %s today, %s in this session"
-        % (dollars(figures.day), dollars(figures.session))
-    )
+    if votes["agreement"] is not None:
+        console.line("the two judges agree on %.0f%% of the candidates" % (100 * votes["agreement"]))
+    if votes["none_kept"] >= KEPT_NOTHING:
+        text = "the judges kept no memory in the last %d decisions; see: memory judge check"
+        console.line(text % votes["none_kept"])
+    spent = dollars(figures.day), dollars(figures.session)
+    console.line("counted against the caps: %s today, %s in this session" % spent)
     if figures.requested:
-        console.line(
-            "not counted against them, for gradings that you asked for: %s today" % dollars(figures.requested)
-        )
+        text = "not counted against them, for gradings that you asked for: %s today"
+        console.line(text % dollars(figures.requested))
     if figures.off:
         console.line("session: " + figures.off)
     for server in figures.paused:
@@ -290,20 +256,21 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     return DONE
 
 
-def _print_calls(totals: Calls, days: int, context: CommandContext) -> None:
+def _print_calls(totals: dict[str, Any], days: int, context: CommandContext) -> None:
     console = context.console
-    if not totals.outcomes and not totals.cached:
+    if not totals["outcomes"] and not totals["cached"]:
         on = [feature for feature in FEATURES if context.settings.is_judge_enabled(feature)]
-        advice = "To try one: memory judge check" + _switch(on[0]) if on else _OFF
-        console.line("No judge was asked in the last %s. %s" % (counted(days, "day"), advice))
+        text = "To try one: memory judge check" + _argument(on[0]) if on else _OFF
+        console.line("No judge was asked in the last %s. %s" % (counted(days, "day"), text))
         return
-    rows = sorted(totals.outcomes.items(), key=lambda row: -row[1])
+    rows = sorted(totals["outcomes"].items(), key=lambda row: -row[1])
     if rows:
         console.table(["outcome", "calls"], [[name, str(count)] for name, count in rows])
-    median = "none" if totals.median_ms is None else "%.0f ms" % totals.median_ms
-    console.line("from the cache: %d; median wait: %s" % (totals.cached, median))
-    cost = "%s, and %s of unknown cost" % (dollars(totals.cost_usd), counted(totals.cost_unknown, "call"))
-    console.line("tokens: %d in, %d out; cost: %s" % (totals.tokens_in, totals.tokens_out, cost))
+    median = "none" if totals["median_ms"] is None else "%.0f ms" % totals["median_ms"]
+    console.line("from the cache: %d; median wait: %s" % (totals["cached"], median))
+    cost = dollars(totals["cost_usd"]), counted(totals["cost_unknown"], "call")
+    tokens = totals["tokens_in"], totals["tokens_out"]
+    console.line("tokens: %d in, %d out; cost: %s, and %s of unknown cost" % (*tokens, *cost))
 
 
 def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:

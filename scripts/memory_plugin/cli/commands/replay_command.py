@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...hooks.prompt import MAX_CHARACTERS
 from ...kernel.clock import now
 from ...kernel.files import Unreadable
-from ...kernel.settings.advice import problem_sentence
 from ...kernel.settings.load import load
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
@@ -19,6 +18,7 @@ from ...sessions.session_files import project_transcripts
 from ..command_context import CommandError, UsageError
 from ..console import counted
 from ..options import require_existing
+from ..setting_problems import problem_sentence
 
 if TYPE_CHECKING:
     import argparse

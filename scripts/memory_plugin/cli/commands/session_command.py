@@ -15,7 +15,7 @@ from ...hooks.events import PROBLEM, log_event
 from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import read_reply
 from ...kernel.overrides import check_overrides
-from ...kernel.settings.advice import terminal_safe
+from ...kernel.text.clean import terminal_safe
 from ...sessions.pipeline import (
     GradeResult,
     SessionScorer,

@@ -14,7 +14,6 @@ from ...recall.explain import decisions, find_decision
 from ..checks import FAIL, WARN
 from ..console import counted
 from ..decision_view import decision_json, print_decision
-from ..judge_switches import missing_switches
 from ..memory_view import as_json
 from ..note_view import named_notes
 from .doctor_command import examine
@@ -61,8 +60,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     for decision in shown:
         print_decision(decision, context)
     context.console.line()
-    for switch in missing_switches(context.settings):
-        context.console.paragraph("note: %s; run: %s" % switch)
     names = ", ".join(check.name for check in problems)
     context.console.line(
         "doctor: %s; for details: memory doctor" % names

@@ -1,20 +1,11 @@
-"""Server addresses (`https://`, or `http://` to this machine), and the setting or variable that names one."""
+"""Server addresses: `https://`, or `http://` to this machine; and proxies."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..settings.load import Settings
-    from .credentials import UserEnvironment
+from typing import NamedTuple
 
 _PORTS = {"https": 443, "http": 80}
 _MAX_URL = 2000
-ENVIRONMENT = "environment"
-_USER_FILE = "your settings.json"
-_VENDOR = "vendor"
 
 
 class Address(NamedTuple):
@@ -61,43 +52,6 @@ def bypasses_proxy(host: str, no_proxy: str) -> bool:
         if name == "*" or (name and (host == name or host.endswith("." + name))):
             return True
     return False
-
-
-class AddressSource(NamedTuple):
-    """A URL, and where it comes from.
-
-    `name` is the setting or variable that names it, empty for the vendor's own; `source` is "vendor", "your settings.json" or
-    "environment".
-    """
-
-    url: str
-    name: str
-    source: str
-
-    @property
-    def host(self) -> str:
-        """Return host and port; "an unusable address" for a URL that is not valid."""
-        address = parse_address(self.url)
-        return address.authority if address is not None else "an unusable address"
-
-    def __str__(self) -> str:
-        if self.source == _VENDOR:
-            return "%s, the vendor's own address" % self.host
-        where = "in the environment" if self.source == ENVIRONMENT else "in " + self.source
-        return "%s, named by %s %s" % (self.host, self.name, where)
-
-
-def address_source(
-    key: str, names: Sequence[str], vendor: str, settings: Settings, variables: UserEnvironment
-) -> AddressSource:
-    """Return the address that the setting `key` names, else the first variable that is set, else the vendor's own."""
-    if settings.text(key):
-        return AddressSource(settings.text(key), key, _USER_FILE)
-    name = variables.first(names)
-    if not name:
-        return AddressSource(vendor, "", _VENDOR)
-    source = _USER_FILE if variables.is_own(name) else ENVIRONMENT
-    return AddressSource(variables.get(name), name, source)
 
 
 def _parse(url: str) -> Address | None:

@@ -10,18 +10,17 @@ The network is imported only when a question is really sent.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..clock import iso, now
 from ..ledger import open_ledger
-from .backends import load_backend
-from .budget import Caps, Settlement, SpendingBudget
-from .credentials import UserEnvironment, resolve_access
+from .budget import Caps, Settlement, SpendingBudget, VerdictCache
+from .credentials import UserEnvironment, address_source, resolve_access
 from .errors import JudgeError
-from .models import RequestOptions, family_of
-from .prices import Billing
+from .models import Billing, RequestOptions, family_of
 from .question import Verdict, read_reply
-from .verdict_cache import VerdictCache
+from .vendors import endpoint_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,10 +29,9 @@ if TYPE_CHECKING:
     from ..clock import Deadline
     from ..context import Context
     from ..settings.load import Settings
-    from .address import AddressSource
     from .calls import CallOutcome
-    from .credentials import ServerAccess
-    from .question import Question
+    from .credentials import AddressSource, ServerAccess
+    from .question import Question, Values
 
 FOLDER = "judge"  # in the state folder
 _FORMAT_OF = {"scripted": "anthropic"}  # a script has no request format; its questions are counted like those
@@ -101,9 +99,7 @@ class Judge:
 
     def address_source(self) -> AddressSource | None:
         """Return the address of the server and what names it; None for the scripted backend, which has no server."""
-        from .address import address_source
-
-        endpoint = load_backend(self.backend).ENDPOINT
+        endpoint = endpoint_of(self.backend)
         if endpoint is None:
             return None
         variables = UserEnvironment(self._paths.config_dir)
@@ -115,7 +111,7 @@ class Judge:
         """Return a sentence about each of the user's variables that is ignored because it is invalid, without its value."""
         if self._access is None:
             return []
-        from .certificates import certificate_problems
+        from .transport import certificate_problems
 
         return [*self._access.notes, *certificate_problems(self._access)]
 
@@ -137,7 +133,8 @@ class Judge:
             return [problem for _ in questions]
         keys = [question.key(self.backend, self.model) for question in questions]
         cache = VerdictCache(self._folder)
-        verdicts = {} if fresh else _cached_verdicts(cache, keys)
+        earlier = {} if fresh else cache.read()
+        verdicts = {key: _cached_verdict(earlier[key]) for key in keys if key in earlier}
         missing = {key: question for key, question in zip(keys, questions) if key not in verdicts}
         if missing:
             answers = dict(zip(missing, self._ask_missing(list(missing.values()), deadline, retry)))
@@ -168,7 +165,7 @@ class Judge:
             )
         if self._paths.state_dir is None:
             raise JudgeError("no_state", "spending cannot be recorded: %s" % self._paths.why_no_state)
-        endpoint = load_backend(self.backend).ENDPOINT
+        endpoint = endpoint_of(self.backend)
         if endpoint is not None and self._access is None:
             variables = UserEnvironment(self._paths.config_dir)
             self._access = resolve_access(endpoint, self._settings, variables, self._helper)
@@ -234,15 +231,24 @@ class Judge:
 
         script = os.path.join(self._folder, "script.json")
         calls = [
-            JudgeCall(question, self.model, self._access, script, shared.tls, shared.options, shared.retry)
+            JudgeCall(
+                question,
+                self.backend,
+                self.model,
+                self._access,
+                script,
+                shared.tls,
+                shared.options,
+                shared.retry,
+            )
             for question in questions
         ]
-        return make_calls(load_backend(self.backend), calls, deadline)
+        return make_calls(calls, deadline)
 
     def _tls(self) -> SSLContext | None:
-        if self._access is None or self._access.address.scheme != "https":
+        if self._access is None:
             return None
-        from .certificates import tls_context
+        from .transport import tls_context
 
         return tls_context(self._access)
 
@@ -309,20 +315,15 @@ class _Round(NamedTuple):
     retry: bool
 
 
-def _cached_verdicts(cache: VerdictCache, keys: Sequence[str]) -> dict[str, Verdict]:
-    verdicts = {}
-    for key in keys:
-        values = cache.get(key)
-        if values is not None:
-            verdicts[key] = Verdict(values)
-            verdicts[key].cached, verdicts[key].cost = True, 0.0
-    return verdicts
+def _cached_verdict(values: Values) -> Verdict:
+    verdict = Verdict(values)
+    verdict.cached, verdict.cost = True, 0.0
+    return verdict
 
 
 def _cache_answers(cache: VerdictCache, verdicts: dict[str, Verdict]) -> None:
     fresh = {key: verdict.values for key, verdict in verdicts.items() if verdict.values is not None}
-    try:
+    # Without a cache the same question costs again, within the caps.
+    with suppress(OSError):
         if fresh:
-            cache.put(fresh)
-    except OSError:
-        return  # without a cache the same question costs again, within the caps
+            cache.add(fresh)

@@ -1,8 +1,8 @@
-"""The budget that all processes of a user share: money spent, sessions switched off, servers paused after failures.
+"""What all processes of a user share: money spent, sessions switched off, servers paused after failures, and earlier verdicts.
 
-It is one small file under a lock. The caps hold over parallel processes because the highest possible cost of a call is reserved before the
-call and settled afterwards. If a process dies in between, its reservation counts as spent. `config/judges/limits.json` says how long a
-server is paused (a circuit breaker) and how many entries are kept.
+The budget is one small file under a lock. The caps hold over parallel processes because the highest possible cost of a call is reserved
+before the call and settled afterwards. If a process dies in between, its reservation counts as spent. `config/judges/limits.json` says how
+long a server is paused (a circuit breaker) and how many entries are kept.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..data import load_data
 from ..fastjson import digest, dumps, loads
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import FileLock
+from ..state_file import read_state, write_state
 from .errors import JudgeError
 from .models import PARTS
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..clock import Deadline
+    from .question import Values
 
     Book = dict[str, Any]
 
@@ -260,40 +262,58 @@ def _newest(rows: Book, count: int) -> Book:
 
 
 def _checked(value: object) -> Book:
-    """Return the content of the file, if it is valid. Raises ValueError.
-
-    Files of older versions hold `plain`, by model alone, instead of `refused`; it is dropped, and its entries are learned again.
-    """
-    if (
-        not isinstance(value, dict)
-        or not isinstance(value.get("day"), str)
-        or not _is_amount(value.get("spent"))
-    ):
+    """Return the content of the file, if it is valid. Raises ValueError."""
+    book: Book = value if isinstance(value, dict) else {}
+    try:
+        amounts = [book["spent"], book["requested"], *(row["spent"] for row in book["sessions"].values())]
+        rows = [*book["sessions"].values(), *book["servers"].values(), *book["refused"].values()]
+    except (TypeError, KeyError, AttributeError):
+        raise ValueError("no book") from None
+    if not all(type(value) in (int, float) and 0 <= value < _MAX_AMOUNT for value in amounts):
+        raise ValueError("no book: an amount is not valid")
+    if not isinstance(book["day"], str) or not all(isinstance(row, dict) for row in rows):
         raise ValueError("no book")
-    value.pop("plain", None)
-    value.setdefault("refused", {})
-    value.setdefault("requested", 0.0)
-    if not _is_amount(value["requested"]):
-        raise ValueError("no book: requested")
-    shapes = {"sessions": {"spent": _is_amount, "off": _is_text, "at": _is_amount}}
-    shapes["servers"] = {"until": _is_amount, "why": _is_text, "silent": _is_amount}
-    shapes["refused"] = {"at": _is_amount, "parts": _is_texts}
-    for name, shape in shapes.items():
-        rows = value.get(name)
-        if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
-            raise ValueError("no book: " + name)
-        if not all(test(row.get(field)) for row in rows.values() for field, test in shape.items()):
-            raise ValueError("no book: " + name)
-    return value
+    return book
 
 
-def _is_amount(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _MAX_AMOUNT
+class VerdictCache:
+    """The file `verdicts.json` in a folder, which holds digests and values, no text: the same question is paid for once a week.
+
+    It has no lock: of two writers one may lose an entry, which costs one more question.
+    """
+
+    __slots__ = ("_path",)
+
+    def __init__(self, folder: str) -> None:
+        self._path = os.path.join(folder, "verdicts.json")
+
+    def read(self) -> dict[str, Values]:
+        """Return the values of earlier verdicts that are not too old, by the key of their question."""
+        return {key: values for key, (_, values) in self._rows().items()}
+
+    def add(self, verdicts: dict[str, Values]) -> None:
+        """Store some verdicts. Raises OSError."""
+        rows = {**self._rows(), **{key: [now(), values] for key, values in verdicts.items()}}
+        newest = sorted(rows.items(), key=lambda item: -item[1][0])[: int(limit("cache", "entries"))]
+        write_state(self._path, dict(newest))
+
+    def clear(self) -> int:
+        """Delete all verdicts and return how many there were. Raises OSError."""
+        count = len(self._rows())
+        if count:
+            os.unlink(self._path)
+        return count
+
+    def _rows(self) -> dict[str, list[Any]]:
+        return {key: row for key, row in read_state(self._path, _MAX_BYTES).items() if _is_fresh(row)}
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
+def _is_fresh(row: object) -> bool:
+    if (
+        not isinstance(row, list)
+        or len(row) != 2
+        or not isinstance(row[0], float)
+        or not isinstance(row[1], dict)
+    ):
+        return False
+    return bool(0 <= now() - row[0] < limit("cache", "seconds"))

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from ..settings.load import Settings
 
+ENVIRONMENT = "environment"
+_USER_FILE = "your settings.json"
+_VENDOR = "vendor"
 _MAX_KEY = 4096
 _CA_VARIABLE = "NODE_EXTRA_CA_CERTS"  # also read by Claude Code, for a company's own authority
 # Claude Code's variables for a client certificate: the paths of certificate and key, and the key's passphrase.
@@ -116,6 +119,43 @@ class UserEnvironment:
                 if values.get(name, "").strip():
                     return name
         return ""
+
+
+class AddressSource(NamedTuple):
+    """A URL, and where it comes from.
+
+    `name` is the setting or variable that names it, empty for the vendor's own; `source` is "vendor", "your settings.json" or
+    "environment".
+    """
+
+    url: str
+    name: str
+    source: str
+
+    @property
+    def host(self) -> str:
+        """Return host and port; "an unusable address" for a URL that is not valid."""
+        address = parse_address(self.url)
+        return address.authority if address is not None else "an unusable address"
+
+    def __str__(self) -> str:
+        if self.source == _VENDOR:
+            return "%s, the vendor's own address" % self.host
+        where = "in the environment" if self.source == ENVIRONMENT else "in " + self.source
+        return "%s, named by %s %s" % (self.host, self.name, where)
+
+
+def address_source(
+    key: str, names: Sequence[str], vendor: str, settings: Settings, variables: UserEnvironment
+) -> AddressSource:
+    """Return the address that the setting `key` names, else the first variable that is set, else the vendor's own."""
+    if settings.text(key):
+        return AddressSource(settings.text(key), key, _USER_FILE)
+    name = variables.first(names)
+    if not name:
+        return AddressSource(vendor, "", _VENDOR)
+    source = _USER_FILE if variables.is_own(name) else ENVIRONMENT
+    return AddressSource(variables.get(name), name, source)
 
 
 def resolve_access(

@@ -13,8 +13,10 @@ class JudgeError(Exception):
     """Raised for a question that could not be answered.
 
     `name` is a name in `config/judges/failures.json` or `http_NNN`. `detail` explains it without quoting keys or the judged text. `wait` is
-    how many seconds the server asks to wait, None if it does not say.
+    how many seconds the server asks to wait, None if it does not say. `unsent` says that the server never had the whole request.
     """
+
+    unsent = False
 
     def __init__(self, name: str, detail: str = "", wait: float | None = None) -> None:
         super().__init__(name)

@@ -154,6 +154,18 @@ def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
     return (value, end) if isinstance(value, dict) else (None, at)
 
 
+def value_at(value: object, *path: str | int) -> Any:  # noqa: ANN401 (whatever a server sent)
+    """Return the value at a path of keys and list indices in a JSON value; None if there is none."""
+    for step in path:
+        if isinstance(value, dict) and isinstance(step, str):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
 def chosen_indices(value: Values, key: str, offered: int) -> Values | None:
     """Return `chosen`, the valid indices in [0, offered) under `key` in ascending order, and `dropped`, the number of other items.
 

@@ -1,305 +1,199 @@
-"""One HTTP/1.1 request within one deadline, directly on sockets.
+"""One HTTP request through `urllib`, and the threads that keep requests within a deadline.
 
-Every wait is limited to the remaining time, even for a server that sends one byte per second. Redirects are not followed: they would send
-the key to another address. Nothing is retried or decompressed, and a body has at most MAX_BODY bytes.
-
-Why not `http.client`: its timeout applies to each receive, so a slow server holds a request with a timeout of 1 second as long as it likes
-(measured: 3 s, until the server closed). A socket wrapper could shorten each receive, but the import alone loads 33 more modules while a
-prompt waits: 63 ms against 3 ms for this module (best of nine on a busy two-core machine, Python 3.11, with sockets, TLS and JSON loaded).
+A socket's timeout applies to each receive, so a server that sends one byte per second could hold a request as long as it likes. A DNS
+lookup has no timeout at all. That is why requests run in daemon threads, which are abandoned at the deadline: they do not keep the process
+from exiting. Redirects are not followed, because they would send the key to another address; nothing is retried or decompressed.
 """
 
 from __future__ import annotations
 
+import os
 import socket
+import ssl
+from contextlib import suppress
+from http.client import HTTPException, LineTooLong
+from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.error import URLError
+from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector
+from urllib.request import Request as UrlRequest
 
 from .errors import JudgeError
 
 if TYPE_CHECKING:
-    from ssl import SSLContext
+    from collections.abc import Callable, Iterable
+    from http.client import HTTPResponse
 
     from ..clock import Deadline
     from .address import Address
-    from .calls import CallOutcome
     from .credentials import ServerAccess
 
     Headers = tuple[tuple[str, str], ...]
 
 MAX_BODY = 1 << 20
-_MAX_HEAD = 1 << 16
-_MAX_ADDRESSES = 4
-_OK = 200
-_READ = (_OK, 400, 422)  # statuses whose body is read: the answer, or what was wrong with the request
-_WITHOUT_BODY = (204, 304)
 _HEADERS = (
     ("content-type", "application/json"),
     ("accept", "application/json"),
     ("accept-encoding", "identity"),
     ("user-agent", "claude-memory-plugin"),
-    ("connection", "close"),
 )
+_TUNNEL_FAILED = "Tunnel connection failed: "  # how `http.client` reports the status of a proxy
+# OpenSSL's own variables, which `create_default_context` reads; those that a project set were removed before.
+_OPENSSL = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 class Request(NamedTuple):
-    """A request: method, path with query, additional headers, body or None, and the maximum size of the response body in bytes.
-
-    With `brief`, the response body is read only if the status is 200 or one that says what was wrong with the request.
-    """
+    """A request: method, path with query, additional headers, body or None, and the maximum size of the response body in bytes."""
 
     method: str
     path: str
     headers: Headers = ()
     body: bytes | None = None
     max_body: int = MAX_BODY
-    brief: bool = False
 
 
 class Response(NamedTuple):
-    """A response: its status, its headers by lower-case name, and its body, which `post` leaves empty for most errors."""
+    """A response: its status, its headers by lower-case name, and its body."""
 
     status: int
     headers: dict[str, str]
     body: bytes
 
 
-def post(
-    access: ServerAccess,
-    path: str,
-    headers: Headers,
-    body: bytes,
-    deadline: Deadline,
-    outcome: CallOutcome,
-    tls: SSLContext | None,
-) -> Response:
-    """Send one POST request and return its response; `outcome.sent` is set before the first byte is sent.
-
-    Raises JudgeError: timeout, network, tls, proxy, too_large.
-    """
-    return fetch(access, Request("POST", path, headers, body, brief=True), deadline, outcome, tls)
+def run_until(deadline: Deadline, tasks: Iterable[Callable[[], None]]) -> None:
+    """Run every task in a daemon thread and return when all have ended, at the deadline at the latest."""
+    threads = [Thread(target=task, daemon=True) for task in tasks]
+    for thread in threads:
+        with suppress(RuntimeError):  # the process may have no more threads
+            thread.start()
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join(deadline.remaining())
 
 
-def fetch(
-    access: ServerAccess, request: Request, deadline: Deadline, outcome: CallOutcome, tls: SSLContext | None
-) -> Response:
-    """Send any request and return its response; `outcome.sent` is set before the first byte is sent.
+def fetch(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SSLContext | None) -> Response:
+    """Send a request and return its response, at the deadline at the latest. Raises JudgeError like `send`."""
+    results: list[Response | JudgeError] = []
 
-    Raises JudgeError: timeout, network, tls, proxy, too_large.
-    """
-    try:
-        sock = _open(access, deadline, tls)
-        with sock:
-            outcome.sent = True
-            _send(sock, _head(access, request) + (request.body or b""), deadline)
-            return _response(_Reader(sock, deadline, request.max_body), brief=request.brief)
-    except socket.timeout:
-        raise JudgeError("timeout") from None
-    except (OSError, UnicodeError) as error:
-        raise JudgeError("tls" if _is_alert(error) else "network", _error_text(error)) from None
-
-
-def _head(access: ServerAccess, request: Request) -> bytes:
-    lines = [
-        "%s %s%s HTTP/1.1" % (request.method, access.address.path, request.path),
-        "host: " + access.address.authority,
-    ]
-    # By name, so that a custom header of the user replaces ours.
-    headers = {name.lower(): value for name, value in (*_HEADERS, *request.headers, *access.headers)}
-    lines += ["%s: %s" % header for header in headers.items()]
-    if request.body is not None:
-        lines.append("content-length: %d" % len(request.body))
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
-
-
-def _is_alert(error: Exception) -> bool:
-    """Return whether the server sent a TLS alert: in TLS 1.3 it rejects a certificate after the handshake."""
-    return "ALERT" in str(getattr(error, "reason", ""))
-
-
-def _error_text(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or type(error).__name__)
-
-
-def _timeout(deadline: Deadline) -> float:
-    """Return the remaining seconds as a socket's timeout. Raises socket.timeout if there are none: 0 would make the socket non-blocking."""
-    seconds = deadline.remaining()
-    if seconds <= 0:
-        raise socket.timeout
-    return seconds
-
-
-def _open(access: ServerAccess, deadline: Deadline, tls: SSLContext | None) -> socket.socket:
-    sock = _connect(access.proxy or access.address, deadline)
-    try:
-        if access.proxy is not None:
-            _tunnel(sock, access.address, access.proxy, deadline)
-        return sock if tls is None else _secured(sock, access.address.host, deadline, tls)
-    except BaseException:
-        sock.close()
-        raise
-
-
-def _connect(address: Address, deadline: Deadline) -> socket.socket:
-    """Connect to the first of the host's addresses that answers; each gets an equal share of the remaining time."""
-    host = address.host.encode("ascii")  # a str would import the IDNA codec first
-    addresses = socket.getaddrinfo(host, address.port, 0, socket.SOCK_STREAM)[:_MAX_ADDRESSES]
-    problem: OSError = OSError("no address")
-    for at, (family, kind, protocol, _, place) in enumerate(addresses):
-        sock = socket.socket(family, kind, protocol)
+    def work() -> None:
         try:
-            sock.settimeout(_timeout(deadline) / (len(addresses) - at))
-            sock.connect(place)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError as error:
-            sock.close()
-            problem = error
-        else:
-            return sock
-    raise problem
+            results.append(send(access, request, deadline, tls))
+        except JudgeError as error:
+            results.append(error)
+
+    run_until(deadline, [work])
+    result = results[0] if results else JudgeError("timeout")
+    if isinstance(result, JudgeError):
+        raise result
+    return result
 
 
-def _tunnel(sock: socket.socket, address: Address, proxy: Address, deadline: Deadline) -> None:
-    host = "[%s]" % address.host if ":" in address.host else address.host
-    place = "%s:%d" % (host, address.port)
-    lines = ["CONNECT %s HTTP/1.1" % place, "host: " + place]
-    if proxy.user:
-        lines.append("proxy-authorization: Basic " + _credentials(proxy.user))
-    _send(sock, ("\r\n".join(lines) + "\r\n\r\n").encode("ascii"), deadline)
-    status = _status_and_headers(_Reader(sock, deadline))[0]
-    if status != _OK:
-        raise JudgeError("proxy", "the proxy answered %d" % status)
+def send(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SSLContext | None) -> Response:
+    """Send a request and return its response, whatever its status; the deadline limits each wait, but not their sum.
+
+    Raises JudgeError: timeout, network, tls, proxy, too_large. `unsent` is set on it if the server never had the whole request.
+    """
+    opener = OpenerDirector()  # without handlers of proxies, redirects and error statuses
+    opener.add_handler(HTTPHandler())
+    opener.add_handler(HTTPSHandler(context=tls))
+    try:
+        with opener.open(_url_request(access, request), timeout=max(deadline.remaining(), 0.001)) as response:
+            return _read(response, request.max_body)
+    except URLError as error:  # before the whole request was sent
+        failed = _error_for(error.reason if isinstance(error.reason, Exception) else error)
+        failed.unsent = True
+        raise failed from None
+    except (OSError, HTTPException, ValueError) as error:
+        raise _error_for(error) from None
 
 
-def _credentials(user: str) -> str:
-    """Return the `name:password` of a URL in the form of a header (RFC 7617)."""
+def _url_request(access: ServerAccess, request: Request) -> UrlRequest:
+    address = access.address
+    url = "%s://%s%s%s" % (address.scheme, address.authority, address.path, request.path)
+    # The later of two equal names replaces the earlier one, so the user's headers replace ours.
+    headers = {name.lower(): value for name, value in (*_HEADERS, *request.headers, *access.headers)}
+    headers["host"] = address.authority  # behind a proxy, `urllib` would name the proxy
+    if access.proxy is not None and access.proxy.user:
+        headers["proxy-authorization"] = "Basic " + _credentials(access.proxy)
+    result = UrlRequest(url, request.body, headers, method=request.method)  # noqa: S310 (https, or http to this machine)
+    if access.proxy is not None:
+        result.set_proxy(access.proxy.authority, "https")
+    return result
+
+
+def _credentials(proxy: Address) -> str:
+    """Return the `name:password` of a proxy's URL in the form of a header (RFC 7617)."""
     from base64 import b64encode
     from urllib.parse import unquote_to_bytes
 
-    return b64encode(unquote_to_bytes(user)).decode("ascii")
+    return b64encode(unquote_to_bytes(proxy.user)).decode("ascii")
 
 
-def _secured(sock: socket.socket, host: str, deadline: Deadline, tls: SSLContext) -> socket.socket:
-    from ssl import SSLError
-
-    sock.settimeout(_timeout(deadline))
-    try:
-        return tls.wrap_socket(sock, server_hostname=host)
-    except SSLError as error:
-        raise JudgeError(
-            "tls", str(getattr(error, "verify_message", "") or error.reason or "no agreement")
-        ) from None
-
-
-def _send(sock: socket.socket, data: bytes, deadline: Deadline) -> None:
-    view = memoryview(data)
-    while view:
-        sock.settimeout(_timeout(deadline))
-        view = view[sock.send(view) :]
+def _read(response: HTTPResponse, max_body: int) -> Response:
+    """Read a response; the body of an error status is only cut off, because its status says enough."""
+    is_announced_too_large = (response.length or 0) > max_body
+    body = b"" if is_announced_too_large else response.read(max_body + 1)
+    if response.status < 300:
+        if is_announced_too_large or len(body) > max_body:
+            raise JudgeError("too_large", "more than %d bytes" % max_body)
+        if response.length:
+            raise JudgeError("network", "the connection ended before the response did")
+    return Response(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
 
 
-class _Reader:
-    """A reader of the protocol's lines and blocks from a socket."""
-
-    __slots__ = ("_buffer", "_deadline", "_max_body", "_sock")
-
-    def __init__(self, sock: socket.socket, deadline: Deadline, max_body: int = MAX_BODY) -> None:
-        self._sock = sock
-        self._deadline = deadline
-        self._max_body = max_body
-        self._buffer = bytearray()
-
-    def _more(self) -> bool:
-        """Receive more data; return False at the end of the connection."""
-        self._sock.settimeout(_timeout(self._deadline))
-        data = self._sock.recv(1 << 16)
-        self._buffer += data
-        return bool(data)
-
-    def _take(self, size: int) -> bytes:
-        data = bytes(self._buffer[:size])
-        del self._buffer[:size]
-        return data
-
-    def line(self) -> bytes:
-        """Return the next line without its line break."""
-        while b"\n" not in self._buffer:
-            if len(self._buffer) > _MAX_HEAD:
-                raise JudgeError("too_large", "a header of more than %d bytes" % _MAX_HEAD)
-            if not self._more():
-                raise JudgeError("network", "the connection ended before the response did")
-        return self._take(self._buffer.index(b"\n") + 1).rstrip(b"\r\n")
-
-    def exactly(self, size: int) -> bytes:
-        """Return the next `size` bytes."""
-        while len(self._buffer) < size:
-            if not self._more():
-                raise JudgeError("network", "the connection ended before the response did")
-        return self._take(size)
-
-    def rest(self) -> bytes:
-        """Return everything up to the end of the connection."""
-        while len(self._buffer) <= self._max_body and self._more():
-            pass
-        self.check_size(len(self._buffer))
-        return self._take(len(self._buffer))
-
-    def check_size(self, size: int) -> None:
-        """Raise JudgeError `too_large` for a body that is larger than allowed."""
-        if size > self._max_body:
-            raise JudgeError("too_large", "more than %d bytes" % self._max_body)
+def _error_for(error: Exception) -> JudgeError:
+    """Return the failure for an exception, without its text, which may quote a header or the server."""
+    if isinstance(error, socket.timeout):
+        return JudgeError("timeout")
+    if isinstance(error, ssl.SSLError):
+        return JudgeError("tls", str(getattr(error, "verify_message", "") or error.reason or "no agreement"))
+    if str(error).startswith(_TUNNEL_FAILED):
+        return JudgeError("proxy", "the proxy answered %s" % str(error)[len(_TUNNEL_FAILED) :][:3])
+    if type(error) in (HTTPException, LineTooLong):
+        return JudgeError("too_large", "too many or too long headers")
+    return JudgeError("network", str(getattr(error, "strerror", None) or type(error).__name__))
 
 
-def _response(reader: _Reader, *, brief: bool) -> Response:
-    status, headers = _status_and_headers(reader)
-    has_body = status in _READ or not (brief or status in _WITHOUT_BODY)
-    return Response(status, headers, _body(reader, headers) if has_body else b"")
+def tls_context(access: ServerAccess) -> ssl.SSLContext | None:
+    """Return the TLS context for connections to a server; None for plain HTTP.
+
+    It knows the user's own authorities and client certificate. Files that cannot be read are ignored, as Claude Code does;
+    `certificate_problems` reports them.
+    """
+    return _context(access, []) if access.address.scheme == "https" else None
 
 
-def _status_and_headers(reader: _Reader) -> tuple[int, dict[str, str]]:
-    while True:
-        version, _, rest = reader.line().partition(b" ")
-        code = rest[:3]
-        if not version.startswith(b"HTTP/1.") or not code.isdigit():
-            raise JudgeError("network", "the response is not HTTP/1.1")
-        headers = _read_headers(reader)
-        if not 100 <= int(code) < _OK:
-            return int(code), headers
+def certificate_problems(access: ServerAccess) -> list[str]:
+    """Return a sentence about each unreadable file that the user's variables name; empty for plain HTTP."""
+    problems: list[str] = []
+    if access.address.scheme == "https":
+        _context(access, problems)
+    return problems
 
 
-def _read_headers(reader: _Reader) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    size = 0
-    while True:
-        line = reader.line()
-        if not line:
-            return headers
-        size += len(line)
-        if size > _MAX_HEAD:
-            raise JudgeError("too_large", "headers of more than %d bytes" % _MAX_HEAD)
-        name, _, value = line.decode("latin-1").partition(":")
-        headers[name.strip().lower()] = value.strip()
-
-
-def _body(reader: _Reader, headers: dict[str, str]) -> bytes:
-    if "chunked" in headers.get("transfer-encoding", "").lower():
-        return _chunks(reader)
-    length = headers.get("content-length", "")
-    if not length:
-        return reader.rest()
-    if not length.isascii() or not length.isdigit() or len(length) > 12:
-        raise JudgeError("network", "a response with an invalid length")
-    reader.check_size(int(length))
-    return reader.exactly(int(length))
-
-
-def _chunks(reader: _Reader) -> bytes:
-    body = bytearray()
-    while True:
+def _context(access: ServerAccess, problems: list[str]) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    has_own = any(os.environ.get(name) for name in _OPENSSL)
+    if access.authorities:
         try:
-            size = int(reader.line().partition(b";")[0], 16)
-        except ValueError:
-            raise JudgeError("network", "a response with invalid chunks") from None
-        if size <= 0:
-            return bytes(body)
-        reader.check_size(len(body) + size)
-        body += reader.exactly(size)
-        reader.line()
+            context.load_verify_locations(cafile=access.authorities)
+            has_own = True
+        except (OSError, ValueError):
+            problems.append(
+                "NODE_EXTRA_CA_CERTS: no certificates could be read from that file; it is ignored."
+            )
+    if has_own:
+        # Python 3.13 and later reject authorities whose basicConstraints are not marked critical. Many companies' authorities are not.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    certificate = access.certificate
+    if certificate.file or certificate.key:
+        try:
+            # The passphrase may be empty but is always passed: OpenSSL must not prompt on the terminal.
+            context.load_cert_chain(certificate.file, certificate.key or None, lambda: certificate.passphrase)
+        except (OSError, ValueError):
+            problems.append(
+                "CLAUDE_CODE_CLIENT_CERT, CLAUDE_CODE_CLIENT_KEY: no certificate with its key could be read from those files;"
+                " they are ignored."
+            )
+    return context

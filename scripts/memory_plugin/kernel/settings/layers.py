@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .load import JUDGE_SWITCH, USER, Problem, Settings
+from .load import JUDGE_ENABLED, USER, Problem, Settings
 from .schema import allowed, expected, first_invalid_item, fits, got, project_limit, shown
 
 TYPE_CHECKING = False
@@ -88,10 +88,10 @@ def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...],
 def _apply_user(settings: Settings, reading: _Reading) -> None:
     for key, (value, _, _) in reading.leaves.items():
         settings.set_value(key, value, USER)
-    for feature in settings.judge_features():
-        switch = feature + JUDGE_SWITCH
+    for block in reading.blocks:
+        switch = block + ".enabled"
         is_set = switch in reading.leaves or switch in reading.invalid
-        if feature + ".judge" in reading.blocks and not is_set:
+        if switch.endswith(JUDGE_ENABLED) and settings.get(switch) is not None and not is_set:
             settings.set_value(switch, True, USER)
     _apply_top_judge(settings, reading)
 

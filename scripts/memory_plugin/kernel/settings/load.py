@@ -27,7 +27,15 @@ DEFAULT = "default"
 USER = "user"
 PROJECT = "project"
 LOCAL = "local"
-JUDGE_SWITCH = ".judge.enabled"
+JUDGE_ENABLED = ".judge.enabled"
+# The switch of each judge: its key, the values that switch it on (the first by `memory judge on`), and the one that switches it off.
+JUDGE_SWITCHES: dict[str, tuple[str, tuple[object, ...], object]] = {
+    "retrieval": ("retrieval.judge.enabled", (True,), False),
+    "scoring": ("scoring.mode", ("hybrid",), "deterministic"),
+    "sessions": ("sessions.judge.when", ("asked", "ended"), "never"),
+    "interview": ("interview.judge.enabled", (True,), False),
+    "evaluation": ("evaluation.judge.enabled", (True,), False),
+}
 
 
 class SettingsFileError(Exception):
@@ -80,8 +88,9 @@ class Settings:
         self._origins: dict[str, str] = {}
         self.files: dict[str, str] = {}
         self.problems: list[Problem] = []
-        for feature in self.judge_features():
-            self._values[feature + JUDGE_SWITCH] = False
+        for key in self._values:
+            if key.endswith(JUDGE_ENABLED):
+                self._values[key] = False
 
     def set_value(self, key: str, value: object, layer: str) -> None:
         """Set a key's value and the layer that decided it."""
@@ -150,13 +159,10 @@ class Settings:
     def is_judge_enabled(self, feature: str) -> bool:
         """Return whether a feature may ask its judge.
 
-        True only if the user's own file has the block `<feature>.judge`, and neither that file nor the project's switches it off.
+        True only if the user's own file switches it on, and the project's does not switch it off.
         """
-        return self.flag(feature + JUDGE_SWITCH)
-
-    def judge_features(self) -> list[str]:
-        """Return the features that can have a judge."""
-        return [key[: -len(JUDGE_SWITCH)] for key in self._values if key.endswith(JUDGE_SWITCH)]
+        key, on, _ = JUDGE_SWITCHES[feature]
+        return self._values.get(key) in on
 
 
 def load(config_dir: str | None, project_root: str | None, trial: str = "") -> Settings:

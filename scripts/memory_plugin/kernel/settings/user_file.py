@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import Busy, FileLock
 from ..paths import state_folder
-from .load import JUDGE_SWITCH, MAX_BYTES, SettingsFileError, decoded
+from .load import JUDGE_ENABLED, JUDGE_SWITCHES, MAX_BYTES, SettingsFileError, decoded
 from .schema import keys, require_valid, top_level
 
 if TYPE_CHECKING:
@@ -105,12 +105,12 @@ def _depth(text: str, path: Path) -> int:
 
 
 def _missing_switch(text: str, name: str) -> Path:
-    """Return the path of the judge's switch if this key belongs to a judge's block that the file lacks; else empty."""
+    """Return the path of the judge's switch if this key belongs to a judge's block that the file lacks and that would switch it on."""
     feature, belongs, _ = name.partition("." + _JUDGE + ".")
-    if not belongs or name == feature + JUDGE_SWITCH:
+    switch = feature + JUDGE_ENABLED
+    if not belongs or name == switch or JUDGE_SWITCHES[feature][0] != switch:
         return ()
-    block = (*feature.split("."), _JUDGE)
-    return () if any(find(text, path) for path in _places(block)) else (*block, "enabled")
+    return () if any(find(text, path) for path in _places((feature, _JUDGE))) else tuple(switch.split("."))
 
 
 def _cut(text: str, path: Path) -> str:

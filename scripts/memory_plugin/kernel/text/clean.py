@@ -42,6 +42,12 @@ def plain(text: str, limit: int) -> str:
     return _cut(" ".join(_visible(_LINE_ENDS.sub(" ", text).replace("\t", " ")).split()), limit)
 
 
+def terminal_safe(text: str) -> str:
+    """Return a text in printable ASCII, with escapes for all other characters."""
+    text = text.encode("ascii", "backslashreplace").decode("ascii")
+    return "".join(letter if letter.isprintable() else "\\x%02x" % ord(letter) for letter in text)
+
+
 def block(text: str, limit: int) -> str:
     """Return the text as lines of at most `limit` characters (>= 1) in all, otherwise as `plain`.
 

@@ -10,12 +10,17 @@ from urllib.parse import urlencode
 
 from ...kernel.clock import Deadline
 from ...kernel.fastjson import dumps, loads
-from ...kernel.judge.address import AddressSource, address_source, parse_address
-from ...kernel.judge.calls import CallOutcome, value_at
-from ...kernel.judge.certificates import tls_context
-from ...kernel.judge.credentials import ServerAccess, UserEnvironment, proxy_for
+from ...kernel.judge.address import parse_address
+from ...kernel.judge.credentials import (
+    AddressSource,
+    ServerAccess,
+    UserEnvironment,
+    address_source,
+    proxy_for,
+)
 from ...kernel.judge.errors import JudgeError
-from ...kernel.judge.transport import Request, fetch
+from ...kernel.judge.question import value_at
+from ...kernel.judge.transport import Request, fetch, tls_context
 from ...kernel.paths import Paths
 from ...kernel.settings.load import Settings
 
@@ -86,7 +91,7 @@ class LangfuseClient:
     def __init__(self, access: ServerAccess, deadline: Deadline) -> None:
         self._access = access
         self._deadline = deadline
-        self._tls = tls_context(access) if access.address.scheme == "https" else None
+        self._tls = tls_context(access)
 
     def get(self, path: str, query: Mapping[str, object] | None = None) -> LangfuseReply:
         """Return the reply to a GET of a path of the API. Raises JudgeError like `post`."""
@@ -128,7 +133,7 @@ class LangfuseClient:
 
     def _send_once(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
         request = Request(method, _API + path, (), body, _MAX_BYTES)
-        response = fetch(self._access, request, self._deadline, CallOutcome(), self._tls)
+        response = fetch(self._access, request, self._deadline, self._tls)
         status = response.status
         if status == _TOO_MANY:
             wait = response.headers.get("retry-after", "")

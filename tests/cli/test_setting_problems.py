@@ -1,20 +1,22 @@
-"""The advice on an invalid setting."""
+"""Problems of settings files: each has its line and a hint."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.settings.advice import (
-    hint,
-    nearest_key,
-    problem_line,
-    problem_sentence,
-    readable,
-    terminal_safe,
-)
+from memory_plugin.cli.setting_problems import problem_record, problem_sentence, readable, unknown_key_hint
+from memory_plugin.kernel.text.clean import terminal_safe
 from tests.kernel.settings.files import PROJECT, USER, Box, block
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Box:
+    """Return a config folder and a project, both without settings."""
+    return Box(str(tmp_path))
+
 
 SECRET = "-".join(["sk", "ant", "api03", "x" * 40])
 
@@ -28,12 +30,14 @@ SECRET = "-".join(["sk", "ant", "api03", "x" * 40])
         ("prompt_text", "ledger.prompt_text"),
         ("retrieval.judge.timeout", "retrieval.judge.timeout_per_call"),
         ("somewhere.else.entirely.max_inject", "retrieval.max_inject"),
-        ("zzz", None),
-        ("", None),
+        ("zzz", ""),
+        ("", ""),
     ],
 )
-def test_nearest(key: str, near: str | None) -> None:
-    assert nearest_key(key) == near
+def test_nearest(key: str, near: str) -> None:
+    assert (
+        unknown_key_hint(key) == (near and "nearest key: %s; " % near) + "`memory config show` lists all keys"
+    )
 
 
 def test_a_whole_sentence(box: Box) -> None:
@@ -67,17 +71,17 @@ def test_a_refused_key_says_where_it_belongs(box: Box) -> None:
 def test_a_broken_file_says_its_line(box: Box) -> None:
     box.write(USER, '{\n  "a": 1,\n  "b" 2\n}')
     problem = box.load().problems[0]
-    assert (problem_line(problem), problem.key) == (3, "")
-    assert problem_sentence(problem) == box.path(
-        USER
-    ) + ":3: expected JSON, got a text that is not JSON; " + hint(problem)
+    assert (problem_record(problem)["line"], problem.key) == (3, "")
+    assert problem_sentence(problem) == box.path(USER) + (
+        ":3: expected JSON, got a text that is not JSON; fix the file; until then it counts as empty"
+    )
 
 
 def test_the_line_of_a_key_in_a_file_that_is_gone(box: Box) -> None:
     path = box.write(USER, block("retrieval.max_inject", "x"))
     problem = box.load().problems[0]
     os.unlink(path)
-    assert (problem_line(problem), path in problem_sentence(problem)) == (None, True)
+    assert (problem_record(problem)["line"], path in problem_sentence(problem)) == (None, True)
 
 
 @pytest.mark.parametrize(
@@ -110,8 +114,31 @@ def test_names_are_cut_and_paths_are_not() -> None:
     assert (len(readable("x" * 500)), len(terminal_safe("x" * 500))) == (83, 500)
 
 
-def test_the_hint_for_an_old_key_names_its_successor(box: Box) -> None:
-    path = box.write(USER, block("trust.pulls", "accept"))
+@pytest.mark.parametrize(
+    ("old", "value", "successor"),
+    [
+        ("trust.pulls", "accept", "trust.accept_from"),
+        ("scoring.judge.enabled", True, "scoring.mode, or run: memory judge on scoring"),
+        ("sessions.automatic.enabled", True, "sessions.judge.when ended"),
+    ],
+)
+def test_the_hint_for_an_old_key_names_its_successor(
+    box: Box, old: str, value: object, successor: str
+) -> None:
+    path = box.write(USER, block(old, value))
     (problem,) = box.load().problems
     assert problem_sentence(problem).startswith(path)
-    assert hint(problem) == "no longer used; set instead: trust.accept_from"
+    assert problem_record(problem)["hint"] == "no longer used; set instead: " + successor
+
+
+def test_a_problem_as_a_record(box: Box) -> None:
+    path = box.write(USER, block("search.limit", "x"))
+    assert problem_record(box.load().problems[0]) == {
+        "kind": "value",
+        "file": path,
+        "line": 4,
+        "key": "search.limit",
+        "expected": "a whole number from 1 to 100",
+        "got": '"x"',
+        "hint": "until it is fixed, the value of another layer or the default counts",
+    }

@@ -1,0 +1,244 @@
+"""The APIs through which models are asked: for each vendor its address, the form of a request, and how a response is read.
+
+To add one, add it to `VENDORS`, a family with an empty prefix to `config/judges/models.json`, and its name to the choices of
+`judge.backend` in `config/settings.schema.json`. `scripted` answers from a file and needs no vendor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from .credentials import Endpoint
+from .errors import JudgeError
+from .models import EFFORT, SCHEMA, THINKING, TOKENS
+from .question import value_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .models import Names, RequestOptions
+    from .question import Question
+
+    Body = dict[str, Any]
+
+SCRIPTED = "scripted"
+_KEY, _BEARER, _GOOGLE_KEY = "x-api-key: %s", "authorization: Bearer %s", "x-goog-api-key: %s"
+
+
+class ModelText(NamedTuple):
+    """The text in a response, or the `failure` that the response reports; tokens are None if it does not state them."""
+
+    text: str
+    failure: str
+    tokens_in: int | None
+    tokens_out: int | None
+
+
+class Vendor(NamedTuple):
+    """One vendor's API.
+
+    `path` holds `%s` if the model is part of it. `body` builds a request; `read` raises JudgeError `parse_error` for a response of another
+    shape. `names` are the words that the vendor's errors use for the parts of a request.
+    """
+
+    endpoint: Endpoint
+    path: str
+    headers: Sequence[tuple[str, str]]
+    body: Callable[[Question, str, RequestOptions], Body]
+    read: Callable[[Body], ModelText]
+    names: Names
+
+    def url_path(self, model: str) -> str:
+        """Return the path of a request to a model."""
+        return self.path % quote(model.removeprefix("models/"), safe="") if "%s" in self.path else self.path
+
+
+def endpoint_of(backend: str) -> Endpoint | None:
+    """Return the endpoint of a backend; None for the scripted one, which has no server."""
+    return None if backend == SCRIPTED else VENDORS[backend].endpoint
+
+
+def _anthropic_body(question: Question, model: str, options: RequestOptions) -> Body:
+    """Return the body of a request, without temperature, prefill and thinking budget, which newer models reject."""
+    rubric = question.rubric
+    body: Body = {
+        "model": model,
+        "max_tokens": options.max_tokens(question),
+        "system": rubric.system,
+        "messages": [{"role": "user", "content": question.message}],
+    }
+    if options.thinking is not None:
+        body["thinking"] = dict(options.thinking)
+    output: Body = {}
+    if options.effort is not None:
+        output["effort"] = options.effort
+    if options.structured:
+        output["format"] = {"type": "json_schema", "schema": dict(rubric.schema)}
+    if output:
+        body["output_config"] = output
+    return body
+
+
+_ANTHROPIC_STOPS = {
+    "refusal": "refused", "max_tokens": "truncated", "model_context_window_exceeded": "truncated",
+}  # fmt: skip
+
+
+def _anthropic_text(payload: Body) -> ModelText:
+    blocks = payload.get("content")
+    if payload.get("type") != "message" or not isinstance(blocks, list):
+        raise JudgeError("parse_error", "the response is not a message")
+    texts = [str(value_at(block, "text") or "") for block in blocks if value_at(block, "type") == "text"]
+    uncached, created, read, tokens_out = (
+        _tokens(value_at(payload, "usage", name + "_tokens"))
+        for name in ("input", "cache_creation_input", "cache_read_input", "output")
+    )
+    tokens_in = None if uncached is None else uncached + (created or 0) + (read or 0)
+    failure = _ANTHROPIC_STOPS.get(str(payload.get("stop_reason")), "")
+    return ModelText("\n".join(texts), failure, tokens_in, tokens_out)
+
+
+def _openai_body(question: Question, model: str, options: RequestOptions) -> Body:
+    rubric = question.rubric
+    body: Body = {
+        "model": model,
+        "messages": [
+            {"role": "system", "content": rubric.system},
+            {"role": "user", "content": question.message},
+        ],
+        options.tokens_field: options.max_tokens(question),
+    }
+    if options.effort is not None:
+        body["reasoning_effort"] = options.effort
+    if options.structured:
+        # A schema's name may have letters, digits, `_` and `-`, at most 64 in all.
+        name = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in rubric.id)[:64]
+        schema = {"name": name or "reply", "strict": True, "schema": dict(rubric.schema)}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return body
+
+
+def _openai_text(payload: Body) -> ModelText:
+    choice = value_at(payload, "choices", 0)
+    message = value_at(choice, "message")
+    if not isinstance(message, dict):
+        raise JudgeError("parse_error", "the response holds no message")
+    stops = {"length": "truncated", "content_filter": "refused"}
+    failure = "refused" if message.get("refusal") else stops.get(str(value_at(choice, "finish_reason")), "")
+    tokens = [_tokens(value_at(payload, "usage", kind + "_tokens")) for kind in ("prompt", "completion")]
+    text = message.get("content")
+    return ModelText(text if isinstance(text, str) else "", failure, tokens[0], tokens[1])
+
+
+def _gemini_body(question: Question, model: str, options: RequestOptions) -> Body:  # noqa: ARG001 (the model is in the path)
+    config: Body = {"maxOutputTokens": options.max_tokens(question)}
+    if options.structured:
+        config["responseMimeType"] = "application/json"
+        config["responseJsonSchema"] = dict(question.rubric.schema)
+    if options.thinking is not None:
+        config["thinkingConfig"] = dict(options.thinking)
+    return {
+        "systemInstruction": {"parts": [{"text": question.rubric.system}]},
+        "contents": [{"role": "user", "parts": [{"text": question.message}]}],
+        "generationConfig": config,
+    }
+
+
+_GEMINI_REFUSALS = frozenset(["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"])
+
+
+def _gemini_text(payload: Body) -> ModelText:
+    usage = payload.get("usageMetadata")
+    out = [_tokens(value_at(usage, kind)) for kind in ("candidatesTokenCount", "thoughtsTokenCount")]
+    tokens_out = None if out == [None, None] else sum(tokens or 0 for tokens in out)
+    tokens_in = _tokens(value_at(usage, "promptTokenCount"))
+    reason = str(value_at(payload, "candidates", 0, "finishReason"))
+    if value_at(payload, "promptFeedback", "blockReason") or reason in _GEMINI_REFUSALS:
+        return ModelText("", "refused", tokens_in, tokens_out)
+    is_truncated = reason == "MAX_TOKENS"
+    parts = value_at(payload, "candidates", 0, "content", "parts")
+    if not isinstance(parts, list) and not is_truncated:
+        raise JudgeError("parse_error", "the response holds no text")
+    texts = [str(value_at(part, "text") or "") for part in parts or () if not value_at(part, "thought")]
+    return ModelText("".join(texts), "truncated" if is_truncated else "", tokens_in, tokens_out)
+
+
+def _tokens(value: object) -> int | None:
+    """Return a number of tokens; None for any other value."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40 else None
+
+
+VENDORS = {
+    "anthropic": Vendor(
+        Endpoint(
+            base="https://api.anthropic.com",
+            base_variable="ANTHROPIC_BASE_URL",
+            # The client's own order: a gateway's token takes precedence over a key.
+            keys=(("ANTHROPIC_AUTH_TOKEN", _BEARER), ("ANTHROPIC_API_KEY", _KEY)),
+            custom=_KEY,
+            helper=(_KEY, _BEARER),
+            headers_variable="ANTHROPIC_CUSTOM_HEADERS",
+        ),
+        "/v1/messages",
+        (("anthropic-version", "2023-06-01"),),
+        _anthropic_body,
+        _anthropic_text,
+        (
+            ("thinking", (THINKING,)),
+            ("output_config", (EFFORT, SCHEMA)),
+            ("output_config.effort", (EFFORT,)),
+            ("effort", (EFFORT,)),
+            ("output_config.format", (SCHEMA,)),
+            ("output_format", (SCHEMA,)),
+            ("schema", (SCHEMA,)),
+            ("structured output", (SCHEMA,)),
+        ),
+    ),
+    # Chat completions: also of OpenRouter, Ollama, vLLM and llama.cpp.
+    "openai": Vendor(
+        Endpoint(
+            base="https://api.openai.com/v1",
+            base_variable="OPENAI_BASE_URL",
+            keys=(("OPENAI_API_KEY", _BEARER),),
+            custom=_BEARER,
+            local_without_key=True,  # most servers on this machine need none
+        ),
+        "/chat/completions",
+        (),
+        _openai_body,
+        _openai_text,
+        (
+            ("reasoning", (EFFORT,)),
+            ("think", (EFFORT,)),
+            ("response_format", (SCHEMA,)),
+            ("schema", (SCHEMA,)),
+            ("max_tokens", (TOKENS,)),
+            ("max_completion_tokens", (TOKENS,)),
+        ),
+    ),
+    "gemini": Vendor(
+        Endpoint(
+            base="https://generativelanguage.googleapis.com",
+            base_variable="GOOGLE_GEMINI_BASE_URL",
+            # The order of the vendor's own library.
+            keys=(("GOOGLE_API_KEY", _GOOGLE_KEY), ("GEMINI_API_KEY", _GOOGLE_KEY)),
+            custom=_GOOGLE_KEY,
+        ),
+        "/v1beta/models/%s:generateContent",
+        (),
+        _gemini_body,
+        _gemini_text,
+        (
+            ("thinking", (THINKING,)),
+            ("budget", (THINKING,)),
+            ("responsejsonschema", (SCHEMA,)),
+            ("response_json_schema", (SCHEMA,)),
+            ("responsemimetype", (SCHEMA,)),
+            ("response_mime_type", (SCHEMA,)),
+            ("json mode", (SCHEMA,)),
+            ("schema", (SCHEMA,)),
+        ),
+    ),
+}
+BACKENDS = (*VENDORS, SCRIPTED)
