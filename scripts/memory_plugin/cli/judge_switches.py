@@ -35,7 +35,9 @@ def _of_replies(settings: Settings) -> list[MissingSwitch]:
         says = "the judge of scoring is on, but scoring.enabled is false: no reply is scored"
         return [MissingSwitch(says, "memory config set scoring.enabled true")]
     if is_on and not is_hybrid:
-        says = "the judge of scoring is on, but scoring.mode is %s: only `memory score --deep` asks it"
+        says = (
+            "the judge of scoring is on, but scoring.mode is %s: only `memory replies score --deep` asks it"
+        )
         return [MissingSwitch(says % settings.text("scoring.mode"), "memory config set scoring.mode hybrid")]
     return []
 

@@ -1,4 +1,4 @@
-"""`memory tune --thresholds`: fit the escalation gate to the user's own replies, write it to their settings, or undo that."""
+"""`memory replies tune --thresholds`: fit the escalation gate to the user's own replies, write it to their settings, or undo that."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PREAMBLE = "scoring.escalation.preamble_min"
 _UNDO_FILE = "thresholds-before.json"
 _SHOWN = 12
 _ROW_WORDS = {
-    "padding_range": "one or two phrases of filler (`memory tune` shows which rules to exempt)",
+    "padding_range": "one or two phrases of filler (`memory replies tune` shows which rules to exempt)",
     "borderline_density": "a density near the threshold (a smaller scoring.escalation.density_margin helps)",
     "mixed_signal": "a long preamble without filler (scoring.escalation.mixed_signal switches it off)",
     "clean": "no filler, a short preamble and a high density",
@@ -58,7 +58,9 @@ def tune_thresholds(scores: list[PastScore], arguments: argparse.Namespace, cont
     else:
         _show(fit, replies, changes, context)
         if arguments.apply and changes:
-            context.console.line("Written to your settings. To undo this: memory tune --thresholds --undo")
+            context.console.line(
+                "Written to your settings. To undo this: memory replies tune --thresholds --undo"
+            )
 
 
 def _changes(fit: ThresholdFit, context: CommandContext) -> dict[str, object]:

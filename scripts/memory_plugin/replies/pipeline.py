@@ -62,7 +62,7 @@ class ReplyScore:
         self.threshold = threshold
 
     def fields(self) -> dict[str, Any]:
-        """Return the figures that the ledger and `memory score` share; nothing is quoted."""
+        """Return the figures that the ledger and `memory replies score` share; nothing is quoted."""
         return {
             "padding_count": self.signals.padding,
             "preamble_words": self.signals.preamble,

@@ -1,6 +1,6 @@
 """Read replies from transcripts: the last one when its turn ends, and scored ones again later.
 
-The ledger records where a reply is, not its text, so `memory tune` and `memory score --last` read transcripts again.
+The ledger records where a reply is, not its text, so `memory replies tune` and `memory replies score --last` read transcripts again.
 """
 
 from __future__ import annotations

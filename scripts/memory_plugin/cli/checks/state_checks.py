@@ -88,16 +88,23 @@ def langfuse(context: CommandContext) -> Check:
     try:
         overview = outbox_overview(paths, settings, find_access(paths, settings, session_scorer(context).off))
     except JudgeError as failed:
-        fix = "" if failed.name == "disabled" else "memory langfuse check"
+        fix = "" if failed.name == "disabled" else "memory session langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
     sent = counted(overview.sent, "score")
-    text = "%s is set up (memory langfuse check asks whether it answers); %s sent" % (overview.host, sent)
+    text = "%s is set up (memory session langfuse check asks whether it answers); %s sent" % (
+        overview.host,
+        sent,
+    )
     waiting = overview.unqueued + overview.pending
     if overview.refused:
         why = tuple(sorted(set(overview.refused.values())))[:_SHOWN]
         text += ", %d to send, %d refused by the server" % (waiting, len(overview.refused))
-        return Check(_LANGFUSE, WARN, text, "memory langfuse setup, then memory langfuse push", why)
+        return Check(
+            _LANGFUSE, WARN, text, "memory session langfuse setup, then memory session langfuse push", why
+        )
     address = tuple(address_sentences(context, server_route(paths, settings), HOSTS))
     if waiting:
-        return Check(_LANGFUSE, NOTE, "%s, %d to send" % (text, waiting), "memory langfuse push", address)
+        return Check(
+            _LANGFUSE, NOTE, "%s, %d to send" % (text, waiting), "memory session langfuse push", address
+        )
     return Check(_LANGFUSE, OK, text + ", nothing is pending", "", address)

@@ -83,12 +83,14 @@ def secrets(context: CommandContext, _survey: Survey) -> Check:
     places = scan.places
     if not places and scan.left:
         text = "none found, but the largest files were not scanned: %s" % counted(scan.left, "file")
-        return Check("secrets", NOTE, text, "memory scan reads all of them")
+        return Check("secrets", NOTE, text, "memory check secrets reads all of them")
     if not places:
         return Check("secrets", OK, "none in the stores")
     details = tuple("%s:%d: %s" % (place.path, place.line, place.rule) for place in places)
     text = "%s in the stores; never shown to Claude" % counted(len(places), "secret")
-    return Check("secrets", WARN, text, "run memory scan --fix, and replace what was exposed", details)
+    return Check(
+        "secrets", WARN, text, "run memory check secrets --fix, and replace what was exposed", details
+    )
 
 
 def hidden_characters(_context: CommandContext, survey: Survey) -> Check:
@@ -117,7 +119,9 @@ def expired(_context: CommandContext, survey: Survey) -> Check:
     paths = tuple(names[item.stored.key] for item in survey.items if life_cycle_state(item) == EXPIRED)
     if paths:
         text = "%s expired and no longer recalled" % inflected(len(paths), "memory is", "memories are")
-        return Check("expired", NOTE, text, "memory edit ID --expires DATE, or memory archive ID", paths)
+        return Check(
+            "expired", NOTE, text, "memory edit ID --expires DATE, or memory forget ID --keep", paths
+        )
     unread = tuple(
         "%s: %s" % (names[item.stored.key], shown_line(expiry))
         for item in survey.items

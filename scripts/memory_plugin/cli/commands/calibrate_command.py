@@ -1,4 +1,4 @@
-"""`memory calibrate`: measure how well the scorer agrees with a person."""
+"""`memory session calibrate`: measure how well the scorer agrees with a person."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 HELP = "score 20 sessions yourself and measure how well the scorer agrees with you"
 EXAMPLES = """\
-  memory calibrate              in a terminal: shows each session and asks for six scores; q quits, and the next run resumes
-  memory calibrate --report     only compare, using the labels so far
-  memory calibrate --sessions 40 --folder ~/old-transcripts
-  memory calibrate labels.csv   a header row (session and the dimensions), then one row per session
-  memory calibrate labels.json --json
+  memory session calibrate              in a terminal: shows each session and asks for six scores; q quits, and the next run resumes
+  memory session calibrate --report     only compare, using the labels so far
+  memory session calibrate --sessions 40 --folder ~/old-transcripts
+  memory session calibrate labels.csv   a header row (session and the dimensions), then one row per session
+  memory session calibrate labels.json --json
 """
 
 
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         raise CommandError(
-            "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory label)"
+            "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory session label)"
             % (len(ours), len(theirs))
         )
     agreements = compare(ours, theirs)
@@ -94,7 +94,7 @@ def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
     folder = arguments.folder
     paths = transcripts_below(folder) if folder else project_transcripts(context.paths)
     labeled = label_series(context, paths, arguments.sessions)
-    context.console.line("%s labeled; to go on: memory calibrate" % counted(labeled, "session"))
+    context.console.line("%s labeled; to go on: memory session calibrate" % counted(labeled, "session"))
 
 
 def _latest(context: CommandContext, kind: str) -> dict[str, dict[str, float]]:

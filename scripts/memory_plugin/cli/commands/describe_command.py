@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..approval import needed_approval
+from ..command_line import module_of, parse_arguments
 
 if TYPE_CHECKING:
     from ..command_context import CommandContext
@@ -23,8 +24,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the action, the digests of its texts, and the project; an empty object if no approval is needed."""
-    from ..main import module_of, parse_arguments
-
     described = parse_arguments(arguments.words)
     approval = needed_approval(module_of(described.command), described, context)
     record: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""`memory label`: show a session's signals, ask a person to score it, and store those scores."""
+"""`memory session label`: show a session's signals, ask a person to score it, and store those scores."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 HELP = "score a session yourself on six dimensions, for comparison with the scorer"
 EXAMPLES = """\
-  memory label 0d1ec0de                                   shows the signals and asks for each score
-  memory label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
+  memory session label 0d1ec0de                                   shows the signals and asks for each score
+  memory session label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
 """
 
 
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise CommandError("nothing was stored: no score was given")
     name = session_id_of(path, signals.totals.session)
     row = store_label(context, name, signals.totals.folder, scores, arguments.note[:2000])
-    text = "%s stored for %s; to compare: memory calibrate" % (counted(len(scores), "score"), name)
+    text = "%s stored for %s; to compare: memory session calibrate" % (counted(len(scores), "score"), name)
     context.console.result(arguments.json, row, text)
 
 

@@ -26,7 +26,7 @@ HELP = "list the memories"
 EXAMPLES = """\
   memory list
   memory list --status pending            what awaits your approval
-  memory list --notes                     Claude Code's own notes; memory promote turns one into a memory
+  memory list --notes                     Claude Code's own notes; memory import promote turns one into a memory
   memory list --tag billing --limit 10
   memory list --status all --category decision --json
 """
@@ -97,7 +97,7 @@ def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.json({"notes": [note.as_json() for note in notes]})
     elif notes:
         context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
-        context.console.line("To turn one into a memory: memory promote NOTE")
+        context.console.line("To turn one into a memory: memory import promote NOTE")
     else:
         context.console.line("Claude Code has no notes for this project.")
 

@@ -1,4 +1,4 @@
-"""`memory promote`: store a note of Claude Code's own memory as a memory."""
+"""`memory import promote`: store a note of Claude Code's own memory as a memory."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 HELP = "turn a note from Claude Code's own memory into a memory of yours or the team's"
 EXAMPLES = """\
   memory list --notes
-  memory promote MEMORY.md#2
-  memory promote testing.md --category constraint --title "Tests never use the network" --asked-as "flaky tests"
-  memory promote style.md --scope user
+  memory import promote MEMORY.md#2
+  memory import promote testing.md --category constraint --title "Tests never use the network" --asked-as "flaky tests"
+  memory import promote style.md --scope user
 """
 
 # The options of `memory save` that this command does not have.

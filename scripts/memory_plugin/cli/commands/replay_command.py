@@ -1,4 +1,4 @@
-"""`memory replay`: show what recall would do on past prompts under the current or other settings, without a model."""
+"""`memory report replay`: show what recall would do on past prompts under the current or other settings, without a model."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 HELP = "show what recall would do on your past prompts, under current or other settings"
 EXAMPLES = """\
-  memory replay                                   the last 30 days, with the current settings
-  memory replay --days 7 --config trial.json      also what another settings file would change
-  memory replay --config trial.json --json
+  memory report replay                                   the last 30 days, with the current settings
+  memory report replay --days 7 --config trial.json      also what another settings file would change
+  memory report replay --config trial.json --json
 
   trial.json is a settings file, for example {"memory": {"retrieval": {"pointer_threshold": 0.6}}}
 """

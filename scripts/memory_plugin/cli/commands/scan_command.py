@@ -1,4 +1,4 @@
-"""`memory scan`: find secrets and personal data in the stores, or in any folder."""
+"""`memory check secrets`: find secrets and personal data in the stores, or in any folder."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 HELP = "find secrets and personal data in the stores, or in any folder"
 EXAMPLES = """\
-  memory scan                             this project's store and your own
-  memory scan --fix                       redacts the findings in the stores
-  memory scan docs src --personal --json  also reports e-mail addresses, phone numbers, IP addresses
+  memory check secrets                             this project's store and your own
+  memory check secrets --fix                       redacts the findings in the stores
+  memory check secrets docs src --personal --json  also reports e-mail addresses, phone numbers, IP addresses
 """
 
 DONE, FOUND = 0, 1

@@ -215,7 +215,8 @@ def _send(context: CommandContext) -> None:
     except (JudgeError, OSError) as error:
         why = error.name if isinstance(error, JudgeError) else error_text(error)
         context.console.error(
-            "the scores were not sent to Langfuse (%s); to send them later: memory langfuse push" % why
+            "the scores were not sent to Langfuse (%s); to send them later: memory session langfuse push"
+            % why
         )
 
 

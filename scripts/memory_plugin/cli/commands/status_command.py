@@ -149,7 +149,7 @@ def _print_counts(context: CommandContext) -> None:
     notes, guards = len(named_notes(context)), _guards_in_force(context)
     catalog, silent = _catalog(context), _silent(context)
     if notes:
-        text = "notes in Claude Code's own memory: %d; to list them: memory list --notes; to turn one into a memory: memory promote NOTE"
+        text = "notes in Claude Code's own memory: %d; to list them: memory list --notes; to store one: memory import promote NOTE"
         lines += ["", text % notes]
     if guards:
         lines += ["", "guards in force: %d; to list them: memory guards" % guards]

@@ -1,4 +1,4 @@
-"""`memory statusline`: print a short summary for Claude Code's status line, or install or remove it there."""
+"""`memory config statusline`: print a short summary for Claude Code's status line, or install or remove it there."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
 EXAMPLES = """\
-  memory statusline
-  memory statusline install      adds it to your settings, after your current status line
-  memory statusline remove
+  memory config statusline
+  memory config statusline install      adds it to your settings, after your current status line
+  memory config statusline remove
 """
 _NAME = "statusLine"
 _BACKUP = "before.json"
@@ -74,7 +74,7 @@ def _install(context: CommandContext) -> None:
     done = "Installed" if change.changed else "Already installed"
     order = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
     context.console.paragraph(
-        "%s in %s.%s To remove it: memory statusline remove" % (done, change.path, order)
+        "%s in %s.%s To remove it: memory config statusline remove" % (done, change.path, order)
     )
 
 

@@ -1,4 +1,4 @@
-"""`memory tune`: use judged replies to propose changes to the user's own rule pack, and apply them on request."""
+"""`memory replies tune`: use judged replies to propose changes to the user's own rule pack, and apply them on request."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 HELP = "improve the reply rules, based on a judge's verdicts"
 EXAMPLES = """\
-  memory tune                shows agreement, cleared patterns, new phrases and proposals
-  memory tune --apply        writes the proposals into your own rule pack, with a backup
-  memory tune --days 90 --json
-  memory tune --thresholds              shows how many replies escalate, and thresholds that fit your replies
-  memory tune --thresholds --apply      writes them into your settings; --undo restores the old ones
+  memory replies tune                shows agreement, cleared patterns, new phrases and proposals
+  memory replies tune --apply        writes the proposals into your own rule pack, with a backup
+  memory replies tune --days 90 --json
+  memory replies tune --thresholds              shows how many replies escalate, and thresholds that fit your replies
+  memory replies tune --thresholds --apply      writes them into your settings; --undo restores the old ones
 """
 _DAYS = 60
 _SHOWN = 12
