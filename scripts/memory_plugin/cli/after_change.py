@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..hooks.background import start_refresh
 from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
 from ..memories.hygiene import shown_line
-from ..memories.record import ACTIVE, body_text
+from ..memories.record import ACTIVE, Memory, body_text
 from ..memories.similarity import NEAR_DUPLICATE, SAME_TITLE, Similarity
-from ..memories.survey import life_cycle_state, read_item, shortest_names
+from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
 from ..recall import index_refresh
 from ..recall.index_file import IndexUnavailable
 from ..recall.memory_search import neighbors
+from .command_context import CommandContext
 from .console import counted
 from .status_counts import prepare_counts
-
-if TYPE_CHECKING:
-    from ..memories.record import Memory
-    from ..memories.survey import Item
-    from .command_context import CommandContext
 
 _CANDIDATES = 20
 _COMPARED_WITH = 100  # memories whose words say which ones are rare; reading more of them changes little

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..memories.guard import guard_in_words, guard_json
 from ..memories.hygiene import shown_line
-from ..memories.record import guard_problem
+from ..memories.memory_files import StoredMemory
+from ..memories.record import Memory, guard_problem
 from ..memories.trust import load_trust
 from ..recall.guard_rows import guarded_version
-
-if TYPE_CHECKING:
-    from ..memories.memory_files import StoredMemory
-    from ..memories.record import Memory
-    from .command_context import CommandContext
+from .command_context import CommandContext
 
 _MAX_GUARD = 2000
 

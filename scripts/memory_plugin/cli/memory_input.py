@@ -9,25 +9,19 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
+from ..kernel.paths import Paths
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
 from ..memories.invalid_memory import InvalidMemory
-from ..memories.memory_files import MAX_BYTES
-from ..memories.record import MAX_ASKED_AS, body_content, categories, category_named, parse_memory
+from ..memories.memory_files import MAX_BYTES, StoredMemory
+from ..memories.record import MAX_ASKED_AS, Category, body_content, categories, category_named, parse_memory
 from ..memories.stores import PROJECT, USER
-from .command_context import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..kernel.paths import Paths
-    from ..memories.memory_files import StoredMemory
-    from ..memories.record import Category
-    from .command_context import CommandContext
+from .command_context import CommandContext, UsageError
 
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20

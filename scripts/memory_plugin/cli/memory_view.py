@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..memories.hygiene import shown_items, shown_line
 from ..memories.record import ACTIVE
-from ..memories.survey import life_cycle_state
+from ..memories.survey import Item, life_cycle_state
 from ..memories.trust import TRUSTED
-
-if TYPE_CHECKING:
-    from ..memories.survey import Item
-    from ..memories.writing import Written
+from ..memories.writing import Written
 
 _MAX_ITEMS = 1000
 HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")

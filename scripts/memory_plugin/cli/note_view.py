@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ..memories.claude_notes import native_folders, notes
+from ..memories.claude_notes import NativeNote, native_folders, notes
 from ..memories.hygiene import shown_line
-from .command_context import CommandError
-
-if TYPE_CHECKING:
-    from ..memories.claude_notes import NativeNote
-    from .command_context import CommandContext
+from .command_context import CommandContext, CommandError
 
 _MAX_NAME = 200
 

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..memories.hygiene import shown_line
 from ..memories.invalid_memory import InvalidMemory
 from ..memories.lifecycle import rewrite
-from ..memories.memory_text import TEXT, TITLE, changes, shown_fields, text_digests
-from ..memories.record import categories, parse_memory
-from ..memories.survey import CHANGED, shortest_names
-from ..memories.trust import load_trust
-from .claimed_commits import claimed_commits
+from ..memories.memory_files import StoredMemory
+from ..memories.memory_text import TEXT, TITLE, FieldChange, changes, shown_fields, text_digests
+from ..memories.record import Memory, categories, parse_memory
+from ..memories.survey import CHANGED, Item, shortest_names
+from ..memories.trust import Trust, load_trust
+from .claimed_commits import ClaimedCommit, claimed_commits
+from .command_context import CommandContext
 from .guard_view import holds_guard
 from .memory_input import edited_draft
 from .memory_view import as_json, redaction_lines
-from .review_entries import ACCEPT, EDIT, REJECT, ReviewEntry, ReviewOutcome
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..memories.memory_files import StoredMemory
-    from ..memories.memory_text import FieldChange
-    from ..memories.record import Memory
-    from ..memories.survey import Item
-    from ..memories.trust import Trust
-    from .claimed_commits import ClaimedCommit
-    from .command_context import CommandContext
-    from .review_entries import Action
+from .review_entries import ACCEPT, EDIT, REJECT, Action, ReviewEntry, ReviewOutcome
 
 KIND = "memory"
 _ACTIONS = (ACCEPT, REJECT, EDIT)

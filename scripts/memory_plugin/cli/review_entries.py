@@ -6,22 +6,17 @@ name in `SOURCES`.
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ..capture.candidate import is_candidate_id
 from ..kernel.fastjson import digest
 from ..memories.memory_text import text_digests
-from ..memories.survey import choose
+from ..memories.survey import Item, choose
 from .approval import Approval, titled
-from .command_context import CommandError, UsageError
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from ..memories.survey import Item
-    from .command_context import CommandContext
+from .command_context import CommandContext, CommandError, UsageError
 
 # kind of entry: module with `source(context)`
 SOURCES = {"memory": "pending_entries", "candidate": "candidate_entries"}

@@ -5,18 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 from ..kernel.files import error_text
 from ..memories.invalid_memory import InvalidMemory
-from .console import counted
-from .review_entries import ACCEPT, REJECT
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from .console import Console
-    from .review_entries import Action, Group, ReviewEntry, Source
+from .console import Console, counted
+from .review_entries import ACCEPT, REJECT, Action, Group, ReviewEntry, Source
 
 _ACCEPT_ALL, _REJECT_ALL, _ONE_BY_ONE, _LIST, _SKIP, _QUIT = "a", "n", "o", "l", "s", "q"
 _END = ""  # the terminal was closed

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from ..hooks.status_line import FOLDER, counts_path
 from ..kernel.state_file import write_state
 from ..memories.record import ACTIVE
 from ..memories.survey import life_cycle_state
 from ..memories.trust import TRUSTED
-
-if TYPE_CHECKING:
-    from .command_context import CommandContext
+from .command_context import CommandContext
 
 
 def prepare_counts(context: CommandContext) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from collections.abc import Iterator
+from typing import Callable, NamedTuple
 
 from ..kernel.text.clean import plain
 from ..memories.hygiene import shown_line
-from ..memories.memory_files import FileProblem, all_memories, memory_key, why_not_read
+from ..memories.memory_files import FileProblem, StoredMemory, all_memories, memory_key, why_not_read
 from ..memories.record import (
     ACTIVE,
     MAX_ASKED_AS,
@@ -21,11 +22,6 @@ from ..memories.record import (
 from ..memories.stores import PROJECT, USER, Store
 from ..memories.supersession import Link, named_keys, resolve
 from .secrets_scan import scan_paths
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..memories.memory_files import StoredMemory
 
 _MAX_REASON = 300
 _INSIDE = os.path.join(".claude", "memory")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..memories.hygiene import clean_data, shown_line
 from ..memories.record import ACTIVE
 from ..memories.similarity import plain_title
-from ..memories.survey import life_cycle_state, read_item, shortest_names
+from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
 from .command_context import CommandError
-
-if TYPE_CHECKING:
-    from ..memories.survey import Item
 
 
 class TakenTitles:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from ... import VERSION
 from ...hooks.environment import OFF, is_sensitive, switched_off
@@ -13,11 +12,9 @@ from ...kernel.overrides import check_overrides, overridable, override_problems
 from ...kernel.settings.advice import problem_sentence
 from ...kernel.settings.user_file import line_of
 from ...kernel.sqlite import SqliteError, connect
+from ..command_context import CommandContext
 from ..console import counted
 from . import FAIL, NOTE, OK, WARN, Check
-
-if TYPE_CHECKING:
-    from ..command_context import CommandContext
 
 _OTHER_USERS = 0o077
 _MAX_SETTINGS = 1 << 20

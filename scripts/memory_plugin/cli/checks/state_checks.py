@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from typing import TYPE_CHECKING
 
 from ...kernel.judge.errors import JudgeError
 from ...kernel.records import Records, ledger_names
@@ -14,13 +13,11 @@ from ...recall.index_refresh import index_state
 from ...sessions.langfuse.langfuse_server import HOSTS, find_access, is_configured, server_route
 from ...sessions.langfuse.outbox import outbox_overview
 from ..addresses import address_sentences
+from ..command_context import CommandContext
 from ..commands.session_command import session_scorer
 from ..console import counted
 from ..options import days_ago
 from . import NOTE, OK, WARN, Check
-
-if TYPE_CHECKING:
-    from ..command_context import CommandContext
 
 _DAYS = 7
 _SHOWN = 5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from ...kernel.text.clean import plain
@@ -12,14 +11,11 @@ from ...memories.hygiene import shown_line
 from ...memories.memory_files import why_not_read
 from ...memories.record import ACTIVE, unreadable_expiry
 from ...memories.stores import PROJECT, USER, stores
-from ...memories.survey import EXPIRED, Survey, life_cycle_state, shortest_names, supersession
+from ...memories.survey import EXPIRED, Item, Survey, life_cycle_state, shortest_names, supersession
+from ..command_context import CommandContext
 from ..console import counted, inflected
 from ..secrets_scan import scan_paths
 from . import NOTE, OK, WARN, Check
-
-if TYPE_CHECKING:
-    from ...memories.survey import Item
-    from ..command_context import CommandContext
 
 _MAX_REASON = 300
 _SCOPES = {PROJECT: "in this project", USER: "in your own store"}

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
-from ...memories.survey import CHANGED
+from ...memories.survey import CHANGED, Survey
 from ...memories.trust import load_trust
+from ..command_context import CommandContext
 from ..console import inflected
 from . import NOTE, OK, WARN, Check
-
-if TYPE_CHECKING:
-    from ...memories.survey import Survey
-    from ..command_context import CommandContext
 
 
 def pending(_context: CommandContext, survey: Survey) -> Check:

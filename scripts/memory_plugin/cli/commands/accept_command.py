@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import choose, shortest_names
+from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import PENDING, load_trust
 from ..after_change import refresh_index
+from ..approval import Approval
 from ..candidate_entries import decide_candidates
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..guard_view import guard_lines, holds_guard
 from ..options import add_flag
-from ..review_entries import ACCEPT, about_items, about_selection, add_selection, decide_group
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.survey import Item
-    from ..approval import Approval
-    from ..command_context import CommandContext
-    from ..review_entries import ReviewEntry
+from ..review_entries import ACCEPT, ReviewEntry, about_items, about_selection, add_selection, decide_group
 
 HELP = "approve pending memories, so that they are recalled; store candidates"
 EXAMPLES = """\

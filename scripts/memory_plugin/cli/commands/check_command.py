@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-from typing import TYPE_CHECKING
 
 from ...kernel.text.clean import plain
-from ..command_context import UsageError
+from ...memories.stores import Store
+from ..command_context import CommandContext, UsageError
 from ..console import counted
 from ..options import require_existing
-from ..store_check import check_store, store_around
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.stores import Store
-    from ..command_context import CommandContext
-    from ..store_check import StoreFinding
+from ..store_check import StoreFinding, check_store, store_around
 
 HELP = "validate the memories of a repository, for a commit hook or CI"
 EXAMPLES = """\

@@ -5,8 +5,8 @@ Exit codes: 0 done, 1 failed or problems found, 2 unknown key or invalid value.
 
 from __future__ import annotations
 
+import argparse
 import json
-from typing import TYPE_CHECKING
 
 from ...kernel.overrides import override_problems
 from ...kernel.settings.advice import (
@@ -25,14 +25,9 @@ from ...kernel.settings.schema import Key, WrongValueError, canonical, expected,
 from ...kernel.settings.user_file import EditError, FileChange, set_value, unset
 from ...kernel.text.clean import plain
 from ..approval import Approval
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandContext, CommandError, UsageError
 from ..judge_switches import missing_switches
 from ..options import add_actions, add_flag
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..command_context import CommandContext
 
 DONE, FAILED = 0, 1
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from ..approval import needed_approval
+from ..command_context import CommandContext
 from ..command_line import module_of, parse_arguments
-
-if TYPE_CHECKING:
-    from ..command_context import CommandContext
 
 HELP = "print what a command needs the user's approval for"
 EXAMPLES = """\

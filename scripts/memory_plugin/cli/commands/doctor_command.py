@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable
+import argparse
+from typing import Callable
 
 from ...kernel.files import error_text
 from ...kernel.text.clean import plain
+from ...memories.survey import Survey
 from ...memories.trust_file import TrustUnreadable
 from ..checks import FAIL, NOTE, OK, WARN, Check, judge_checks, state_checks, trust_checks
 from ..checks import installation_checks as installation
 from ..checks import store_checks as stores
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.survey import Survey
-    from ..command_context import CommandContext
+from ..command_context import CommandContext
 
 HELP = "find problems and explain how to fix them"
 EXAMPLES = """\

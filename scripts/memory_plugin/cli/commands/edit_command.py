@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+import argparse
+from typing import Any, Callable
 
 from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
+from ...memories.memory_files import StoredMemory
 from ...memories.record import ACTIVE, MAX_TITLE, categories
 from ...memories.similarity import plain_title
 from ...memories.supersession import name_for
-from ...memories.survey import choose, life_cycle_state, shortest_names, successors, superseding
+from ...memories.survey import Item, choose, life_cycle_state, shortest_names, successors, superseding
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index
-from ..command_context import UsageError
+from ..command_context import CommandContext, UsageError
 from ..guard_view import holds_guard, is_guarded, may_trust
 from ..memory_input import (
     add_fields,
@@ -25,13 +27,6 @@ from ..memory_input import (
 )
 from ..memory_view import approval_lines, as_json, redaction_lines, status_text
 from ..title_check import TakenTitles
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.memory_files import StoredMemory
-    from ...memories.survey import Item
-    from ..command_context import CommandContext
 
 HELP = "change a memory"
 EXAMPLES = """\

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED
 from ...memories.stores import PROJECT, USER
+from ...memories.survey import Item, Survey
 from ...memories.trust import PENDING, REJECTED
-from ..command_context import UsageError
+from ..command_context import CommandContext, UsageError
 from ..console import counted, inflected
 from ..memory_input import add_category
 from ..memory_view import HEADERS, as_json, as_row
 from ..note_view import named_notes
 from ..options import add_flag
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.survey import Item, Survey
-    from ..command_context import CommandContext
 
 HELP = "list the memories"
 EXAMPLES = """\

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ...memories.hygiene import shown_line
 from ...memories.invalid_memory import InvalidMemory
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import REJECTED, TRUSTED, load_trust
 from ..after_change import refresh_index
+from ..approval import Approval
 from ..candidate_entries import decide_candidates
-from ..command_context import UsageError
+from ..command_context import CommandContext, UsageError
 from ..review_entries import REJECT, about_selection, add_selection, decide_group
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..approval import Approval
-    from ..command_context import CommandContext
 
 HELP = "reject pending memories, so that these texts are never recalled or offered again"
 EXAMPLES = """\

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from ...hooks.prompt import MAX_CHARACTERS
 from ...kernel.clock import now
 from ...kernel.files import Unreadable
 from ...kernel.settings.advice import problem_sentence
-from ...kernel.settings.load import load
+from ...kernel.settings.load import Settings, load
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import shortest_names
 from ...recall.history import RecallHistory
-from ...recall.replay import past_prompts, replay_prompt
+from ...recall.replay import PastPrompt, Result, past_prompts, replay_prompt
 from ...sessions.session_files import project_transcripts
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import require_existing
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from ...kernel.settings.load import Settings
-    from ...recall.replay import PastPrompt, Result
-    from ..command_context import CommandContext
 
 HELP = "show what recall would do on your past prompts, under current or other settings"
 EXAMPLES = """\

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ..after_change import refresh_index
-from ..command_context import UsageError
+from ..command_context import CommandContext, UsageError
 from ..console import counted
-from ..review_entries import BY, grouped, review_sources
+from ..review_entries import BY, Group, Source, grouped, review_sources
 from ..review_walk import Review
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..command_context import CommandContext
-    from ..review_entries import Group, Source
 
 HELP = "review pending memories and candidates in groups"
 EXAMPLES = """\

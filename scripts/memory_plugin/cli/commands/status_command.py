@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...hooks.tool_use import count_silent_calls
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import life_cycle_state, shortest_names
+from ...memories.survey import Survey, life_cycle_state, shortest_names
 from ...recall.explain import decisions, find_decision
-from ..checks import FAIL, WARN
+from ..checks import FAIL, WARN, Check
+from ..command_context import CommandContext
 from ..console import counted
 from ..decision_view import decision_json, print_decision
 from ..judge_switches import missing_switches
 from ..memory_view import as_json
 from ..note_view import named_notes
 from .doctor_command import examine
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.survey import Survey
-    from ..checks import Check
-    from ..command_context import CommandContext
 
 HELP = "show what is stored and pending, and the last recall decisions"
 EXAMPLES = """\

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...hooks.status_line import FOLDER, status_text
 from ...hooks.status_script import BEFORE, script_path, script_text
 from ...kernel.files import make_folder, replace_file
+from ...kernel.paths import Paths
 from ...kernel.settings.load import SettingsFileError, content
 from ...kernel.settings.user_file import EditError, change_text, with_value, without
 from ...kernel.state_file import read_state, write_state
 from ..approval import Approval
-from ..command_context import CommandError
+from ..command_context import CommandContext, CommandError
 from ..status_counts import current_counts, prepare_counts
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...kernel.paths import Paths
-    from ..command_context import CommandContext
 
 HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
 EXAMPLES = """\
