@@ -16,8 +16,8 @@ from time import sleep
 import pytest
 
 from memory_plugin.cli.command_line import COMMANDS, NOUNS
+from memory_plugin.cli.console import columns
 from memory_plugin.cli.main import main
-from memory_plugin.cli.wrapping import columns
 from tests.project import Project
 
 STYLE = re.compile(r"\033\[[0-9;]*[mK]")
@@ -207,8 +207,8 @@ class LingeringEvent(Event):
 def test_slow_commands_show_progress(
     store: Project, words: list[str], label: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_plugin.cli.heartbeat._EVERY", 0.0005)
-    monkeypatch.setattr("memory_plugin.cli.heartbeat.Event", LingeringEvent)
+    monkeypatch.setattr("memory_plugin.cli.console._BEAT", 0.0005)
+    monkeypatch.setattr("threading.Event", LingeringEvent)
     seen = in_terminal(store, 80, words)
     assert "\r\033[K%s: 0 s" % label in seen
     shown = [line.rpartition("\033[K")[2] for line in seen.split("\n")]

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import VERSION
 from ..kernel.bytecode import import_with_cache_repair
-from .console import Console, terminal_width
+from .console import Console, terminal_width, wrapped
 from .options import add_actions, add_common_options
-from .wrapping import fitted_examples, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +76,10 @@ COMMANDS = {  # name: module
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
+_GAP = re.compile(r" {2,}")
+_COMMENT = 6  # columns before a comment that has a line of its own
+_WORD = r"""(?:"[^"]*"|'[^']*'|[^\s"'])+"""
+_OPTION = re.compile(r"--%s(?: +(?!--|\\$)%s)*|%s" % (_WORD, _WORD, _WORD))
 _CUTOFF = 0.6  # how similar a suggested word must be
 
 
@@ -287,3 +290,32 @@ def _described(names: Sequence[str], width: int, lead: str = "") -> list[str]:
             "  %-*s%s" % (room, lead + name, text), width, subsequent_indent=" " * (room + 2)
         )
     return lines
+
+
+def fitted_examples(text: str, width: int) -> str:
+    """Fit help examples to the width: move comments below commands that leave no room, and continue long commands on further lines."""
+    return "\n".join(_example(line, width) for line in text.split("\n"))
+
+
+def _example(line: str, width: int) -> str:
+    text = line.lstrip(" ")
+    if len(line) <= width:
+        return line
+    if not text.startswith(("memory ", "--")):
+        return wrapped(line, width)
+    gap = _GAP.search(text)
+    command, comment = (text[: gap.start()], text[gap.end() :]) if gap else (text, "")
+    lines = _in_shell_lines(command, len(line) - len(text), width)
+    return lines + "\n" + wrapped(" " * _COMMENT + comment, width) if comment else lines
+
+
+def _in_shell_lines(command: str, indent: int, width: int) -> str:
+    """Break a command into continued shell lines, without splitting quoted text or separating an option from its value."""
+    lines, current = [], " " * indent
+    for group in _OPTION.findall(command):
+        if current.strip() and len(current) + len(group) + len(" \\") >= width:
+            lines.append(current + " \\")
+            current = " " * _COMMENT + group
+        else:
+            current += (" " if current.strip() else "") + group
+    return "\n".join([*lines, current])

@@ -16,7 +16,7 @@ from ..memories.invalid_memory import InvalidMemory
 from ..memories.record import ACTIVE, CONTEXT, categories, parse_memory
 from ..memories.stores import PROJECT
 from .after_change import Similar, similar_to
-from .title_check import TakenTitles
+from .memory_input import TakenTitles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

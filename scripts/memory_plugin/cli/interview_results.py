@@ -18,8 +18,8 @@ from .after_change import Similar, refresh_index, similar_lines, similar_to
 from .command_context import CommandError, UsageError
 from .commands.interview_command import find_interview, read_input
 from .console import counted
+from .memory_input import TakenTitles
 from .options import require_existing
-from .title_check import TakenTitles
 
 if TYPE_CHECKING:
     import argparse

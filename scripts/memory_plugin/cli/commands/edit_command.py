@@ -16,8 +16,8 @@ from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
-from ..guard_view import holds_guard, is_guarded, may_trust
 from ..memory_input import (
+    TakenTitles,
     add_fields,
     check_fields,
     content_of,
@@ -25,8 +25,15 @@ from ..memory_input import (
     guard_of,
     project_files,
 )
-from ..memory_view import approval_lines, as_json, redaction_lines, status_text
-from ..title_check import TakenTitles
+from ..memory_view import (
+    approval_lines,
+    as_json,
+    holds_guard,
+    is_guarded,
+    may_trust,
+    redaction_lines,
+    status_text,
+)
 
 HELP = "change a memory"
 EXAMPLES = """\

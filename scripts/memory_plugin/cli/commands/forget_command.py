@@ -12,8 +12,7 @@ from ...memories.trust import load_trust
 from ..after_change import refresh_index, replaced_lines
 from ..approval import Approval, titled
 from ..command_context import CommandContext
-from ..guard_view import is_guarded
-from ..memory_view import as_json
+from ..memory_view import as_json, is_guarded
 
 HELP = "stop recalling a memory, and delete its file after a grace period"
 EXAMPLES = """\

@@ -15,7 +15,7 @@ from ...recall.guard_rows import guarded_version
 from ...recall.guarding import ToolCall, match_call
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
-from ..guard_view import guard_as_json, holds_guard
+from ..memory_view import guard_as_json, holds_guard
 
 HELP = "list the guards, or test what they would do about a command or a file"
 EXAMPLES = """\

@@ -13,8 +13,7 @@ from ...memories.trust import PENDING, REJECTED
 from ..command_context import CommandContext, UsageError
 from ..console import counted, inflected
 from ..memory_input import add_category
-from ..memory_view import HEADERS, as_json, as_row
-from ..note_view import named_notes
+from ..memory_view import HEADERS, as_json, as_row, named_notes
 from ..options import add_flag
 
 HELP = "list the memories"

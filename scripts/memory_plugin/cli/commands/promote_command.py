@@ -9,7 +9,7 @@ from ...memories.import_categories import category_for
 from ...memories.record import MAX_TITLE
 from ..approval import Approval, titled
 from ..memory_input import add_category, add_scope, add_tags
-from ..note_view import find_note
+from ..memory_view import find_note
 from . import save_command
 
 if TYPE_CHECKING:

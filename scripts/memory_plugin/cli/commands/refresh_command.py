@@ -14,9 +14,9 @@ from ...memories.trust import load_trust
 from ...recall.index_file import DAMAGED, INDEX_ERRORS, LOCKED, UNWRITABLE, failure_reason
 from ...recall.index_refresh import refresh_index
 from ...recall.store_refresh import RefreshReport
+from ..after_change import prepare_counts
 from ..command_context import CommandContext, CommandError
 from ..console import counted
-from ..status_counts import prepare_counts
 
 HELP = "refresh the index, and delete memories that were forgotten long ago"
 EXAMPLES = """\

@@ -20,7 +20,6 @@ from ...memories.writing import Written
 from ..after_change import refresh_index, similar_lines, similar_to
 from ..candidate_entries import find_candidate
 from ..command_context import CommandContext, UsageError
-from ..guard_view import guard_as_json, guard_lines, is_guarded, may_trust
 from ..memory_input import (
     add_category,
     add_fields,
@@ -29,9 +28,9 @@ from ..memory_input import (
     content_of,
     guard_of,
     project_files,
+    refuse_taken_title,
 )
-from ..memory_view import redaction_lines
-from ..title_check import refuse_taken_title
+from ..memory_view import guard_as_json, guard_lines, is_guarded, may_trust, redaction_lines
 
 HELP = "store a memory"
 EXAMPLES = """\

@@ -9,8 +9,7 @@ from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import Memory, categories, date_text, quoted_name
 from ...memories.survey import Item, choose_titled
 from ..command_context import CommandContext
-from ..guard_view import guard_as_json
-from ..memory_view import as_json, shown_name, status_text
+from ..memory_view import as_json, guard_as_json, shown_name, status_text
 from ..options import add_flag
 
 HELP = "show one memory"

@@ -17,8 +17,7 @@ from ..command_context import CommandContext
 from ..console import counted
 from ..decision_view import decision_json, print_decision
 from ..judge_switches import missing_switches
-from ..memory_view import as_json
-from ..note_view import named_notes
+from ..memory_view import as_json, named_notes
 from .doctor_command import examine
 
 HELP = "show what is stored and pending, and the last recall decisions"

@@ -15,9 +15,9 @@ from ...kernel.paths import Paths
 from ...kernel.settings.load import SettingsFileError, content
 from ...kernel.settings.user_file import EditError, change_text, with_value, without
 from ...kernel.state_file import read_state, write_state
+from ..after_change import current_counts, prepare_counts
 from ..approval import Approval
 from ..command_context import CommandContext, CommandError
-from ..status_counts import current_counts, prepare_counts
 
 HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
 EXAMPLES = """\
