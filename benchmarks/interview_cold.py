@@ -18,9 +18,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 from memory_plugin.interview.interview_store import Interview, InterviewStore  # noqa: E402
-from memory_plugin.interview.pack import find_pack, read_pack  # noqa: E402
-from memory_plugin.interview.pipeline import NewInterview, start  # noqa: E402
-from memory_plugin.interview.setup import InterviewLimits, new_setup  # noqa: E402
+from memory_plugin.interview.pipeline import start  # noqa: E402
+from memory_plugin.interview.setup import find_pack, new_setup, read_pack  # noqa: E402
 from memory_plugin.kernel.paths import locate  # noqa: E402
 
 SCRIPT = os.path.join(ROOT, "scripts", "memory.py")
@@ -28,11 +27,8 @@ SCRIPT = os.path.join(ROOT, "scripts", "memory.py")
 
 def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
     """Return an open interview whose graph has that many nodes."""
-    path = find_pack("requirements", "")
-    setup = new_setup(
-        "a large system", read_pack(path), path, InterviewLimits(200, 0.8, close_when_falling=True)
-    )
-    interview, decision = start(store, setup, NewInterview(project, "", {}))
+    setup = new_setup("a large system", read_pack(find_pack("requirements", "")), 200, 0.8)
+    interview, decision = start(store, setup, project, "", {})
     ladder = setup["pack"]["ladder"]
     for at in range(nodes):
         interview.state["nodes"].append(

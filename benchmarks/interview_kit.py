@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 from memory_plugin.interview.answer_input import parse_answer  # noqa: E402
 from memory_plugin.interview.decisions import ANSWER, apply_event, begin  # noqa: E402
-from memory_plugin.interview.setup import InterviewLimits, new_setup  # noqa: E402
+from memory_plugin.interview.setup import new_setup  # noqa: E402
 from memory_plugin.kernel.text.stem import stem  # noqa: E402
 from memory_plugin.kernel.text.tokens import tokenize  # noqa: E402
 
@@ -132,7 +132,7 @@ def rule_based(topics: Topics, old: int, volunteers: float) -> tuple[list[float]
         "id": "kit", "name": "Kit", "reason": "a flat list", "types": [fact], "ladder": ["fact"], "terminal": ["fact"],
         "elements": elements,
     }  # fmt: skip
-    setup = new_setup("your work", pack, "kit", InterviewLimits(TURNS, 1.0, close_when_falling=True))
+    setup = new_setup("your work", pack, TURNS, 1.0)
     oracle, used = (
         Oracle(topics, old, volunteers),
         dict.fromkeys((e["id"] for e in setup["scoring"]["strategies"]), 0),
@@ -152,7 +152,7 @@ def rule_based(topics: Topics, old: int, volunteers: float) -> tuple[list[float]
         concepts = [{"text": note, "type": "fact", "quote": note} for _, note in said]
         data = {"answer": ". ".join(note for _, note in said) or "Nothing to add.", "concepts": concepts}
         data["covered"] = sorted({name for name, _ in said})
-        given, _ = parse_answer(data, setup, lambda text, limit: text[:limit])
+        given, _ = parse_answer(data, setup)
         decision = apply_event(state, setup, {"kind": ANSWER, "given": given})
         for at, (name, _) in zip(state["turns"][-1]["concepts"], said):
             about[at] = name

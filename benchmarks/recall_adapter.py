@@ -21,7 +21,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import put
-from memory_plugin.recall.index_file import create_index, open_index, transaction
+from memory_plugin.recall.index_file import open_index, transaction
+from memory_plugin.recall.index_tables import create_index
 from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import rank
 

@@ -25,7 +25,8 @@ from benchmarks.recall_adapter import document, thresholds
 from benchmarks.recall_stores import LIMIT, Record, Set, mean, sets
 from memory_plugin.recall.gate import effective_length, load_gate
 from memory_plugin.recall.index_documents import put
-from memory_plugin.recall.index_file import create_index_in_memory, transaction
+from memory_plugin.recall.index_file import transaction
+from memory_plugin.recall.index_tables import create_index_in_memory
 from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import Hit, rank
 

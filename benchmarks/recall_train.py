@@ -31,7 +31,8 @@ from benchmarks.recall_examples import FOLDS, MADE, SIZES, Pool, examples
 from benchmarks.recall_natural import PromptResult, figures, report, same_side
 from benchmarks.recall_stores import Answer, auroc, false_injections, injected, mean
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall.confidence import UNIT, Trees, combine, wants_signals
+from memory_plugin.recall.confidence import combine, wants_signals
+from memory_plugin.recall.model import UNIT, Trees
 
 RISING = (
     "best", "covered", "fields", "held", "matched", "named", "pairs", "phrase", "phrase_covered", "phrase_share", "ratio", "relative",

@@ -18,12 +18,10 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.settings.load import Settings, load
 from memory_plugin.replies.escalation import EscalationThresholds, thousandths
 from memory_plugin.replies.pipeline import ReplyScore, ReplyScorer
-from memory_plugin.replies.query_types import load_query_classifier
-from memory_plugin.replies.threshold_fit import MeasuredReply, escalated_share, fit_thresholds
+from memory_plugin.replies.tuning import MeasuredReply, escalated_share, fit_thresholds
 
 NEAR = 3  # words by which a preamble may be off
 SHORTEST = 20  # words of a reply that counts for rates
@@ -72,8 +70,7 @@ def half_of(row: dict[str, Any]) -> str:
 
 def score(row: dict[str, Any], scorer: ReplyScorer) -> ReplyScore:
     """Return the score of one row."""
-    kind, drafting = load_query_classifier().classify(row.get("user") or "")
-    return scorer.score(row["response"], kind, drafting)
+    return scorer.score(row["response"], row.get("user") or "")
 
 
 def compare(labeled: list[dict[str, Any]], scorer: ReplyScorer, *, show: bool) -> Comparison:
@@ -102,7 +99,7 @@ def rates(
     for row in pairs:
         if len(row["response"].split()) >= SHORTEST:
             found = score(row, scorer)
-            gates[found.decision.row] += 1
+            gates[found.row] += 1
             models.setdefault(row["model"] or "unknown", []).append(found)
             kinds.setdefault(found.query_type, []).append(found)
     return gates, models, kinds
@@ -129,7 +126,7 @@ def table(title: str, groups: dict[str, list[ReplyScore]], *, markdown: bool) ->
         cells = (
             name,
             len(scores),
-            100 * sum(one.decision.escalate for one in scores) / len(scores),
+            100 * sum(one.escalates for one in scores) / len(scores),
             100 * sum(one.signals.padding > 0 for one in scores) / len(scores),
             densities[len(densities) // 2] if densities else 0.0,
         )
@@ -144,7 +141,7 @@ def fitted(pairs: list[dict[str, Any]], settings: Settings, scorer: ReplyScorer)
 
     By model, too: each stands for one user's replies, and the rates of models differ most.
     """
-    bounds = EscalationThresholds(settings, load_data("replies", "gate"))
+    bounds = EscalationThresholds(settings)
     halves: dict[str, list[MeasuredReply]] = {"tune": [], "check": []}
     for row in pairs:
         found = score(row, scorer)
@@ -163,14 +160,13 @@ def fitted(pairs: list[dict[str, Any]], settings: Settings, scorer: ReplyScorer)
             for half in (halves["tune"], halves["check"])
         )
         fit = fit_thresholds(tune, bounds)
-        trial = bounds.with_values(fit.thresholds, fit.preamble_min)
         print(
             "%-30s before %s; fitted %s; other half %s%s"
             % (
                 model or "all",
                 escalated_share(check, bounds),
                 fit.after,
-                escalated_share(check, trial),
+                escalated_share(check, fit.bounds),
                 fit.blocking_row,
             )
         )
@@ -193,7 +189,7 @@ def main() -> int:
             print("%-6s" % half, compare(chosen, scorer, show=arguments.show and half != "all").line())
     gates, models, kinds = rates(rows(arguments.folder, "pairs.jsonl"), scorer)
     total = sum(gates.values())
-    escalated = sum(one.decision.escalate for scores in models.values() for one in scores)
+    escalated = sum(one.escalates for scores in models.values() for one in scores)
     print("\n%d replies of %d words and more: %.1f%% escalated" % (total, SHORTEST, 100 * escalated / total))
     print(", ".join("%s %d" % pair for pair in gates.most_common()))
     table("model", models, markdown=arguments.markdown)

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from memory_plugin.interview.pack import find_pack
+from memory_plugin.interview.setup import find_pack
 from tests.project import Project
 
 FACTORS = re.compile(r"^(?:next: )?cover_element on .*: ([0-9.]+) = ([0-9.]+) x ([0-9.]+)$", re.MULTILINE)

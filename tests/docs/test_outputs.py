@@ -186,11 +186,10 @@ def at_interviews(project: Project) -> str:
         (["answer"], json.dumps(turn)),
         (["answer"], "Nothing else, thanks." + HOSTILE),
         *(([command], "") for command in ("status", "explain", "export", "replay", "finish")),
-        (["export", "--format", "markdown"], ""),
-        (["export", "--format", "json"], ""),
+        (["export", "--json"], ""),
     ]
     runs = [project.cli("interview", *command, stdin=stdin) for command, stdin in words]
-    assert "a minute" in runs[-2].stdout.lower()
+    assert "a minute" in runs[-1].stdout.lower()
     assert [run.returncode for run in runs] == [0] * len(runs), runs
     chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute" + HOSTILE}]}
     runs.append(project.cli("interview", "finish", "--confirm", stdin=json.dumps(chosen)))

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.recall.index_file import changed_paths, create_index, open_index
+from memory_plugin.recall.index_file import changed_paths, open_index
+from memory_plugin.recall.index_tables import create_index
 from tests.events import CLI, PROMPT_HOOK
 from tests.project import Project, Run
 from tests.recall.store_files import (

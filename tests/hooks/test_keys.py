@@ -268,7 +268,7 @@ def test_the_user_can_save_an_address_from_the_environment_in_a_terminal(table: 
 
 GRADING: dict[str, Any] = {
     "judge": {"backend": "openai"},
-    "scoring": {"mode": "hybrid", "judge": {}, "audit_share": 1.0},
+    "scoring": {"mode": "hybrid", "judge": {}},
 }
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from memory_plugin.replies.escalation import is_sampled
+from memory_plugin.replies.transcript_replies import score_id
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
 from tests.replies.builders import (
     PADDED,
@@ -303,9 +305,15 @@ def test_no_judge_runs_in_a_project_that_sets_an_api_address(project: Project) -
     assert project.ledger("judge-calls") == []
 
 
+def audited_prompt(text: str) -> str:
+    """Return a prompt's id with which a reply of this text belongs to the audit sample."""
+    prompts = ("p%d" % number for number in range(5000))
+    return next(name for name in prompts if is_sampled("audit", score_id(SESSION, name, text), 0.02))
+
+
 def test_audited_replies_are_judged_without_counting_as_drift(project: Project) -> None:
-    hybrid(project, answer(VDet=3), audit_share=1)
-    stop(project, PLAIN)
+    hybrid(project, answer(VDet=3))
+    stop(project, PLAIN, audited_prompt(PLAIN))
     (judged,) = eventually(project, "scores", "judged")
     assert judged["why"] == "audit"
     assert [row["audit"] for row in scores(project)] == [True]

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.interview.answer_input import parse_answer
 from memory_plugin.interview.decisions import ANSWER, apply_event, begin
-from memory_plugin.interview.pack import find_pack, read_pack
-from memory_plugin.interview.setup import InterviewLimits, new_setup
+from memory_plugin.interview.setup import find_pack, new_setup, read_pack
 
 KINDS = (
     "steady", "brief", "chatty", "fatiguing", "hedging", "contradicting", "fixated", "ignorant", "confused", "souring",
@@ -201,16 +200,10 @@ def reply(text: str, *concepts: dict[str, Any]) -> dict[str, Any]:
     return {"answer": text, "concepts": list(concepts)}
 
 
-def clean(text: str, limit: int) -> str:
-    """Return a text cut to the limit, in place of the cleaning for storage."""
-    return text[:limit]
-
-
-def setup_for(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 (any limit)
+def setup_for(max_turns: int = 24, target_coverage: float = 0.8) -> dict[str, Any]:
     """Return the setup of an interview with the pack `requirements`."""
-    path = find_pack("requirements", "")
-    limits = {"max_turns": 24, "target_coverage": 0.8, "close_when_falling": True, **changes}
-    return new_setup("the billing export", read_pack(path), path, InterviewLimits(**limits))
+    pack = read_pack(find_pack("requirements", ""))
+    return new_setup("the billing export", pack, max_turns, target_coverage)
 
 
 def hold_interview(
@@ -221,8 +214,27 @@ def hold_interview(
     state, decision = begin(setup, {})
     decisions, answers = [decision], []
     while not decision["stop"]:
-        given, _ = parse_answer(person.answer(decision), setup, clean)
+        given, _ = parse_answer(person.answer(decision), setup)
         answers.append(given)
         decision = apply_event(state, setup, {"kind": ANSWER, "given": given})
         decisions.append(decision)
     return decisions, state, answers
+
+
+def after(*answers: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the state and the last decision after some answers, each as Claude passes it on."""
+    setup = setup_for()
+    state, decision = begin(setup, {})
+    for data in answers:
+        given, dropped = parse_answer(data, setup)
+        assert dropped == []
+        decision = apply_event(state, setup, {"kind": ANSWER, "given": given})
+    return state, decision
+
+
+def say(
+    answer: str, *concepts: str, question: str = "", kind: str = "behaviour", stance: int = 0
+) -> dict[str, Any]:
+    """Return an answer with concepts."""
+    entries = [{"type": kind, "text": text, "stance": stance, "quote": text} for text in concepts]
+    return {"answer": answer, "question": question, "concepts": entries}

@@ -8,11 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.interview.answer_input import decode_answer, decode_memories, parse_answer
-from memory_plugin.interview.answer_signals import check_signals
-from memory_plugin.interview.exceptions import InvalidAnswer
+from memory_plugin.interview.answer_input import (
+    InvalidAnswer,
+    check_signals,
+    decode_answer,
+    decode_memories,
+    parse_answer,
+)
 from memory_plugin.kernel.data import load_data
-from tests.interview.respondents import ANY_JSON, clean, setup_for
+from tests.interview.respondents import ANY_JSON, setup_for
+
+TABLE = load_data("interview", "signals")
+SETUP = setup_for()
 
 
 @given(ANY_JSON, ANY_JSON, ANY_JSON, ANY_JSON)
@@ -24,17 +31,17 @@ def test_any_input_is_accepted_or_refused(concepts: Any, relations: Any, signals
         "signals": signals,
         "covered": covered,
     }
-    answer, dropped = parse_answer(data, setup_for(), clean)
+    answer, dropped = parse_answer(data, SETUP)
     assert answer["answer"] == "x"
     assert all(isinstance(note, str) for note in dropped)
-    check_signals(answer["signals"], load_data("interview", "signals"))
+    assert check_signals(answer["signals"], TABLE) == (answer["signals"], [])
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_an_answer_or_refused(text: str) -> None:
     for start in ("", "{", "answer: ", "concept: "):
         try:
-            parse_answer(decode_answer(start + text), setup_for(), clean)
+            parse_answer(decode_answer(start + text), SETUP)
         except InvalidAnswer:
             continue
 
@@ -60,3 +67,25 @@ def test_lines_mean_the_same_as_json() -> None:
     ]
     with pytest.raises(InvalidAnswer, match="expected `memory: CONCEPT`"):
         decode_memories("title: T")
+
+
+@pytest.mark.parametrize(
+    ("data", "valid", "invalid"),
+    [
+        (None, [], []),
+        ([], [], ["signals"]),
+        (
+            {"uncertainty": {"type": "apathy"}, "reasoning": {"quality": "magic"}},
+            ["uncertainty"],
+            ["reasoning"],
+        ),
+        ({"emotional": {"intensity": "neutral", "trajectory": 3}}, [], ["emotional"]),
+        ({"knowledge_ceiling": {"terminal": "yes"}}, [], ["knowledge_ceiling"]),
+        ({"concept_depth": {"suggestion": "stay", "abstraction": 2}}, [], ["concept_depth"]),
+        ({"magic": {}}, [], ["magic"]),
+        ({"contradiction": {"present": True, "beside": 1}}, ["contradiction"], []),
+    ],
+)
+def test_each_signal_is_validated_separately(data: Any, valid: list[str], invalid: list[str]) -> None:  # noqa: ANN401
+    signals, dropped = check_signals(data, TABLE)
+    assert (list(signals), dropped) == (valid, invalid)

@@ -11,11 +11,9 @@ import pytest
 
 from memory_plugin.interview import interview_store as module
 from memory_plugin.interview import pipeline
-from memory_plugin.interview.exceptions import InterviewError
-from memory_plugin.interview.interview_store import OPEN, Interview, InterviewStore
-from memory_plugin.interview.pipeline import NewInterview
+from memory_plugin.interview.interview_store import OPEN, Interview, InterviewError, InterviewStore
 from memory_plugin.kernel.sqlite import Connection, connect
-from tests.interview.respondents import clean, setup_for
+from tests.interview.respondents import setup_for
 
 TOPIC = "the merger that nobody knows of"
 
@@ -48,7 +46,7 @@ def test_a_discarded_interview_leaves_no_text_on_the_disk(
         assert TOPIC in content_of_files(tmp_path)
         store.delete("i1")
         assert TOPIC not in content_of_files(tmp_path)
-        assert len(store.overview()) == others
+        assert len(store.overview("p")) == others
 
 
 def content_of_files(folder: Path) -> str:
@@ -57,16 +55,16 @@ def content_of_files(folder: Path) -> str:
 
 
 def test_of_two_answers_at_once_one_is_refused(store: InterviewStore) -> None:
-    interview, _ = pipeline.start(store, setup_for(), NewInterview("p", "", {}))
+    interview, _ = pipeline.start(store, setup_for(), "p", "", {})
     first, second = store.find(interview.id), store.find(interview.id)
-    pipeline.answer(store, first, {"answer": "it is for clerks"}, clean)
+    pipeline.answer(store, first, {"answer": "it is for clerks"})
     with pytest.raises(InterviewError, match="another answer arrived in the meantime"):
-        pipeline.answer(store, second, {"answer": "it is for auditors"}, clean)
+        pipeline.answer(store, second, {"answer": "it is for auditors"})
     assert [turn["answer"] for turn in store.find(interview.id).state["turns"]] == ["it is for clerks"]
 
 
 def test_an_answer_with_five_thousand_concepts_takes_less_than_three_seconds(store: InterviewStore) -> None:
-    interview, _ = pipeline.start(store, setup_for(), NewInterview("p", "", {}))
+    interview, _ = pipeline.start(store, setup_for(), "p", "", {})
     state: dict[str, Any] = interview.state
     for index in range(5000):
         state["nodes"].append(
@@ -81,7 +79,7 @@ def test_an_answer_with_five_thousand_concepts_takes_less_than_three_seconds(sto
     store.update(interview)
     started = time.process_time()
     decision = pipeline.answer(
-        store, store.find(interview.id), {"answer": "the concept number 17 matters most"}, clean
+        store, store.find(interview.id), {"answer": "the concept number 17 matters most"}
     )
     assert time.process_time() - started < 3
     assert decision["stop"] is False

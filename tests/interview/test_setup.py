@@ -1,55 +1,103 @@
-"""The setup of an interview: unknown names are refused, packs change strategies and multipliers."""
+"""The setup of an interview: packs fit the published schema, are refused with file and key, and change strategies and multipliers."""
 
 from __future__ import annotations
 
-import copy
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from jsonschema import Draft202012Validator
 
-from memory_plugin.interview.exceptions import ConfigError
-from memory_plugin.interview.setup import check_scoring, merge_pack
+from memory_plugin.interview.criteria import SCORERS, VETOES
+from memory_plugin.interview.setup import SHIPPED, ConfigError, check_pack, new_setup
+from memory_plugin.interview.situation import FOCUSES
 from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.paths import data_path
+from tests.interview.respondents import ANY_JSON
 
 SCORING = load_data("interview", "scoring")
+
+
+def test_every_name_in_the_scoring_table_is_known() -> None:
+    strategies = {entry["id"] for entry in SCORING["strategies"]}
+    assert {entry["focus"] for entry in SCORING["strategies"]} == set(FOCUSES)
+    assert [entry["id"] for entry in SCORING["scorers"]] == list(SCORERS)
+    assert [entry["id"] for entry in SCORING["vetoes"]] == list(VETOES)
+    assert list(SCORING["multipliers"]) == [entry["id"] for entry in SCORING["phases"]]
+    assert all(set(row) == strategies for row in SCORING["multipliers"].values())
+    for entry in SCORING["vetoes"] + SCORING["scorers"]:
+        assert strategies.issuperset([*entry.get("exempt", ()), *entry["params"].get("strategies", ())])
+
+
+def test_a_pack_switches_strategies_and_changes_multipliers() -> None:
+    changes = {"strategies": {"bridge": False}, "multipliers": {"focused": {"broaden": 2}}}
+    found = new_setup("x", check_pack({**pack(), **changes}, "p.json"), 20, 0.8)["scoring"]
+    assert [entry["id"] for entry in found["strategies"] if not entry["enabled"]] == ["bridge"]
+    assert found["multipliers"]["focused"] == {**SCORING["multipliers"]["focused"], "broaden": 2}
+
+
+def pack(name: str = SHIPPED[0]) -> dict[str, Any]:
+    """Return a shipped pack."""
+    with open(data_path("interview", "packs", name + ".json"), encoding="utf-8") as file:
+        data: dict[str, Any] = json.load(file)
+    return data
+
+
+def schema() -> Draft202012Validator:
+    """Return the published schema of packs."""
+    with open(data_path("interview", "pack.schema.json"), encoding="utf-8") as file:
+        return Draft202012Validator(json.load(file))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_packs_fit_the_schema(name: str) -> None:
+    assert list(schema().iter_errors(pack(name))) == []
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda t: t["scorers"][0].update(id="magic"), "scorers: expected one of coverage_gap"),
-        (lambda t: t["vetoes"][0].update(id="magic"), "vetoes: expected one of knowledge_ceiling"),
+        ({"ladder": ["magic"]}, "ladder: expected one or more of"),
+        ({"terminal": []}, "terminal: expected one or more of"),
+        ({"types": []}, "ladder: expected one or more of"),
+        ({"magic": 1}, "expected only"),
+        ({"id": "Not This"}, "id: expected lower-case"),
+        ({"elements": [{"id": "a", "label": "", "aliases": []}]}, "elements.0.label: expected a text"),
+        ({"elements": [{"id": "a", "label": "a", "aliases": []}] * 2}, "elements: expected no duplicate ids"),
+        ({"types": [{"id": "a", "name": "A", "memory": "magic"}]}, "types.0.memory: expected one of"),
+        ({"strategies": {"deepen": 1}}, "strategies.deepen: expected true or false"),
+        ({"strategies": {"magic": True}}, "strategies: expected only deepen, broaden"),
+        ({"multipliers": {"magic": {}}}, "multipliers: expected only exploratory"),
+        ({"multipliers": {"closing": {"magic": 1}}}, "multipliers.closing: expected only deepen"),
         (
-            lambda t: t["strategies"][0].update(focus="magic"),
-            "strategies.deepen.focus: expected one of recent_node",
+            {"multipliers": {"closing": {"ease": "much"}}},
+            "closing.ease: expected a number from 0 to 5, got 'much'",
         ),
-        (lambda t: t["multipliers"].update(magic={}), "multipliers: expected one of exploratory"),
+        ({"elements": [{"id": "a", "label": "a"}]}, "elements.0.aliases: expected a value, got 'nothing'"),
         (
-            lambda t: t["multipliers"]["closing"].update(magic=1),
-            "multipliers.closing: expected one of deepen",
+            {"elements": [{"id": "a", "label": "a", "ask": "Ask for {it}.", "aliases": []}]},
+            "elements.0.ask: expected a text with no braces except {topic}",
         ),
-        (lambda t: t["vetoes"][0]["exempt"].append("magic"), "exempt: expected one of deepen"),
-        (
-            lambda t: t["scorers"][0].update(weight="much"),
-            "weight: expected a number from 0 to 5, got 'much'",
-        ),
+        ({"elements": 3}, "elements: expected a list of at most 200"),
     ],
-    ids=["scorer", "veto", "focus", "phase", "strategy", "exempt", "weight"],
 )
-def test_an_unknown_name_is_an_error(change: Any, words: str) -> None:  # noqa: ANN401 (changes a table)
-    table = copy.deepcopy(SCORING)
-    change(table)
-    with pytest.raises(ConfigError, match=r"config/interview/scoring\.json: ") as error:
-        check_scoring(table)
+def test_an_invalid_pack_is_an_error_with_file_and_key(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        check_pack({**pack(), **change}, "my.json")
+    assert str(error.value).startswith("my.json: ")
     assert words in str(error.value)
 
 
-def test_a_pack_switches_strategies_and_changes_multipliers() -> None:
-    found = merge_pack(
-        SCORING, {"strategies": {"bridge": False}, "multipliers": {"focused": {"broaden": 2}}}, "p.json"
-    )
-    assert [entry["id"] for entry in found["strategies"] if not entry["enabled"]] == ["bridge"]
-    assert found["multipliers"]["focused"]["broaden"] == 2
-    assert SCORING["multipliers"]["focused"]["broaden"] == 0.4
-    with pytest.raises(ConfigError, match=r"p\.json: strategies: expected one of deepen, .*, got 'magic'"):
-        merge_pack(SCORING, {"strategies": {"magic": True}}, "p.json")
+@given(ANY_JSON)
+def test_any_value_is_accepted_or_refused(value: Any) -> None:  # noqa: ANN401
+    for candidate in (
+        value,
+        {**pack(), "elements": value},
+        {**pack(), "types": value},
+        {**pack(), "multipliers": value},
+    ):
+        try:
+            check_pack(candidate, "my.json")
+        except ConfigError as error:
+            assert "expected" in str(error)  # noqa: PT017

@@ -41,7 +41,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 
 def test_without_a_file_the_tables_are_the_shipped_ones(write: Write) -> None:
-    assert load_overridden("replies", "drift") == load_data("replies", "drift")
+    assert load_overridden("sessions", "dimensions") == load_data("sessions", "dimensions")
     assert load_overridden("sessions", "prompt")["id"] == "sessions/score"
     assert override_problems() == []
 
@@ -53,13 +53,11 @@ def test_without_a_file_the_tables_are_the_shipped_ones(write: Write) -> None:
         ("interview", {"scoring": {"phases": {"focused": {"turns": 9}}}}, lambda t: _entry(t["phases"], "focused")["turns"] == 9),
         ("interview", {"scoring": {"vetoes": {"element_exhausted": {"params": {"lookback": 6}}}}},
          lambda t: _entry(t["vetoes"], "element_exhausted")["params"]["lookback"] == 6),
-        ("interview", {"signals": {"sentiment": {"high_negative": -0.7}}}, lambda t: t["sentiment"]["high_negative"] == -0.7),
         ("sessions", {"dimensions": {"dimensions": {"goal_achievement": {"weight": 0.4}, "tool_efficiency": {"weight": 0.1}}}},
          lambda t: [d["weight"] for d in t["dimensions"]][:2] == [0.4, 0.1]),
         ("sessions", {"prompt": {"closing": ["Be strict."]}}, lambda t: t["closing"] == ["Be strict."] and t["schema"]),
-        ("replies", {"drift": {"padding": {"drift": 2}}}, lambda t: t["padding"]["drift"] == 2 and t["padding"]["high"] == 5),
     ],
-    ids=["weight", "phase", "window", "sentiment", "dimension weights", "prompt", "drift"],
+    ids=["weight", "phase", "window", "dimension weights", "prompt"],
 )  # fmt: skip
 def test_an_override_changes_its_place_and_nothing_else(
     write: Write, feature: str, content: dict[str, Any], read: Callable[[dict[str, Any]], object]
@@ -85,9 +83,9 @@ def _entry(entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
         ("interview", {"scoring": {"strategies": {"deepen": {"intent": "x"}}}}, ["strategies.deepen.intent", "one of enabled"]),
         ("sessions", {"dimensions": {"dimensions": {"goal_achievement": {"weight": 0.4}}}}, ["add up to 1", "1.1"]),
         ("sessions", {"prompt": {"system": "one text"}}, ["prompt.system", "a list of 1 to 200 texts"]),
-        ("replies", {"gate": []}, ["gate", "an object"]),
-        ("replies", "{", ["the file", "JSON in UTF-8"]),
-        ("replies", "[]", ["the file", "an object"]),
+        ("sessions", {"prompt": []}, ["prompt", "an object"]),
+        ("sessions", "{", ["the file", "JSON in UTF-8"]),
+        ("sessions", "[]", ["the file", "an object"]),
     ],
     ids=["name", "part", "range", "flag for number", "fraction", "not to be changed", "sum", "lines", "list", "no JSON", "no object"],
 )  # fmt: skip
@@ -108,8 +106,8 @@ def test_an_invalid_override_is_named_and_the_shipped_table_used(
 
 
 def test_one_invalid_entry_keeps_the_rest_of_the_file_from_being_used(write: Write) -> None:
-    write("replies", {"gate": {"clear_margin": 0.2}, "drift": {"padding": {"drift": 0}}})
-    assert load_or_shipped("replies", "gate") == load_data("replies", "gate")
+    write("sessions", {"prompt": {"closing": ["Be strict."]}, "dimensions": {"dimensions": []}})
+    assert load_or_shipped("sessions", "prompt")["closing"] != ["Be strict."]
 
 
 def test_every_place_that_may_change_is_there_and_within_its_bounds(write: Write) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import re
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_plugin.kernel.hygiene import redact
+from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.hygiene_choice import choose
-from memory_plugin.memories.hygiene import clean_data, shown, shown_block, shown_items, shown_line
+from memory_plugin.memories import hygiene
+from memory_plugin.memories.hygiene import Redacted, clean_data, shown, shown_block, shown_items, shown_line
 from memory_plugin.memories.invalid_memory import InvalidMemory
 from memory_plugin.memories.record import MAX_TITLE, categories, new_memory
 
@@ -161,6 +165,51 @@ def test_items_are_redacted_together_as_each_for_itself(items: list[str], expect
 )
 def test_items_redacted_together_hold_no_secret(items: list[str]) -> None:
     assert not any(SECRET in item for item in shown_items(items, 200))
+
+
+_PIECES = [
+    "password",
+    "kZ8wQ2rT5yU7iO9p",
+    "plain words",
+    SECRET,
+    "x\u200b",
+    " key =",
+    "\n",
+    "ghp_",
+    "me@firm.io",
+]
+
+
+@given(
+    st.dictionaries(st.sampled_from(_PIECES), st.lists(st.sampled_from(_PIECES)) | st.sampled_from(_PIECES))
+)
+def test_texts_scanned_together_are_cleaned_as_each_for_itself(fields: dict[str, Any]) -> None:
+    def cleaned() -> tuple[dict[str, Any], list[Redacted]]:
+        hygiene._clean_texts.clear()
+        return clean_data(data(title="Title", content={"decision": "Body", **fields}))
+
+    together = cleaned()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hygiene, "scan_together", lambda _: None)
+        assert cleaned() == together
+
+
+def test_a_memory_is_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    scans: list[str] = []
+
+    def counted(text: str, place: str) -> Redaction:
+        scans.append(text)
+        return redact(text, place)
+
+    monkeypatch.setattr(hygiene, "redact", counted)
+    clean_data(
+        data("Warm", "up", tags=["one"], asked_as=["how?"])
+    )  # an empty id and the like are scanned once a process
+    scans.clear()
+    clean_data(
+        data("A title of %s" % uuid4(), "Body of %s" % uuid4(), tags=["one", "two"], asked_as=["how?"])
+    )
+    assert len(scans) == 1
 
 
 PASSWORD = "kZ8w" + "Qm4tRx2v"

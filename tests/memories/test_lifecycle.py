@@ -15,7 +15,7 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import lifecycle, writing
 from memory_plugin.memories.invalid_memory import InvalidMemory
 from memory_plugin.memories.lifecycle import PartlyDone
-from memory_plugin.memories.memory_files import StoredMemory
+from memory_plugin.memories.memory_files import StoredMemory, all_memories
 from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.stores import Store
 from memory_plugin.memories.trust import PENDING, TRUSTED, Trust, load_trust
@@ -119,8 +119,8 @@ def test_a_forgotten_memory_stays_until_its_time_is_over(paths: Paths, store: St
     assert removal.goes_at > iso(now() + (DAYS - 1) * 86400)
     found = find(store, "use-postgres").memory
     assert (found.status, found.data["retired_reason"]) == ("retired", "wrong")
-    assert lifecycle.remove_expired_retired(paths, store, DAYS) == []
-    assert lifecycle.remove_expired_retired(paths, store, 0) == [stored.path]
+    assert lifecycle.remove_expired_retired(paths, store, list(all_memories(store)), DAYS) == []
+    assert lifecycle.remove_expired_retired(paths, store, list(all_memories(store)), 0) == [stored.path]
     assert not os.path.exists(stored.path)
 
 
@@ -175,14 +175,14 @@ def test_an_archived_memory_is_kept_for_good(paths: Paths, store: Store) -> None
     stored = save(paths, store)
     lifecycle.archive(paths, stored, "old")
     assert find(store, "use-postgres").memory.status == "archived"
-    assert lifecycle.remove_expired_retired(paths, store, 0) == []
+    assert lifecycle.remove_expired_retired(paths, store, list(all_memories(store)), 0) == []
     lifecycle.restore(paths, find(store, "use-postgres"), approved=True)
     assert find(store, "use-postgres").memory.status == "active"
 
 
 def test_a_memory_that_someone_else_retired_is_not_deleted(paths: Paths, store: Store, put: Put) -> None:
     path = put("theirs", record_status="retired", retired_at="2020-01-01T00:00:00Z")
-    assert lifecycle.remove_expired_retired(paths, store, DAYS) == []
+    assert lifecycle.remove_expired_retired(paths, store, list(all_memories(store)), DAYS) == []
     assert os.path.exists(path)
 
 
@@ -192,7 +192,7 @@ def test_a_retired_memory_without_a_readable_date_is_kept(
 ) -> None:
     save(paths, store)
     path = put("odd", record_status="retired", retired_at=moment)
-    assert lifecycle.remove_expired_retired(paths, store, DAYS) == []
+    assert lifecycle.remove_expired_retired(paths, store, list(all_memories(store)), DAYS) == []
     assert os.path.exists(path)
 
 

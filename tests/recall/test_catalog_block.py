@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.recall.catalog_block import MAX_RULE_TOKENS, arrange, rule_line
+from memory_plugin.recall.catalog_entries import MAX_RULE_TOKENS, arrange, rule_line
 from memory_plugin.recall.decision import estimated_tokens
 
 RULE = "Short answers. Answer in one paragraph, without a summary at the end."

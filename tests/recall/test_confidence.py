@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.fastjson import loads
 from memory_plugin.recall.confidence import combine, wants_signals
 from memory_plugin.recall.index_tables import model as model_text
-from memory_plugin.recall.ranking import Model
+from memory_plugin.recall.model import Model
 from tests.recall.test_signals import BILLING, MODEL, signals_of_match
 
 SETTINGS = MODEL.confidence

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.index_file import changed_paths, create_index, meta_set, save_snapshot, snapshot
+from memory_plugin.recall.index_file import changed_paths, meta_set, save_snapshot, snapshot
+from memory_plugin.recall.index_tables import create_index
 
 
 @pytest.fixture

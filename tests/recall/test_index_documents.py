@@ -22,7 +22,8 @@ from memory_plugin.recall.index_documents import (
     put,
     set_flags,
 )
-from memory_plugin.recall.index_file import create_index, transaction
+from memory_plugin.recall.index_file import transaction
+from memory_plugin.recall.index_tables import create_index
 from tests.recall.memories import memory
 from tests.recall.store_files import all_documents
 

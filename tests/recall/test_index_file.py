@@ -15,16 +15,15 @@ from memory_plugin.recall.index_file import (
     IndexMissing,
     IndexOutdated,
     IndexUnusable,
-    create_index,
     failure_reason,
     has_fts5,
     meta_get,
     meta_set,
     must_rebuild,
     open_index,
-    refresh_model,
     transaction,
 )
+from memory_plugin.recall.index_tables import create_index, refresh_model
 
 
 @pytest.fixture

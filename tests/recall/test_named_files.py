@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.recall.index_file import create_index_in_memory
+from memory_plugin.recall.index_tables import create_index_in_memory
 from memory_plugin.recall.named_files import (
     FILE,
     FOLDER,

@@ -11,8 +11,9 @@ from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.paths import locate
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import lookup
+from memory_plugin.recall.answer import Answer
 from memory_plugin.recall.gate import Prompt
-from memory_plugin.recall.pipeline import Answer, recall
+from memory_plugin.recall.pipeline import recall
 
 
 @pytest.mark.parametrize(("left", "most"), [(12.0, 3.0), (1.0, 1.0)], ids=["plenty", "little"])
@@ -29,6 +30,6 @@ def test_ranking_leaves_time_for_the_judges(
 
     monkeypatch.setattr(lookup, "Lookup", Watched)
     context = Context(locate(str(tmp_path / "project")), load(None, None), Deadline(left), "s")
-    answer = recall(Answer(), Prompt("Which database does billing use?", "p", ""), 9500, context)
+    answer = recall(Answer("prompt"), Prompt("Which database does billing use?", "p", ""), 9500, context)
     assert answer.block == ""
     assert most - 0.5 < given[0] <= most

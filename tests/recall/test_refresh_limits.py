@@ -22,7 +22,8 @@ from memory_plugin.recall.due_files import (
     ReadBudget,
     hook_read_budget,
 )
-from memory_plugin.recall.index_file import create_index, index_path
+from memory_plugin.recall.index_file import index_path
+from memory_plugin.recall.index_tables import create_index
 from memory_plugin.recall.store_refresh import RefreshReport
 from tests.project import Project
 from tests.recall.store_files import ASK, TITLE, TOLD, accept_all, at_home, memory, put, store

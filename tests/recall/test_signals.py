@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.fastjson import loads
 from memory_plugin.recall.index_tables import model as model_text
+from memory_plugin.recall.model import Model
 from memory_plugin.recall.query import PromptTerms, Term, analyze, intents_in
-from memory_plugin.recall.ranking import Model
 from memory_plugin.recall.scoring import Match, best_matches
 from memory_plugin.recall.signals import log_improbability, match_signals, prompt_signals
 

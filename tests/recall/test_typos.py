@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.recall.index_documents import put
-from memory_plugin.recall.index_file import create_index
+from memory_plugin.recall.index_tables import create_index
 from memory_plugin.recall.query import correct, is_one_edit
 from tests.recall.memories import memory
 

@@ -13,9 +13,9 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import Settings, defaults
 from memory_plugin.kernel.state_file import session_file
 from memory_plugin.replies.filler import load_filler_rules
-from memory_plugin.replies.reply_signals import ReplySignals, load_word_lists, measure_reply
+from memory_plugin.replies.reply_signals import ReplySignals, WordLists, measure_reply
 
-RULES, LISTS = load_filler_rules(None), load_word_lists()
+RULES, LISTS = load_filler_rules(None), WordLists()
 PLAIN = (
     "The port is 80 on both hosts, and the proxy sends health checks every ten seconds. "
     "A second listener needs another certificate, because names differ between them."

@@ -1,7 +1,8 @@
-"""The escalation gate: each row, exact bounds, and samples by hash."""
+"""The escalation gate, its exact bounds, samples by hash; drift, its severity, and its correction."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -9,21 +10,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.escalation import (
+    Drift,
     EscalationThresholds,
+    choose_correction,
     decide_escalation,
+    find_drift,
+    find_row,
     is_sampled,
-    is_within,
+    raise_drift,
+    record_drift,
     thousandths,
 )
 from memory_plugin.replies.filler import FillerMatch
+from memory_plugin.replies.phrases import QUERY_TYPES
 from memory_plugin.replies.reply_signals import ReplySignals
-from tests.replies.builders import RULES, settings
+from memory_plugin.replies.reply_state import ReplyState
+from tests.replies.builders import RULES, context, correction_is_pending, settings
 
 
 def bounds(threshold: float = 0.6, **values: object) -> EscalationThresholds:
     """Return the gate's numbers with one threshold for every kind of message."""
-    result = EscalationThresholds(settings(**values), load_data("replies", "gate"))
+    result = EscalationThresholds(settings(**values))
     result.thresholds = dict.fromkeys(result.thresholds, thousandths(threshold))
     return result
 
@@ -59,8 +69,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("fields", "row", "escalate"), ROWS)
 def test_rows(fields: dict[str, Any], row: str, escalate: bool) -> None:
-    decision = decide_escalation(signals(**fields), "code", bounds())
-    assert (decision.row, decision.escalate) == (row, escalate)
+    assert decide_escalation(signals(**fields), "code", bounds()) == (row, escalate)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +78,7 @@ def test_rows(fields: dict[str, Any], row: str, escalate: bool) -> None:
         ({"escalation__padding_range": [2, 4]}, {"padding": 1, "density": 0.8}, "clean_enough"),
         ({"escalation__padding_range": [2, 4]}, {"padding": 4, "density": 0.8}, "padding_range"),
         ({"escalation__padding_range": [2, 4]}, {"padding": 5, "density": 0.8}, "clear_drift"),
-        ({"escalation__padding_range": [4, 2]}, {"padding": 3}, "clear_drift"),
+        ({"escalation__padding_range": [4, 2]}, {"padding": 3}, "padding_range"),
         ({"escalation__density_margin": 0.1}, {"density": 0.7}, "clean"),
         ({"escalation__density_margin": 0.1}, {"density": 0.5}, "borderline_density"),
         ({"escalation__mixed_signal": False}, {"density": 0.7, "preamble": 40}, "clean_enough"),
@@ -77,19 +86,20 @@ def test_rows(fields: dict[str, Any], row: str, escalate: bool) -> None:
     ],
 )
 def test_settings_change_the_rows(values: dict[str, Any], fields: dict[str, Any], row: str) -> None:
-    assert decide_escalation(signals(**fields), "code", bounds(**values)).row == row
+    assert decide_escalation(signals(**fields), "code", bounds(**values))[0] == row
 
 
 def test_bounds_are_exact_where_binary_fractions_are_not() -> None:
     assert abs(0.570 - 0.600) > 0.03
-    assert is_within(thousandths(0.570), thousandths(0.600), thousandths(0.03))
+    assert decide_escalation(signals(density=0.570), "code", bounds(0.600))[0] == "borderline_density"
 
 
-@given(st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 200))
-def test_within_is_exact(density: int, threshold: int, margin: int) -> None:
-    assert is_within(
-        thousandths(density / 1000), thousandths(threshold / 1000), thousandths(margin / 1000)
-    ) == (abs(density - threshold) <= margin)
+@given(st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 500))
+def test_the_band_is_exact(density: int, threshold: int, margin: int) -> None:
+    gate = bounds(threshold / 1000, escalation__density_margin=margin / 1000)
+    gate.clear_margin = 2000  # so that no reply is clean
+    row, escalates = find_row(0, 0, thousandths(density / 1000), "code", gate)
+    assert escalates == (row == "borderline_density") == (abs(density - threshold) <= margin)
 
 
 @given(st.text(), st.floats(0, 1))
@@ -106,3 +116,117 @@ def test_samples_have_about_their_share_and_are_independent() -> None:
     )
     assert 0.17 < len(audited) / len(ids) < 0.23
     assert 0.02 < len(audited & held_out) / len(ids) < 0.06
+
+
+TABLE = load_data("replies", "drift")
+DIMENSIONS = ["SyA", "VDet", "EpAd", "EPad"]
+
+
+def score_of(kind: str) -> dict[str, Any]:
+    """Return the record of a reply with four filler phrases and a density of .41."""
+    ids = {"id": "d1", "prompt_id": "p1"}
+    return {**ids, "query_type": kind, "padding_count": 4, "density": 0.41, "threshold": 0.6}
+
+
+@pytest.mark.parametrize(
+    ("padding", "density", "categories", "severity"),
+    [
+        (0, 0.6, None, ""),
+        (1, 0.6, None, ""),
+        (2, 0.57, None, ""),
+        (3, 0.6, ["padding"], "medium"),
+        (5, 0.6, ["padding"], "high"),
+        (0, 0.569, ["density"], "low"),
+        (0, 0.549, ["density"], "medium"),
+        (0, 0.499, ["density"], "high"),
+        (3, 0.569, ["padding", "density"], "high"),
+        (3, None, None, ""),
+    ],
+)
+def test_drift(padding: int, density: float | None, categories: list[str] | None, severity: str) -> None:
+    found = find_drift(signals(padding, density=density), "code", bounds(), TABLE)
+    assert (found and found.categories, found.severity if found else "") == (categories, severity)
+
+
+@given(
+    st.sampled_from([[], ["padding"], ["density"], ["padding", "density"]]),
+    st.sampled_from(["low", "medium", "high"]),
+    st.dictionaries(st.sampled_from(DIMENSIONS), st.integers(0, 3)),
+)
+def test_a_judge_never_lowers_a_drift(categories: list[str], severity: str, levels: dict[str, int]) -> None:
+    order = ["low", "medium", "high"]
+    before = Drift(categories, severity, {})
+    after = raise_drift(before, levels, TABLE)
+    assert (after is not None) == (max(levels.values(), default=0) >= 2)
+    if after is not None:
+        assert set(categories) < set(after.categories)
+        assert not categories or order.index(after.severity) >= order.index(severity)
+
+
+@pytest.mark.parametrize(
+    ("categories", "severity", "kind", "row"),
+    [
+        (["padding"], "high", "code", "padding"),
+        (["padding"], "high", "emotional", "padding-emotional"),
+        (["padding"], "medium", "conversational", "padding-conversational"),
+        (["padding"], "high", "conversational", "padding"),
+        (["density"], "high", "code", "density"),
+        (["density"], "low", "code", "density-low"),
+        (["density"], "medium", "ambiguous", "density-ambiguous"),
+        (["padding", "density"], "high", "code", "compound"),
+        (["SyA"], "medium", "code", "judged-SyA"),
+        (["padding", "SyA"], "high", "code", "padding"),
+    ],
+)
+def test_the_most_specific_correction_wins(categories: list[str], severity: str, kind: str, row: str) -> None:
+    chosen, text = choose_correction(Drift(categories, severity, {"SyA": 2}), score_of(kind), TABLE)
+    assert chosen == row
+    assert bool(text) == bool(next(entry["text"] for entry in TABLE["corrections"] if entry["id"] == row))
+
+
+@pytest.mark.parametrize("row", TABLE["corrections"], ids=lambda row: row["id"])
+def test_a_correction_is_short_has_a_reason_and_all_its_numbers(row: dict[str, str]) -> None:
+    assert row["reason"].endswith(".")
+    text = row["text"].format(padding=12, density=41, threshold=60, level=3)
+    assert "{" not in text
+    assert len(text) <= TABLE["longest"]
+
+
+@given(
+    st.sampled_from(["padding", "density", *DIMENSIONS]),
+    st.sampled_from(["low", "medium", "high"]),
+    st.sampled_from(QUERY_TYPES),
+)
+def test_every_drift_has_a_correction_row(category: str, severity: str, kind: str) -> None:
+    row, text = choose_correction(Drift([category], severity, {category: 2}), score_of(kind), TABLE)
+    assert row
+    assert len(text) <= TABLE["longest"]
+
+
+@pytest.mark.parametrize(
+    ("values", "may_correct", "arm", "is_saved"),
+    [
+        pytest.param({"holdout": 0}, True, "corrected", True, id="corrected"),
+        pytest.param({"holdout": 1}, True, "control", False, id="in the control group"),
+        pytest.param({"holdout": 0, "corrections": False}, True, "none", False, id="switched off"),
+        pytest.param({"holdout": 0}, False, "none", False, id="too late"),
+    ],
+)
+def test_record_drift(
+    paths: Paths, values: dict[str, object], may_correct: bool, arm: str, is_saved: bool
+) -> None:
+    record_drift(
+        Drift(["padding"], "high", {}), score_of("code"), context(paths, **values), may_correct=may_correct
+    )
+    (row,) = Ledger(paths.state(), "drift").rows()
+    assert (row["kind"], row["id"], row["arm"], row["padding_count"], row["threshold"]) == (
+        "drift", "d1", arm, 4, 0.6,
+    )  # fmt: skip
+    assert correction_is_pending(paths, "s") == is_saved
+
+
+def test_a_correction_is_saved_even_if_the_ledger_fails(paths: Paths) -> None:
+    os.makedirs(paths.state("drift.jsonl"))  # nothing can be appended to a folder
+    with pytest.raises(OSError, match="drift: "):
+        record_drift(Drift(["padding"], "high", {}), score_of("code"), context(paths, holdout=0))
+    assert ReplyState(paths, "s").take_correction()[0] == "d1"

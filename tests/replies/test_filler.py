@@ -8,19 +8,14 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.replies.filler import (
-    POSITIONS,
-    USER_PACK,
-    load_filler_rules,
-    load_rule_table,
-    rule_problem,
-    word_classes,
-)
-from memory_plugin.replies.phrases import parse_pattern
+from memory_plugin.kernel.data import load_data
+from memory_plugin.replies.filler import USER_PACK, load_filler_rules, rule_problem
+from memory_plugin.replies.phrases import parse_pattern, word_classes
+from memory_plugin.replies.prose import POSITIONS
 from memory_plugin.replies.reply_signals import measure_reply
 from tests.replies.builders import LISTS, RULES, measure
 
-TABLE = load_rule_table()
+TABLE = load_data("replies", "filler")
 CLASSES = word_classes(TABLE)
 CATEGORIES = {"opener", "affect", "validation", "rapport", "offer", "lead_in"}
 ENTRIES = [pytest.param(rule, id=rule["id"]) for rule in TABLE["rules"]]

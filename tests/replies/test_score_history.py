@@ -1,18 +1,30 @@
-"""Past scores: joined with the judge's records, grouped, and the effect of corrections."""
+"""Past scores: joined with the judge's records, grouped, read again; and the effect of corrections."""
 
 from __future__ import annotations
 
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.replies.correction_effect import measure_effect
 from memory_plugin.replies.score_history import (
     count_patterns,
     group_by_day,
     group_scores,
+    measure_effect,
     missed_by_rules,
     read_scores,
+    reread_last_scored,
+    reread_replies,
 )
-from tests.replies.builders import append_delivery, append_drift, append_judged, append_score
+from memory_plugin.replies.transcript_replies import score_id
+from tests.replies.builders import (
+    append_delivery,
+    append_drift,
+    append_judged,
+    append_score,
+    assistant_record,
+    call_record,
+    user_record,
+    write_transcript,
+)
 
 
 def test_a_judges_record_is_joined_with_its_score(paths: Paths) -> None:
@@ -94,7 +106,9 @@ def test_the_effect_is_the_difference_to_the_control_group(paths: Paths) -> None
             append_delivery(paths, identity, session)
         append_score(paths, identity, session, padding_count=3, drift=["padding"])
         better = number < 9 or number in (12, 13)
-        append_score(paths, "n%d" % number, session, padding_count=0 if better else 3)
+        append_score(
+            paths, "n%d" % number, session, **({} if better else {"padding_count": 3, "drift": ["padding"]})
+        )
     effect = measure_effect(paths)
     assert (effect.corrected.k, effect.corrected.n, effect.control.k, effect.control.n) == (9, 12, 2, 8)
     assert effect.gap is not None
@@ -119,3 +133,26 @@ def test_the_next_reply_is_of_the_same_session(paths: Paths) -> None:
     append_score(paths, "a", "one", padding_count=3)
     append_score(paths, "b", "two")
     assert measure_effect(paths).unanswered == 1
+
+
+def test_replies_are_read_again_by_record_or_by_digest(paths: Paths) -> None:
+    path = write_transcript(
+        paths.state("t.jsonl"),
+        user_record("first"),
+        assistant_record("one", uuid="r1"),
+        user_record("second"),
+        call_record("Bash", {}),
+        assistant_record("two"),
+    )
+    append_score(paths, "x", transcript=path, record="r1")
+    append_score(paths, score_id("s", "p", "two"), transcript=path, record="", prompt_id="p")
+    append_score(paths, "gone", transcript=path + "x.jsonl", record="r1")
+    append_score(paths, "odd", transcript="relative.jsonl", record="r1")
+    found = list(reread_replies(score.row for score in read_scores(paths)[0]))
+    assert [(reply.prompt, reply.text, reply.calls) for reply in found] == [
+        ("first", "one", []),
+        ("second", "two", ["Bash"]),
+    ]
+    last = reread_last_scored(paths)
+    assert last is not None
+    assert last.text == "two"

@@ -1,4 +1,4 @@
-"""Replies in transcripts: the last reply with its model and prompt, and rereading scored replies."""
+"""Replies in transcripts: the last reply with its model and prompt."""
 
 from __future__ import annotations
 
@@ -8,16 +8,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.paths import Paths
-from memory_plugin.replies.score_history import read_scores
-from memory_plugin.replies.transcript_replies import (
-    read_last_reply,
-    reread_last_scored,
-    reread_replies,
-    score_id,
-)
+from memory_plugin.replies.transcript_replies import read_last_reply
 from tests.replies.builders import (
-    append_score,
     assistant_record,
     call_record,
     result_record,
@@ -196,26 +188,3 @@ def test_only_the_end_of_a_large_file_is_read(path: str) -> None:
     assert read_last_reply(path).prompt == "asked"
     assert size > 100 << 20
     assert time.process_time() - start < 1
-
-
-def test_replies_are_read_again_by_record_or_by_digest(paths: Paths) -> None:
-    path = write_transcript(
-        paths.state("t.jsonl"),
-        user_record("first"),
-        assistant_record("one", uuid="r1"),
-        user_record("second"),
-        call_record("Bash", {}),
-        assistant_record("two"),
-    )
-    append_score(paths, "x", transcript=path, record="r1")
-    append_score(paths, score_id("s", "p", "two"), transcript=path, record="", prompt_id="p")
-    append_score(paths, "gone", transcript=path + "x.jsonl", record="r1")
-    append_score(paths, "odd", transcript="relative.jsonl", record="r1")
-    found = list(reread_replies(score.row for score in read_scores(paths)[0]))
-    assert [(reply.prompt, reply.text, reply.calls) for reply in found] == [
-        ("first", "one", []),
-        ("second", "two", ["Bash"]),
-    ]
-    last = reread_last_scored(paths)
-    assert last is not None
-    assert last.text == "two"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain, islice
 from typing import NamedTuple
 
 from ..hooks.background import start_refresh
@@ -11,8 +12,10 @@ from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
 from ..kernel.state_file import write_state
 from ..memories.hygiene import shown_line
+from ..memories.memory_files import all_memories
 from ..memories.record import ACTIVE, Memory, body_text
 from ..memories.similarity import NEAR_DUPLICATE, SAME_TITLE, Similarity
+from ..memories.stores import stores
 from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
 from ..memories.trust import TRUSTED
 from ..recall import index_refresh
@@ -67,7 +70,6 @@ def similar_to(
     new: list[tuple[str, Memory]],
     *,
     repeated_only: bool = False,
-    items: list[Item] | None = None,
 ) -> list[list[Similar]]:
     """Return up to three similar active memories for each new one; of two similar new ones, only the later lists the other.
 
@@ -75,7 +77,6 @@ def similar_to(
         context: gives access to the stores and to the index, which already contains the new memories.
         new: memories with their keys; only the first 200 are compared. A draft has a key that is not in the store, so it gets no
             command.
-        items: the present overview of the stores, if the caller has it.
         repeated_only: report only near duplicates, not memories that answer the same question differently.
     """
     compared = new[:_MAX_NEW]
@@ -85,12 +86,15 @@ def similar_to(
     near = neighbors(context.paths, context.settings, texts, _CANDIDATES) if texts else None
     if near is None:
         return [[] for _ in new]
-    items = items or context.overview(is_current=True).items
+    own_keys = [key for key, _ in new]
+    items = context.overview(is_current=True, names={*own_keys, *chain.from_iterable(near.keys)}).items
     active = {item.stored.key: item for item in items if life_cycle_state(item) == ACTIVE}
-    near_keys = [key for keys in near.keys for key in keys if key in active]
-    sample = {item.stored.key: read_item(item) for item in items[:_COMPARED_WITH]}
-    sample.update((key, read_item(active[key])) for key in near_keys if key not in sample)
-    similarity = Similarity((item.stored.memory for item in sample.values()), near.stopwords)
+    nearest = {
+        key: read_item(active[key]).stored.memory for keys in near.keys for key in keys if key in active
+    }
+    others = chain.from_iterable(map(all_memories, stores(context.paths)))
+    sample = {stored.key: stored.memory for stored in islice(others, _COMPARED_WITH)}
+    similarity = Similarity({**sample, **nearest}.values(), near.stopwords)
     kinds = (SAME_TITLE, NEAR_DUPLICATE) if repeated_only else ()
     names = shortest_names(items)
     positions = {key: at for at, (key, _) in enumerate(new)}
@@ -99,7 +103,7 @@ def similar_to(
         for near_key in near_keys:
             if near_key not in active or positions.get(near_key, -1) >= at:
                 continue
-            other = sample[near_key].stored.memory
+            other = nearest[near_key]
             why = similarity.why(memory, other)
             if why and (not kinds or why in kinds):
                 old, name = names[near_key], names.get(key, "")

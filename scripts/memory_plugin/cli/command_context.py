@@ -14,7 +14,7 @@ from ..kernel.settings.load import load
 from .caller import identify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from ..hooks.environment import Taint
     from ..kernel.paths import Paths
@@ -111,11 +111,18 @@ class CommandContext(Context):
 
         return survey(self.paths, self.accept_from, scope)
 
-    def overview(self, scope: str = "", *, is_current: bool = False) -> Survey:
-        """Return the same from the index, without texts; `is_current` after a refresh. Raises TrustUnreadable."""
+    def overview(
+        self,
+        scope: str = "",
+        *,
+        is_current: bool = False,
+        names: Collection[str] | None = None,
+        title: str = "",
+    ) -> Survey:
+        """Return the same from the index, without texts; the arguments are those of `recall.overview`. Raises TrustUnreadable."""
         from ..recall.overview import overview
 
-        return overview(self.paths, self.settings, scope, is_current=is_current)
+        return overview(self.paths, self.settings, scope, is_current=is_current, names=names, title=title)
 
     def with_settings(self, settings: Settings) -> Context:
         """Return the same context with different settings, for trying them out."""

@@ -13,8 +13,9 @@ from ..kernel.context import LedgerError
 from ..kernel.files import os_error_text
 from ..kernel.state_file import session_file
 from ..memories.save_requests import asks_to_save
+from ..recall.answer import Answer
 from ..recall.gate import Prompt
-from ..recall.pipeline import EXPECTED_PROBLEMS, Answer, recall
+from ..recall.pipeline import EXPECTED_PROBLEMS, recall
 from .events import PROBLEM, id_field, log_event, open_context, path_field
 
 TYPE_CHECKING = False
@@ -56,7 +57,7 @@ def handle(
 
 def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
     """Ask each feature in turn and compose the output; only here are their problems written to the events ledger."""
-    answer = Answer()
+    answer = Answer("prompt", answered_by="none")
     problems: list[str] = []
     correction = _correction(prompt, context, problems)
     reminder = _reminder(prompt, context, problems)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..kernel.clock import Deadline
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
-    from ..recall.session_catalog import CatalogAnswer
+    from ..recall.answer import Answer
     from .environment import Taint
 
 _START, _END, _COMPACTION, _SUBAGENT = "SessionStart", "SessionEnd", "PreCompact", "SubagentStart"
@@ -124,7 +124,7 @@ def handle_subagent(
     return _output(_SUBAGENT, _record_answer(answer, _SUBAGENT, context), [])
 
 
-def _record_answer(answer: CatalogAnswer | None, event: str, context: Context) -> str:
+def _record_answer(answer: Answer | None, event: str, context: Context) -> str:
     """Append the decision to the ledger and return the text for Claude."""
     if answer is None:
         return ""
@@ -135,7 +135,7 @@ def _record_answer(answer: CatalogAnswer | None, event: str, context: Context) -
     return answer.block
 
 
-def _receipt(answer: CatalogAnswer | None, context: Context) -> str:
+def _receipt(answer: Answer | None, context: Context) -> str:
     shows_all = context.settings.text("retrieval.receipt") == "all"
     return answer.receipt if answer is not None and shows_all else ""
 

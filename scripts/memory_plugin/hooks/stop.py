@@ -134,7 +134,7 @@ def _start_grading(scored: ScoredReply, context: Context, taint: Taint) -> bool:
 
     The reply is passed on standard input, so that no file holds its text.
     """
-    from ..replies.grade_request import encode_request, may_request_grade
+    from ..replies.pipeline import encode_request, may_request_grade
     from .background import MAX_INPUT, judge_variables, start
 
     if not may_request_grade(context, judges_off=taint.judges_off):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..kernel.clock import Deadline
     from ..kernel.context import Context
     from ..kernel.paths import Paths
-    from ..recall.at_tool import ToolAnswer
+    from ..recall.answer import Answer
     from .environment import Taint
 
 BEFORE, AFTER = "PreToolUse", "PostToolUseFailure"
@@ -63,13 +63,12 @@ def handle_failure(
     if paths.state_dir is None:
         return None
     from ..recall.at_failure import failed_command, recall_at_failure
-    from ..recall.at_tool import ToolAnswer
 
     failed = failed_command(payload)
     if failed is None:
         return None
     context = open_context(payload, paths, deadline)
-    answer = ToolAnswer("failure", id_field(payload.get("tool_name")), id_field(payload.get("tool_use_id")))
+    answer = _answer("failure", payload)
     if recall_at_failure(answer, failed, id_field(payload.get("agent_id")), context):
         from .background import start_refresh
 
@@ -141,24 +140,25 @@ def _guarded(
     prepared = GuardFile(paths)
     if not prepared.may_cover(payload.get("tool_input")):
         return None
-    from ..recall.guarding import GuardAnswer, decide, guarded_call
+    from ..recall.guarding import decide, guard_answer, guarded_call
 
     guarded = guarded_call(payload, paths, prepared)
     if guarded is None:
         return None
     context = context_of()
-    answer = GuardAnswer(guarded)
+    answer = guard_answer(guarded)
+    decision = ""
     try:
-        decide(answer, guarded, context)
+        decision = decide(answer, guarded, context)
     finally:  # a failed decision is recorded too
         _append_record(answer.record, payload, BEFORE, context)
-    if not answer.decision:
+    if not decision:
         return None
     return {
         "hookSpecificOutput": {
             "hookEventName": BEFORE,
-            "permissionDecision": answer.decision,
-            "permissionDecisionReason": answer.reason,
+            "permissionDecision": decision,
+            "permissionDecisionReason": answer.block,
         }
     }
 
@@ -185,16 +185,23 @@ def _about_file(
     named = prepared.named_by(payload, paths.project_root) if prepared.any() else {}
     if not named:
         return None
-    from ..recall.at_tool import ToolAnswer, recall_at_file
+    from ..recall.at_tool import recall_at_file
 
     context = context_of()
-    answer = ToolAnswer("tool", id_field(payload.get("tool_name")), id_field(payload.get("tool_use_id")))
+    answer = _answer("tool", payload)
     recall_at_file(answer, named, id_field(payload.get("agent_id")), context)
     return _output(answer, BEFORE, payload, context)
 
 
+def _answer(place: str, payload: dict[str, object]) -> Answer:
+    from ..recall.answer import Answer
+
+    call = {"tool": id_field(payload.get("tool_name")), "tool_use_id": id_field(payload.get("tool_use_id"))}
+    return Answer(place, **call)
+
+
 def _output(
-    answer: ToolAnswer, event: str, payload: dict[str, object], context: Context
+    answer: Answer, event: str, payload: dict[str, object], context: Context
 ) -> dict[str, object] | None:
     """Return the output for an answer and record it; None for an empty answer, which is not recorded."""
     if not answer.block:

@@ -8,46 +8,41 @@ The reasons are stored with each decision, and `memory interview replay` compare
 
 from __future__ import annotations
 
-from .wording import content_stems
+from typing import Any, Callable, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+from .situation import Focus, Situation
 
-    from .focuses import QuestionCandidate
-    from .situation import Situation
-
-    Scored = tuple[float, str, dict[str, Any]]
+Params = dict[str, Any]
+Scored = tuple[float, str, dict[str, Any]]
 
 
-def _knowledge_ceiling(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
+class QuestionCandidate(NamedTuple):
+    """A strategy applied to a focus. `probe` is a plain wording of the question, compared with earlier questions."""
+
+    entry: dict[str, Any]
+    strategy: str
+    category: str
+    focus: Focus
+    probe: str
+
+
+def _knowledge_ceiling(candidate: QuestionCandidate, now: Situation, params: Params) -> str:
     """Veto depth on what the user does not know; after several such answers in a row, veto everything that is not exempt."""
     count = params["terminal_in_a_row"]
     if len(now.turns) >= count and all(now.did_not_know(turn, params) for turn in now.turns[-count:]):
         return "%d answers in a row were that they do not know" % count
     if candidate.category not in params["depth_categories"]:
         return ""
+    names = [name for index in candidate.focus.nodes for name in now.graph.nodes[index]["names"]]
     for turn in now.turns[-params["lookback"] :]:
-        if now.did_not_know(turn, params) and _is_about(candidate, turn, now):
-            return "they do not know about %s" % candidate.focus.label
+        if now.did_not_know(turn, params):
+            stems = {*now.stems(turn["question"]), *now.stems(turn["answer"])}
+            if turn["focus"]["key"] == candidate.focus.key or any(map(stems.issuperset, names)):
+                return "they do not know about %s" % candidate.focus.label
     return ""
 
 
-def _is_about(candidate: QuestionCandidate, turn: dict[str, Any], now: Situation) -> bool:
-    """Return whether a turn has the same focus as a candidate, or mentions one of its concepts."""
-    if turn["focus"]["key"] == candidate.focus.key:
-        return True
-    stems = set(
-        content_stems(turn["question"], now.function_words)
-        + content_stems(turn["answer"], now.function_words)
-    )
-    return any(
-        stems.issuperset(name) for index in candidate.focus.nodes for name in now.graph.nodes[index]["names"]
-    )
-
-
-def _clarification_first(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
+def _clarification_first(candidate: QuestionCandidate, now: Situation, params: Params) -> str:
     """Veto new questions if the last one was not understood."""
     signal = now.signals(params).get("uncertainty", {})
     if signal.get("type") != "conceptual_clarity" or signal.get("severity", 1.0) <= params["severity"]:
@@ -55,28 +50,25 @@ def _clarification_first(candidate: QuestionCandidate, now: Situation, params: d
     return "the last question was not understood" if candidate.category in params["categories"] else ""
 
 
-def _element_exhausted(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
+def _element_exhausted(candidate: QuestionCandidate, now: Situation, params: Params) -> str:
     """Veto a focus that was mentioned in many of the last turns, if several recent concepts are about it."""
     mentions = now.mentions(candidate.focus.label, params["lookback"])
-    if candidate.focus.kind == "open" or mentions < params["mentions"]:
-        return ""
-    stems = set(content_stems(candidate.focus.label, now.function_words))
-    related = sum(
-        any(stems.intersection(name) for name in now.graph.nodes[index]["names"]) for index in now.recent
-    )
-    if related < params["related"]:
+    stems = set(now.stems(candidate.focus.label))
+    names = [now.graph.nodes[index]["names"] for index in now.recent]
+    related = sum(any(map(stems.intersection, of_node)) for of_node in names)
+    if candidate.focus.kind == "open" or mentions < params["mentions"] or related < params["related"]:
         return ""
     return "%s was named in %d turns" % (candidate.focus.label, mentions)
 
 
-def _recent_redundancy(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
+def _recent_redundancy(candidate: QuestionCandidate, now: Situation, params: Params) -> str:
     """Veto a question that was asked recently, in the same or in other words."""
     recent = [turn["question"] for turn in now.turns[-params["lookback"] :]]
     earlier, score = now.similarity.find_repeated(candidate.probe, recent)
     return "asked already: %s (%.2f)" % (earlier, score) if earlier else ""
 
 
-VETOES: dict[str, Callable[[QuestionCandidate, Situation, dict[str, Any]], str]] = {
+VETOES: dict[str, Callable[[QuestionCandidate, Situation, Params], str]] = {
     "knowledge_ceiling": _knowledge_ceiling,
     "clarification_first": _clarification_first,
     "element_exhausted": _element_exhausted,
@@ -84,7 +76,7 @@ VETOES: dict[str, Callable[[QuestionCandidate, Situation, dict[str, Any]], str]]
 }
 
 
-def _coverage_gap(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+def _coverage_gap(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     gaps = _gaps(candidate, now, params)
     signals = {"gaps": gaps or 0.0, "uncovered_elements": len(now.uncovered)}
     if gaps is None:
@@ -93,7 +85,7 @@ def _coverage_gap(candidate: QuestionCandidate, now: Situation, params: dict[str
     return raw, "%g gap%s" % (gaps, "" if gaps == 1 else "s"), signals
 
 
-def _gaps(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> float | None:
+def _gaps(candidate: QuestionCandidate, now: Situation, params: Params) -> float | None:
     """Return how many gaps a question may close, or None.
 
     - An open question: 1 while any element is uncovered.
@@ -103,37 +95,18 @@ def _gaps(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) 
     if candidate.focus.kind == "open":
         return 1.0 if now.uncovered else None
     if candidate.focus.kind == "uncovered":
-        element = next(entry for entry in now.setup["elements"] if entry["id"] == candidate.focus.key)
-        own_gap: float = max(0.5, now.gap(element["id"], params["shallow"]))
-        group = element["group"]
-        neighbors: int = sum(
-            bool(group) and other["group"] == group and other is not element for other in now.uncovered
+        key, group = candidate.focus.key, candidate.focus.group
+        others = sum(
+            bool(group) and other["group"] == group and other["id"] != key for other in now.uncovered
         )
-        return own_gap + float(params["neighbour"]) * neighbors
-    elements = sorted(
-        {name for index in candidate.focus.nodes for name in now.graph.nodes[index]["elements"]}
-    )
-    gaps: float = sum(now.gap(name, params["shallow"]) for name in elements)
-    return gaps or None
+        return max(0.5, now.gap(key, params["shallow"])) + float(params["neighbour"] * others)
+    elements = {name for index in candidate.focus.nodes for name in now.graph.nodes[index]["elements"]}
+    return sum(now.gap(name, params["shallow"]) for name in elements) or None
 
 
-def _ambiguity(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+def _ambiguity(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     if candidate.strategy not in params["strategies"] or not now.turns:
         return 1.0, "not for clarifying", {}
-    by_signal = _ambiguity_by_signal(now, params)
-    if by_signal is not None:
-        return by_signal
-    hedges = sum(turn["hedges"] for turn in now.turns[-params["lookback"] :])
-    confidence = min([now.graph.nodes[index]["confidence"] for index in candidate.focus.nodes], default=0.7)
-    signals = {"confidence": confidence, "hedges": hedges}
-    if confidence < params["unsure_confidence"] or hedges >= params["hedges"]:
-        return params["unsure"], "confidence %g, %d hedges" % (confidence, hedges), signals
-    if confidence > params["sure_confidence"] and not hedges:
-        return params["sure"], "said with confidence", signals
-    return params["some"], "somewhat unsure", signals
-
-
-def _ambiguity_by_signal(now: Situation, params: dict[str, Any]) -> Scored | None:
     signals = now.signals(params)
     if "uncertainty" in signals:
         kind = signals["uncertainty"]["type"]
@@ -141,10 +114,17 @@ def _ambiguity_by_signal(now: Situation, params: dict[str, Any]) -> Scored | Non
         return params.get(kind, default), kind, {"uncertainty": signals["uncertainty"]}
     if signals.get("reasoning", {}).get("quality") == "causal":
         return params["causal"], "gave a reason", {"reasoning": signals["reasoning"]}
-    return None
+    hedges = sum(turn["hedges"] for turn in now.turns[-params["lookback"] :])
+    confidence = min([now.graph.nodes[index]["confidence"] for index in candidate.focus.nodes], default=0.7)
+    seen = {"confidence": confidence, "hedges": hedges}
+    if confidence < params["unsure_confidence"] or hedges >= params["hedges"]:
+        return params["unsure"], "confidence %g, %d hedges" % (confidence, hedges), seen
+    if confidence > params["sure_confidence"] and not hedges:
+        return params["sure"], "said with confidence", seen
+    return params["some"], "somewhat unsure", seen
 
 
-def _depth_breadth(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+def _depth_breadth(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     favored, why = _favored_direction(now, params)
     average = round(now.chains.average, 4)
     signals = {"breadth": round(now.breadth, 4), "average_chain": average, "favors": favored}
@@ -160,7 +140,7 @@ def _depth_breadth(candidate: QuestionCandidate, now: Situation, params: dict[st
     return raw, why, signals
 
 
-def _favored_direction(now: Situation, params: dict[str, Any]) -> tuple[str, str]:
+def _favored_direction(now: Situation, params: Params) -> tuple[str, str]:
     """Return "breadth", "depth" or "" for neither, and the reason."""
     suggestion = now.signals(params).get("concept_depth", {}).get("suggestion")
     if now.breadth < params["breadth"]:
@@ -173,7 +153,7 @@ def _favored_direction(now: Situation, params: dict[str, Any]) -> tuple[str, str
     return "", "wide and deep enough"
 
 
-def _engagement(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+def _engagement(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     momenta = now.momenta(params)
     is_deep = candidate.category in params["depth_categories"]
     mean = sum(momenta) / len(momenta) if momenta else 50.0
@@ -185,13 +165,13 @@ def _engagement(candidate: QuestionCandidate, now: Situation, params: dict[str, 
     return raw, "momentum %d" % mean, signals
 
 
-def _strategy_diversity(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+def _strategy_diversity(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     uses = sum(turn["strategy"] == candidate.strategy for turn in now.turns[-params["lookback"] :])
     raw = params["values"][min(uses, len(params["values"]) - 1)]
     return raw, "used %d times of late" % uses, {"recent_uses": uses}
 
 
-def _novelty(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+def _novelty(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     mentions = now.mentions(candidate.focus.label, params["lookback"])
     signals = {"recent_mentions": mentions}
     if mentions <= params["few"]:
@@ -200,7 +180,7 @@ def _novelty(candidate: QuestionCandidate, now: Situation, params: dict[str, Any
     return raw, "named in %d of the last turns" % mentions, signals
 
 
-def _cluster_saturation(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+def _cluster_saturation(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     why = "saturation %.2f" % now.saturation
     is_saturated = now.saturation > params["high"]
     seen = len(now.graph.nodes)
@@ -214,7 +194,7 @@ def _cluster_saturation(candidate: QuestionCandidate, now: Situation, params: di
     return params["strong" if is_saturated else "moderate"], why, signals
 
 
-def _contrast_opportunity(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+def _contrast_opportunity(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     if candidate.strategy not in params["strategies"]:
         return 1.0, "not for contrasts", {"opportunity_checked": False}
     contradicts = bool(now.signals(params).get("contradiction", {}).get("present"))
@@ -235,7 +215,7 @@ def _density(candidate: QuestionCandidate, now: Situation) -> float:
     return round(max((now.graph.density(index) for index in candidate.focus.nodes), default=0.0), 4)
 
 
-def _peripheral_readiness(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+def _peripheral_readiness(candidate: QuestionCandidate, now: Situation, params: Params) -> Scored:
     count = len(now.peripheral)
     applies = candidate.strategy in params["strategies"]
     density = _density(candidate, now) if applies else 0.0
@@ -247,7 +227,7 @@ def _peripheral_readiness(candidate: QuestionCandidate, now: Situation, params: 
     return raw, "%d concepts at the edge" % count, signals
 
 
-SCORERS: dict[str, Callable[[QuestionCandidate, Situation, dict[str, Any]], Scored]] = {
+SCORERS: dict[str, Callable[[QuestionCandidate, Situation, Params], Scored]] = {
     "coverage_gap": _coverage_gap,
     "ambiguity": _ambiguity,
     "depth_breadth": _depth_breadth,

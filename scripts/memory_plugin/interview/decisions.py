@@ -1,25 +1,23 @@
 """Apply one event to an interview, and decide on the next question or on the end of the interview.
 
-Nothing here reads a clock, a file or a random number, so the same events always give the same decisions.
+Vetoes remove candidates; weighted scores, times the multiplier of the phase, rank the rest. Nothing here reads a clock, a file or a random
+number, so the same events always give the same decisions.
 """
 
 from __future__ import annotations
 
-from .answer_signals import wants_to_stop
-from .answers import apply_answer, new_state
-from .exceptions import InterviewError
-from .selection import fill_template, recent_labels, select_question, texts_for
-from .situation import Situation
-from .wording import QuestionSimilarity
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from .selection import QuestionChoice
+from .answers import apply_answer, new_state, wants_to_stop
+from .criteria import SCORERS, VETOES, QuestionCandidate
+from .interview_store import InterviewError
+from .situation import FOCUSES, Focus, Situation
 
 ANSWER, DEEPER, RESUME, WRAP_UP = "answer", "deeper", "resume", "wrap_up"
 _MAX_AVOIDED = 6  # earlier questions that Claude is told not to repeat
+_DIGITS = 6
+_DEEPER_CATEGORIES = ("depth", "contrast", "clarification")
 # Stored with each decision and compared by `memory interview replay`, so the texts stay as they are.
 STOP_REASONS = {
     "asked": "you said that it is enough",
@@ -30,6 +28,15 @@ STOP_REASONS = {
     "saturated": "the same things come up again",
     "mood": "the mood has fallen with each of the last answers",
 }
+
+
+class QuestionChoice(NamedTuple):
+    """The chosen candidate, and the records of this one, of the next best, and of the vetoed ones, as they are stored."""
+
+    chosen: QuestionCandidate
+    record: dict[str, Any]
+    runners_up: list[dict[str, Any]]
+    vetoed: list[dict[str, Any]]
 
 
 def begin(setup: dict[str, Any], covered: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -52,7 +59,7 @@ def apply_event(state: dict[str, Any], setup: dict[str, Any], event: dict[str, A
 
 
 def _decide(state: dict[str, Any], setup: dict[str, Any], wish: str, dropped: list[str]) -> dict[str, Any]:
-    now = Situation(state, setup, QuestionSimilarity(setup["redundancy"]), wish)
+    now = Situation(state, setup, wish)
     reason = ""
     if wish == "stop":
         reason = "asked"
@@ -74,35 +81,119 @@ def _decide(state: dict[str, Any], setup: dict[str, Any], wish: str, dropped: li
 def _question(now: Situation, choice: QuestionChoice) -> dict[str, Any]:
     """Return the fields of a decision that asks a question."""
     chosen, limits = choice.chosen, now.scoring["alternatives"]
-    entry = next(entry for entry in now.scoring["strategies"] if entry["id"] == chosen.strategy)
-    texts = texts_for(entry, chosen.focus)
-    values = (chosen.focus.label, now.setup["topic"], recent_labels(now))
-    runners_up = [candidate for candidate in choice.runners_up if candidate.score >= limits["least"]]
+    texts = _texts_for(chosen.entry, chosen.focus)
+    why = (
+        _filled(texts["why"], chosen.focus, now) if choice.record["scorers"] else "nothing else may be asked"
+    )
+    runners_up = [record for record in choice.runners_up if record["score"] >= limits["least"]]
     return {
         "strategy": chosen.strategy,
         "focus": chosen.focus.record(),
-        "why": choice.fallback_reason or fill_template(texts["why"], *values),
-        "intent": fill_template(texts["intent"], *values),
+        "why": why,
+        "intent": _filled(texts["intent"], chosen.focus, now),
         "probe": chosen.probe,
         "avoid": [turn["question"] for turn in now.turns[-_MAX_AVOIDED:]],
-        "chosen": chosen.record(),
-        "runners_up": [candidate.record() for candidate in runners_up[: limits["count"]]],
-        "vetoed": [candidate.record() for candidate in choice.vetoed],
-        "measures": _measures(now),
+        "chosen": choice.record,
+        "runners_up": runners_up[: limits["count"]],
+        "vetoed": choice.vetoed,
+        "measures": {
+            "breadth": round(now.breadth, 4),
+            "saturation": round(now.saturation, 4),
+            "rate": now.state["rate"],
+            "chains": now.chains.number,
+            "longest_chain": now.chains.longest,
+            "average_chain": round(now.chains.average, 4),
+            "complete_chains": now.chains.complete,
+            "peripheral": len(now.peripheral),
+        },
     }
 
 
-def _measures(now: Situation) -> dict[str, float]:
+def select_question(now: Situation) -> QuestionChoice:
+    """Return the best question to ask now; the closing question, without scorers, if nothing else may be asked."""
+    candidates = [
+        _candidate(entry, focus, now)
+        for entry in now.scoring["strategies"]
+        if entry["enabled"]
+        for focus in FOCUSES[entry["focus"]](now, entry["id"])
+    ]
+    rated = [(candidate, _rated(candidate, now)) for candidate in candidates]
+    vetoed = [record for _, record in rated if "veto" in record]
+    allowed = [pair for pair in rated if "veto" not in pair[1]]
+    ranked = [pair for pair in allowed if pair[1]["score"] > 0]
+    if now.wish == DEEPER:
+        ranked = [pair for pair in allowed if pair[0].category in _DEEPER_CATEGORIES] or ranked
+    if not ranked:  # the closing question may always be asked
+        entry = next(entry for entry in now.scoring["strategies"] if entry["focus"] == "closing")
+        closing = _candidate(entry, Focus("closing", "closing", now.setup["topic"]), now)
+        return QuestionChoice(closing, _score_record(closing, [], 0.0), [], vetoed)
+    ranked.sort(key=lambda pair: (-pair[1]["score"], -pair[0].entry["priority_base"]))
+    (chosen, record), *others = ranked
+    return QuestionChoice(chosen, record, [other for _, other in others], vetoed)
+
+
+def _candidate(entry: dict[str, Any], focus: Focus, now: Situation) -> QuestionCandidate:
+    probe = _filled(_texts_for(entry, focus)["probe"], focus, now)
+    return QuestionCandidate(entry, entry["id"], entry["category"], focus, probe)
+
+
+def _rated(candidate: QuestionCandidate, now: Situation) -> dict[str, Any]:
+    """Return the record of a candidate: with the first veto, or with its scores."""
+    for entry in now.scoring["vetoes"]:
+        if entry["enabled"] and candidate.strategy not in entry["exempt"]:
+            why = VETOES[entry["id"]](candidate, now, entry["params"])
+            if why:
+                focus = candidate.focus.record()
+                return {"strategy": candidate.strategy, "focus": focus, "veto": "%s: %s" % (entry["id"], why)}
+    scorers = []
+    for entry in now.scoring["scorers"]:
+        if entry["enabled"]:
+            raw, why, signals = SCORERS[entry["id"]](candidate, now, entry["params"])
+            weight = entry["weight"]
+            scorers.append({"id": entry["id"], "raw": raw, "weight": weight, "why": why, "signals": signals})
+    return _score_record(candidate, scorers, now.scoring["multipliers"][now.phase][candidate.strategy])
+
+
+def _score_record(
+    candidate: QuestionCandidate, scorers: list[dict[str, Any]], multiplier: float
+) -> dict[str, Any]:
+    total, score = combine_scores([(scorer["raw"], scorer["weight"]) for scorer in scorers], multiplier)
     return {
-        "breadth": round(now.breadth, 4),
-        "saturation": round(now.saturation, 4),
-        "rate": now.state["rate"],
-        "chains": now.chains.count,
-        "longest_chain": now.chains.longest,
-        "average_chain": round(now.chains.average, 4),
-        "complete_chains": now.chains.complete,
-        "peripheral": len(now.peripheral),
+        "strategy": candidate.strategy,
+        "focus": candidate.focus.record(),
+        "sum": total,
+        "multiplier": multiplier,
+        "score": score,
+        "scorers": scorers,
     }
+
+
+def combine_scores(raw_and_weight: Sequence[tuple[float, float]], multiplier: float) -> tuple[float, float]:
+    """Return the weighted sum of the raw scores, each clamped to 0 to 2, and that sum times the phase's multiplier.
+
+    The weights are not normalized. With the shipped weights, a candidate that is neutral everywhere has a sum of 1.34.
+    """
+    total = sum((max(0.0, min(2.0, raw)) * weight for raw, weight in raw_and_weight), 0.0)
+    return round(total, _DIGITS), round(total * multiplier, _DIGITS)
+
+
+def _texts_for(entry: dict[str, Any], focus: Focus) -> dict[str, Any]:
+    """Return a strategy's texts for a focus (intent, why, probe), changed by the focus's variant or the pack."""
+    if focus.variant:
+        return {**entry, **entry.get("variants", {}).get(focus.variant, {})}
+    return {**entry, "intent": focus.ask} if focus.ask else entry
+
+
+def _filled(text: str, focus: Focus, now: Situation) -> str:
+    """Return a strategy's text with focus, topic and the last two concepts inserted."""
+    recent = " and ".join('"%s"' % now.graph.nodes[index]["label"] for index in now.recent[:2]) or "that"
+    values = {"focus": focus.label, "topic": now.setup["topic"], "recent": recent}
+    # Not str.replace: the user's words may contain braces, which must not be expanded in turn.
+    filled, *pieces = text.split("{")
+    for piece in pieces:
+        name, _, rest = piece.partition("}")
+        filled += values[name] + rest
+    return filled
 
 
 def stop_reason(now: Situation) -> str:
@@ -125,28 +216,26 @@ def stop_reason(now: Situation) -> str:
 
 def _early_stop_reason(now: Situation, rules: dict[str, Any]) -> str:
     """Return why the interview ends before its budget is used up, or ""."""
-    turns = now.turns
     is_covered = now.setup["elements"] and now.breadth >= now.setup["target_coverage"]
     if is_covered and now.state["rate"] < rules["information_rate"]:
         return "covered"
-    has_new = any(turn["new"] for turn in turns[-rules["rate_answers"] :])
+    has_new = any(turn["new"] for turn in now.turns[-rules["rate_answers"] :])
     mentions = sum(node["mentions"] for node in now.graph.nodes)
     if mentions >= rules["least_mentions"] and now.saturation >= rules["saturation"] and not has_new:
         return "saturated"
-    moods = [turn["sentiment"] for turn in turns[-rules["falling"] :]]
+    moods = [turn["sentiment"] for turn in now.turns[-rules["falling"] :]]
     is_falling = len(moods) == rules["falling"] and all(mood > after for mood, after in zip(moods, moods[1:]))
-    return "mood" if is_falling and now.setup["close_when_falling"] else ""
+    return "mood" if is_falling else ""
 
 
 def progress(now: Situation) -> dict[str, Any]:
     """Return the numbers of asked questions, gaps and questions still needed (an estimate), and a line for the user."""
     asked, gaps = len(now.turns), len(now.uncovered)
     allowed_gaps = int(len(now.setup["elements"]) * (1 - now.setup["target_coverage"]) + 1e-9)
-    needed = max(0, gaps - allowed_gaps)
     covered = sum(1 for entry in now.state["covered"].values() if entry["turn"])
     per_question = max(1.0, covered / asked) if asked else 1.0
-    budget = max(0, now.budget - asked)
     # At least 1 while the budget lasts, because there is a next question until the interview stops.
-    left = min(budget, max(1, -int(-needed // per_question)))
+    needed = max(1, -int(-max(0, gaps - allowed_gaps) // per_question))
+    left = min(max(0, now.budget - asked), needed)
     line = "asked %d, %d gap%s left, about %d more" % (asked, gaps, "" if gaps == 1 else "s", left)
     return {"asked": asked, "gaps": gaps, "left": left, "line": line}

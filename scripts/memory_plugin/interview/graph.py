@@ -6,12 +6,8 @@ tells how many remain to be found.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    Node = dict[str, Any]
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 LEADS_TO, REVISES = "leads_to", "revises"
 _MIN_SHARED = 0.75  # two labels with at least this share of common stems are one concept
@@ -28,57 +24,55 @@ class Graph:
     __slots__ = ("_by_stem", "_neighbors", "edges", "ladder", "nodes", "terminal")
 
     def __init__(self, state: dict[str, Any], pack: dict[str, Any]) -> None:
-        self.nodes: list[Node] = state["nodes"]
+        self.nodes: list[dict[str, Any]] = state["nodes"]
         self.edges: list[list[Any]] = state["edges"]
         self.ladder: list[str] = pack["ladder"]
         self.terminal: list[str] = pack["terminal"]
         self._neighbors: list[set[int]] | None = None
-        self._by_stem: dict[str, list[int]] | None = None
+        self._by_stem: dict[str, list[int]] = {}
+        for index in range(len(self.nodes)):
+            self._index_stems(index)
+
+    def _index_stems(self, index: int) -> None:
+        for stem in {stem for name in self.nodes[index]["names"] for stem in name}:
+            self._by_stem.setdefault(stem, []).append(index)
 
     def find(self, stems: list[str], stance: int) -> int:
         """Return the node whose name has these stems, or -1. A node of the opposite stance is a different concept."""
-        if self._by_stem is None:
-            self._by_stem = {}
-            for index, node in enumerate(self.nodes):
-                self._index_stems(index, {stem for name in node["names"] for stem in name})
         shared: dict[int, int] = {}
         wanted = set(stems)
-        for stem in sorted(wanted):
+        for stem in wanted:
             for index in self._by_stem.get(stem, ()):
                 shared[index] = shared.get(index, 0) + 1
         best, best_share = -1, 0.0
         for index in sorted(shared):
             node = self.nodes[index]
-            same_name = any(wanted == set(name) for name in node["names"])
-            share = 1.0 if same_name else shared[index] / len(wanted.union(*node["names"]))
+            share = shared[index] / len(wanted.union(*node["names"]))
             if share > best_share and node["stance"] * stance >= 0 and not node["superseded_by"]:
                 best, best_share = index, share
         return best if best_share >= _MIN_SHARED else -1
 
-    def find_opposite(self, stems: list[str], stance: int) -> int:
-        """Return the node with the same name and the opposite stance, or -1."""
-        return self.find(stems, -stance) if stance else -1
-
-    def add(self, label: str, kind: str, stems: list[str], stance: int, confidence: float) -> int:
+    def add(self, label: str, kind: str, stems: list[str], stance: int) -> int:
         """Add a node and return its index."""
-        node: Node = {
-            "id": "n%d" % (len(self.nodes) + 1),
-            "label": label,
-            "type": kind,
-            "names": [stems],
-            "stance": stance,
-            "confidence": confidence,
-            "mentions": 0,
-            "turns": [],
-            "quotes": [],
-            "superseded_by": "",
-            "elements": [],
-        }
-        self.nodes.append(node)
-        if self._by_stem is not None:
-            self._index_stems(len(self.nodes) - 1, set(stems))
+        index = len(self.nodes)
+        self.nodes.append(
+            {
+                "id": "n%d" % (index + 1),
+                "label": label,
+                "type": kind,
+                "names": [stems],
+                "stance": stance,
+                "confidence": 0.0,
+                "mentions": 0,
+                "turns": [],
+                "quotes": [],
+                "superseded_by": "",
+                "elements": [],
+            }
+        )
+        self._index_stems(index)
         self._neighbors = None
-        return len(self.nodes) - 1
+        return index
 
     def mention(self, index: int, turn: int, quote: str, confidence: float) -> None:
         """Count one more mention of a node, with its turn and quote."""
@@ -88,21 +82,6 @@ class Graph:
         node["turns"] = [*node["turns"], turn][-_MAX_MENTIONS:]
         if quote:
             node["quotes"] = [*node["quotes"], [turn, quote]][-_MAX_MENTIONS:]
-
-    def add_name(self, index: int, stems: list[str]) -> None:
-        """Add another name to a node."""
-        names = self.nodes[index]["names"]
-        if stems and stems not in names:
-            indexed = {stem for name in names for stem in name}
-            names.append(stems)
-            if self._by_stem is not None:
-                self._index_stems(index, set(stems) - indexed)
-
-    def _index_stems(self, index: int, stems: set[str]) -> None:
-        """Add a node to the index under stems that it is not yet listed under; `find` counts each entry."""
-        assert self._by_stem is not None
-        for stem in sorted(stems):
-            self._by_stem.setdefault(stem, []).append(index)
 
     def climbs(self, source: int, target: int, max_steps: int = 1) -> bool:
         """Return whether `target` is on the ladder 0 to `max_steps` steps above `source`."""
@@ -116,10 +95,9 @@ class Graph:
 
     def link(self, source: int, target: int, kind: str, turn: int) -> None:
         """Add an edge, unless it exists already or would link a node to itself."""
-        if source == target or (kind == LEADS_TO and target in self.targets(source)):
-            return
-        self.edges.append([source, target, kind, turn])
-        self._neighbors = None
+        if source != target and (kind != LEADS_TO or target not in self.targets(source)):
+            self.edges.append([source, target, kind, turn])
+            self._neighbors = None
 
     def targets(self, source: int) -> list[int]:
         """Return the nodes that a node leads to."""
@@ -195,16 +173,13 @@ def chao1(mentions: list[int]) -> float:
     return seen / (seen + unseen) if seen else 0.0
 
 
-class ChainStats:
-    """Longest and average chain length in edges, the number of chains, and how many of them reach a terminal type."""
+class ChainStats(NamedTuple):
+    """The number of chains, how many of them reach a terminal type, and their longest and average length in edges."""
 
-    __slots__ = ("average", "complete", "count", "longest")
-
-    def __init__(self, lengths: list[int], complete: int) -> None:
-        self.count = len(lengths)
-        self.longest = max(lengths, default=0)
-        self.average = sum(lengths) / len(lengths) if lengths else 0.0
-        self.complete = complete
+    number: int
+    complete: int
+    longest: int
+    average: float
 
 
 def measure_chains(graph: Graph) -> ChainStats:
@@ -213,43 +188,34 @@ def measure_chains(graph: Graph) -> ChainStats:
     A root is a node that nothing leads to, or one of the ladder's first type. A root alone is not a chain.
     """
     successors: dict[int, list[int]] = {}
-    reached: set[int] = set()
     for source, target, kind, _ in graph.edges:
         if kind == LEADS_TO:
             successors.setdefault(source, []).append(target)
-            reached.add(target)
-    first_type = graph.ladder[0]
+    reached = {target for targets in successors.values() for target in targets}
     roots = [
-        index for index in successors if index not in reached or graph.nodes[index]["type"] == first_type
+        index for index in successors if index not in reached or graph.nodes[index]["type"] == graph.ladder[0]
     ]
     lengths: list[int] = []
     complete = steps = 0
     for root in roots or list(successors)[:1]:  # a graph that is one cycle has no root
-        leaves, visited = _leaves(root, successors, graph)
-        lengths += [length for _, length in leaves]
-        complete += sum(graph.nodes[leaf]["type"] in graph.terminal for leaf, _ in leaves)
-        steps += visited
         if steps > _MAX_STEPS:
             break
-    return ChainStats(lengths, complete)
-
-
-def _leaves(root: int, successors: dict[int, list[int]], graph: Graph) -> tuple[list[tuple[int, int]], int]:
-    """Return the leaves reachable from a root with their distance, and the number of visited nodes."""
-    seen, level = {root}, [root]
-    leaves: list[tuple[int, int]] = []
-    length = 0
-    while level:
-        next_level: list[int] = []
-        for index in level:
-            unseen = [target for target in successors.get(index, ()) if target not in seen]
-            if length and (not unseen or graph.nodes[index]["type"] in graph.terminal):
-                leaves.append((index, length))
-                continue
-            seen.update(unseen)
-            next_level += dict.fromkeys(unseen)
-        level, length = next_level, length + 1
-    return leaves, len(seen)
+        seen, level, length = {root}, [root], 0
+        while level:
+            next_level: list[int] = []
+            for index in level:
+                unseen = [target for target in successors.get(index, ()) if target not in seen]
+                is_terminal = graph.nodes[index]["type"] in graph.terminal
+                if length and (not unseen or is_terminal):
+                    lengths.append(length)
+                    complete += is_terminal
+                else:
+                    seen.update(unseen)
+                    next_level += dict.fromkeys(unseen)
+            level, length = next_level, length + 1
+        steps += len(seen)
+    average = sum(lengths) / len(lengths) if lengths else 0.0
+    return ChainStats(len(lengths), complete, max(lengths, default=0), average)
 
 
 def diameter(graph: Graph, nodes: Iterable[int]) -> int:
@@ -257,7 +223,7 @@ def diameter(graph: Graph, nodes: Iterable[int]) -> int:
     members = set(nodes)
     neighbors = graph.neighbors()
     longest = 0
-    for start in sorted(members):
+    for start in members:
         seen, level, length = {start}, {start}, 0
         while level:
             length += 1

@@ -6,40 +6,38 @@ A turn is one transaction, so a crash never stores half of it.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import make_folder
-from ..kernel.sqlite import SqliteError, connect
-from .exceptions import InterviewError
+from ..kernel.sqlite import Connection, SqliteError, connect
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from ..kernel.sqlite import Connection
-
-    Statement = tuple[str, tuple[Any, ...]]
-
+Statement = tuple[str, tuple[Any, ...]]
 OPEN, ENDED, FINISHED = "open", "ended", "finished"
-FILE = "interviews.sqlite"
 _VERSION = 1
-_WAIT_MS = 2000
 _COLUMNS = "id, project, session, status, topic, created, updated, setup, state, question, events"
-_INTERVIEWS = """
-CREATE TABLE interviews (
-  id TEXT PRIMARY KEY, project TEXT NOT NULL, session TEXT NOT NULL, status TEXT NOT NULL, topic TEXT NOT NULL,
-  word INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, setup TEXT NOT NULL, state TEXT NOT NULL,
-  question TEXT NOT NULL, events INTEGER NOT NULL
-) WITHOUT ROWID
-"""
-_EVENTS = """
-CREATE TABLE events (
-  interview TEXT NOT NULL, number INTEGER NOT NULL, time TEXT NOT NULL, event TEXT NOT NULL, decision TEXT NOT NULL,
-  PRIMARY KEY (interview, number)
-) WITHOUT ROWID
-"""
-_SCHEMA = (_INTERVIEWS, _EVENTS, "PRAGMA user_version = %d" % _VERSION)
+# `word` is a column of earlier versions, which has no default.
+_SCHEMA = (
+    """
+    CREATE TABLE interviews (
+      id TEXT PRIMARY KEY, project TEXT NOT NULL, session TEXT NOT NULL, status TEXT NOT NULL, topic TEXT NOT NULL,
+      word INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, setup TEXT NOT NULL, state TEXT NOT NULL,
+      question TEXT NOT NULL, events INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE events (
+      interview TEXT NOT NULL, number INTEGER NOT NULL, time TEXT NOT NULL, event TEXT NOT NULL, decision TEXT NOT NULL,
+      PRIMARY KEY (interview, number)
+    ) WITHOUT ROWID
+    """,
+    "PRAGMA user_version = %d" % _VERSION,
+)
+
+
+class InterviewError(RuntimeError):
+    """An interview cannot be used, because it is unknown, ended, damaged or ambiguous. The text is one line for the user."""
 
 
 class Interview:
@@ -49,16 +47,13 @@ class Interview:
     """
 
     __slots__ = (
-        "created", "events", "id", "project", "question", "session", "setup", "state", "status", "topic", "updated",
+        "created", "events", "id", "project", "question", "session", "setup", "state", "status", "topic",
     )  # fmt: skip
 
     def __init__(self, row: tuple[Any, ...]) -> None:
-        self.id, self.project, self.session, self.status, self.topic = (str(value) for value in row[:5])
-        self.created, self.updated = str(row[5]), str(row[6])
-        self.setup: dict[str, Any] = _object(row[7])
-        self.state: dict[str, Any] = _object(row[8])
-        self.question = str(row[9])
-        self.events = int(row[10])
+        self.id, self.project, self.session, self.status, self.topic, self.created, _, *more = row
+        setup, state, self.question, self.events = more
+        self.setup, self.state = _object(setup), _object(state)
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -79,12 +74,8 @@ class InterviewStore:
     __slots__ = ("_connection", "_path")
 
     def __init__(self, folder: str) -> None:
-        self._path = os.path.join(folder, FILE)
+        self._path = os.path.join(folder, "interviews.sqlite")
         self._connection: Connection | None = None
-
-    def exists(self) -> bool:
-        """Return whether the database exists, because reading must not create it."""
-        return os.path.lexists(self._path)
 
     def close(self) -> None:
         """Close the database."""
@@ -119,68 +110,57 @@ class InterviewStore:
             raise InterviewError("several interviews are not finished; name one with --session: " + ids)
         return self.find(str(candidates[0]["id"]))
 
-    def overview(self, project: str = "") -> list[dict[str, Any]]:
-        """Return the interviews of a project, or of all projects, without setup and state; the latest first."""
+    def overview(self, project: str) -> list[dict[str, Any]]:
+        """Return the interviews of a project without setup and state; the latest first."""
         names = ("id", "topic", "status", "session", "created", "updated", "events")
-        where, values = ("WHERE project = ?", (project,)) if project else ("", ())
-        sql = "SELECT %s FROM interviews %s ORDER BY updated DESC, id" % (", ".join(names), where)
-        return [dict(zip(names, row)) for row in self._rows(sql, values)]
+        sql = "SELECT %s FROM interviews WHERE project = ? ORDER BY updated DESC, id" % ", ".join(names)
+        return [dict(zip(names, row)) for row in self._rows(sql, (project,))]
 
-    def events(self, identity: str) -> list[tuple[dict[str, Any], str]]:
-        """Return each event of an interview with the JSON text of its decision, oldest first."""
+    def events(self, identity: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Return each event of an interview with its decision, oldest first."""
         sql = "SELECT event, decision FROM events WHERE interview = ? ORDER BY number"
-        return [(_object(event), str(decision)) for event, decision in self._rows(sql, (identity,))]
+        return [(_object(event), _object(decision)) for event, decision in self._rows(sql, (identity,))]
 
     def add(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
         """Store a new interview with its first event."""
-        statements = [_insert(interview), _insert_event(interview, event, decision)]
-        self._write(statements, interview.id, expected_events=-1)
+        self._write(interview.id, None, [_saved(interview), _added(interview, event, decision)])
 
     def add_event(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
         """Store an event and the changed interview. Raises InterviewError if another process changed it in the meantime."""
-        expected = interview.events
         interview.events += 1
-        statements = [_update(interview), _insert_event(interview, event, decision)]
-        self._write(statements, interview.id, expected)
+        expected = interview.events - 1
+        self._write(interview.id, expected, [_saved(interview), _added(interview, event, decision)])
 
     def update(self, interview: Interview) -> None:
         """Store a changed interview without an event. Raises InterviewError if another process changed it in the meantime."""
-        self._write([_update(interview)], interview.id, interview.events)
+        self._write(interview.id, interview.events, [_saved(interview)])
 
     def delete(self, identity: str) -> None:
         """Delete an interview and all its events."""
-        statements = [
-            ("DELETE FROM events WHERE interview = ?", (identity,)),
-            ("DELETE FROM interviews WHERE id = ?", (identity,)),
-        ]
-        self._write(statements, identity, expected_events=-1)
+        events = ("DELETE FROM events WHERE interview = ?", (identity,))
+        self._write(identity, None, [events, ("DELETE FROM interviews WHERE id = ?", (identity,))])
 
-    def _write(self, statements: list[Statement], identity: str, expected_events: int) -> None:
-        """Run statements in one transaction. A negative `expected_events` skips the check for a concurrent change."""
+    def _write(self, identity: str, expected_events: int | None, statements: list[Statement]) -> None:
+        """Run statements in one transaction, if the interview still has the expected number of events."""
         connection = self._open()
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                if expected_events >= 0:
-                    self._check_unchanged(connection, identity, expected_events)
-                for sql, values in statements:
+            with connection:  # commits, or rolls back after an error
+                connection.execute("BEGIN IMMEDIATE")
+                found = connection.execute(
+                    "SELECT events FROM interviews WHERE id = ?", (identity,)
+                ).fetchone()
+                is_current = expected_events is None or found == (expected_events,)
+                for sql, values in statements if is_current else ():
                     connection.execute(sql, values)
-                connection.execute("COMMIT")
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
         except SqliteError as error:
             raise InterviewError("%s: %s; nothing was changed" % (self._path, error)) from None
-
-    def _check_unchanged(self, connection: Connection, identity: str, expected_events: int) -> None:
-        row = connection.execute("SELECT events FROM interviews WHERE id = ?", (identity,)).fetchone()
-        if row is None or row[0] != expected_events:
+        if not is_current:
             raise InterviewError(
                 "another answer arrived in the meantime; nothing was changed, see: memory interview status"
             )
 
     def _rows(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        if not self.exists():
+        if not os.path.lexists(self._path):  # reading must not create it
             return []
         try:
             return list(self._open().execute(sql, values))
@@ -201,7 +181,7 @@ class InterviewStore:
         make_folder(os.path.dirname(self._path))
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         os.close(os.open(self._path, flags, 0o600))  # SQLite itself would make it readable by everyone
-        connection = connect(self._path, timeout=_WAIT_MS / 1000, isolation_level=None)
+        connection = connect(self._path, timeout=2.0, isolation_level=None)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")
             # Keep the journal file, because creating one is slow, but not its content.
@@ -219,37 +199,24 @@ class InterviewStore:
         return connection
 
 
-def _insert(interview: Interview) -> Statement:
+def _saved(interview: Interview) -> Statement:
     values = (
-        interview.id, interview.project, interview.session, interview.status, interview.topic,
-        interview.created, now_iso(), dumps(interview.setup), dumps(interview.state), interview.question, interview.events,
+        interview.id, interview.project, interview.session, interview.status, interview.topic, interview.created,
+        now_iso(), dumps(interview.setup), dumps(interview.state), interview.question, interview.events,
     )  # fmt: skip
-    # `word` is a column of earlier versions, which has no default.
-    return "INSERT INTO interviews (word, %s) VALUES (0, %s)" % (
-        _COLUMNS,
-        ", ".join("?" * len(values)),
-    ), values
+    marks = ", ".join("?" * len(values))
+    return "INSERT OR REPLACE INTO interviews (word, %s) VALUES (0, %s)" % (_COLUMNS, marks), values
 
 
-def _update(interview: Interview) -> Statement:
-    return (
-        "UPDATE interviews SET session = ?, status = ?, updated = ?, state = ?, question = ?, events = ? WHERE id = ?",
-        (
-            interview.session, interview.status, now_iso(), dumps(interview.state),
-            interview.question, interview.events, interview.id,
-        ),
-    )  # fmt: skip
-
-
-def _insert_event(interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> Statement:
+def _added(interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> Statement:
     insert = "INSERT INTO events (interview, number, time, event, decision) VALUES (?, ?, ?, ?, ?)"
     return insert, (interview.id, interview.events, now_iso(), dumps(event), dumps(decision))
 
 
 def _create_tables(connection: Connection) -> None:
     """Create the tables, unless another process just did."""
-    connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone() == (0,):
-        for statement in _SCHEMA:
-            connection.execute(statement)
-    connection.execute("COMMIT")
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        if connection.execute("PRAGMA user_version").fetchone() == (0,):
+            for statement in _SCHEMA:
+                connection.execute(statement)

@@ -1,4 +1,4 @@
-"""Run an interview: clean and validate the input, apply it to the state, and return the next decision.
+"""Run an interview: apply the input to the state, and return the next decision.
 
 Rules find an answer's signals; a judge is asked only if the user configured one and Claude sent none. Every function that advances an
 interview stores event, decision and state in one transaction.
@@ -7,74 +7,38 @@ interview stores event, decision and state in one transaction.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from ..kernel.clock import now_iso
-from ..kernel.fastjson import dumps, loads
-from ..kernel.text.clean import plain
-from ..kernel.text.tags import without_private
+from ..kernel.context import Context
+from ..kernel.fastjson import dumps
 from .answer_input import parse_answer
-from .answer_signals import judge_signals
+from .answers import judge_signals
 from .decisions import ANSWER, RESUME, apply_event, begin
-from .exceptions import InterviewError
-from .interview_store import ENDED, FINISHED, OPEN, Interview
+from .interview_store import ENDED, FINISHED, OPEN, Interview, InterviewError, InterviewStore
 from .wording import QuestionSimilarity
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from ..kernel.context import Context
-    from .answer_input import Clean
-    from .interview_store import InterviewStore
-
-    Decision = dict[str, Any]
+Decision = dict[str, Any]
 
 START = "start"
-_REDUNDANCY_VETO = "recent_redundancy"
 
 
-class NewInterview:
-    """The terms of a new interview; `covered` maps elements that are known already to their source."""
-
-    __slots__ = ("covered", "project", "session")
-
-    def __init__(self, project: str, session: str, covered: dict[str, str]) -> None:
-        self.project, self.session, self.covered = project, session, covered
-
-
-def clean_text(text: str, limit: int) -> str:
-    """Return a text as it may be stored: without private passages and secrets, on one line, at most `limit` characters."""
-    from ..kernel.hygiene import redact  # not needed for most commands
-
-    # Redacted before it is cut, because half a secret is not recognized.
-    line = _one_line(without_private(text), 4 * len(text) + 1)
-    return _one_line(redact(line, "memory").text, limit)
-
-
-def _one_line(text: str, limit: int) -> str:
-    """Return the same as `plain`, but without compiling its patterns (milliseconds) for a text in printable ASCII."""
-    line = " ".join(text.split())
-    return line if line.isascii() and line.isprintable() and len(line) <= limit else plain(text, limit)
-
-
-def start(store: InterviewStore, setup: dict[str, Any], new: NewInterview) -> tuple[Interview, Decision]:
-    """Store a new interview; return it and its first decision."""
-    state, decision = begin(setup, new.covered)
+def start(
+    store: InterviewStore, setup: dict[str, Any], project: str, session: str, covered: dict[str, str]
+) -> tuple[Interview, Decision]:
+    """Store a new interview; return it and its first decision. `covered` maps elements that are known already to their source."""
+    state, decision = begin(setup, covered)
     topic = setup["topic"]
-    row = (
-        _new_id(topic), new.project, new.session, OPEN, topic, now_iso(), "", dumps(setup), dumps(state), "", 0,
-    )  # fmt: skip
+    words = "".join(char if char.isascii() and char.isalnum() else " " for char in topic.lower()).split()
+    identity = "%s-%s" % ("-".join(words)[:30].strip("-") or "interview", os.urandom(3).hex())
+    row = (identity, project, session, OPEN, topic, now_iso(), "", dumps(setup), dumps(state), "", 0)
     interview = Interview(row)
-    store.add(interview, {"kind": START, "covered": new.covered}, decision)
+    store.add(interview, {"kind": START, "covered": covered}, decision)
     return interview, decision
 
 
 def answer(
-    store: InterviewStore,
-    interview: Interview,
-    data: dict[str, Any],
-    clean: Clean = clean_text,
-    judge: Context | None = None,
+    store: InterviewStore, interview: Interview, data: dict[str, Any], judge: Context | None = None
 ) -> Decision:
     """Apply an answer and return the next decision; its `dropped` lists the unused parts of the input.
 
@@ -84,19 +48,22 @@ def answer(
     failure = ""
     text = data.get("answer")
     if judge and "signals" not in data and isinstance(text, str) and text.strip():
-        verdict = judge_signals(interview, text, judge)
-        failure = verdict.failure
-        if verdict.values is not None:
-            data = dict(data, signals=verdict.values["signals"])
-    fields, dropped = parse_answer(data, interview.setup, clean)
+        signals, failure = judge_signals(interview, text, judge)
+        data = dict(data, signals=signals)
+    fields, dropped = parse_answer(data, interview.setup)
     fields["question"] = fields["question"] or interview.question
-    decision = _advance(store, interview, {"kind": ANSWER, "given": fields}, dropped)
+    decision = advance(store, interview, {"kind": ANSWER, "given": fields})
+    decision = dict(decision, dropped=dropped + decision.get("dropped", []))
     return dict(decision, judge=failure) if failure else decision
 
 
-def steer(store: InterviewStore, interview: Interview, kind: str) -> Decision:
-    """Apply the user's request for DEEPER or WRAP_UP and return the next decision."""
-    return _advance(store, interview, {"kind": kind}, [])
+def advance(store: InterviewStore, interview: Interview, event: dict[str, Any]) -> Decision:
+    """Apply an event, such as the user's request for DEEPER or WRAP_UP, and return the next decision."""
+    decision = apply_event(interview.state, interview.setup, event)
+    interview.question = ""
+    interview.status = ENDED if decision["stop"] else OPEN
+    store.add_event(interview, event, decision)
+    return decision
 
 
 def resume(store: InterviewStore, interview: Interview, session: str, more: int) -> Decision:
@@ -105,38 +72,17 @@ def resume(store: InterviewStore, interview: Interview, session: str, more: int)
     if interview.status == FINISHED:
         raise InterviewError("%s is finished: its memories are written; start a new one" % interview.id)
     if interview.status == OPEN:
-        events = store.events(interview.id)
         store.update(interview)
-        _, last_decision = events[-1]
-        return load_decision(last_decision)
-    interview.status = OPEN
-    return _advance(store, interview, {"kind": RESUME, "more": more}, [])
-
-
-def load_decision(text: str) -> Decision:
-    """Return a decision from its stored JSON."""
-    value = loads(text)
-    assert isinstance(value, dict)
-    return value
-
-
-def _advance(
-    store: InterviewStore, interview: Interview, event: dict[str, Any], dropped: list[str]
-) -> Decision:
-    decision = apply_event(interview.state, interview.setup, event)
-    interview.question = ""
-    interview.status = ENDED if decision["stop"] else OPEN
-    store.add_event(interview, event, decision)
-    return dict(decision, dropped=dropped + decision.get("dropped", []))
+        return store.events(interview.id)[-1][1]
+    return advance(store, interview, {"kind": RESUME, "more": more})
 
 
 def check_question(store: InterviewStore, interview: Interview, question: str) -> dict[str, Any]:
     """Check whether a question repeats a recent one; if it does not, store it as the question that Claude asks."""
-    turns = interview.state["turns"]
     vetoes = {entry["id"]: entry["params"] for entry in interview.setup["scoring"]["vetoes"]}
-    lookback = vetoes[_REDUNDANCY_VETO]["lookback"] if _REDUNDANCY_VETO in vetoes else len(turns)
-    recent = [turn["question"] for turn in turns[-lookback:]]
-    earlier, score = QuestionSimilarity(interview.setup["redundancy"]).find_repeated(question, recent)
+    turns = interview.state["turns"][-vetoes["recent_redundancy"]["lookback"] :]
+    similarity = QuestionSimilarity(interview.setup["redundancy"])
+    earlier, score = similarity.find_repeated(question, [turn["question"] for turn in turns])
     if not earlier:
         interview.question = question
         store.update(interview)
@@ -153,27 +99,10 @@ def replay(store: InterviewStore, interview: Interview) -> dict[str, Any]:
             state, decision = begin(interview.setup, event["covered"])
         else:
             decision = apply_event(state, interview.setup, event)
-        if _without_signals(decision) != _without_signals(load_decision(recorded)):
+        if decision != recorded:
             differ.append(number)
-    same_state = dumps(state) == dumps(interview.state)
+    same_state = state == interview.state
     return {"interview": interview.id, "decisions": len(events), "differ": differ, "same_state": same_state}
-
-
-def _without_signals(decision: Decision) -> Decision:
-    """Return a decision without its scorers' signals, which only explain it and are missing in decisions of 0.1.0."""
-    stripped = dict(decision)
-    if "chosen" in decision:
-        stripped["chosen"] = _candidate_without_signals(decision["chosen"])
-        stripped["runners_up"] = [_candidate_without_signals(other) for other in decision["runners_up"]]
-    return stripped
-
-
-def _candidate_without_signals(candidate: dict[str, Any]) -> dict[str, Any]:
-    scorers = [
-        {name: value for name, value in scorer.items() if name != "signals"}
-        for scorer in candidate["scorers"]
-    ]
-    return {**candidate, "scorers": scorers}
 
 
 def decision_brief(interview: Interview, decision: Decision) -> dict[str, Any]:
@@ -182,9 +111,8 @@ def decision_brief(interview: Interview, decision: Decision) -> dict[str, Any]:
     brief: dict[str, Any] = {"interview": interview.id}
     brief.update({name: decision[name] for name in names if name in decision})
     if decision["turn"] == 1 and not decision["stop"]:
-        covered = interview.state["covered"]
         elements = [element["id"] for element in interview.setup["elements"]]
-        brief["elements"] = [element for element in elements if element not in covered]
+        brief["elements"] = [element for element in elements if element not in interview.state["covered"]]
     brief["progress"] = decision["progress"]
     brief["runners_up"] = [
         {"strategy": other["strategy"], "focus": other["focus"]["label"], "score": other["score"]}
@@ -203,9 +131,3 @@ def ledger_fields(interview: Interview, decision: Decision) -> dict[str, object]
         "score": decision.get("chosen", {}).get("score"),
         "gaps": decision["progress"]["gaps"],
     }
-
-
-def _new_id(topic: str) -> str:
-    words = "".join(char if char.isascii() and char.isalnum() else " " for char in topic.lower()).split()
-    name = "-".join(words)[:30].strip("-")
-    return "%s-%s" % (name or "interview", os.urandom(3).hex())

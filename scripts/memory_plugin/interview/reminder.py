@@ -1,6 +1,6 @@
 """Keep the marker of a session's open interview, a small file that the prompt hook reads. It exists only while the interview is open.
 
-It records which interview is open, and whether to remind Claude.
+Its fields are `interview` (id), `topic` and `say` (remind Claude).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
-_MAX_BYTES = 65536
 _MAX_TOPIC = 120
 _LINE = (
     'An interview on "%s" is open (memory interview, id %s). If this prompt answers its last question, pass the answer to'
@@ -22,10 +21,7 @@ _LINE = (
 
 
 class Reminder:
-    """The marker of one session.
-
-    Fields of the file: `interview` (id), `topic` and `say` (remind Claude).
-    """
+    """The marker of one session. Each method raises OSError."""
 
     __slots__ = ("_path",)
 
@@ -33,39 +29,30 @@ class Reminder:
         self._path = session_file(paths, session, "interview")
 
     def create(self, identity: str, topic: str) -> None:
-        """Write the marker, so that the next prompt reminds Claude of the interview. Raises OSError."""
+        """Write the marker, so that the next prompt reminds Claude of the interview."""
         from ..kernel.text.clean import escape, plain  # kept off the prompt path
 
-        marker = {
-            "interview": identity,
-            "topic": escape(plain(topic, _MAX_TOPIC)),
-            "say": True,
-        }
-        write_state(self._path, marker)
+        write_state(
+            self._path, {"interview": identity, "topic": escape(plain(topic, _MAX_TOPIC)), "say": True}
+        )
 
     def set_active(self, *, active: bool) -> None:
-        """Remind Claude on the next prompt, or not, if there is a marker. Raises OSError."""
-        marker = self._read()
+        """Remind Claude on the next prompt, or not, if there is a marker."""
+        marker = read_state(self._path)
         if marker:
             write_state(self._path, dict(marker, say=active))
 
     def delete(self) -> None:
-        """Delete the marker, if there is one. Raises OSError."""
+        """Delete the marker, if there is one."""
         try:
             os.unlink(self._path)
         except FileNotFoundError:
             return
 
     def take_line(self) -> str:
-        """Return the line for Claude about a prompt, empty if it was shown before. Raises OSError."""
-        marker = self._read()
-        topic, identity = marker.get("topic"), marker.get("interview")
-        if not isinstance(topic, str) or not isinstance(identity, str):
-            return ""
-        if marker.get("say") is not True:
+        """Return the line for Claude about a prompt, empty if it was shown before."""
+        marker = read_state(self._path)
+        if not marker.get("say"):
             return ""
         write_state(self._path, dict(marker, say=False))
-        return _LINE % (topic, identity, identity)
-
-    def _read(self) -> dict[str, object]:
-        return read_state(self._path, _MAX_BYTES)
+        return _LINE % (marker["topic"], marker["interview"], marker["interview"])

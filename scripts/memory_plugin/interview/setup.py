@@ -1,198 +1,197 @@
-"""Build the setup of an interview. It is validated and frozen at the start, because config changes must not affect a running interview."""
+"""Load packs and build the setup of an interview, which is frozen at the start: config changes must not affect a running interview.
+
+A pack is a JSON file that defines an interview's concept types, ladder, elements and changes to the scoring.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+import re
+from typing import Any
 
 from ..kernel.data import load_data
 from ..kernel.fastjson import loads
-from ..kernel.overrides import load_overridden, override_file
+from ..kernel.files import error_text, read_regular
+from ..kernel.overrides import load_overridden
+from ..kernel.paths import data_path
 from ..kernel.text.clean import plain
-from .criteria import SCORERS, VETOES
-from .exceptions import ConfigError, InvalidAnswer
-from .focuses import FOCUSES
-from .pack import check_pack, find_pack, read_pack
+from ..memories.record import categories
+from .answer_input import InvalidAnswer, clean_text
+from .interview_store import InterviewError
 from .wording import content_stems, normalize, stem_table
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from ..kernel.settings.load import Settings
-    from .answer_input import Clean
-
-_MAX_TOPIC = 200
-_MAX_SOURCE = 200
-_FIELDS = ("elements", "covered")
-_UNKNOWN_SOURCE = "known beforehand"
+SHIPPED = ("requirements", "means_end_chain")
+MAX_TOPIC = 200
+_MAX_BYTES = 1 << 18
+_MAX_SHOWN, _MAX_LABEL, _MAX_ITEMS = 80, 200, 200
+_ASK = "a text with no braces except {topic}"
+_NAME = re.compile(r"[a-z0-9_.-]{1,60}\Z")
 
 
-class InterviewLimits(NamedTuple):
-    """The limits of an interview: the number of questions, the share of covered elements (0 to 1), and whether a falling mood ends it."""
+class ConfigError(InterviewError):
+    """A pack or an option is invalid; the text names source (a path or an option), key, expected and found."""
 
-    max_turns: int
-    target_coverage: float
-    close_when_falling: bool
-
-
-class StartArguments(NamedTuple):
-    """The arguments of `memory interview start`.
-
-    `text` is standard input: {"elements": [...], "covered": {"element": "source"}}, or empty. `covered` lists elements as NAME=SOURCE.
-    """
-
-    topic: str
-    pack: str
-    text: str
-    covered: list[str]
-    max_turns: int | None
+    def __init__(self, source: str, key: str, expected: str, found: object) -> None:
+        shown = repr(found)
+        if len(shown) > _MAX_SHOWN:
+            shown = shown[: _MAX_SHOWN - 3] + "..."
+        super().__init__("%s: %s: expected %s, got %s" % (source, key, expected, shown))
 
 
-def prepare_start(
-    arguments: StartArguments, folder: str, settings: Settings, clean: Clean
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the frozen setup, and the covered elements with their source. `folder` holds the user's own packs.
-
-    Raises InvalidAnswer and ConfigError.
-    """
-    path = find_pack(arguments.pack, folder)
-    extra = _read_extra(arguments.text)
-    pack = read_pack(path)
-    if "elements" in extra:
-        pack = check_pack(dict(pack, elements=extra["elements"]), path)
-    setup = new_setup(clean(arguments.topic, _MAX_TOPIC), pack, path, _limits(arguments, settings))
-    if not setup["topic"]:
-        raise InvalidAnswer(
-            "start: nothing is left of the topic after private text was removed; name it in other words"
-        )
-    covered = _covered(arguments.covered, extra.get("covered"), clean)
-    elements = {element["id"] for element in setup["elements"]}
-    unknown = [name for name in covered if name not in elements]
-    if unknown:
-        raise InvalidAnswer(
-            "covered: expected one of %s, got %r" % (", ".join(sorted(elements)), unknown[0][:60])
-        )
-    return setup, covered
+def find_pack(name: str, folder: str) -> str:
+    """Return the path of a pack: a file, a shipped pack, or one of the user's own packs in `folder`. Raises ConfigError."""
+    if name.endswith(".json"):
+        return os.path.abspath(name)
+    if name in SHIPPED:
+        return data_path("interview", "packs", name + ".json")
+    own_path = os.path.join(folder, name + ".json")
+    if _NAME.match(name) and os.path.isfile(own_path):
+        return own_path
+    raise ConfigError("--pack", name, "one of %s, or a file" % ", ".join(SHIPPED), name)
 
 
-def _read_extra(text: str) -> dict[str, Any]:
-    if not text.strip():
-        return {}
+def read_pack(path: str) -> dict[str, Any]:
+    """Return the validated pack in a file. Raises ConfigError."""
     try:
-        data = loads(text)
+        data = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8-sig"))
+    except OSError as error:
+        raise ConfigError(path, "the file", "a readable file", error_text(error)) from None
     except ValueError:
-        data = None
-    if not isinstance(data, dict) or any(name not in _FIELDS for name in data):
-        raise InvalidAnswer("standard input: expected a JSON object with " + " and ".join(_FIELDS))
-    return {name: value for name, value in data.items() if value is not None}
+        raise ConfigError(path, "the file", "JSON in UTF-8", "other text") from None
+    return check_pack(data, path)
 
 
-def _limits(arguments: StartArguments, settings: Settings) -> InterviewLimits:
-    if arguments.max_turns is not None and not 1 <= arguments.max_turns <= 200:
-        raise ConfigError("--max-turns", "start", "1 to 200", arguments.max_turns)
-    return InterviewLimits(
-        arguments.max_turns or settings.integer("interview.max_turns"),
-        settings.number("interview.target_coverage"),
-        settings.flag("interview.close_when_falling"),
-    )
+def check_pack(data: object, source: str) -> dict[str, Any]:
+    """Return a pack with its texts cleaned for display. Raises ConfigError for the first problem."""
+    pack: dict[str, Any] = _checked(data, _pack_form(), source, "")
+    type_ids = [entry["id"] for entry in pack["types"]]
+    for key, allowed in (("ladder", type_ids), ("terminal", pack["ladder"])):
+        unknown = [name for name in pack[key] if name not in allowed]
+        if unknown or not pack[key]:
+            raise ConfigError(source, key, "one or more of " + ", ".join(allowed), unknown)
+    for key in ("types", "elements"):
+        ids = [entry["id"] for entry in pack[key]]
+        duplicates = [name for name in ids if ids.count(name) > 1]
+        if duplicates:
+            raise ConfigError(source, key, "no duplicate ids", duplicates[0])
+    return pack
 
 
-def _covered(options: list[str], extra: object, clean: Clean) -> dict[str, str]:
-    """Return the covered elements of the options (NAME=SOURCE) and of standard input, with their source."""
-    sources: dict[str, str] = {}
-    for option in options:
-        name, _, source = option.partition("=")
-        sources[name.strip()] = source
-    if isinstance(extra, dict):
-        sources.update((str(name).strip(), str(source)) for name, source in extra.items())
-    elif extra is not None:
-        raise InvalidAnswer("covered: expected an object that maps elements to their source")
-    return {name: clean(source, _MAX_SOURCE) or _UNKNOWN_SOURCE for name, source in sources.items()}
+def _pack_form() -> dict[str, Any]:
+    """Return the form of a pack: objects by key, `?` marks an optional one, and lists with the form of their items.
 
-
-def new_setup(topic: str, pack: Mapping[str, Any], source: str, limits: InterviewLimits) -> dict[str, Any]:
-    """Return the frozen setup of an interview as plain JSON values; `source` is the pack's path.
-
-    Raises ConfigError for a pack or a scoring table that names something unknown, and OverrideError.
+    The form of a single value is a function that returns it cleaned, or None for an invalid value, and the text that says what is valid.
     """
-    scoring = load_overridden("interview", "scoring")
-    check_scoring(scoring, override_file("interview") or source)
-    redundancy = stem_table(load_overridden("interview", "redundancy"))
+    multipliers = load_data("interview", "scoring")["multipliers"]
+    strategies = [name + "?" for row in multipliers.values() for name in row]
+    memories = list(categories())
+    name = (_name, "lower-case letters, digits, _ . and - (at most 60)")
+    label = (_label, "a text")
+    memory = (lambda value: value if value in memories else None, "one of " + ", ".join(memories))
+    flag = (lambda value: value if isinstance(value, bool) else None, "true or false")
+    return {
+        "id": name,
+        "name": label,
+        "reason": label,
+        "types": [{"id": name, "name": label, "memory": memory}],
+        "ladder": [name],
+        "terminal": [name],
+        "elements": [{"id": name, "label": label, "ask?": (_ask, _ASK), "aliases": [label], "group?": label}],
+        "strategies?": dict.fromkeys(strategies, flag),
+        "multipliers?": {
+            phase + "?": dict.fromkeys(strategies, (_number, "a number from 0 to 5")) for phase in multipliers
+        },
+    }
+
+
+def _checked(value: Any, form: Any, source: str, key: str) -> Any:  # noqa: ANN401 (any JSON)
+    """Return a value of a pack, checked against its form and cleaned. Raises ConfigError."""
+    if isinstance(form, dict):
+        place, names = key or "the file", [name.rstrip("?") for name in form]
+        if not isinstance(value, dict):
+            raise ConfigError(source, place, "an object", value)
+        for name in value:
+            if name not in names:
+                raise ConfigError(source, place, "only " + ", ".join(names), name)
+        for name in form:
+            if name not in value and not name.endswith("?"):
+                raise ConfigError(source, "%s.%s" % (key, name) if key else name, "a value", "nothing")
+        parts = {name.rstrip("?"): part for name, part in form.items() if name.rstrip("?") in value}
+        return {
+            name: _checked(value[name], part, source, "%s.%s" % (key, name) if key else name)
+            for name, part in parts.items()
+        }
+    if isinstance(form, list):
+        if not isinstance(value, list) or len(value) > _MAX_ITEMS:
+            raise ConfigError(source, key, "a list of at most %d" % _MAX_ITEMS, value)
+        return [_checked(item, form[0], source, "%s.%d" % (key, at)) for at, item in enumerate(value)]
+    clean, expected = form
+    cleaned = clean(value)
+    if cleaned is None:
+        raise ConfigError(source, key, expected, value)
+    return cleaned
+
+
+def _name(value: object) -> str | None:
+    return value if isinstance(value, str) and _NAME.match(value) else None
+
+
+def _label(value: object) -> str | None:
+    return plain(value, _MAX_LABEL) or None if isinstance(value, str) else None
+
+
+def _ask(value: object) -> str | None:
+    text = _label(value)
+    return text if text and "{" not in text.replace("{topic}", "") else None
+
+
+def _number(value: object) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 5
+    return value if is_number else None  # type: ignore[return-value]
+
+
+def new_setup(topic: str, pack: dict[str, Any], max_turns: int, target_coverage: float) -> dict[str, Any]:
+    """Return the frozen setup of an interview as plain JSON values.
+
+    `max_turns` (1 to 200) is the number of questions, and `target_coverage` (0 to 1) the share of elements. Raises OverrideError.
+    """
+    if not 1 <= max_turns <= 200:
+        raise ConfigError("--max-turns", "start", "1 to 200", max_turns)
+    redundancy = stem_table(load_data("interview", "redundancy"))
     function_words = frozenset(redundancy["function_words"])
+    elements = []
+    for element in pack["elements"]:
+        stems = [content_stems(text, function_words) for text in (element["label"], *element["aliases"])]
+        elements.append({"ask": "", "group": "", **element, "stems": [name for name in stems if name]})
+    scoring = load_overridden("interview", "scoring")
+    for entry in scoring["strategies"]:
+        entry["enabled"] = pack.get("strategies", {}).get(entry["id"], entry["enabled"])
+    for phase, row in pack.get("multipliers", {}).items():
+        scoring["multipliers"][phase].update(row)
     groups = load_data("interview", "patterns")["groups"]
     return {
-        "topic": plain(topic, _MAX_TOPIC),
+        "topic": plain(topic, MAX_TOPIC),
         "pack": {key: pack[key] for key in ("id", "name", "types", "ladder", "terminal")},
-        "elements": [
-            dict(element, stems=_stems([element["label"], *element["aliases"]], function_words))
-            for element in pack["elements"]
-        ],
-        "scoring": merge_pack(scoring, dict(pack), source),
+        "elements": elements,
+        "scoring": scoring,
         "redundancy": redundancy,
         "patterns": {
             name: [normalize(phrase).strip() for phrase in group["phrases"]] for name, group in groups.items()
         },
-        "signals": load_overridden("interview", "signals"),
-        "max_turns": limits.max_turns,
-        "target_coverage": limits.target_coverage,
-        "close_when_falling": limits.close_when_falling,
+        "signals": load_data("interview", "signals"),
+        "max_turns": max_turns,
+        "target_coverage": target_coverage,
     }
 
 
-def _stems(texts: list[str], function_words: frozenset[str]) -> list[list[str]]:
-    """Return the stems of each text, without duplicates and empty ones."""
-    unique: list[list[str]] = []
-    for text in texts:
-        stems = content_stems(text, function_words)
-        if stems and stems not in unique:
-            unique.append(stems)
-    return unique
-
-
-def merge_pack(table: dict[str, Any], pack: dict[str, Any], source: str) -> dict[str, Any]:
-    """Return the scoring table with a pack's switches and multipliers applied. Raises ConfigError for an unknown name."""
-    switches: dict[str, bool] = pack.get("strategies", {})
-    changes: dict[str, dict[str, float]] = pack.get("multipliers", {})
-    _check_names(source, "strategies", switches, [entry["id"] for entry in table["strategies"]])
-    _check_names(source, "multipliers", changes, [entry["id"] for entry in table["phases"]])
-    merged = {
-        **table,
-        "strategies": [
-            {**entry, "enabled": switches.get(entry["id"], entry["enabled"])} for entry in table["strategies"]
-        ],
-        "multipliers": {
-            phase: {**row, **changes.get(phase, {})} for phase, row in table["multipliers"].items()
-        },
-    }
-    check_scoring(merged, source)
-    return merged
-
-
-def check_scoring(table: dict[str, Any], source: str = "config/interview/scoring.json") -> None:
-    """Raise ConfigError for the first unknown name or invalid number in a scoring table."""
-    strategies = [entry["id"] for entry in table["strategies"]]
-    for entry in table["strategies"]:
-        _check_names(source, "strategies.%s.focus" % entry["id"], [entry["focus"]], FOCUSES)
-    for part, functions in (("vetoes", VETOES), ("scorers", SCORERS)):
-        for entry in table[part]:
-            key, params = "%s.%s" % (part, entry["id"]), entry["params"]
-            _check_names(source, part, [entry["id"]], list(functions))
-            _check_names(source, key + ".exempt", entry.get("exempt", ()), strategies)
-            _check_names(source, key + ".strategies", params.get("strategies", ()), strategies)
-    for entry in table["scorers"]:
-        _check_number(source, "scorers.%s.weight" % entry["id"], entry["weight"])
-    _check_names(source, "multipliers", table["multipliers"], [entry["id"] for entry in table["phases"]])
-    for phase, row in table["multipliers"].items():
-        _check_names(source, "multipliers." + phase, row, strategies)
-        for strategy, value in row.items():
-            _check_number(source, "multipliers.%s.%s" % (phase, strategy), value)
-
-
-def _check_names(source: str, key: str, names: Collection[str], known: Collection[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise ConfigError(source, key, "one of " + ", ".join(known), name)
-
-
-def _check_number(source: str, key: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 5:
-        raise ConfigError(source, key, "a number from 0 to 5", value)
+def covered_elements(options: str, setup: dict[str, Any]) -> dict[str, str]:
+    """Return the elements of `a=SOURCE,b` that are known beforehand, with their source. Raises InvalidAnswer for an unknown one."""
+    covered = {}
+    known = sorted(element["id"] for element in setup["elements"])
+    for option in options.split(","):
+        name, _, source = option.partition("=")
+        if name.strip() in known:
+            covered[name.strip()] = clean_text(source) or "known beforehand"
+        elif option.strip():
+            raise InvalidAnswer("covered: expected one of %s, got %r" % (", ".join(known), name.strip()[:60]))
+    return covered

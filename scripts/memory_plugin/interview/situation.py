@@ -1,78 +1,52 @@
-"""Compute the situation of an interview: everything that the choice of the next question depends on, once per turn."""
+"""Compute the situation between two questions, and the focuses that each strategy could ask about in it.
+
+To add a kind of focus, write a generator and add it to FOCUSES.
+"""
 
 from __future__ import annotations
 
-from .answer_signals import is_terminal
-from .graph import Graph, chao1, diameter, measure_chains
-from .wording import contains_run, content_stems
+from collections.abc import Iterator
+from typing import Any, Callable, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from .wording import QuestionSimilarity
+from .answers import is_terminal
+from .graph import Graph, chao1, diameter, measure_chains, node_index
+from .wording import QuestionSimilarity, contains_run, content_stems
 
 _MAX_NODES = 50  # examined for the depth of one element
 
 
-def phase_lengths(phases: list[dict[str, Any]], budget: int) -> list[int]:
-    """Return the number of questions in each phase for a `budget` (>= 1) of questions; the last phase takes the rest."""
-    parts = sum(phase["turns"] for phase in phases)
-    lengths: list[int] = []
-    for phase in phases[:-1]:
-        share = max(1, round(budget * phase["turns"] / parts))
-        lengths.append(min(share, max(0, budget - sum(lengths) - 1)))
-    return [*lengths, max(1, budget - sum(lengths))]
-
-
 class Situation:
-    """An interview between two questions.
+    """An interview between two questions: everything that the choice of the next one depends on.
 
     `breadth` and `saturation` are 0 to 1. `phase` is the id of the next question's phase. `wish` is what the user asked for instead of
-    answering (`deeper`, `resume`, `stop`), or empty.
+    answering (`deeper`, `resume`, `stop`), or empty. `has_ladder` is false for a pack with a flat list of facts.
     """
 
-    __slots__ = (
-        "_depths", "_momenta", "_turn_stems", "breadth", "budget", "chains", "function_words", "graph", "peripheral", "phase",
-        "recent", "saturation", "scoring", "setup", "similarity", "state", "turns", "uncovered", "wish",
-    )  # fmt: skip
-
-    def __init__(
-        self, state: dict[str, Any], setup: dict[str, Any], similarity: QuestionSimilarity, wish: str = ""
-    ) -> None:
-        self.state, self.setup, self.similarity, self.wish = state, setup, similarity, wish
+    def __init__(self, state: dict[str, Any], setup: dict[str, Any], wish: str = "") -> None:
+        self.state, self.setup, self.wish = state, setup, wish
+        self.similarity = QuestionSimilarity(setup["redundancy"])
         self.scoring: dict[str, Any] = setup["scoring"]
         self.turns: list[dict[str, Any]] = state["turns"]
         self.graph = Graph(state, setup["pack"])
-        self.function_words = frozenset(setup["redundancy"]["function_words"])
+        self.has_ladder = len(self.graph.ladder) > 1
         self.chains = measure_chains(self.graph)
         self.recent = self.graph.recent(self.scoring["focus"]["recent"])
         self.peripheral = self.graph.peripheral()
         self.saturation = chao1([node["mentions"] for node in self.graph.nodes])
-        covered = state["covered"]
-        self.uncovered = [element for element in setup["elements"] if element["id"] not in covered]
-        total = len(setup["elements"])
+        elements = setup["elements"]
+        self.uncovered = [element for element in elements if element["id"] not in state["covered"]]
         types = {node["type"] for node in self.graph.nodes}
-        self.breadth = 1 - len(self.uncovered) / total if total else len(types) / len(setup["pack"]["types"])
+        self.breadth = (
+            1 - len(self.uncovered) / len(elements) if elements else len(types) / len(setup["pack"]["types"])
+        )
         self.budget: int = setup["max_turns"] + state["more"]
-        self.phase = self._phase()
-        self._depths: dict[str, float] = {}
-        self._momenta: list[float] = []
+        self.phase = _phase(self.scoring["phases"], self.budget, len(self.turns))
+        self._function_words = frozenset(setup["redundancy"]["function_words"])
         self._turn_stems: list[list[list[str]]] = []  # per turn: the stems of question and answer
 
-    def _phase(self) -> str:
-        lengths = phase_lengths(self.scoring["phases"], self.budget)
-        turn = len(self.turns)
-        for phase, length in zip(self.scoring["phases"], lengths):
-            if turn < length:
-                return str(phase["id"])
-            turn -= length
-        return str(self.scoring["phases"][-1]["id"])
-
-    @property
-    def has_ladder(self) -> bool:
-        """Return whether concepts can lead to others; a pack with a flat list of facts has no ladder."""
-        return len(self.graph.ladder) > 1
+    def stems(self, text: str) -> list[str]:
+        """Return the stems of a text, without function words."""
+        return content_stems(text, self._function_words)
 
     def signals(self, params: dict[str, Any]) -> dict[str, Any]:
         """Return the last answer's signals: all of them, or only the rules' if the params turn `use_llm_signals` off."""
@@ -82,42 +56,47 @@ class Situation:
         """Return whether the user answered in this turn that they do not know."""
         return is_terminal(_signals(turn, params))
 
-    def element_depth(self, name: str) -> float:
-        """Return the longest path among the concepts of an element, as a share of the ladder; 0 without any."""
-        if name not in self._depths:
-            nodes = [index for index, node in enumerate(self.graph.nodes) if name in node["elements"]]
-            length = diameter(self.graph, nodes[-_MAX_NODES:])
-            self._depths[name] = min(1.0, length / len(self.graph.ladder))
-        return self._depths[name]
-
     def gap(self, name: str, shallow: float) -> float:
-        """Return 1 for an element that was not mentioned, 0.5 for an element with a depth below `shallow`, else 0."""
+        """Return 1 for an element that was not mentioned, 0.5 if its concepts span less than `shallow` of the ladder, else 0."""
         if name not in self.state["covered"]:
             return 1.0
-        settled = self.state["covered"][name]["by"] != "named"
-        if settled or not self.has_ladder:
+        if self.state["covered"][name]["by"] != "named" or not self.has_ladder:
             return 0.0
-        return 0.5 if self.element_depth(name) < shallow else 0.0
+        nodes = [index for index, node in enumerate(self.graph.nodes) if name in node["elements"]]
+        length = diameter(self.graph, nodes[-_MAX_NODES:])
+        return 0.5 if length / len(self.graph.ladder) < shallow else 0.0
 
     def mentions(self, label: str, lookback: int) -> int:
         """Return in how many of the last turns a label occurred, in question or answer."""
-        stems = content_stems(label, self.function_words)
+        stems = self.stems(label)
         if not self._turn_stems:
             self._turn_stems = [
-                [content_stems(turn[name], self.function_words) for name in ("question", "answer")]
-                for turn in self.turns
+                [self.stems(turn[name]) for name in ("question", "answer")] for turn in self.turns
             ]
-        return sum(
-            any(contains_run(stems, text_stems) for text_stems in texts)
-            for texts in self._turn_stems[-lookback:]
-        )
+        recent = self._turn_stems[-lookback:]
+        return sum(any(contains_run(stems, text_stems) for text_stems in texts) for texts in recent)
 
     def momenta(self, params: dict[str, Any]) -> list[float]:
         """Return the momentum of each recent answer: points for words, elaborations, enthusiasm and interest; skips do not count."""
-        if not self._momenta:
-            answered = [turn for turn in self.turns if turn["wish"] != "skip"]
-            self._momenta = [_momentum(turn, params) for turn in answered[-params["answers"] :]]
-        return self._momenta
+        answered = [turn for turn in self.turns if turn["wish"] != "skip"]
+        return [_momentum(turn, params) for turn in answered[-params["answers"] :]]
+
+    def uses(self, strategy: str, key: str) -> int:
+        """Return how often a strategy asked about a focus. A single question without an answer does not count."""
+        turns = [turn for turn in self.turns if turn["strategy"] == strategy and turn["focus"]["key"] == key]
+        return 0 if len(turns) == 1 and turns[0]["unanswered"] else len(turns)
+
+
+def _phase(phases: list[dict[str, Any]], budget: int, turn: int) -> str:
+    """Return the phase of a turn (from 0): the phases share the budget (>= 1) in proportion, and the last takes the rest."""
+    parts = sum(phase["turns"] for phase in phases)
+    end = 0
+    for phase in phases[:-1]:
+        share = max(1, round(budget * phase["turns"] / parts))
+        end += min(share, max(0, budget - end - 1))
+        if turn < end:
+            return str(phase["id"])
+    return str(phases[-1]["id"])
 
 
 def _momentum(turn: dict[str, Any], params: dict[str, Any]) -> float:
@@ -129,10 +108,180 @@ def _momentum(turn: dict[str, Any], params: dict[str, Any]) -> float:
     signals = _signals(turn, params)
     is_positive = signals.get("emotional", {}).get("intensity", "").endswith("_positive")
     has_reasons = signals.get("reasoning", {}).get("quality", "reactive") not in ("reactive", "associative")
-    points += params["signal"] * (is_positive + has_reasons)
-    return points
+    return points + float(params["signal"] * (is_positive + has_reasons))
 
 
 def _signals(turn: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
     signals: dict[str, Any] = turn["signals" if params["use_llm_signals"] else "by_rule"]
     return signals
+
+
+class Focus(NamedTuple):
+    """The subject of a question: its kind, key and label, and the indexes of its nodes in the graph.
+
+    `variant` selects other texts of the strategy for a special case. `group` and `ask` are those of an element in the pack.
+    """
+
+    kind: str
+    key: str
+    label: str
+    nodes: tuple[int, ...] = ()
+    variant: str = ""
+    group: str = ""
+    ask: str = ""
+
+    def record(self) -> dict[str, str]:
+        """Return the focus as it is stored."""
+        return {"kind": self.kind, "key": self.key, "label": self.label}
+
+
+def _node_focus(kind: str, indexes: tuple[int, ...], now: Situation) -> Focus:
+    nodes = [now.graph.nodes[index] for index in indexes]
+    key = "+".join(node["id"] for node in nodes)
+    return Focus(kind, key, " and ".join('"%s"' % node["label"] for node in nodes), indexes)
+
+
+def _recent_node(now: Situation, strategy: str) -> Iterator[Focus]:
+    """Yield the last mentioned concept that is not at the top of the ladder and was not asked about too often."""
+    for index in now.recent if now.has_ladder else ():
+        node = now.graph.nodes[index]
+        is_top = node["type"] in now.graph.terminal or now.graph.level(index) < 0
+        if is_top or now.graph.targets(index) or node["id"] in now.state["skipped"]:
+            continue
+        if now.uses(strategy, node["id"]) < now.scoring["focus"]["depth_per_node"]:
+            yield _node_focus("recent_node", (index,), now)
+            return
+
+
+def _open(now: Situation, strategy: str) -> Iterator[Focus]:
+    """Yield the whole topic.
+
+    While specific questions are left, do not yield it twice in a row or after an open question that brought nothing new.
+    """
+    open_turns = [turn for turn in now.turns if turn["strategy"] == strategy]
+    is_repeat = bool(now.uncovered or now.graph.nodes) and now.turns[-1:] == open_turns[-1:]
+    was_fruitless = bool(now.uncovered and open_turns) and not _brought_something_new(open_turns[-1], now)
+    if not now.turns or not (is_repeat or was_fruitless):
+        yield Focus("open", "open", now.setup["topic"], variant="" if now.turns else "first")
+
+
+def _brought_something_new(turn: dict[str, Any], now: Situation) -> bool:
+    """Return whether an answer mentioned an element for the first time, or a new concept outside all elements."""
+    number = turn["number"]
+    nodes = [now.graph.nodes[node_index(node_id)] for node_id in turn["concepts"]]
+    is_outside = any(node["turns"][0] == number and not node["elements"] for node in nodes)
+    return is_outside or any(entry["turn"] == number for entry in now.state["covered"].values())
+
+
+def _uncovered(now: Situation, strategy: str) -> Iterator[Focus]:
+    """Yield the uncovered elements; if there are none, those that were only mentioned in passing."""
+    covered, skipped = now.state["covered"], now.state["skipped"]
+    in_passing = [
+        element for element in now.setup["elements"] if covered.get(element["id"], {}).get("by") == "named"
+    ]
+    for element in (now.uncovered or in_passing)[: now.scoring["focus"]["most_elements"]]:
+        if element["id"] not in skipped and not now.uses(strategy, element["id"]):
+            words = ("" if now.uncovered else "named", element["group"], element["ask"])
+            yield Focus("uncovered", element["id"], element["label"], (), *words)
+
+
+def _peripheral_node(now: Situation, strategy: str) -> Iterator[Focus]:
+    """Yield the least mentioned of the concepts with few links."""
+    for index in sorted(now.peripheral, key=lambda index: (now.graph.nodes[index]["mentions"], index)):
+        node_id = now.graph.nodes[index]["id"]
+        if node_id not in now.state["skipped"] and not now.uses(strategy, node_id):
+            yield _node_focus("peripheral_node", (index,), now)
+            return
+
+
+def _opposite_node(now: Situation, strategy: str) -> Iterator[Focus]:
+    """Yield a concept that the user is both for and against; if there is none, two opposed concepts, once per interview."""
+    was_used = any(turn["strategy"] == strategy for turn in now.turns)
+    contradictions = now.graph.contradictions()
+    for pair in now.graph.opposites(2 * now.scoring["focus"]["recent"]):
+        focus = _node_focus("opposite_node", tuple(sorted(pair)), now)
+        if not now.uses(strategy, focus.key) and (pair in contradictions or not was_used):
+            label = " and ".join(_label_with_stance(now.graph.nodes[index]) for index in focus.nodes)
+            yield focus._replace(label=label, variant="twins" if pair in contradictions else "")
+            return
+
+
+def _label_with_stance(node: dict[str, Any]) -> str:
+    """Return a label with stance and first question, because two opposed concepts may have the same label."""
+    stance = "for" if node["stance"] > 0 else "against"
+    return '"%s" (%s, question %d)' % (node["label"], stance, node["turns"][0])
+
+
+def _recent_nodes(now: Situation, strategy: str) -> Iterator[Focus]:
+    """Yield the last two or three concepts, if there is a new one since the last summary."""
+    if len(now.recent) < 2:
+        return
+    focus = _node_focus("recent_nodes", tuple(now.recent[:3]), now)
+    summaries = [turn["number"] for turn in now.turns if turn["strategy"] == strategy]
+    has_new = not summaries or any(turn["new"] for turn in now.turns[summaries[-1] :])
+    if has_new and not now.uses(strategy, focus.key):
+        yield focus
+
+
+def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
+    """Yield a vague part of the last answer: a concept of low confidence, its first concept, or the question's focus."""
+    if not now.turns:
+        return
+    last, rules = now.turns[-1], now.scoring["focus"]
+    mentioned = [node_index(node_id) for node_id in last["concepts"]]
+    vague = [
+        index for index in mentioned if now.graph.nodes[index]["confidence"] < rules["clarify_confidence"]
+    ]
+    misunderstood = last["signals"].get("uncertainty", {}).get("type") == "conceptual_clarity"
+    if not vague and not misunderstood and last["hedges"] < rules["clarify_hedges"]:
+        return
+    for index in vague or mentioned[:1]:
+        focus = _node_focus("unclear", (index,), now)
+        if not now.uses(strategy, focus.key):
+            yield focus
+            return
+    key = last["focus"]["key"]
+    if not mentioned and last["strategy"] != strategy and not now.uses(strategy, key):
+        yield Focus("unclear", key, last["focus"]["label"], variant="rephrase" if misunderstood else "")
+
+
+def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
+    """Yield the last focus again, for a simpler question, if answers are short or the user does not know."""
+    rules = now.scoring["focus"]
+    recent = now.turns[-rules["ease_gap"] :]
+    is_struggling = any(
+        turn["terminal"] or turn["low"] or turn["words"] < rules["ease_words"] for turn in recent
+    )
+    if is_struggling and all(turn["strategy"] != strategy for turn in recent):
+        focus = now.turns[-1]["focus"]
+        if focus["kind"] != "closing" and not now.uses(strategy, focus["key"]):
+            yield Focus("last_focus", focus["key"], focus["label"])
+
+
+def _whole(now: Situation, strategy: str) -> Iterator[Focus]:
+    """Yield everything said so far, if two of the last three answers said nothing; again only after new concepts."""
+    struggling = sum(turn["terminal"] or turn["low"] for turn in now.turns[-3:]) >= 2
+    key = "whole-%d" % len(now.graph.nodes)
+    if struggling and not now.uses(strategy, key):
+        yield Focus("whole", key, now.setup["topic"])
+
+
+def _closing(now: Situation, _: str) -> Iterator[Focus]:
+    """Yield the closing question; in the last phase only after a summary, or if there is too little to summarize."""
+    summarized = any(turn["strategy"] == "synthesis" for turn in now.turns)
+    if summarized or len(now.recent) < 2 or now.phase != now.scoring["phases"][-1]["id"]:
+        yield Focus("closing", "closing", now.setup["topic"])
+
+
+FOCUSES: dict[str, Callable[[Situation, str], Iterator[Focus]]] = {
+    "recent_node": _recent_node,
+    "open": _open,
+    "uncovered": _uncovered,
+    "peripheral_node": _peripheral_node,
+    "opposite_node": _opposite_node,
+    "recent_nodes": _recent_nodes,
+    "unclear": _unclear,
+    "last_focus": _last_focus,
+    "whole": _whole,
+    "closing": _closing,
+}

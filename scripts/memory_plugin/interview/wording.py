@@ -5,48 +5,32 @@ The similarity was tuned on one half of `tests/interview/question_pairs.jsonl`. 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+from functools import cache
+from typing import Any
+
 from ..kernel.text.stem import stem
 from ..kernel.text.tokens import fold, is_compound_name, tokenize
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from typing import Any
-
-_STEMS: dict[str, str] = {}
-_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
+_cached_stem = cache(stem)
 
 
 def normalize(text: str) -> str:
     """Return the text in lower case, its words separated and enclosed by single spaces, without apostrophes."""
     folded = fold(text).lower().replace("'", "")
-    if folded.isascii():
-        return " %s " % " ".join(folded.translate(_BLANKS).split())
     return " %s " % " ".join("".join(char if char.isalnum() else " " for char in folded).split())
 
 
 def count_phrases(text: str, phrases: Iterable[str]) -> int:
-    """Return how often any of some phrases occurs in a normalized text."""
+    """Return how often any of some phrases occurs in a normalized text, as whole words."""
     return sum(text.count(" %s " % phrase) for phrase in phrases)
-
-
-def contains_phrase(text: str, phrases: Iterable[str]) -> bool:
-    """Return whether a normalized text contains one of some phrases as whole words."""
-    return any(" %s " % phrase in text for phrase in phrases)
-
-
-def cached_stem(word: str) -> str:
-    """Return the stem of one word, cached."""
-    if word not in _STEMS:
-        _STEMS[word] = stem(word)
-    return _STEMS[word]
 
 
 def content_stems(text: str, function_words: Collection[str]) -> list[str]:
     """Return the stems of a text's words in order, without function words unless it has no others."""
     all_words = [word for word in tokenize(text) if not is_compound_name(word)]
     content = [word for word in all_words if word not in function_words]
-    return [cached_stem(word) for word in content or all_words]
+    return [_cached_stem(word) for word in content or all_words]
 
 
 def contains_run(run: list[str], stems: list[str]) -> bool:
@@ -61,8 +45,8 @@ def stem_table(table: dict[str, Any]) -> dict[str, Any]:
     return dict(
         table,
         function_words=table["function_words"].split(),
-        light_words=[cached_stem(word) for word in table["light_words"].split()],
-        groups={cached_stem(word): "=" + name for word, name in groups},
+        light_words=[_cached_stem(word) for word in table["light_words"].split()],
+        groups={_cached_stem(word): "=" + name for word, name in groups},
         kinds=[[phrase, name] for name, phrases in table["kinds"].items() for phrase in phrases],
         opposites=[pair.split() for pair in table["opposites"]],
         phrases=[[phrase, name] for name, phrases in table["phrases"].items() for phrase in phrases],
@@ -72,23 +56,13 @@ def stem_table(table: dict[str, Any]) -> dict[str, Any]:
 class QuestionSimilarity:
     """Compares questions by a table that `stem_table` prepared."""
 
-    __slots__ = (
-        "_both_sides", "_function_words", "_groups", "_kinds", "_light", "_light_words", "_opposites", "_other_word",
-        "_parsed", "_phrases", "threshold",
-    )  # fmt: skip
+    __slots__ = ("_function_words", "_light_words", "_parsed", "_table", "threshold")
 
     def __init__(self, table: dict[str, Any]) -> None:
         self.threshold: float = table["threshold"]
-        self._light: float = table["light"]
-        self._both_sides: float = table["both_sides"]
-        self._other_word: float = table["other_word"]
+        self._table = table
         self._function_words = frozenset(table["function_words"])
         self._light_words = frozenset(table["light_words"])
-        self._groups: dict[str, str] = table["groups"]
-        # Interviews that an older version started have frozen tables without these three.
-        self._kinds: list[list[str]] = table.get("kinds", [])
-        self._opposites: list[list[str]] = table.get("opposites", [])
-        self._phrases: list[list[str]] = table.get("phrases", [])
         self._parsed: dict[str, tuple[frozenset[str], str, frozenset[str]]] = {}
 
     def score(self, first: str, second: str) -> float:
@@ -103,18 +77,17 @@ class QuestionSimilarity:
         if not total:
             return 0.0
         score = 2 * self._weight(stems1 & stems2) / total
-        has_own1 = self._has_heavy(stems1 - stems2) or (kind1 and not kind2)
-        has_own2 = self._has_heavy(stems2 - stems1) or (kind2 and not kind1)
+        has_own1 = not self._light_words.issuperset(stems1 - stems2) or (kind1 and not kind2)
+        has_own2 = not self._light_words.issuperset(stems2 - stems1) or (kind2 and not kind1)
         if has_own1 and has_own2:
-            score -= self._both_sides
-        if (kind1 and kind2 and kind1 != kind2) or self._has_opposites(words1, words2):
-            score -= self._other_word
-        return max(0.0, score)
-
-    def _has_opposites(self, words1: frozenset[str], words2: frozenset[str]) -> bool:
-        """Return whether one question alone has a word, and the other alone its opposite."""
+            score -= self._table["both_sides"]
         only1, only2 = words1 - words2, words2 - words1
-        return any((a in only1 and b in only2) or (b in only1 and a in only2) for a, b in self._opposites)
+        has_opposites = any(
+            (a in only1 and b in only2) or (b in only1 and a in only2) for a, b in self._table["opposites"]
+        )
+        if (kind1 and kind2 and kind1 != kind2) or has_opposites:
+            score -= self._table["other_word"]
+        return max(0.0, score)
 
     def find_repeated(self, question: str, earlier: Iterable[str]) -> tuple[str, float]:
         """Return the most similar earlier question (empty if it is below the threshold) and its score."""
@@ -132,12 +105,12 @@ class QuestionSimilarity:
             all_words = frozenset(text.split())
             text, kind = self._split_kind(question, text)
             stems = []
-            for phrase, group in self._phrases:
+            for phrase, group in self._table["phrases"]:
                 if " %s " % phrase in text:
                     text = text.replace(" %s " % phrase, "  ")
                     stems += [group] if group else []
             stems += content_stems(text, self._function_words)
-            grouped = frozenset(self._groups.get(word, word) for word in stems)
+            grouped = frozenset(self._table["groups"].get(word, word) for word in stems)
             self._parsed[question] = (grouped, kind, all_words)
         return self._parsed[question]
 
@@ -151,14 +124,11 @@ class QuestionSimilarity:
         openings = "|".join(
             " %s " % " ".join(normalize(clause).split()[:2]) for clause in question.split("\n")
         )
-        for phrase, kind in self._kinds:
+        for phrase, kind in self._table["kinds"]:
             marked = " %s " % phrase
             if marked in text and (" " in phrase or marked in openings):
                 return text.replace(marked, " ", 1), kind
         return text, ""
 
     def _weight(self, stems: frozenset[str]) -> float:
-        return sum(self._light if word in self._light_words else 1.0 for word in stems)
-
-    def _has_heavy(self, stems: frozenset[str]) -> bool:
-        return any(word not in self._light_words for word in stems)
+        return sum(self._table["light"] if word in self._light_words else 1.0 for word in stems)

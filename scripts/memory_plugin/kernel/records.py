@@ -114,8 +114,8 @@ _FIELDS: dict[str, dict[str, Check]] = {
     },
     "scores": {
         **dict.fromkeys(("id", "outcome", "model", "gate", "transcript", "record", "prompt_id"), _text),
-        "text": _text,
-        "padding_count": _count,
+        **dict.fromkeys(("text", "query_type"), _text),
+        **dict.fromkeys(("padding_count", "preamble_words", "words"), _count),
         "density": _number_or_null,
         "threshold": _number,
         "matches": _lists_of(int, int, str),

@@ -15,6 +15,8 @@ from .record import ACTIVE, MAX_TITLE, categories
 from .stores import USER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .memory_files import StoredMemory
     from .stores import Store
 
@@ -39,15 +41,13 @@ def remove_line(store: Store, path: str) -> None:
     _save(store, lines)
 
 
-def rebuild(store: Store) -> int:
-    """Rebuild the index from the files; return how many memories it lists."""
-    lines = _lines_of_files(store)
+def rebuild(store: Store, memories: Iterable[StoredMemory]) -> int:
+    """Rebuild the index from all memories of a store; return how many it lists."""
+    lines = {
+        _shown_path(store, stored.path): _line(store, stored) for stored in memories if _is_listed(stored)
+    }
     _save(store, lines)
     return len(lines)
-
-
-def _lines_of_files(store: Store) -> dict[str, str]:
-    return {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)}
 
 
 def _is_listed(stored: StoredMemory) -> bool:
@@ -58,7 +58,8 @@ def _lines(store: Store) -> dict[str, str]:
     """Return the lines by the path that they name, built from the files if there is no index yet."""
     current = _current(store)
     if current is None:
-        return _lines_of_files(store)
+        rebuild(store, all_memories(store))
+        current = _current(store) or b""
     text = current.decode("utf-8", "replace")
     rows = (line for line in text.splitlines() if line.startswith("- [") and _ARROW in line)
     return {row.rpartition(_ARROW)[2].partition(" #tags:")[0]: row for row in rows}

@@ -61,7 +61,7 @@ def save_all(
     finally:
         written = (result for result in results if not isinstance(result, InvalidMemory))
         _trust(paths, written, approved, "import")
-        index_md.rebuild(store)
+        index_md.rebuild(store, all_memories(store))
     return results
 
 
@@ -249,14 +249,16 @@ def _after(moment: str, days: int) -> str:
         return ""
 
 
-def remove_expired_retired(paths: Paths, store: Store, grace_days: int) -> list[str]:
-    """Delete the files of memories that were forgotten before the grace period began; return the deleted paths.
+def remove_expired_retired(
+    paths: Paths, store: Store, memories: Iterable[StoredMemory], grace_days: int
+) -> list[str]:
+    """Delete the files of those memories of a store that were forgotten before the grace period began; return the deleted paths.
 
     Temporary files of killed writers are deleted too.
     """
     deleted = writing.sweep(paths, store)
     trust = load_trust(paths)
-    for stored in list(all_memories(store)):
+    for stored in memories:
         due = _after(str(stored.memory.data.get("retired_at") or ""), grace_days)
         if stored.memory.status == RETIRED and due and due <= now_iso() and trust.is_forgotten(stored):
             trust.erase(stored)

@@ -9,7 +9,7 @@ from ..kernel.clock import now_iso
 from ..kernel.locks import Busy
 from .decision import Limits, apply_feedback, choose, render_answer
 from .history import TOOL, RecallHistory, remaining_for_tools
-from .index_file import INDEX_ERRORS, failure_reason, index_path, open_index
+from .index_file import INDEX_ERRORS, index_path, open_index
 from .named_files import FILE, FOLDER, PATTERN, WAYS
 from .ranking import CATEGORIES, HIT_COLUMNS, Hit
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.context import Context
+    from .answer import Answer
 
 _MAX_TEXTS, _MAX_POINTERS = 1, 2
 _MAX_CHARACTERS = 9000
@@ -26,44 +27,16 @@ _BOTH, _ONE = "both", "one"  # as from the judges: approved for the full text, o
 _ORDER = ("CONSTRAINT", *(category for category in CATEGORIES if category != "CONSTRAINT"))
 
 
-class ToolAnswer:
-    """The answer at a tool call: the text for Claude (may be empty), the line for the user, and the record (saved only with a text)."""
-
-    __slots__ = ("block", "receipt", "record")
-
-    def __init__(self, place: str, tool: str, call: str) -> None:
-        self.block = ""
-        self.receipt = ""
-        self.record: dict[str, Any] = {
-            "place": place,
-            "outcome": "failed",
-            "reason": "fault",
-            "answered_by": "rules",
-            "candidates": [],
-            "injected": [],
-            "pointed": [],
-            "tool": tool,
-            "tool_use_id": call,
-        }
-
-    def withhold(self, reason: str) -> ToolAnswer:
-        """Record that nothing is injected, and the reason; return this answer."""
-        self.record.update(outcome="silent", reason=reason)
-        return self
-
-
-def recall_at_file(answer: ToolAnswer, named: dict[str, str], agent: str, context: Context) -> ToolAnswer:
-    """Fill in and return the answer to a call on a file; `named` maps the key of each memory that names the file to the way."""
+def recall_at_file(answer: Answer, named: dict[str, str], agent: str, context: Context) -> None:
+    """Fill in the answer to a call on a file; `named` maps the key of each memory that names the file to the way."""
     if not remaining_for_tools(RecallHistory(context.paths, context.session, TOOL, agent), context.settings):
-        return answer.withhold("disabled")
+        return
     try:
         hits = _documents(named, context)
-    except INDEX_ERRORS as error:
-        return answer.withhold(failure_reason(error))
-    if not hits:
-        return answer.withhold("no_match")
+    except INDEX_ERRORS:
+        return
     approvals = {hit.key: _approval(hit, named[hit.key]) for hit in hits}
-    return fill_in(answer, hits, approvals, agent, context)
+    fill_in(answer, hits, approvals, agent, context)
 
 
 def _approval(hit: Hit, way: str) -> str:
@@ -97,26 +70,24 @@ def _category_order(category: str) -> int:
     return _ORDER.index(category) if category in _ORDER else len(_ORDER)
 
 
-def fill_in(
-    answer: ToolAnswer, hits: list[Hit], approvals: dict[str, str], agent: str, context: Context
-) -> ToolAnswer:
+def fill_in(answer: Answer, hits: list[Hit], approvals: dict[str, str], agent: str, context: Context) -> None:
     """Choose under the lock of the session's history, so that parallel calls do not repeat a memory, and fill in the answer."""
     place = str(answer.record["place"])
     for attempt in range(_LOCK_TRIES):
         try:
             with RecallHistory(context.paths, context.session, place, agent) as history:
-                return _choose(answer, hits, approvals, history, context)
+                _choose(answer, hits, approvals, history, context)
+                return
         except Busy:
             if attempt == _LOCK_TRIES - 1 or not context.deadline.remaining():
-                break
+                return
         except OSError:
-            break
-    return answer.withhold("index_locked")
+            return
 
 
 def _choose(
-    answer: ToolAnswer, hits: list[Hit], approvals: dict[str, str], history: RecallHistory, context: Context
-) -> ToolAnswer:
+    answer: Answer, hits: list[Hit], approvals: dict[str, str], history: RecallHistory, context: Context
+) -> None:
     settings = context.settings
     left = remaining_for_tools(history, settings)
     limits = Limits(settings, _MAX_CHARACTERS)
@@ -124,11 +95,9 @@ def _choose(
     limits.max_pointers = min(limits.max_pointers, _MAX_POINTERS, left)
     choice = choose(hits, approvals, limits, history, Hit.is_current)
     del choice.pointers[max(0, left - len(choice.full)) :]
-    if not choice.full and not choice.pointers:
-        return answer.withhold(choice.reason or "over_limit")
-    render_answer(answer, choice, history, settings.text("retrieval.receipt"))
-    answer.record["candidates"] = [_candidate(hit) for hit in choice.full + choice.pointers]
-    return answer
+    if choice.full or choice.pointers:
+        render_answer(answer, choice, history, settings.text("retrieval.receipt"))
+        answer.record["candidates"] = [_candidate(hit) for hit in choice.full + choice.pointers]
 
 
 def _candidate(hit: Hit) -> dict[str, Any]:

@@ -22,11 +22,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .model import Model
     from .query import PromptTerms
-    from .ranking import Model
     from .scoring import Match
 
-UNIT = 10_000
 _MAX_LOG_ODDS = 50.0
 _EVEN = 0.5
 _TINY = 1e-9
@@ -135,32 +134,6 @@ def _scaled(chance: float, concerns: float, base: float) -> float:
     if chance >= _EVEN:
         return chance
     return _EVEN * concerns * (base + (1 - base) * chance) / (base + (1 - base) * _EVEN)
-
-
-class Trees:
-    """A boosted model of `config/recall/trees.json`.
-
-    A tree is a leaf's value, or `[signal, threshold, tree up to the threshold, tree above it]`, where `signal` is an index into `signals`.
-    Values are integers in units of 1/10,000: JSON reads them ten times faster than fractions, on every prompt.
-    """
-
-    __slots__ = ("intercept", "signals", "trees")
-
-    def __init__(self, signals: list[str], intercept: float, trees: list[Any]) -> None:
-        self.signals = signals
-        self.intercept = intercept
-        self.trees = trees
-
-    def log_odds(self, signals: dict[str, float]) -> float:
-        """Return the model's log-odds for these signals."""
-        values = [signals[name] * UNIT for name in self.signals]
-        total = 0
-        for tree in self.trees:
-            node = tree
-            while node.__class__ is list:
-                node = node[2] if values[node[0]] <= node[1] else node[3]
-            total += node
-        return self.intercept + total / UNIT
 
 
 def logistic(signals: dict[str, float], weights: dict[str, float]) -> float:

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.settings.load import Settings
-    from .at_tool import ToolAnswer
+    from .answer import Answer
     from .history import RecallHistory
-    from .pipeline import Answer
     from .ranking import Hit
 
 _NOTES = "native"  # the scope of Claude Code's own notes, as stored in indexes and ledgers
@@ -251,9 +250,7 @@ def render(full: list[Hit], pointers: list[Hit], *, with_header: bool) -> str:
     return "".join([*parts, _CLOSE])
 
 
-def render_answer(
-    answer: Answer | ToolAnswer, choice: Choice, history: RecallHistory, which_receipt: str
-) -> None:
+def render_answer(answer: Answer, choice: Choice, history: RecallHistory, which_receipt: str) -> None:
     """Render a choice that is not empty into an answer and its record, and add it to the session's history."""
     with_header = bool(choice.full) and not history.has_header  # a list of titles explains itself
     answer.block = render(choice.full, choice.pointers, with_header=with_header)

@@ -16,11 +16,11 @@ from ..kernel.text.clean import block, escape, plain
 from ..kernel.text.stem import form
 from ..kernel.text.tags import escape_content
 from ..kernel.text.tokens import language, tokenize
-from ..memories.hygiene import shown_block, shown_items, shown_line
+from ..memories.hygiene import scan_together, shown_block, shown_items, shown_line
 from ..memories.memory_text import text_digests
 from ..memories.record import ACTIVE, MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED
-from .catalog_block import MAX_RULE_LENGTH, rule_line
+from .catalog_entries import MAX_RULE_LENGTH, rule_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,8 +94,11 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
     memory = stored.memory
     digests = text_digests(memory)
     label = categories()[memory.category].label
-    title = shown_line(memory.title, MAX_TITLE)
     text, lesson_text = body_text(memory), body_text(memory, MAX_CONTEXT)
+    scan_together(
+        [memory.title, text, lesson_text, *map("\n".join, (memory.tags, memory.files, memory.asked_as))]
+    )
+    title = shown_line(memory.title, MAX_TITLE)
     body = shown_block(text, MAX_INDEXED)
     lesson = body if lesson_text == text else shown_block(lesson_text, MAX_INDEXED)
     files = shown_items(memory.files, 200)

@@ -84,7 +84,7 @@ class Gate:
             return NOT_TYPED
         if self.opts_out(text):
             return OPTED_OUT
-        if len(text) <= _MAX_CONFIRMATION and self._filler.issuperset(split_words(_folded(text))):
+        if len(text) <= _MAX_CONFIRMATION and self._filler.issuperset(_words(_folded(text))):
             return CONFIRMATION
         return ""
 
@@ -97,9 +97,7 @@ class Gate:
         text = prompt.strip()
         if len(text) > max_length or effective_length(text) > max_length:
             return False
-        return text.startswith(self._followup_starts) or not self._followup.isdisjoint(
-            split_words(_folded(text))
-        )
+        return text.startswith(self._followup_starts) or not self._followup.isdisjoint(_words(_folded(text)))
 
     def opts_out(self, text: str) -> bool:
         """Return whether a prompt asks for no memories: by a tag anywhere, or in words near its beginning or end."""
@@ -110,7 +108,7 @@ class Gate:
 
         rules = load_opt_out()
         ends = [_folded(text)] + ([_folded(text[-_MAX_TAIL:])] if len(text) > _MAX_HEAD else [])
-        return rules.has_tag(text) or any(map(rules.has_request, ends))
+        return rules.has_tag(text) or any(rules.has_request(end, _words(end)) for end in ends)
 
 
 def _folded(text: str) -> str:
@@ -126,7 +124,7 @@ def _is_command(text: str) -> bool:
     return name[:1].isalpha() and all(c.isalnum() or c in ":_-." for c in name)
 
 
-def split_words(text: str) -> list[str]:
+def _words(text: str) -> list[str]:
     """Return the words of a text; apostrophes and hyphens inside a word are kept."""
     spaced = "".join(c if c.isalnum() or c in _WORD_MARKS else " " for c in text)
     return [word.strip(_WORD_MARKS) for word in spaced.split() if word.strip(_WORD_MARKS)]

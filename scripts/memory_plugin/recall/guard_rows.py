@@ -16,10 +16,10 @@ from ..memories.invalid_memory import InvalidMemory
 from ..memories.record import ACTIVE, categories, parse_memory
 from ..memories.supersession import named_keys
 from ..memories.trust import TRUSTED
-from .document_links import find_link, naming, superseded_documents
 from .documents import memory_document
 from .index_documents import find_document, storable
 from .index_file import CHANGED, GUARDS, meta_get, meta_set
+from .superseding import find_link, naming, superseded_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

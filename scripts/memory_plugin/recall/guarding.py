@@ -6,10 +6,11 @@ in the prepared file can do that, and on any fault the call goes through.
 
 from __future__ import annotations
 
+from .answer import Answer
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from ..kernel.context import Context
     from ..kernel.paths import Paths
@@ -69,27 +70,6 @@ class GuardedCall:
         self.prepared = prepared
 
 
-class GuardAnswer:
-    """The answer to a guarded call: `decision` is DENY, ASK, or empty to let it through; `record` is for the ledger."""
-
-    __slots__ = ("decision", "reason", "record")
-
-    def __init__(self, guarded: GuardedCall) -> None:
-        self.decision = ""
-        self.reason = ""
-        self.record: dict[str, Any] = {
-            "place": "guard",
-            "outcome": "let_through",
-            "reason": "fault",
-            "answered_by": "rules",
-            "guards": [match.guard.key for match in guarded.matches],
-            "injected": [],
-            "pointed": [],
-            "tool": guarded.call.tool,
-            "tool_use_id": guarded.call.id,
-        }
-
-
 def match_call(call: ToolCall, prepared: GuardFile, root: str) -> list[GuardMatch]:
     """Return the guards that cover a call, each with the first of its commands or patterns that matches."""
     if prepared.may_cover_command(call.command):
@@ -139,24 +119,34 @@ def guarded_call(payload: dict[str, object], paths: Paths, prepared: GuardFile) 
     return GuardedCall(call, matches, prepared) if matches else None
 
 
-def decide(answer: GuardAnswer, guarded: GuardedCall, context: Context) -> None:
-    """Let the client ask if the action of any guard is `ask`, else remind Claude of the guards that are new to this session.
+def guard_answer(guarded: GuardedCall) -> Answer:
+    """Return the answer that lets a guarded call through."""
+    call, keys = guarded.call, [match.guard.key for match in guarded.matches]
+    return Answer("guard", outcome="let_through", guards=keys, tool=call.tool, tool_use_id=call.id)
+
+
+def decide(answer: Answer, guarded: GuardedCall, context: Context) -> str:
+    """Return DENY, ASK, or empty to let the call through, and fill in the answer with the reason that Claude or the user reads.
+
+    Let the client ask if the action of any guard is `ask`, else remind Claude of the guards that are new to this session.
 
     Raises OSError if the session's history cannot be read or written; the call then goes through.
     """
     if not context.settings.flag("guards.enabled"):
         answer.record["reason"] = "guards_disabled"
-        return
+        return ""
     asking = [match for match in guarded.matches if match.guard.action == ASK]
     due = [] if asking else _not_reminded(guarded, context)
     if asking:
-        answer.decision, answer.reason = ASK, _question(asking, guarded.prepared)
+        answer.block = _question(asking, guarded.prepared)
         answer.record.update(outcome="asked", reason="")
-    elif due:
-        answer.decision, answer.reason = DENY, _reminder(due, guarded.prepared)
+        return ASK
+    if due:
+        answer.block = _reminder(due, guarded.prepared)
         answer.record.update(outcome="reminded", reason="", injected=[match.guard.key for match in due])
-    else:
-        answer.record["reason"] = "already_reminded"
+        return DENY
+    answer.record["reason"] = "already_reminded"
+    return ""
 
 
 def _not_reminded(guarded: GuardedCall, context: Context) -> list[GuardMatch]:
@@ -216,7 +206,7 @@ def _calls_of_message(transcript: str, call: str) -> set[str]:
     return ids - {call}
 
 
-def _call_ids(content: Any) -> Iterator[str]:  # noqa: ANN401  (any JSON value)
+def _call_ids(content: object) -> Iterator[str]:
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict) and block.get("type") == "tool_use" and isinstance(block.get("id"), str):
             yield block["id"]

@@ -19,8 +19,8 @@ from .index_file import (
     meta_get,
     meta_set,
 )
+from .model import load_model
 from .named_rows import named_rows
-from .ranking import load_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

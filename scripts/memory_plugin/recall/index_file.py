@@ -11,7 +11,6 @@ import os
 from time import sleep, time
 
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import error_text
 from ..kernel.locks import FileLock
 from ..kernel.sqlite import Connection, SqliteError, connect
 
@@ -95,6 +94,11 @@ def set_redaction(rules_checksum: int) -> None:
     _version[0] = SCHEMA | (RULES_DIGEST ^ rules_checksum) << 8
 
 
+def index_version() -> int:
+    """Return the version of an index that this process can use."""
+    return _version[0]
+
+
 def open_index(path: str, timeout: float = 0.05) -> Connection:
     """Return a connection to a complete index of this version; wait up to `timeout` seconds for a writer.
 
@@ -102,7 +106,7 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
     """
     if not os.path.isfile(path):
         raise IndexMissing("no index at " + path)
-    connection = _connect(path, timeout)
+    connection = connect_index(path, timeout)
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except SqliteError as error:
@@ -115,39 +119,6 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
             IndexOutdated if version else IndexUnusable
         )  # SQLite takes an empty file for a database of version 0
         raise kind("%s has version %d, rules %x; expected version %d, rules %x" % numbers)
-    return connection
-
-
-def create_index(path: str, fts5: bool = True) -> Connection:
-    """Return a connection to a new, empty index that replaces whatever was at `path`.
-
-    With `fts5` False it has no FTS5 tables even if SQLite supports them. Raises IndexUnusable if the file cannot be created.
-    """
-    from .index_tables import create_tables
-
-    temporary = "%s.%d.new" % (path, os.getpid())
-    try:
-        _remove(temporary)
-        connection = _connect(temporary, 0.05)
-        try:
-            create_tables(connection, _version[0], fts5)
-        finally:
-            connection.close()
-        os.chmod(temporary, 0o600)
-        os.replace(temporary, path)
-    except (OSError, SqliteError) as error:
-        _remove(temporary)
-        raise IndexUnusable("cannot create %s: %s" % (path, error_text(error))) from None
-    _remove(path + "-journal")
-    return _connect(path, 0.05)
-
-
-def create_index_in_memory() -> Connection:
-    """Return a connection to a new, empty index that is never saved. Raises IndexUnusable if Python has no SQLite."""
-    from .index_tables import create_tables
-
-    connection = _connect(":memory:", 0.0)
-    create_tables(connection, _version[0], fts5=True)
     return connection
 
 
@@ -165,15 +136,6 @@ def meta_get(connection: Connection, name: str) -> str | None:
 def meta_set(connection: Connection, name: str, value: str) -> None:
     """Save a value under a name, replacing an older one."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-
-
-def refresh_model(connection: Connection) -> None:
-    """Copy the weights of this version of the plugin into an index that an older one created."""
-    from .index_tables import model
-
-    current = model()
-    if meta_get(connection, "model") != current:
-        meta_set(connection, "model", current)
 
 
 class transaction:  # noqa: N801 - used as a statement
@@ -289,7 +251,8 @@ def _sqlite_messages(error: BaseException | None) -> str:
     return messages
 
 
-def _connect(path: str, timeout: float) -> Connection:
+def connect_index(path: str, timeout: float) -> Connection:
+    """Return a connection that waits `timeout` seconds for a lock. Raises IndexUnusable."""
     if connect is None:
         raise IndexUnusable("this Python has no SQLite")
     try:
@@ -308,10 +271,3 @@ def _connect(path: str, timeout: float) -> Connection:
 def _unusable(path: str, error: Exception) -> IndexUnusable:
     kind = IndexLocked if "locked" in str(error) else IndexUnusable
     return kind("%s: %s" % (path, error))
-
-
-def _remove(path: str) -> None:
-    try:  # noqa: SIM105 - contextlib costs a prompt milliseconds
-        os.remove(path)
-    except FileNotFoundError:
-        pass

@@ -34,20 +34,19 @@ from .index_file import (
     WRITTEN,
     IndexUnavailable,
     changed_paths,
-    create_index,
     index_path,
     is_locked,
     meta_get,
     meta_set,
     open_index,
     refresh_lock,
-    refresh_model,
     save_snapshot,
     set_unread,
     settled_snapshot,
     snapshot,
     transaction,
 )
+from .index_tables import create_index, refresh_model
 from .named_files import named_files_path, write_named_files
 from .store_refresh import RefreshPass, RefreshReport, refresh_notes, refresh_store
 from .superseding import apply_supersession

@@ -5,15 +5,15 @@ The model is stored in the index, so that a prompt opens one file. A prompt that
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 from ..kernel.data import load_data
 from ..kernel.fastjson import dumps
-from ..kernel.sqlite import SqliteError
-from .index_file import POSTINGS, meta_set
+from ..kernel.files import error_text
+from ..kernel.sqlite import Connection, SqliteError
+from .index_file import POSTINGS, IndexUnusable, connect_index, index_version, meta_get, meta_set
 from .query import index_by_first_word
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..kernel.sqlite import Connection
 
 _FILES = ("stopwords", "ranking", "confidence", "trees")
 _TABLES = """
@@ -54,7 +54,43 @@ INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0, 0, 0);
 _FTS5 = """CREATE VIRTUAL TABLE %s USING fts5(terms, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '._-/+#'")"""
 
 
-def create_tables(connection: Connection, version: int, fts5: bool) -> None:
+def create_index(path: str, fts5: bool = True) -> Connection:
+    """Return a connection to a new, empty index that replaces whatever was at `path`.
+
+    With `fts5` False it has no FTS5 tables even if SQLite supports them. Raises IndexUnusable if the file cannot be created.
+    """
+    temporary = "%s.%d.new" % (path, os.getpid())
+    try:
+        _remove(temporary)
+        connection = connect_index(temporary, 0.05)
+        try:
+            _create_tables(connection, fts5)
+        finally:
+            connection.close()
+        os.chmod(temporary, 0o600)
+        os.replace(temporary, path)
+    except (OSError, SqliteError) as error:
+        _remove(temporary)
+        raise IndexUnusable("cannot create %s: %s" % (path, error_text(error))) from None
+    _remove(path + "-journal")
+    return connect_index(path, 0.05)
+
+
+def create_index_in_memory() -> Connection:
+    """Return a connection to a new, empty index that is never saved. Raises IndexUnusable if Python has no SQLite."""
+    connection = connect_index(":memory:", 0.0)
+    _create_tables(connection, fts5=True)
+    return connection
+
+
+def refresh_model(connection: Connection) -> None:
+    """Copy the weights of this version of the plugin into an index that an older one created."""
+    current = model()
+    if meta_get(connection, "model") != current:
+        meta_set(connection, "model", current)
+
+
+def _create_tables(connection: Connection, fts5: bool) -> None:
     """Create the tables in an empty database and save the model; with `fts5`, also the FTS5 tables where SQLite supports them.
 
     Raises SqliteError, and OSError or ValueError when the plugin's own files are missing or damaged.
@@ -66,7 +102,7 @@ def create_tables(connection: Connection, version: int, fts5: bool) -> None:
     meta_set(connection, "fts5", "1" if has_fts5 else "0")
     meta_set(connection, "model", model())
     connection.executemany("INSERT INTO vocabulary VALUES (?, 0, 0, 0, 0, ?)", sorted(background().items()))
-    connection.execute("PRAGMA user_version = %d" % version)
+    connection.execute("PRAGMA user_version = %d" % index_version())
     connection.execute("COMMIT")
 
 
@@ -103,3 +139,8 @@ def background() -> dict[str, float]:
 
 def _values(name: str) -> dict[str, object]:
     return {entry: described["value"] for entry, described in load_data("recall", name)["entries"].items()}
+
+
+def _remove(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.remove(path)

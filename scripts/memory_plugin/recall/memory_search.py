@@ -12,21 +12,15 @@ from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
 from ..memories.claude_notes import native_folders, notes
 from ..memories.survey import supersession, survey
-from .document_links import set_superseded, superseded_documents
 from .documents import memory_document, note_document
 from .index_documents import put
-from .index_file import (
-    INDEX_ERRORS,
-    IndexUnavailable,
-    create_index_in_memory,
-    index_path,
-    is_locked,
-    open_index,
-    transaction,
-)
+from .index_file import INDEX_ERRORS, IndexUnavailable, index_path, is_locked, open_index, transaction
 from .index_refresh import rebuild_index, refresh_index
+from .index_tables import create_index_in_memory
+from .model import load_model
 from .query import analyze
-from .ranking import candidate_backend, load_model, rank
+from .ranking import candidate_backend, rank
+from .superseding import set_superseded, superseded_documents
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..kernel.data import load_data
-from .gate import split_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,9 +39,9 @@ class OptOut:
         lowered = text.lower().replace("\uff03", "#")
         return any(_has_separate_tag(lowered, tag, self._table["before_tags"]) for tag in self._table["tags"])
 
-    def has_request(self, text: str) -> bool:
-        """Return whether a passage asks not to use memories; `text` is in lower case, with plain apostrophes."""
-        return self._has_clause(text) or self._has_phrase(split_words(text)) or self._has_unspaced(text)
+    def has_request(self, text: str, words: list[str]) -> bool:
+        """Return whether a passage with these words asks not to use memories; `text` is in lower case, with plain apostrophes."""
+        return self._has_clause(text) or self._has_phrase(words) or self._has_unspaced(text)
 
     def _has_clause(self, text: str) -> bool:
         for clause in text.translate(self._clause_ends).replace(" - ", "\n").split("\n"):

@@ -8,6 +8,7 @@ from ..kernel.sqlite import SqliteError
 from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, StoredMemory, skipped_entries, why_not_read
 from ..memories.record import Memory, categories
+from ..memories.similarity import plain_title
 from ..memories.stores import stores
 from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, survey
 from ..memories.trust import PENDING, TRUSTED, load_trust
@@ -17,6 +18,8 @@ from .index_file import IndexUnavailable, index_path, open_index
 from .index_refresh import refresh_index
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from ..kernel.sqlite import Connection
@@ -26,14 +29,30 @@ if TYPE_CHECKING:
 _WAIT = 0.5  # seconds for another process that refreshes the index
 _QUERY = """SELECT d.key, d.id, d.category, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,
     d.digest, d.trust, d.inject, coalesce(l.superseded_by, ''), coalesce(l.supersedes, '[]'), coalesce(s.by, '')
-    FROM documents d LEFT JOIN links l USING (key) LEFT JOIN superseded s USING (key) WHERE d.scope = ? ORDER BY d.path"""
+    FROM documents d LEFT JOIN links l USING (key) LEFT JOIN superseded s USING (key) WHERE d.scope = ? %s ORDER BY d.path"""
+_NAMES = "SELECT key, id, title FROM documents WHERE id > ''"  # a file that is no memory has no id
 
 
-def overview(paths: Paths, settings: Settings, scope: str = "", *, is_current: bool = False) -> Survey:
+def overview(
+    paths: Paths,
+    settings: Settings,
+    scope: str = "",
+    *,
+    is_current: bool = False,
+    names: Collection[str] | None = None,
+    title: str = "",
+) -> Survey:
     """Return what `survey` returns, with titles as they are shown and without texts: `read_item` reads the file of a memory.
 
-    `is_current` skips the refresh. If the index cannot be used or more files are due than one round reads, all files are read instead.
-    Raises TrustUnreadable.
+    If the index cannot be used or more files are due than one round reads, all files are read instead. Raises TrustUnreadable.
+
+    Args:
+        paths: the project's folders.
+        settings: the user's settings.
+        scope: limits the result to one store.
+        is_current: skip the refresh.
+        names: limits the result to the memories that one of these names may mean; None does not.
+        title: with `names`, adds the memories with this title, and those that share an id with one of them.
     """
     accept_from = settings.texts("trust.accept_from")
     try:
@@ -47,21 +66,37 @@ def overview(paths: Paths, settings: Settings, scope: str = "", *, is_current: b
     result = Survey([], [], [])
     trust = load_trust(paths, accept_from)
     try:
+        keys = None if names is None else _keys(connection, names, plain_title(title))
         for store in stores(paths):
             if scope in ("", store.scope):
-                _add_store(connection, store, trust, result)
+                _add_store(connection, store, trust, result, keys)
     finally:
         connection.close()
     return result
 
 
-def _add_store(connection: Connection, store: Store, trust: Trust, result: Survey) -> None:
-    """Add the memories and problems of one store."""
+def _keys(connection: Connection, names: Collection[str], title: str) -> list[str]:
+    """Return the keys of the memories with the ids in some names, or with the ids of those with a title in its form for comparison."""
+    rows = connection.execute(_NAMES).fetchall()
+    ids = {name.rpartition("/")[2] for name in names}
+    ids.update(identity for _, identity, other in rows if title and plain_title(other) == title)
+    return [key for key, identity, _ in rows if identity in ids]
+
+
+def _add_store(
+    connection: Connection, store: Store, trust: Trust, result: Survey, keys: list[str] | None
+) -> None:
+    """Add the memories and problems of one store, or only the memories with some keys."""
     by_label = {category.label: category.name for category in categories().values()}
     reason = why_not_read(store)
     if reason:
         result.left_alone.append(reason)
-    for row in connection.execute(_QUERY, (store.scope,)).fetchall():
+    if keys is not None:
+        for key in keys:
+            for row in connection.execute(_QUERY % "AND d.key = ?", (store.scope, key)):
+                result.items.append(_item(row, by_label[row[2]], store, trust))
+        return
+    for row in connection.execute(_QUERY % "", (store.scope,)).fetchall():
         if row[6] == UNREADABLE:
             result.problems.append(FileProblem(row[10], row[14]))
         else:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.settings.load import Settings
+    from .answer import Answer
     from .decision import Choice, Limits
     from .gate import Prompt
     from .history import RecallHistory
@@ -27,42 +28,11 @@ if TYPE_CHECKING:
 EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere", "index_outdated")
 # The modules that a lookup imports, each after its own imports: see `import_ahead`.
 PRELOADED_MODULES = (
-    "kernel.sqlite kernel.text.tokens recall.index_file kernel.text.stem recall.query recall.signals recall.confidence recall.scoring "
-    "recall.ranking recall.lookup"
+    "kernel.sqlite kernel.text.tokens recall.index_file recall.model kernel.text.stem recall.query recall.signals recall.confidence "
+    "recall.scoring recall.ranking recall.lookup"
 )
 _NEAR_MISSES = 5
-_PLACE = "prompt"
 _RANKING_SECONDS = 3.0  # the rest of the prompt's time is for the judges
-
-
-class Answer:
-    """Recall's answer to a prompt: the block to inject (may be empty), and the record of the decision.
-
-    `receipt` is a line for the user about what was injected, `notice` one about the judges; both are usually empty. `needs_refresh` asks
-    for a background process that brings the index up to date.
-    """
-
-    __slots__ = ("block", "needs_refresh", "notice", "receipt", "record")
-
-    def __init__(self) -> None:
-        self.block = ""
-        self.notice = ""
-        self.receipt = ""
-        self.needs_refresh = False
-        self.record: dict[str, Any] = {
-            "place": _PLACE,
-            "outcome": "failed",
-            "reason": "fault",
-            "answered_by": "none",
-            "candidates": [],
-            "injected": [],
-            "pointed": [],
-        }
-
-    def withhold(self, reason: str, outcome: str = "silent") -> Answer:
-        """Record that nothing is injected, and the reason; return this answer."""
-        self.record.update(outcome=outcome, reason=reason)
-        return self
 
 
 def recall(answer: Answer, prompt: Prompt, room: int, context: Context) -> Answer:

@@ -13,7 +13,7 @@ from ..kernel.text.tokens import fold, language, tokenize
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
-    from .ranking import Model
+    from .model import Model
 
 # Of a longer prompt only the head and the tail are used, where people say what they want; the middle is mostly pasted output.
 MAX_CHARACTERS = 6000

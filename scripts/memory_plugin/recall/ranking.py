@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import read_regular
-from .confidence import Trees, confidences
-from .index_file import IndexUnusable, has_fts5, meta_get
+from .confidence import confidences
+from .index_file import has_fts5
+from .model import load_model
 from .query import PromptTerms, Query, intents_in, stem_idfs, weigh_terms
 from .scoring import best_matches, candidates, keyword_candidates
 from .signals import stems_to_compare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..kernel.clock import Deadline
     from ..kernel.sqlite import Connection
     from .confidence import Confidence
+    from .model import Model
     from .query import Term
     from .scoring import Match
 
@@ -28,40 +28,6 @@ CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "S
 _EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "title_covered", "missed", "named")
 HIT_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
 _MAX_FILE = 512 * 1024  # bytes
-
-
-class Model:
-    """The ranking model, stored in the index file so that a prompt reads no configuration.
-
-    Stop words by language, intents, their passages by first word, trees, and the values of `ranking.json` and `confidence.json`.
-    """
-
-    __slots__ = ("answers", "confidence", "intents", "passages", "ranking", "stopwords", "wants")
-
-    def __init__(
-        self,
-        stopwords: dict[str, str],
-        ranking: dict[str, Any],
-        confidence: dict[str, Any],
-        intents: list[str],
-        passages: dict[str, str],
-        trees: dict[str, dict[str, Any]],
-    ) -> None:
-        self.stopwords = {language: frozenset(words.split()) for language, words in stopwords.items()}
-        self.intents, self.passages = intents, passages
-        self.answers, self.wants = Trees(**trees["answers"]), Trees(**trees["wants"])
-        self.ranking = ranking
-        self.confidence = confidence
-        self.confidence["session_words"] = frozenset(confidence["session_words"].split())
-
-
-def load_model(connection: Connection) -> Model:
-    """Return the model stored in this index. Raises IndexUnusable if there is none."""
-    text = meta_get(connection, "model")
-    try:
-        return Model(**loads(text or ""))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise IndexUnusable("the index holds no ranking model") from None
 
 
 class Hit:

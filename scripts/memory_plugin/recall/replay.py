@@ -12,8 +12,9 @@ from ..kernel.text.tags import without_private
 from ..kernel.transcript.lines import Lines
 from ..kernel.transcript.reader import open_transcript
 from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
+from .answer import Answer
 from .gate import Prompt, turn_text
-from .pipeline import Answer, check_gate, fill_answer
+from .pipeline import check_gate, fill_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,7 @@ def replay_prompt(past: PastPrompt, history: RecallHistory, context: Context, ro
     previous_turn, refusal = check_gate(prompt, settings)
     if refusal:
         return Result([], [], refusal, 0)
-    answer = Answer()
+    answer = Answer("prompt")
     fill_answer(answer, prompt, previous_turn, room, history, context, ask_judges=False)
     # As in RecallHistory: a prompt counts as a turn only once something was injected in its session.
     if answer.block or history.turn > 1:

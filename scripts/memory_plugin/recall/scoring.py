@@ -16,8 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
     from ..kernel.sqlite import Connection
+    from .model import Model
     from .query import Term
-    from .ranking import Model
 
 _DEADLINE_STRIDE = 256  # documents between two checks of the deadline
 _GRAM = 4  # characters

@@ -7,8 +7,9 @@ memories do not. A sub-agent gets only the rules. The texts were prepared in the
 from __future__ import annotations
 
 from ..kernel.files import os_error_text
-from .catalog_block import arrange
+from .answer import Answer
 from .catalog_entries import (
+    arrange,
     count_memories,
     named_titles,
     newest_titles,
@@ -22,8 +23,6 @@ from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_pat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
     from .catalog_entries import CatalogEntry
@@ -37,24 +36,6 @@ _FOREVER = 1 << 30  # turns
 # Keys in a session's history: of the catalog's whole content, and the prefix for one of its titles, which is not a pointer.
 _WHOLE, _LISTED = "catalog", "catalog "
 _ALWAYS_FITS = 30  # memories whose titles fit into any catalog
-
-
-class CatalogAnswer:
-    """The answer at a session start: the text for Claude (may be empty), the receipt for the user, and the record."""
-
-    __slots__ = ("block", "receipt", "record")
-
-    def __init__(self, place: str) -> None:
-        self.block = ""
-        self.receipt = ""
-        self.record: dict[str, Any] = {
-            "place": place,
-            "outcome": "silent",
-            "reason": "unchanged",
-            "answered_by": "index",
-            "injected": [],
-            "pointed": [],
-        }
 
 
 def is_catalog_on(context: Context) -> bool:
@@ -82,7 +63,7 @@ def current_index(context: Context) -> Connection | None:
         return None
 
 
-def session_catalog(connection: Connection, source: str, context: Context) -> CatalogAnswer | None:
+def session_catalog(connection: Connection, source: str, context: Context) -> Answer | None:
     """Return the catalog for a session that starts or resumes; None without memories. Raises SqliteError.
 
     A resumed session gets a catalog only if something changed, and then only the rules and titles that it does not have.
@@ -91,8 +72,7 @@ def session_catalog(connection: Connection, source: str, context: Context) -> Ca
     titles = newest_titles(connection, context.settings.integer("retrieval.catalog.max_tokens") // _MIN_LINE)
     if not rules and not titles:
         return None
-    answer = CatalogAnswer(CATALOG)
-    answer.record["source"] = source
+    answer = Answer(CATALOG, answered_by="index", source=source).withhold("unchanged")
     history = RecallHistory(context.paths, context.session, CATALOG)
     content = "\n".join([entry.inject for entry in rules] + sorted(entry.title for entry in titles))
     known: set[str] = set()
@@ -135,7 +115,7 @@ def _work_words(context: Context) -> str:
     return "\n".join([branch_name(root), *changed_files(root)])
 
 
-def subagent_rules(connection: Connection, agent: str, context: Context) -> CatalogAnswer | None:
+def subagent_rules(connection: Connection, agent: str, context: Context) -> Answer | None:
     """Return the standing rules for a sub-agent with this id; None without rules. Raises SqliteError.
 
     It has its own history, because its context is its own.
@@ -143,14 +123,14 @@ def subagent_rules(connection: Connection, agent: str, context: Context) -> Cata
     rules = standing_rules(connection)
     if not rules:
         return None
-    answer = CatalogAnswer(SUBAGENT)
+    answer = Answer(SUBAGENT, answered_by="index").withhold("unchanged")
     history = RecallHistory(context.paths, context.session, SUBAGENT, agent)
     _fill_in(answer, rules, [], 0, history, context)
     return answer
 
 
 def _fill_in(
-    answer: CatalogAnswer,
+    answer: Answer,
     rules: list[CatalogEntry],
     titles: list[CatalogEntry],
     total: int,

@@ -13,8 +13,8 @@ from .query import PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .model import Model
     from .query import PromptTerms, Term
-    from .ranking import Model
     from .scoring import Match
 
 _TINY = 1e-9

@@ -14,12 +14,12 @@ from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
 from ..memories.claude_notes import note_files, notes_in
 from ..memories.invalid_memory import InvalidMemory
 from ..memories.memory_files import StoredMemory, read_memory
-from .document_links import superseded_documents
 from .documents import may_inject, memory_document, note_document, unreadable_document
 from .due_files import batches
 from .guard_rows import drop_guards, update_guards
 from .index_documents import drop, find_document, forget_stamps, indexed_file, notes_by_file, put, set_flags
 from .index_file import UNSURE, set_unread, transaction
+from .superseding import superseded_documents
 
 if TYPE_CHECKING:
     from ..kernel.sqlite import Connection

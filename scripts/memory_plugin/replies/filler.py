@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..kernel.data import load_data
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
-from .phrases import PhraseIndex, parse_pattern
-from .prose import BREAK, CROSS_SIGN, LINE, SENTENCE
+from .phrases import PhraseIndex, parse_pattern, word_classes
+from .prose import BREAK, CROSS_SIGN, LINE, POSITIONS, SENTENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from .prose import Prose
 
 USER_PACK = "responses-rules.json"  # in the state folder; the name is the one that users' packs already have
-POSITIONS = {"anywhere": 0, "sentence": 1, "line": 2, "reply": 3}  # the levels of `Prose.boundary`
 MAX_MATCHES = 1000
 _MAX_BYTES = 1 << 20
 _MAX_USER_RULES = 500
 _CUE_REACH = 8  # words between a cue such as "avoid" and the phrase it mentions
 
 
-class RulePackError(ValueError):
+class RulePackError(RuntimeError):
     """The user's rule pack, or a rule in it, that cannot be used."""
 
 
@@ -37,22 +36,13 @@ class FillerRule:
 
     __slots__ = ("category", "exempt", "followed_by", "id", "level", "unless_concrete")
 
-    def __init__(
-        self,
-        name: str,
-        category: str,
-        level: int,
-        followed_by: str,
-        *,
-        exempt: bool,
-        unless_concrete: bool = False,
-    ) -> None:
-        self.id = name
-        self.category = category
-        self.level = level
-        self.followed_by = followed_by
+    def __init__(self, entry: Mapping[str, Any], *, exempt: bool) -> None:
+        self.id: str = entry["id"]
+        self.category: str = entry["category"]
+        self.level = POSITIONS[entry["position"]]
+        self.followed_by: str = entry.get("behind", "")
         self.exempt = exempt
-        self.unless_concrete = unless_concrete
+        self.unless_concrete = entry.get("unless_concrete") is True
 
 
 class FillerMatch:
@@ -72,41 +62,25 @@ class FillerRules:
     """All rules in effect; pattern number `n` belongs to `rule_of[n]`. `error` is the last error in the user's pack, else None."""
 
     __slots__ = (
-        "alternative",
-        "chain",
-        "cues",
-        "error",
-        "interjections",
-        "phrases",
-        "rule_of",
-        "starters",
-        "vague",
-    )
+        "alternative", "chain", "cues", "error", "interjections", "phrases", "rule_of", "starters", "vague",
+    )  # fmt: skip
 
-    def __init__(self, table: Mapping[str, Any], pack: Mapping[str, Any]) -> None:
-        exempt, user_rules = pack.get("exempt"), pack.get("rules")
-        exempt_ids = exempt if isinstance(exempt, dict) else {}
+    def __init__(self, pack: Mapping[str, Any]) -> None:
+        table = load_data("replies", "filler")
         classes = word_classes(table)
-        self.rule_of: list[FillerRule] = []
         self.error: RulePackError | None = None
-        patterns: list[str] = []
         entries = list(table["rules"])
+        user_rules, exempt = pack.get("rules"), pack.get("exempt")
         for entry in user_rules[:_MAX_USER_RULES] if isinstance(user_rules, list) else ():
             problem = rule_problem(entry, classes)
             if problem:
                 self.error = RulePackError("a rule of your own pack is left out: " + problem)
             else:
                 entries.append(entry)
+        patterns: list[str] = []
+        self.rule_of: list[FillerRule] = []
         for entry in entries:
-            level, followed_by = POSITIONS[entry["position"]], entry.get("behind", "")
-            rule = FillerRule(
-                entry["id"],
-                entry["category"],
-                level,
-                followed_by,
-                exempt=entry["id"] in exempt_ids,
-                unless_concrete=entry.get("unless_concrete") is True,
-            )
+            rule = FillerRule(entry, exempt=isinstance(exempt, dict) and entry["id"] in exempt)
             patterns += entry["patterns"]
             self.rule_of += [rule] * len(entry["patterns"])
         self.phrases = PhraseIndex(patterns, classes)
@@ -118,17 +92,12 @@ class FillerRules:
         self.vague = frozenset(table["vague"].split())
 
 
-def load_rule_table() -> dict[str, Any]:
-    """Return `config/replies/filler.json`."""
-    return load_data("replies", "filler")
-
-
 def load_filler_rules(state_dir: str | None) -> FillerRules:
     """Return the plugin's rules and those of the user's pack; an unreadable pack is ignored and reported in `error`."""
     try:
-        return FillerRules(load_rule_table(), read_user_pack(state_dir))
+        return FillerRules(read_user_pack(state_dir))
     except RulePackError as error:
-        rules = FillerRules(load_rule_table(), {})
+        rules = FillerRules({})
         rules.error = error
         return rules
 
@@ -148,31 +117,21 @@ def read_user_pack(state_dir: str | None) -> dict[str, Any]:
     return pack
 
 
-def word_classes(table: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """Return the named classes of words in a rule file."""
-    return {name: frozenset(words.split()) for name, words in table["classes"].items()}
-
-
 def rule_problem(entry: object, classes: Mapping[str, frozenset[str]]) -> str:
     """Return what is wrong with a rule of the user's pack, or ""."""
-    if not isinstance(entry, dict) or not all(
-        isinstance(entry.get(name), str) for name in ("id", "category", "position")
-    ):
+    names = ("id", "category", "position")
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in names):
         return "id, category and position must be texts"
-    patterns = entry.get("patterns")
+    name, patterns = entry["id"][:60], entry.get("patterns")
     if entry["position"] not in POSITIONS or not isinstance(entry.get("behind", ""), str):
-        return "%s: position must be one of %s" % (entry["id"][:60], ", ".join(POSITIONS))
-    if (
-        not isinstance(patterns, list)
-        or not 0 < len(patterns) <= 50
-        or not all(isinstance(item, str) for item in patterns)
-    ):
-        return "%s: patterns must be a list of 1 to 50 texts" % entry["id"][:60]
+        return "%s: position must be one of %s" % (name, ", ".join(POSITIONS))
+    if not isinstance(patterns, list) or not patterns or not all(isinstance(item, str) for item in patterns):
+        return "%s: patterns must be a list of texts" % name
     try:
         for pattern in patterns:
             parse_pattern(pattern, classes)
     except ValueError as error:
-        return "%s: %s" % (entry["id"][:60], error)
+        return "%s: %s" % (name, error)
     return ""
 
 
@@ -188,9 +147,8 @@ def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
         level = max(prose.boundary(at), inherited) if at == end else prose.boundary(at)
         match = _longer_inside(prose, rules, _best_match(prose, rules, at, level))
         if match is not None and not _is_mentioned(prose, rules, match.first_word):
-            if not match.rule.exempt and not (
-                match.rule.unless_concrete and _is_concrete(prose, rules, match)
-            ):
+            rule = match.rule
+            if not rule.exempt and not (rule.unless_concrete and _is_concrete(prose, rules, match)):
                 filler_matches.append(match)
             end = match.end_word
             inherited = _inherited_level(prose, end, level)
@@ -243,9 +201,8 @@ def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
     while end < len(prose) and prose.boundary(end) < SENTENCE:
         end += 1
     words = prose.words[match.first_word : end]
-    if not rules.vague.isdisjoint(words):
-        return False
-    return BREAK in words or not rules.alternative.isdisjoint(words)
+    is_named = BREAK in words or not rules.alternative.isdisjoint(words)
+    return is_named and rules.vague.isdisjoint(words)
 
 
 def _is_mentioned(prose: Prose, rules: FillerRules, at: int) -> bool:

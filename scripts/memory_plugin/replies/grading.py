@@ -1,32 +1,80 @@
-"""Grade one reply with a judge: collect the material, build the question, parse the answer. Never runs inside a hook."""
+"""Grade one reply with a judge: read the request, build the question, parse the answer, record what follows. Never runs inside a hook.
+
+Recorded are the answer, overrides where judge and rules differ, and additional drift. The score by rules never changes.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from ..kernel.context import Context
 from ..kernel.data import load_data
-from ..kernel.fastjson import dumps
-from ..kernel.judge.asking import judge_for
+from ..kernel.fastjson import dumps, loads
+from ..kernel.judge.asking import Judge, judge_for
 from ..kernel.judge.excerpts import excerpt, one_line
-from ..kernel.judge.question import Question, load_rubric
+from ..kernel.judge.question import Question, Verdict, load_rubric
 from ..kernel.transcript.reader import turns_since_prompt
 from ..kernel.transcript.rows import COMMAND, PROMPT
+from ..kernel.transcript.turn import Call
+from .escalation import Drift, raise_drift, record_drift
+from .reply_signals import ReplySignals
+from .reply_state import ReplyState, count_judged, run_steps
+from .score_history import PADDING_DIMENSIONS, severe_dimensions
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Values = dict[str, Any]
 
-    from ..kernel.context import Context
-    from ..kernel.judge.asking import Judge
-    from ..kernel.judge.question import Values
-    from ..kernel.transcript.turn import Call
-    from .reply_signals import ReplySignals
-
+# Failures that would repeat for every later reply of the session, so the judge is not asked again in it.
+DISABLING_FAILURES = ("no_key", "disabled", "bad_url", "http_401", "http_403")
+ELLIPSIS = "\n[...]\n"  # between head and tail of a long reply
 _MAX_USER, _MAX_REPLY, _MAX_PHRASE, _MAX_CALL = 800, 6000, 120, 240  # characters
 _MAX_PHRASES, _MAX_CALLS, _MAX_MISSED = 20, 12, 5
 _TAIL_BYTES = 2 << 20
 _MAX_ARGUMENTS, _MAX_RESULT = 100, 100  # characters
 _PRAISE = ("affect", "validation")
 _MAX_LEVEL = 3
+
+
+class GradeRequest:
+    """A reply that a judge should see, from the Stop hook.
+
+    `score` is the reply's record in `scores.jsonl`; its matches are [start, end, rule] in the original text. `head` is the beginning of
+    that text, `tail` the rest from `tail_at` on. `severity` is that of the drift that rules found, or empty.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        """Parse what `encode_request` wrote. Raises ValueError for anything else."""
+        try:
+            fields: Any = loads(data.decode("ascii"))
+            self.score: dict[str, Any] = fields["score"]
+            self.session: str = fields["session"]
+            self.severity: str = fields["severity"]
+            self.head: str = fields["head"]
+            self.tail: str = fields["tail"]
+            self.tail_at: int = fields["tail_at"]
+            self.id: str = self.score["id"]
+            self.padding: int = self.score["padding_count"]
+            self.matches: list[tuple[int, int, str]] = self.score["matches"]
+            self.why = "audit" if self.score["audit"] else "escalated"
+        except (KeyError, TypeError) as error:
+            raise ValueError("grade request: %s" % error) from None
+
+    def shown_text(self) -> str:
+        """Return the reply as a judge sees it: the head, and the tail if the middle was cut."""
+        return self.head + (ELLIPSIS + self.tail if self.tail else "")
+
+    def phrases(self) -> list[str]:
+        """Return the texts of the matches."""
+        shift = self.tail_at
+        return [
+            self.head[start:end] if end <= len(self.head) else self.tail[start - shift : end - shift]
+            for start, end, _ in self.matches
+        ]
+
+    def original_span(self, start: int, end: int) -> list[int]:
+        """Return a span of `shown_text` as a span of the original reply."""
+        shift = 0 if end <= len(self.head) else self.tail_at - len(self.head) - len(ELLIPSIS)
+        return [start + shift, end + shift]
 
 
 class GradeMaterial(NamedTuple):
@@ -39,15 +87,6 @@ class GradeMaterial(NamedTuple):
     phrases: Sequence[str] = ()
 
 
-class DeepGrade(NamedTuple):
-    """Levels by dimension and their source (`judge` or `rules`); `failure` and `detail` are empty if the judge answered."""
-
-    levels: dict[str, int]
-    source: str
-    failure: str
-    detail: str
-
-
 def read_turn(path: str) -> tuple[str, list[str]]:
     """Return the user's last message and the later tool calls as `name(arguments) -> result`; empty if the transcript lacks them."""
     message = ""
@@ -56,15 +95,11 @@ def read_turn(path: str) -> tuple[str, list[str]]:
         texts = [entry.text for entry in turn.user_texts if entry.kind in (PROMPT, COMMAND)]
         if texts:
             message, calls = "\n".join(texts), []
-        calls += ["%s(%s) -> %s" % (call.name, _arguments(call), _result(call)) for call in turn.calls]
+        calls += [
+            "%s(%s) -> %s" % (call.name, dumps(call.input)[:_MAX_ARGUMENTS], _result(call))
+            for call in turn.calls
+        ]
     return message, calls
-
-
-def _arguments(call: Call) -> str:
-    try:
-        return dumps(call.input)[:_MAX_ARGUMENTS]
-    except (TypeError, ValueError):
-        return ""
 
 
 def _result(call: Call) -> str:
@@ -104,21 +139,16 @@ def deep_question(material: GradeMaterial) -> Question:
     )
 
 
-def scoring_judge(context: Context, disabled_reason: str) -> Judge:
-    """Return the judge of replies; `disabled_reason` is why it must not be asked, or ""."""
-    return judge_for("scoring", context, off=disabled_reason)
-
-
 def grade_deeply(
     material: GradeMaterial, signals: ReplySignals, context: Context, disabled_reason: str
-) -> DeepGrade:
-    """Return a reply's levels on all dimensions; without a judge's answer, only those that rules can determine."""
-    verdict = scoring_judge(context, disabled_reason).ask(
-        deep_question(material), context.deadline, retry=True
-    )
-    if verdict.values is not None:
-        return DeepGrade(verdict.values["levels"], "judge", "", "")
-    return DeepGrade(levels_by_rules(signals), "rules", verdict.failure, verdict.detail)
+) -> tuple[dict[str, int], Verdict]:
+    """Return a reply's levels on all dimensions, and the judge's verdict; without an answer, only levels that rules can determine.
+
+    `disabled_reason` is why the judge must not be asked, or "".
+    """
+    judge = judge_for("scoring", context, off=disabled_reason)
+    verdict = judge.ask(deep_question(material), context.deadline, retry=True)
+    return (verdict.values["levels"] if verdict.values else levels_by_rules(signals)), verdict
 
 
 def levels_by_rules(signals: ReplySignals) -> dict[str, int]:
@@ -188,3 +218,96 @@ def _find_missed(value: Values, material: GradeMaterial) -> list[list[int]]:
         if start >= 0 and not any(low < end and start < high for low, high in spans):
             spans.append([start, end])
     return spans
+
+
+def grade_reply(
+    request: GradeRequest, user: str, calls: Sequence[str], judge: Judge, context: Context
+) -> str:
+    """Ask the judge about a reply and record the result; return the failure's name, or "" for an answer.
+
+    Raises OSError if something could not be recorded.
+    """
+    material = GradeMaterial(
+        request.score["query_type"], user, calls, request.shown_text(), request.phrases()
+    )
+    question = grade_question(material, context.settings.texts("scoring.judge.dimensions"))
+    verdict = judge.ask(question, context.deadline, retry=True)
+    errors = run_steps(lambda: context.append("scores", _judged_record(request, verdict, judge.model)))
+    if verdict.values is not None:
+        values = verdict.values
+        errors += run_steps(
+            lambda: count_judged(context.paths),
+            lambda: _append_override(request, values, context),
+            lambda: _add_drift(request, values["levels"], context),
+        )
+    elif verdict.failure in DISABLING_FAILURES:
+        state = ReplyState(context.paths, context.session)
+        errors += run_steps(lambda: state.disable_judge(verdict.failure))
+    if errors:
+        raise errors[0]
+    return verdict.failure
+
+
+def _judged_record(request: GradeRequest, verdict: Verdict, model: str) -> dict[str, object]:
+    """Return the record that joins the score by its id."""
+    record: dict[str, object] = {
+        "kind": "judged", "id": request.id, "why": request.why, "outcome": verdict.failure or "ok", "judge_model": model,
+        "latency_ms": verdict.ms, "cost_usd": verdict.cost, "cached": verdict.cached,
+    }  # fmt: skip
+    if verdict.values is not None:
+        values = verdict.values
+        record.update(
+            levels=values["levels"],
+            clamped=values["clamped"],
+            phrases=[[request.matches[at][2], filler] for at, filler in values["phrases"]],
+            missed=[request.original_span(*span) for span in values["missed"]],
+            agrees=_agrees(request, values),
+        )
+    return record
+
+
+def _agrees(request: GradeRequest, values: Values) -> bool:
+    """Return whether the judge agrees with the rules.
+
+    With verdicts on phrases, it agrees if it confirms all of them. Without, it agrees if it found padding (passages quoted as missed, or a
+    severe level of a padding dimension) exactly where the rules did.
+    """
+    if values["phrases"]:
+        return all(filler for _, filler in values["phrases"])
+    is_padded = bool(values["missed"] or severe_dimensions(values["levels"]) & PADDING_DIMENSIONS)
+    return is_padded == (request.padding > 0)
+
+
+def _append_override(request: GradeRequest, values: Values, context: Context) -> None:
+    """Record for `memory replies tune` where the judge differs from the rules: phrases cleared, padding missed."""
+    cleared = [request.matches[at] for at, filler in values["phrases"] if not filler]
+    severe = severe_dimensions(values["levels"])
+    # Where rules found padding, a severe level of a padding dimension agrees with them.
+    added = severe if request.padding == 0 else severe - PADDING_DIMENSIONS
+    if not cleared and not added and not values["missed"]:
+        return
+    record: dict[str, object] = {
+        "kind": "override",
+        "id": request.id,
+        "why": request.why,
+        "padding_count": request.padding,
+        "cleared": [rule for _, _, rule in cleared],
+        "cleared_spans": [[start, end] for start, end, _ in cleared],
+        "levels": values["levels"],
+        "missed": [request.original_span(*span) for span in values["missed"]],
+    }
+    context.append("judge-overrides", record)
+
+
+def _add_drift(request: GradeRequest, levels: dict[str, int], context: Context) -> None:
+    """Record the drift that the judge's levels add, unless the reply is only audited.
+
+    It is corrected only if the rules found no drift and no newer reply was scored.
+    """
+    found = request.score["drift"]
+    drift = raise_drift(Drift(found, request.severity, {}), levels, load_data("replies", "drift"))
+    if drift is None or request.why == "audit":
+        return
+    is_current = ReplyState(context.paths, context.session).replies() == request.score.get("turn")
+    kind = "raised" if found else "drift"
+    record_drift(drift, request.score, context, kind=kind, may_correct=is_current and not found)

@@ -1,4 +1,6 @@
-"""Match phrase patterns from data files against words. Importing `re` and compiling expressions would take longer than scoring a reply.
+"""Match phrase patterns from data files against words, and classify the user's message by them.
+
+Importing `re` and compiling expressions would take longer than scoring a reply.
 
 A pattern is a list of slots separated by spaces. A slot is a word, alternatives (`hope|trust`), a class of words (`@praise`, also among
 alternatives), or a gap (`*3`: up to three words of any kind). A slot that ends in `?` is optional. The first slot must be a word or class.
@@ -7,18 +9,30 @@ A match is within one sentence.
 
 from __future__ import annotations
 
-from .prose import BREAK, INSIDE
+from ..kernel.data import load_data
+from .prose import BREAK, INSIDE, POSITIONS, read_prose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from .prose import Prose
 
     Slot = tuple[frozenset[str], bool, int]
 
 _MAX_GAP = 8
+AMBIGUOUS = "ambiguous"
+QUERY_TYPES = (
+    "code", "diagnostic", "claim", "emotional", "meta", "directive", "factual", "conversational", AMBIGUOUS,
+)  # fmt: skip
+_DRAFTING = "drafting"
 _ANY = ""  # key of the patterns that accept any second word
+
+
+def word_classes(table: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """Return the named classes of words in a rule file."""
+    return {name: frozenset(words.split()) for name, words in table["classes"].items()}
 
 
 def parse_pattern(pattern: str, classes: Mapping[str, frozenset[str]]) -> list[Slot]:
@@ -26,13 +40,12 @@ def parse_pattern(pattern: str, classes: Mapping[str, frozenset[str]]) -> list[S
     slots: list[Slot] = []
     for part in pattern.split():
         name = part.rstrip("?")
-        optional = name != part
-        if name.startswith("*"):
-            if not name[1:].isdigit() or not 1 <= int(name[1:]) <= _MAX_GAP:
-                raise ValueError("%s: a gap is *1 to *%d" % (part, _MAX_GAP))
+        if not name.startswith("*"):
+            slots.append((_alternatives(name, classes), name != part, 0))
+        elif name[1:].isdigit() and 1 <= int(name[1:]) <= _MAX_GAP:
             slots.append((frozenset(), True, int(name[1:])))
-            continue
-        slots.append((_alternatives(name, classes), optional, 0))
+        else:
+            raise ValueError("%s: a gap is *1 to *%d" % (part, _MAX_GAP))
     if not slots or slots[0][1]:
         raise ValueError("%r: the first slot must be a word" % pattern)
     return slots
@@ -41,14 +54,9 @@ def parse_pattern(pattern: str, classes: Mapping[str, frozenset[str]]) -> list[S
 def _alternatives(name: str, classes: Mapping[str, frozenset[str]]) -> frozenset[str]:
     words: set[str] = set()
     for word in name.split("|"):
-        if word.startswith("@"):
-            if word[1:] not in classes:
-                raise ValueError("%s: unknown class of words" % word)
-            words |= classes[word[1:]]
-        elif not word:
-            raise ValueError("%s: an empty alternative" % name)
-        else:
-            words.add(word)
+        if not word or (word[0] == "@" and word[1:] not in classes):
+            raise ValueError("%s: an empty alternative or an unknown class of words" % name)
+        words |= classes[word[1:]] if word[0] == "@" else {word}
     return frozenset(words)
 
 
@@ -137,3 +145,46 @@ def match_ends(slots: list[Slot], prose: Prose, at: int) -> set[int]:
             return reached
         ends = reached
     return ends
+
+
+class QueryClassifier:
+    """The rules of `config/replies/query_types.json`, applied to a message."""
+
+    __slots__ = ("_levels", "_owners", "_phrases", "_table")
+
+    def __init__(self) -> None:
+        self._table = table = load_data("replies", "query_types")
+        entries = [(kind["id"], pair) for kind in table["types"] for pair in kind["patterns"]]
+        entries += [(_DRAFTING, pair) for pair in table["drafting"]["patterns"]]
+        self._phrases = PhraseIndex([pattern for _, (_, pattern) in entries], word_classes(table))
+        self._levels = [POSITIONS[position] for _, (position, _) in entries]
+        self._owners = [owner for owner, _ in entries]
+
+    def classify(self, prompt: str) -> tuple[str, bool]:
+        """Return a message's kind (`ambiguous` if no rule matches), and whether it asks for a draft in somebody's voice."""
+        prose = read_prose(prompt[: self._table["looked_at"]])
+        counts = self._count_matches(prose)
+        has_code = BREAK in prose.words or "```" in prompt
+        best, most = AMBIGUOUS, 0
+        for kind in self._table["types"]:  # of equal ones, the first wins
+            points = kind["weight"] * min(counts.get(kind["id"], 0), self._table["most_counted"])
+            points += kind.get("with_code", 0) if has_code else 0
+            if points > most:
+                best, most = kind["id"], points
+        return best, _DRAFTING in counts
+
+    def _count_matches(self, prose: Prose) -> dict[str, int]:
+        """Return at how many words a pattern of each kind begins."""
+        counts: dict[str, int] = {}
+        first_words = self._phrases.first_words
+        for at, word in enumerate(prose.words):
+            if word not in first_words:
+                continue
+            owners = {
+                self._owners[number]
+                for number in self._phrases.starting_at(prose, at)
+                if self._levels[number] <= prose.boundary(at) and self._phrases.match(number, prose, at) >= 0
+            }
+            for owner in owners:
+                counts[owner] = counts.get(owner, 0) + 1
+        return counts

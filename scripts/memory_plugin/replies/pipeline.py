@@ -1,17 +1,17 @@
 """Score one reply with rules: read it, measure it, decide on escalation and drift, record the score.
 
-A hook never waits for a judge. Replies on which the rules are unsure are marked here (`ScoredReply.wants_judge`); `memory grade` asks the
-judge about them in the background (see `judgment.py`). Without a judge, the score by rules is the result.
+A hook never waits for a judge. Replies on which the rules are unsure are marked here (`ScoredReply.wants_judge`), and `encode_request`
+hands them to `memory grade`, which asks the judge in the background (see `grading.py`). Without one, the score by rules is the result.
 """
 
 from __future__ import annotations
 
-from ..kernel.overrides import load_or_shipped
-from .drift import find_drift, record_drift
-from .escalation import EscalationThresholds, decide_escalation, is_sampled
+from ..kernel.data import load_data
+from ..kernel.fastjson import dumps
+from .escalation import EscalationThresholds, decide_escalation, find_drift, is_sampled, record_drift
 from .filler import load_filler_rules
-from .query_types import AMBIGUOUS, load_query_classifier
-from .reply_signals import load_word_lists, measure_reply
+from .phrases import AMBIGUOUS, QueryClassifier
+from .reply_signals import WordLists, measure_reply
 from .reply_state import ReplyState, run_steps
 from .transcript_replies import holds_private_prompt, read_last_reply, score_id
 
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.settings.load import Settings
-    from .drift import Drift
-    from .escalation import EscalationDecision
+    from .escalation import Drift
     from .filler import RulePackError
     from .reply_signals import ReplySignals
+    from .transcript_replies import LastReply
+
+_MAX_CHARACTERS = 40_000  # of a reply in a request
+_MIN_CHARACTERS = 1000
 
 
 class CompletedReply:
@@ -43,23 +46,17 @@ class CompletedReply:
 
 
 class ReplyScore:
-    """One reply's score by rules; `threshold` is the expected density in thousandths."""
+    """One reply's score by rules: the gate's row and whether it escalates; `threshold` is the expected density."""
 
-    __slots__ = ("decision", "drift", "query_type", "signals", "threshold")
+    __slots__ = ("drift", "escalates", "query_type", "row", "signals", "threshold")
 
-    def __init__(
-        self,
-        signals: ReplySignals,
-        query_type: str,
-        decision: EscalationDecision,
-        drift: Drift | None,
-        threshold: int,
-    ) -> None:
+    def __init__(self, signals: ReplySignals, query_type: str, threshold: float) -> None:
         self.signals = signals
         self.query_type = query_type
-        self.decision = decision
-        self.drift = drift
         self.threshold = threshold
+        self.row = ""
+        self.escalates = False
+        self.drift: Drift | None = None
 
     def fields(self) -> dict[str, Any]:
         """Return the figures that the ledger and `memory replies score` share; nothing is quoted."""
@@ -68,9 +65,9 @@ class ReplyScore:
             "preamble_words": self.signals.preamble,
             "density": self.signals.density,
             "query_type": self.query_type,
-            "threshold": self.threshold / 1000,
-            "gate": self.decision.row,
-            "escalate": self.decision.escalate,
+            "threshold": self.threshold,
+            "gate": self.row,
+            "escalate": self.escalates,
             "drift": self.drift.categories if self.drift else [],
         }
 
@@ -78,21 +75,28 @@ class ReplyScore:
 class ReplyScorer:
     """The data for scoring, loaded once; `error` names a rejected rule of the user's own pack, else None."""
 
-    __slots__ = ("_bounds", "_drift", "_lists", "_rules", "error")
+    __slots__ = ("_bounds", "_classifier", "_drift", "_lists", "_rules", "error")
 
     def __init__(self, settings: Settings, state_dir: str | None) -> None:
         self._rules = load_filler_rules(state_dir)
-        self._lists = load_word_lists()
-        self._bounds = EscalationThresholds(settings, load_or_shipped("replies", "gate"))
-        self._drift = load_or_shipped("replies", "drift")
+        self._lists = WordLists()
+        self._bounds = EscalationThresholds(settings)
+        self._drift = load_data("replies", "drift")
+        self._classifier: QueryClassifier | None = None
         self.error: RulePackError | None = self._rules.error
 
-    def score(self, text: str, query_type: str, drafting: bool = False) -> ReplyScore:
-        """Score a text as a reply to a message of that kind, without recording anything."""
+    def score(self, text: str, prompt: str, query_type: str = "") -> ReplyScore:
+        """Score a text as a reply to a prompt, without recording anything. `query_type` overrides the kind that rules find."""
+        by_rules, drafting = AMBIGUOUS, False
+        if prompt:
+            self._classifier = self._classifier or QueryClassifier()
+            by_rules, drafting = self._classifier.classify(prompt)
+        query_type = query_type or by_rules
         signals = measure_reply(text, self._rules, self._lists, drafting)
-        decision = decide_escalation(signals, query_type, self._bounds)
-        drift = find_drift(signals, query_type, self._bounds, self._drift)
-        return ReplyScore(signals, query_type, decision, drift, self._bounds.threshold(query_type))
+        score = ReplyScore(signals, query_type, self._bounds.threshold(query_type) / 1000)
+        score.row, score.escalates = decide_escalation(signals, query_type, self._bounds)
+        score.drift = find_drift(signals, query_type, self._bounds, self._drift)
+        return score
 
 
 class ScoredReply:
@@ -107,47 +111,29 @@ class ScoredReply:
         self.errors: list[Exception] = []
 
     @property
-    def id(self) -> str:
-        """Return the score's id, which names it in every ledger."""
-        return str(self.record["id"])
-
-    @property
     def wants_judge(self) -> bool:
         """Return whether the rules are unsure about the reply, or the audit sample includes it."""
-        return self.score.decision.escalate or bool(self.record["audit"])
+        return self.score.escalates or bool(self.record["audit"])
 
 
 def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
     """Score a reply, record the score, and save a correction for the next prompt. Disk errors are collected, never raised."""
-    settings = context.settings
     # Read: the host may omit the text; the prompt is only in the transcript.
     last = read_last_reply(reply.transcript)
     reply.text, reply.prompt = reply.text or last.text, last.prompt
-    query_type, drafting = (
-        load_query_classifier().classify(last.prompt) if last.prompt else (AMBIGUOUS, False)
-    )
-    # Decide: signals, then the escalation gate and drift.
-    scorer = ReplyScorer(settings, context.paths.state_dir)
-    score = scorer.score(reply.text, query_type, drafting)
+    scorer = ReplyScorer(context.settings, context.paths.state_dir)
+    score = scorer.score(reply.text, last.prompt)
     # Record: every step runs even if the disk fails in another one.
-    identity = score_id(context.session, reply.prompt_id, reply.text)
-    record = _score_record(identity, score, settings)
-    record.update(
-        prompt_id=reply.prompt_id,
-        model=last.model,
-        transcript=reply.transcript,
-        record=last.record if last.text == reply.text else "",
-    )
+    record = _score_record(reply, last, score, context)
     scored = ScoredReply(reply, score, record)
     scored.errors += [scorer.error] if scorer.error else []
-    if settings.flag("scoring.keep_text"):
+    if context.settings.flag("scoring.keep_text"):
         scored.errors += run_steps(lambda: _keep_text(scored))
     scored.errors += run_steps(
         lambda: _count_reply(record, context), lambda: context.append("scores", record)
     )
-    drift = score.drift
-    if drift is not None:
-        scored.errors += run_steps(lambda: record_drift(drift, identity, reply.prompt_id, context))
+    if (drift := score.drift) is not None:
+        scored.errors += run_steps(lambda: record_drift(drift, record, context))
     return scored
 
 
@@ -168,19 +154,62 @@ def _count_reply(record: dict[str, Any], context: Context) -> None:
     state.discard_correction()
 
 
-def _score_record(identity: str, score: ReplyScore, settings: Settings) -> dict[str, Any]:
+def _score_record(
+    reply: CompletedReply, last: LastReply, score: ReplyScore, context: Context
+) -> dict[str, Any]:
     """Return the ledger record of a score, which quotes nothing of the reply."""
-    signals = score.signals
-    max_matches = load_or_shipped("replies", "gate")["recorded_matches"]
+    settings, signals = context.settings, score.signals
+    identity = score_id(context.session, reply.prompt_id, reply.text)
+    gate = load_data("replies", "gate")
     # A sample of the replies that pass the gate is judged too, to measure what the rules miss.
-    passes = signals.density is not None and not score.decision.escalate
+    passes = signals.density is not None and not score.escalates
     return {
         "kind": "score",
         "id": identity,
         **score.fields(),
-        "matches": [[match.start, match.end, match.rule.id] for match in signals.matches[:max_matches]],
+        "matches": [
+            [match.start, match.end, match.rule.id] for match in signals.matches[: gate["recorded_matches"]]
+        ],
         "words": signals.words,
         "cut": signals.cut,
-        "audit": passes and is_sampled("audit", identity, settings.number("scoring.audit_share")),
+        "audit": passes and is_sampled("audit", identity, gate["audit_share"]),
         "mode": settings.text("scoring.mode"),
+        "prompt_id": reply.prompt_id,
+        "model": last.model,
+        "transcript": reply.transcript,
+        "record": last.record if last.text == reply.text else "",
     }
+
+
+def may_request_grade(context: Context, *, judges_off: bool) -> bool:
+    """Return whether a judge may be asked about replies here.
+
+    This requires hybrid mode, a judge that the user switched on, and no earlier refusal in this session. `judges_off` says that the
+    project's environment may have set an endpoint or a key.
+    """
+    settings = context.settings
+    if settings.text("scoring.mode") != "hybrid" or not settings.is_judge_enabled("scoring") or judges_off:
+        return False
+    return not ReplyState(context.paths, context.session).is_judge_disabled()
+
+
+def encode_request(scored: ScoredReply, session: str, limit: int) -> bytes:
+    """Return the request to grade a scored reply, for `GradeRequest`: JSON of at most `limit` bytes, with as much text as fits."""
+    text, record, drift = scored.reply.text, scored.record, scored.score.drift
+    size = _MAX_CHARACTERS
+    while True:
+        fits = len(text) <= size
+        head_end, tail_at = (len(text), len(text)) if fits else (size // 2, len(text) - size // 2)
+        matches = [match for match in record["matches"] if match[1] <= head_end or match[0] >= tail_at]
+        request = {
+            "session": session,
+            "score": {**record, "matches": matches, "text": ""},
+            "severity": drift.severity if drift else "",
+            "head": text[:head_end],
+            "tail": text[tail_at:],
+            "tail_at": tail_at,
+        }
+        data = dumps(request).encode("ascii")
+        if len(data) <= limit or size <= _MIN_CHARACTERS:  # a character may take twelve bytes as JSON
+            return data
+        size //= 2

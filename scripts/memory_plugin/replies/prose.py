@@ -1,7 +1,9 @@
-"""Convert a reply to folded words with their positions, which the rules match and count.
+"""Convert a reply to folded words with their positions, which the rules match and count. What is not its own prose is masked.
 
 Folding gives one spelling to variants that readers consider the same (curly apostrophes, accents, invisible characters). It maps each
-character to one or none, so that every word can be traced to its position in the original text.
+character to one or none, so that every word can be traced to its position in the original text. Masking hides code, quotations, tables
+and addresses, and keeps all offsets. Every pass takes linear time, even for hostile text: an opening mark without an end has no effect
+beyond its line.
 """
 
 from __future__ import annotations
@@ -9,26 +11,42 @@ from __future__ import annotations
 from itertools import accumulate, compress, repeat
 
 from ..kernel.text import invisible
-from .masking import MASK, mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+MASK = "\x01"
 INSIDE, SENTENCE, LINE, REPLY = 0, 1, 2, 3  # the boundary before a word, weakest first
+POSITIONS = {
+    "anywhere": INSIDE,
+    "sentence": SENTENCE,
+    "line": LINE,
+    "reply": REPLY,
+}  # by their names in rules
 BREAK = MASK  # the word that stands for a masked passage
 CROSS_SIGN = "\x02"  # for a red cross and the like: a bad example follows
 _REMOVED = "\x00"
-_CROSS_SIGNS = "\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f44e"
 _ONE_FOR_ONE = {
     "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u2032": "'", "\uff07": "'", "\u00b4": "'",
     "\u2013": "\u2014", "\u2015": "\u2014", "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2026": ".", "\u3002": ".",
     "\uff01": "!", "\uff0c": ",", "\uff1f": "?", "\uff1a": ":", "\u2014": "\u2014", "\u201c": "\u201c", "\u201d": "\u201d",
+    **dict.fromkeys("\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f44e", CROSS_SIGN),
+    **dict.fromkeys("\x00\x01\x02\r", " "),  # a reply must not contain our own marks
 }  # fmt: skip
 _INVISIBLE = invisible.code_points(invisible.IN_WORDS)
 _IN_WORDS = "'-"
 _ENDS = ".!?:;"
 _BULLETS = "-*+#\u2022"
+_FENCES = ("```", "~~~")
+_MASKED_LINES = tuple(">|\u2502\u251c\u2514\u250c\u2570\u256d")  # of block quotes and tables
+_PAIRS = {
+    "\u201c": "\u201d", "\u201e": "\u201c", "\u00ab": "\u00bb", "\u300c": "\u300d", "\u300e": "\u300f", "\u2039": "\u203a",
+}  # fmt: skip
+_MAX_QUOTE = 600
+_MAX_SINGLE_QUOTE = 120
+_BEFORE_QUOTE = " \t([{-*_/:=\u2014>,"
+_AFTER_QUOTE = " \t.,;:!?)]}*_-/\u2014|"
 
 
 class _FoldTable(dict[int, str]):
@@ -41,21 +59,15 @@ class _FoldTable(dict[int, str]):
 
 def _fold_character(code: int) -> str:
     char = chr(code)
-    if char in _ONE_FOR_ONE:
-        return _ONE_FOR_ONE[char]
     if code in _INVISIBLE or 0x300 <= code < 0x370 or 0xE0000 <= code < 0xE1000:
         return _REMOVED
-    if char in _CROSS_SIGNS:
-        return CROSS_SIGN
     if 0x2190 <= code < 0x2C00 or 0x1F000 <= code < 0x1FB00 or char.isspace() or 0xD800 <= code < 0xE000:
         return " "
-    return char if code >= 0x3000 and not 0xFF00 <= code < 0xFF60 and code < 0x1D400 else _base_letter(char)
-
-
-def _base_letter(char: str) -> str:
-    """Return a letter in lower case, in its compatibility form and without diacritics, where that is one character."""
+    if code >= 0x3000 and not 0xFF00 <= code < 0xFF60 and code < 0x1D400:
+        return char
     from unicodedata import combining, normalize
 
+    # A letter in lower case, in its compatibility form and without diacritics, where that is one character.
     if combining(char):
         return _REMOVED
     base = normalize("NFKD", char)[:1].lower()
@@ -63,8 +75,7 @@ def _base_letter(char: str) -> str:
 
 
 _FOLDED = _FoldTable({code: chr(code).lower() for code in range(128)})
-# A reply must not contain our own marks; a carriage return is a space.
-_FOLDED[0] = _FOLDED[1] = _FOLDED[2] = _FOLDED[13] = " "
+_FOLDED.update(str.maketrans(_ONE_FOR_ONE))
 
 
 class FoldedText:
@@ -128,7 +139,9 @@ class Prose:
         self.masked = masked
         self.words = words
         self.starts = starts
-        self._boundaries = {0: LINE if _begins_with_bullet(masked) else REPLY}
+        # A list item is content and not the opening of a reply.
+        is_item = masked[:200].lstrip().startswith(("- ", "* ", "+ ", "\u2022 "))
+        self._boundaries = {0: LINE if is_item else REPLY}
 
     def boundary(self, number: int) -> int:
         """Return what a word begins: INSIDE nothing, SENTENCE a sentence, LINE a paragraph or the like, REPLY the text.
@@ -184,12 +197,6 @@ def read_prose(text: str) -> Prose:
     return Prose(folded, masked, words, starts)
 
 
-def _begins_with_bullet(masked: str) -> bool:
-    """Return whether a text begins with a list item, which is content and not the opening of a reply."""
-    head = masked[:200].lstrip()[:2]
-    return head[:1] in ("-", "*", "+", "\u2022") and head[1:] == " "
-
-
 def _boundary(gap: str) -> int:
     """Return what begins after a gap of more than one character between two words."""
     if "\n" not in gap:
@@ -199,3 +206,137 @@ def _boundary(gap: str) -> int:
     bullet = tail.lstrip()[:1]
     begins_line = "\n" in tail or (last and last in _ENDS) or (bullet and bullet in _BULLETS)
     return LINE if begins_line else INSIDE
+
+
+def mask(text: str) -> str:
+    """Replace each passage of a folded text that is not prose by one `MASK` and spaces, with the same length."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        bare = line.lstrip(" \t")
+        is_masked = bool(fence) or bare.startswith(_MASKED_LINES)
+        if fence:
+            rest = bare.rstrip(" \t")
+            if len(rest) >= len(fence) and rest == fence[0] * len(rest):  # CommonMark 4.5
+                fence = ""
+        elif bare.startswith(_FENCES):
+            info = bare.lstrip(bare[0])
+            if bare[0] == "~" or "`" not in info:  # else it is inline code (CommonMark 4.5)
+                fence, is_masked = bare[: len(bare) - len(info)], True
+        lines.append(_masked(len(line)) if is_masked else _mask_line(line))
+    return "\n".join(lines)
+
+
+def _masked(length: int) -> str:
+    return (" " + MASK if length > 2 else MASK[:length]).ljust(length)
+
+
+def _mask_line(line: str) -> str:
+    if "`" in line:
+        line = _replace(line, _code_spans(line))
+    if '"' in line:
+        line = _replace(line, _double_quotes(line))
+    if "'" in line:
+        line = _replace(line, _single_quotes(line))
+    if not line.isascii() and any(mark in line for mark in _PAIRS):
+        line = _replace(line, _paired_quotes(line))
+    if "/" in line or "www." in line or "\\" in line:
+        line = _replace(line, _addresses(line))
+    return line
+
+
+def _replace(line: str, spans: Iterator[tuple[int, int]]) -> str:
+    parts: list[str] = []
+    done = 0
+    for start, end in spans:
+        parts += [line[done:start], _masked(end - start)]
+        done = end
+    return "".join([*parts, line[done:]])
+
+
+def _code_spans(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the code spans: a run of backticks up to the next run of the same length (CommonMark 6.1)."""
+    runs: list[tuple[int, int]] = []
+    at = line.find("`")
+    while at >= 0:
+        end = at + 1
+        while line[end : end + 1] == "`":
+            end += 1
+        runs.append((at, end))
+        at = line.find("`", end)
+    # The partner of each run, found from the right in one pass.
+    partner = [-1] * len(runs)
+    latest: dict[int, int] = {}
+    for number in range(len(runs) - 1, -1, -1):
+        length = runs[number][1] - runs[number][0]
+        partner[number] = latest.get(length, -1)
+        latest[length] = number
+    number = 0
+    while number < len(runs):
+        if partner[number] >= 0:
+            yield runs[number][0], runs[partner[number]][1]
+            number = partner[number]
+        number += 1
+
+
+def _double_quotes(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the passages in straight double quotes; a mark after a letter or digit (inches) opens none."""
+    start = -1
+    at = line.find('"')
+    while at >= 0:
+        if start >= 0 and at - start <= _MAX_QUOTE:
+            yield start, at + 1
+            start = -1
+        elif not at or not line[at - 1].isalnum() or not line[at - 1].isascii():
+            start = at
+        at = line.find('"', at + 1)
+
+
+def _single_quotes(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the passages in straight single quotes; an apostrophe within a word opens none."""
+    start = -1
+    at = line.find("'")
+    while at >= 0:
+        opens = (not at or line[at - 1] in _BEFORE_QUOTE) and line[at + 1 : at + 2].isalnum()
+        closes = (
+            at > 0 and line[at - 1] not in " \t" and (at + 1 == len(line) or line[at + 1] in _AFTER_QUOTE)
+        )
+        if start >= 0 and closes and at - start <= _MAX_SINGLE_QUOTE:
+            yield start, at + 1
+            start = -1
+        elif opens:
+            start = at
+        at = line.find("'", at + 1)
+
+
+def _paired_quotes(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the passages between quotation marks that differ in opening and closing."""
+    close = ""
+    start = -1
+    for at, char in enumerate(line):
+        if close and char == close and at - start <= _MAX_QUOTE:
+            yield start, at + 1
+            close = ""
+        elif char in _PAIRS and (not close or at - start > _MAX_QUOTE):
+            close, start = _PAIRS[char], at
+
+
+def _addresses(line: str) -> Iterator[tuple[int, int]]:
+    """Yield URLs, paths, and other words with slashes, but not two words such as `and/or`."""
+    at = 0
+    for word in line.split():
+        at = line.index(word, at)
+        if _is_address(word.lstrip("([*_<")):
+            yield at, at + len(word)
+        at += len(word)
+
+
+def _is_address(word: str) -> bool:
+    inner = word.rstrip(".,;:!?)]*_>")
+    is_path = "." in inner or word.startswith(("/", "~/", "@/"))
+    return (
+        "\\" in word
+        or word.startswith("www.")
+        or inner.count("/") > 1
+        or ("/" in inner and len(inner) > 1 and is_path)
+    )

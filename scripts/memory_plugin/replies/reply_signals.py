@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..kernel.data import load_data
 from .filler import find_filler
-from .phrases import PhraseIndex
+from .phrases import PhraseIndex, word_classes
 from .prose import BREAK, CROSS_SIGN, SENTENCE, read_prose
 
 TYPE_CHECKING = False
@@ -24,29 +24,16 @@ _SENTENCE_CATEGORIES = ("validation", "rapport", "affect")  # their whole senten
 class WordLists:
     """The word lists for density and preamble, from `config/replies/density.json` and `preamble.json`."""
 
-    __slots__ = (
-        "function_words",
-        "language_share",
-        "language_words",
-        "lead_scopes",
-        "leads",
-        "minimum_words",
-    )
+    __slots__ = ("function_words", "language", "lead_scopes", "leads", "minimum_words")
 
-    def __init__(self, density: dict[str, Any], preamble: dict[str, Any]) -> None:
+    def __init__(self) -> None:
+        density, preamble = load_data("replies", "density"), load_data("replies", "preamble")
         self.function_words = frozenset(density["function_words"].split())
         self.minimum_words: int = density["minimum_words"]
-        self.language_words: int = density["language"]["least_words"]
-        self.language_share: float = density["language"]["least_function_share"]
-        classes = {name: frozenset(words.split()) for name, words in preamble["classes"].items()}
+        self.language: dict[str, Any] = density["language"]
         pairs = [(pattern, lead["scope"]) for lead in preamble["leads"] for pattern in lead["patterns"]]
-        self.leads = PhraseIndex([pattern for pattern, _ in pairs], classes)
+        self.leads = PhraseIndex([pattern for pattern, _ in pairs], word_classes(preamble))
         self.lead_scopes = [scope for _, scope in pairs]
-
-
-def load_word_lists() -> WordLists:
-    """Return the word lists that the plugin ships."""
-    return WordLists(load_data("replies", "density"), load_data("replies", "preamble"))
 
 
 class ReplySignals:
@@ -100,10 +87,9 @@ def _around_draft(prose: Prose, matches: list[FillerMatch]) -> list[FillerMatch]
     last_line_start = prose.masked.rstrip().rfind("\n")
     around = []
     for match in matches:
-        at = prose.starts[match.first_word]
-        is_before = (first_line_end < 0 or at < first_line_end) and match.rule.id != _GREETING
-        is_after = at > last_line_start and match.rule.category == "offer"
-        if is_before or is_after:
+        at, rule = prose.starts[match.first_word], match.rule
+        is_before = (first_line_end < 0 or at < first_line_end) and rule.id != _GREETING
+        if is_before or (at > last_line_start and rule.category == "offer"):
             around.append(match)
     return around
 
@@ -130,9 +116,9 @@ def _unscored(text: str, prose: Prose, words: int, other_script: int, content: i
         return "other_script"
     if words < lists.minimum_words:
         return "too_short"
-    if words >= lists.language_words and words - content < lists.language_share * words:
-        return "other_language"
-    return ""
+    is_measurable = words >= lists.language["least_words"]
+    is_other = is_measurable and words - content < lists.language["least_function_share"] * words
+    return "other_language" if is_other else ""
 
 
 def _preamble_words(text: str, prose: Prose, matches: list[FillerMatch], lists: WordLists) -> int:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
 
-_MAX_BYTES = 65536
 _TUNING = "tuning.json"
 _WEEK = 7 * 86400
 _MIN_JUDGED = 20
@@ -50,8 +49,8 @@ class ReplyState:
 
     def replies(self) -> int:
         """Return how many replies of the session were scored."""
-        number = self._read("count").get("replies")
-        return number if isinstance(number, int) and not isinstance(number, bool) else 0
+        number: int = read_state(self._path("count")).get("replies", 0)
+        return number
 
     def count_reply(self) -> int:
         """Count one more reply and return its number, from 1. Raises StateNotSaved."""
@@ -84,28 +83,16 @@ class ReplyState:
 
     def take_correction(self) -> tuple[str, str]:
         """Remove the pending correction and return its drift's id and its text; both empty if there is none or it is too old."""
-        correction = self._read("drift")
-        if not correction:
-            return "", ""
+        correction = read_state(self._path("drift"))
         try:
             os.unlink(self._path("drift"))
-        except OSError:
+            is_current = 0 <= now() - correction["left"] < correction["hours"] * 3600
+            return (correction["drift"], correction["text"]) if is_current else ("", "")
+        except (OSError, KeyError, TypeError):
             return "", ""  # a correction that cannot be removed would be repeated on every prompt
-        text, drift_id, saved, hours = (correction.get(name) for name in ("text", "drift", "left", "hours"))
-        if (
-            not isinstance(text, str)
-            or not isinstance(drift_id, str)
-            or not isinstance(saved, float)
-            or not isinstance(hours, (int, float))
-        ):
-            return "", ""
-        return (drift_id, text) if 0 <= now() - saved < hours * 3600 else ("", "")
 
     def _path(self, part: str) -> str:
         return session_file(self._paths, self._session, part)
-
-    def _read(self, part: str) -> dict[str, object]:
-        return read_state(self._path(part), _MAX_BYTES)
 
     def _write(self, part: str, value: dict[str, object], what: str) -> None:
         try:
@@ -116,9 +103,9 @@ class ReplyState:
 
 def count_judged(paths: Paths) -> None:
     """Count one more judged reply. Two at once may lose one, which only delays the reminder. Raises OSError."""
-    state = _read_tuning(paths)
-    judged = state.get("judged", 0) + 1
-    write_state(paths.state(_TUNING), {"since": now(), "said": 0, **state, "judged": judged})
+    path = paths.state(_TUNING)
+    state = {"since": now(), "said": 0, "judged": 0, **read_state(path)}
+    write_state(path, {**state, "judged": state["judged"] + 1})
 
 
 def reset_tuning_reminder(paths: Paths) -> None:
@@ -131,9 +118,9 @@ def tuning_reminder(paths: Paths) -> str:
 
     The user sees it once: it is marked as shown before it is returned.
     """
-    state = _read_tuning(paths)
-    judged, since = state.get("judged", 0), state.get("since", now())
-    if judged < _MIN_JUDGED or now() - since < _WEEK or state.get("said"):
+    state = read_state(paths.state(_TUNING))
+    judged = state.get("judged", 0)
+    if judged < _MIN_JUDGED or now() - state["since"] < _WEEK or state["said"]:
         return ""
     try:
         write_state(paths.state(_TUNING), {**state, "said": 1})
@@ -143,8 +130,3 @@ def tuning_reminder(paths: Paths) -> str:
         "memory: %d replies were judged in the last weeks; `/memory:tune` shows what that says about the rules"
         % judged
     )
-
-
-def _read_tuning(paths: Paths) -> dict[str, float]:
-    value = read_state(paths.state(_TUNING))
-    return {name: float(number) for name, number in value.items() if isinstance(number, (int, float))}

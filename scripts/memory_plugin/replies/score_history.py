@@ -1,47 +1,48 @@
-"""Read past scores from the ledgers: join each reply with its judge's record, and group them."""
+"""Read past scores: join each reply with its judge's record, group them, read replies again, and measure the effect of corrections.
+
+The ledger records where a reply is, not its text, so `memory replies tune` and `memory replies score --last` read transcripts again.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any, NamedTuple
 
+from ..kernel.paths import Paths
 from ..kernel.records import Records
-from ..kernel.stats import Proportion, share
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from ..kernel.paths import Paths
+from ..kernel.stats import Proportion, share, share_difference
+from ..kernel.transcript.lines import Lines
+from ..kernel.transcript.rows import reply_text_of, user_input_of
+from .transcript_replies import score_id
 
 PADDING_DIMENSIONS = frozenset(("VDet", "EPad"))  # the judge's dimensions that filler rules measure too
 _SEVERE_LEVEL = 2  # of 3
 _DAY = len("2026-01-31")
-_NONE: frozenset[str] = frozenset()
 # The fields without which a record cannot be used, by kind.
 _NEEDED = {
-    "score": frozenset(("time", "padding_count", "threshold", "matches")),
-    "judged": frozenset(("outcome",)),
+    "score": {"id", "time", "padding_count", "preamble_words", "words", "query_type", "threshold", "matches"},
+    "judged": {"id", "outcome"},
 }
+_MIN_DRIFTS = 10  # in each group; with fewer, the interval spans nearly everything
+_MAX_TRIED = 20  # scores, newest first, whose transcripts are tried for the last reply
+_ARMS = ("corrected", "control")
 
 
-class PastScore(NamedTuple):
+class PastScore:
     """One scored reply; `row` is its ledger record, `judged` the judge's record where one answered, else None."""
 
-    id: str
-    time: str
-    session: str
-    project: str
-    model: str
-    padding: int
-    density: float | None
-    threshold: float
-    gate: str
-    escalated: bool
-    audited: bool
-    drift: Sequence[str]
-    rules: Sequence[str]
-    row: dict[str, Any]
-    judged: dict[str, Any] | None
+    def __init__(self, row: dict[str, Any], judged: dict[str, Any] | None) -> None:
+        self.row = row
+        self.judged = judged
+        self.id: str = row["id"]
+        self.session: str = row.get("session", "")
+        self.model: str = row.get("model", "")
+        self.padding: int = row["padding_count"]
+        self.density: float | None = row.get("density")
+        self.escalated: bool = row.get("escalate") is True
+        self.rules: list[str] = [rule for _, _, rule in row["matches"]]
 
 
 class ScoreGroup(NamedTuple):
@@ -65,16 +66,16 @@ def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[
     rows = Records(paths.state(), "scores")
     bad = 0
     for row in rows:
-        identity, kind = row.get("id", ""), row.get("kind", "")
-        if not identity or not _NEEDED.get(kind, _NONE) <= row.keys():
+        kind = row.get("kind", "")
+        if kind not in _NEEDED or not _NEEDED[kind] <= row.keys():
             bad += 1
         elif kind == "judged" and row["outcome"] == "ok":
-            judged[identity] = row
+            judged[row["id"]] = row
         elif kind == "score" and row["time"] >= since and project in ("", row.get("project")):
-            scores.pop(identity, None)
-            scores[identity] = row
+            scores.pop(row["id"], None)
+            scores[row["id"]] = row
     _fill_models(list(scores.values()))
-    return [_past_score(row, judged.get(identity)) for identity, row in scores.items()], bad + rows.skipped
+    return [PastScore(row, judged.get(identity)) for identity, row in scores.items()], bad + rows.skipped
 
 
 def _fill_models(rows: list[dict[str, Any]]) -> None:
@@ -84,21 +85,6 @@ def _fill_models(rows: list[dict[str, Any]]) -> None:
         for row in ordered:
             row["model"] = row.get("model") or models.get(row.get("session"), "")
             models[row.get("session")] = row["model"]
-
-
-def _past_score(row: dict[str, Any], judged: dict[str, Any] | None) -> PastScore:
-    return PastScore(
-        **{name: row.get(name, "") for name in ("id", "time", "session", "project", "model", "gate")},
-        padding=row["padding_count"],
-        density=row.get("density"),
-        threshold=row["threshold"],
-        escalated=row.get("escalate") is True,
-        audited=row.get("audit") is True,
-        drift=row.get("drift", []),
-        rules=[rule for _, _, rule in row["matches"]],
-        row=row,
-        judged=judged,
-    )
 
 
 def group_scores(scores: Iterable[PastScore], key: Callable[[PastScore], str]) -> list[ScoreGroup]:
@@ -117,7 +103,7 @@ def _summarize(name: str, scores: Sequence[PastScore]) -> ScoreGroup:
         name or "unknown",
         count,
         share(sum(score.padding > 0 for score in scores), count),
-        share(sum(bool(score.drift) for score in scores), count),
+        share(sum(bool(score.row.get("drift")) for score in scores), count),
         share(sum(score.escalated for score in scores), count),
         sum(densities) / len(densities) if densities else None,
     )
@@ -125,7 +111,7 @@ def _summarize(name: str, scores: Sequence[PastScore]) -> ScoreGroup:
 
 def group_by_day(scores: Iterable[PastScore]) -> list[ScoreGroup]:
     """Group replies by day (UTC), oldest first; days without replies are left out."""
-    return sorted(group_scores(scores, lambda score: score.time[:_DAY]), key=lambda group: group.name)
+    return sorted(group_scores(scores, lambda score: score.row["time"][:_DAY]), key=lambda group: group.name)
 
 
 def count_patterns(scores: Iterable[PastScore]) -> list[tuple[str, int]]:
@@ -138,7 +124,7 @@ def missed_by_rules(scores: Iterable[PastScore]) -> Proportion:
 
     Audited replies passed the gate, so this estimates what the rules miss. No other record covers replies that passed.
     """
-    judged = [score.judged for score in scores if score.audited and score.judged is not None]
+    judged = [score.judged for score in scores if score.row.get("audit") and score.judged]
     findings = sum(bool(severe_dimensions(row.get("levels", {})) or row.get("missed")) for row in judged)
     return share(findings, len(judged))
 
@@ -146,3 +132,159 @@ def missed_by_rules(scores: Iterable[PastScore]) -> Proportion:
 def severe_dimensions(levels: dict[str, int]) -> set[str]:
     """Return the dimensions with a level of 2 or 3 among a judge's levels."""
     return {name for name, level in levels.items() if level >= _SEVERE_LEVEL}
+
+
+class RereadReply(NamedTuple):
+    """A scored reply read again: the score's id, the prompt, the text, and the names of the tools called in between."""
+
+    id: str
+    prompt: str
+    text: str
+    calls: Sequence[str]
+
+
+def reread_last_scored(paths: Paths) -> RereadReply | None:
+    """Return this project's last scored reply whose transcript can still be read, or None."""
+    records = Records(paths.state(), "scores", project=paths.project_key)
+    rows = [row for row in records if row.get("kind") == "score"]
+    replies = (reply for row in reversed(rows[-_MAX_TRIED:]) for reply in reread_replies([row]))
+    return next(replies, None)
+
+
+def reread_replies(rows: Iterable[dict[str, Any]]) -> Iterator[RereadReply]:
+    """Yield the replies behind rows of `scores.jsonl` that transcripts still hold; each transcript is read once."""
+    by_path: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        path = row.get("transcript", "")
+        if "text" in row:
+            yield RereadReply(row.get("id", ""), "", row["text"], [])
+        elif path.endswith(".jsonl") and os.path.isabs(path) and os.path.isfile(path):
+            by_path.setdefault(path, []).append(row)
+    for path, path_rows in by_path.items():
+        try:
+            with open(path, "rb") as file:
+                yield from _reread(file, path_rows)
+        except OSError:
+            continue
+
+
+def _reread(file: IO[bytes], rows: list[dict[str, Any]]) -> Iterator[RereadReply]:
+    by_record = {row["record"]: row for row in rows if row.get("record")}
+    # These were scored before the transcript contained the reply; the id, a digest of the text, finds it again.
+    without_record = [row for row in rows if not row.get("record")]
+    prompt = ""
+    calls: list[str] = []
+    for record in Lines(file):
+        kind, words = user_input_of(record)
+        if kind:
+            prompt, calls = words, []
+        message = record.get("message")
+        if record.get("type") != "assistant" or not isinstance(message, dict) or record.get("isSidechain"):
+            continue
+        blocks = message.get("content")
+        for block in blocks if isinstance(blocks, list) else ():
+            if isinstance(block, dict) and block.get("type") == "tool_use":
+                calls.append(str(block.get("name")))
+        text = reply_text_of(record)
+        row = by_record.get(record.get("uuid")) or next(
+            (row for row in without_record if _is_score_of(row, text)), None
+        )
+        if text and row is not None:
+            yield RereadReply(row.get("id", ""), prompt, text, list(calls))
+
+
+def _is_score_of(row: dict[str, Any], text: str) -> bool:
+    return bool(row.get("id") == score_id(row.get("session", ""), row.get("prompt_id", ""), text))
+
+
+class CorrectionEffect(NamedTuple):
+    """The share of drifts whose next reply was in line again, in both groups, and the difference with its 95% interval.
+
+    A drift is an extreme value, so the next reply is usually better even without a correction (regression to the mean). Only the
+    difference from the control group shows the effect of corrections. `unanswered` counts drifts without a measurable next reply.
+    """
+
+    corrected: Proportion
+    control: Proportion
+    gap: tuple[float, float, float] | None
+    unanswered: int
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Return whether both groups have enough drifts for a conclusion."""
+        return min(self.corrected.n, self.control.n) >= _MIN_DRIFTS
+
+
+class EffectMeter:
+    """Takes the rows of the `drift` ledger first, then those of `scores`; holds of these only the replies that follow drifts."""
+
+    def __init__(self) -> None:
+        self._drifts: dict[str, tuple[str, list[str]]] = {}  # id: arm and categories
+        self._delivered: set[str] = set()  # drifts whose correction Claude was told
+        self._open: dict[tuple[object, object], str] = {}  # (project, session): its last drift
+        self._next_replies: dict[str, dict[str, Any]] = {}  # by drift
+        self._levels: dict[str, dict[str, int]] = {}  # the judge's, by reply
+
+    def add_drift(self, row: dict[str, Any]) -> None:
+        """Record a drift, or that Claude was told its correction."""
+        if row.get("kind") == "said":
+            self._delivered.add(row.get("id", ""))
+        elif row.get("kind") == "drift" and row.get("arm") in _ARMS and "categories" in row:
+            self._drifts[row.get("id", "")] = (row["arm"], row["categories"])
+
+    def add_score(self, row: dict[str, Any]) -> None:
+        """Record a scored reply if it follows a drift in its session, or a judge's verdict."""
+        identity = row.get("id", "")
+        if row.get("outcome") == "ok" and "levels" in row:
+            self._levels[identity] = row["levels"]
+        if row.get("kind") != "score" or not _NEEDED["score"] <= row.keys():
+            return
+        session = (row.get("project"), row.get("session"))
+        drift = self._open.get(session, identity)
+        if drift != identity:
+            if (
+                self._next_replies.get(drift, row)["id"] == identity
+            ):  # the next reply, or a later record of it
+                self._next_replies[drift] = row
+            else:
+                del self._open[session]
+        if identity in self._drifts:
+            self._open[session] = identity
+
+    def effect(self) -> CorrectionEffect:
+        """Return the effect over all rows added so far."""
+        outcomes: dict[str, list[bool]] = {arm: [] for arm in _ARMS}
+        unanswered = 0
+        for identity, (arm, categories) in self._drifts.items():
+            if arm == "corrected" and identity not in self._delivered:
+                continue  # no prompt followed, or the correction was too old
+            in_line = self._is_in_line(categories, self._next_replies.get(identity))
+            if in_line is None:
+                unanswered += 1
+            else:
+                outcomes[arm].append(in_line)
+        corrected, control = (share(sum(outcomes[arm]), len(outcomes[arm])) for arm in _ARMS)
+        return CorrectionEffect(corrected, control, share_difference(corrected, control), unanswered)
+
+    def _is_in_line(self, categories: list[str], reply: dict[str, Any] | None) -> bool | None:
+        """Return whether the next reply is in line in all categories that drifted; None if none of them was measured."""
+        if reply is None or reply.get("density") is None:
+            return None
+        levels = self._levels.get(reply["id"])
+        checks: list[bool] = []
+        for name in categories:
+            if name in ("padding", "density"):
+                checks.append(name not in reply.get("drift", ()))
+            elif levels is not None:
+                checks.append(levels.get(name, 0) < _SEVERE_LEVEL)
+        return all(checks) if checks else None
+
+
+def measure_effect(paths: Paths, since: str = "") -> CorrectionEffect:
+    """Return the effect of the corrections since a time."""
+    meter = EffectMeter()
+    for row in Records(paths.state(), "drift", since):
+        meter.add_drift(row)
+    for row in Records(paths.state(), "scores"):
+        meter.add_score(row)
+    return meter.effect()

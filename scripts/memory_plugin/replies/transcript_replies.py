@@ -1,29 +1,18 @@
-"""Read replies from transcripts: the last one when its turn ends, and scored ones again later.
-
-The ledger records where a reply is, not its text, so `memory replies tune` and `memory replies score --last` read transcripts again.
-"""
+"""Read the last reply from a transcript when its turn ends, with the prompt that it answers."""
 
 from __future__ import annotations
 
 import os
 
 from ..kernel.fastjson import digest, loads
-from ..kernel.records import Records
-from ..kernel.transcript.rows import records_backwards, reply_text_of, user_input_of
+from ..kernel.transcript.rows import SYNTHETIC, records_backwards, reply_text_of, user_input_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from ..kernel.paths import Paths
-
 _TAIL_BYTES = (96 * 1024, 1 << 20)  # much tool output pushes the prompt out of the first
-_SYNTHETIC = "<synthetic>"
 _MAIN_SOURCES = ("sdk", "repl_main_thread")  # not titles, summaries or sub-agents
-_MAX_TRANSCRIPT_BYTES = 256 << 20
-_SUFFIX = ".jsonl"
-_MAX_TRIED = 20  # scores, newest first, whose transcripts are tried for the last reply
 
 
 def score_id(session: str, prompt_id: str, text: str) -> str:
@@ -69,26 +58,23 @@ def read_last_reply(path: str) -> LastReply:
 
 def holds_private_prompt(path: str) -> bool:
     """Return whether a prompt of a transcript has a `<private>` part, which any later reply may repeat. Raises OSError."""
+    from ..kernel.text.tags import without_private
     from ..kernel.transcript.lines import MAX_LINE
 
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
         while line := file.readline(MAX_LINE):
-            if b"private" in line.lower() and _is_private_prompt(line):
+            if b"private" not in line.lower():
+                continue
+            try:
+                record = loads(line.decode("utf-8"))
+            except ValueError:
+                continue
+            words = user_input_of(record)[1] if isinstance(record, dict) else ""
+            if without_private(words) != words:
                 return True
     return False
-
-
-def _is_private_prompt(line: bytes) -> bool:
-    from ..kernel.text.tags import without_private
-
-    try:
-        record = loads(line.decode("utf-8"))
-    except ValueError:
-        return False
-    words = user_input_of(record)[1] if isinstance(record, dict) else ""
-    return without_private(words) != words
 
 
 def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
@@ -110,7 +96,7 @@ def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
 
 def _add_answer(reply: LastReply, record: dict[str, Any]) -> None:
     message = record.get("message")
-    if not isinstance(message, dict) or message.get("model") == _SYNTHETIC or record.get("isSidechain"):
+    if not isinstance(message, dict) or message.get("model") == SYNTHETIC or record.get("isSidechain"):
         return
     reply.model = reply.model or _short(message.get("model"))
     text = "" if reply.text or reply.has_prompt else reply_text_of(record)
@@ -128,93 +114,3 @@ def _repeated_prompt(text: object) -> str | None:
 
 def _short(value: object) -> str:
     return value[:200] if isinstance(value, str) else ""
-
-
-class RereadReply:
-    """A scored reply read again: the score's id, the prompt, the text, and the names of the tools called in between."""
-
-    __slots__ = ("calls", "id", "prompt", "text")
-
-    def __init__(self, identity: str, prompt: str, text: str, calls: list[str]) -> None:
-        self.id = identity
-        self.prompt = prompt
-        self.text = text
-        self.calls = calls
-
-
-def reread_last_scored(paths: Paths) -> RereadReply | None:
-    """Return this project's last scored reply whose transcript can still be read, or None."""
-    rows = [
-        row
-        for row in Records(paths.state(), "scores", project=paths.project_key)
-        if row.get("kind") == "score"
-    ]
-    for row in reversed(rows[-_MAX_TRIED:]):
-        for reply in reread_replies([row]):
-            return reply
-    return None
-
-
-def reread_replies(rows: Iterable[dict[str, Any]]) -> Iterator[RereadReply]:
-    """Yield the replies behind rows of `scores.jsonl` that transcripts still hold; each transcript is read once."""
-    by_path: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        path = row.get("transcript", "")
-        if "text" in row:
-            yield RereadReply(row.get("id", ""), "", row["text"], [])
-        elif path.endswith(_SUFFIX) and os.path.isabs(path):
-            by_path.setdefault(path, []).append(row)
-    for path, path_rows in by_path.items():
-        yield from _reread_transcript(path, path_rows)
-
-
-def _reread_transcript(path: str, rows: list[dict[str, Any]]) -> Iterator[RereadReply]:
-    by_record = {row["record"]: row for row in rows if row.get("record")}
-    # These were scored before the transcript contained the reply; the id, a digest of the text, finds it again.
-    without_record = [row for row in rows if not row.get("record")]
-    prompt = ""
-    calls: list[str] = []
-    for record in _records(path):
-        kind, words = user_input_of(record)
-        if kind:
-            prompt, calls = words, []
-        message = record.get("message")
-        if record.get("type") != "assistant" or not isinstance(message, dict) or record.get("isSidechain"):
-            continue
-        calls += _call_names(message.get("content"))
-        text = reply_text_of(record)
-        row = by_record.get(record.get("uuid")) or next(
-            (row for row in without_record if _is_score_of(row, text)), None
-        )
-        if text and row is not None:
-            yield RereadReply(row.get("id", ""), prompt, text, list(calls))
-
-
-def _is_score_of(row: dict[str, Any], text: str) -> bool:
-    identity = score_id(row.get("session", ""), row.get("prompt_id", ""), text)
-    return bool(text) and row.get("id") == identity
-
-
-def _call_names(content: object) -> list[str]:
-    blocks = content if isinstance(content, list) else []
-    return [
-        str(block.get("name"))
-        for block in blocks
-        if isinstance(block, dict) and block.get("type") == "tool_use"
-    ]
-
-
-def _records(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the records in a transcript's first 256 MB; none if it is missing, unreadable or not a regular file."""
-    from ..kernel.transcript.lines import Lines
-
-    if not os.path.isfile(path):
-        return
-    try:
-        with open(path, "rb") as file:
-            for record in Lines(file):
-                if file.tell() > _MAX_TRANSCRIPT_BYTES:
-                    return
-                yield record
-    except OSError:
-        return

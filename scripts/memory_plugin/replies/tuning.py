@@ -1,4 +1,4 @@
-"""Study judged replies to improve the rules: which phrases the judge clears, how often it agrees, which phrases rules miss.
+"""Learn from past replies: which phrases the judge clears, how often it agrees, which phrases rules miss, which thresholds would fit.
 
 The results are proposals. Nothing changes until the user asks for it (`memory replies tune --apply`).
 """
@@ -6,28 +6,30 @@ The results are proposals. Nothing changes until the user asks for it (`memory r
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
+from ..kernel.data import load_data
 from ..kernel.stats import Proportion, share
-from .filler import find_filler, load_rule_table, read_user_pack, rule_problem, word_classes
-from .prose import BREAK, read_prose
-from .score_history import PADDING_DIMENSIONS, missed_by_rules, severe_dimensions
-from .transcript_replies import reread_replies
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .filler import FillerRules
-    from .score_history import PastScore
-    from .transcript_replies import RereadReply
+from .escalation import EscalationThresholds, find_row, thousandths
+from .filler import FillerRules, find_filler, read_user_pack, rule_problem
+from .phrases import QUERY_TYPES, word_classes
+from .prose import BREAK, SENTENCE, read_prose
+from .score_history import (
+    PADDING_DIMENSIONS,
+    PastScore,
+    RereadReply,
+    missed_by_rules,
+    reread_replies,
+    severe_dimensions,
+)
 
 # Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
 _MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
 _MIN_JUDGED = 20
 _MIN_VERDICTS = 5
-_MIN_REPLIES = 3
+_MIN_QUOTED = 3
 _MIN_WORDS, _MAX_WORDS = 2, 8  # of a quoted phrase
-_MAX_QUOTED = 200
 _MIN_RUN, _MAX_RUN = 3, 6  # words of a phrase that is searched for in whole sentences
 _MAX_SENTENCE = 80  # words
 _SENTENCE_ENDS = ".!?:\n"
@@ -38,6 +40,12 @@ _REASONS = {
     "judge": "called filler by the judge in %d replies",
     "verbose": "in %d replies that the judge found padded, and in no other",
 }
+MIN_REPLIES = 200  # to fit thresholds; the interval of a share of 25% is then +- 6 points
+_MIN_SHARE, _TARGET_SHARE, _MAX_SHARE = 0.2, 0.25, 0.3
+_MIN_MEASURED = 20  # words; shorter replies have no meaningful density
+_MIN_OF_KIND = 40  # with fewer replies of its kind, a threshold only moves along with the others
+_QUANTILES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+_PREAMBLES = (4, 6, 8, 10, 12, 15, 18, 22, 26, 30, 35, 40, 50, 60, 80, 100, 150, 200)
 
 
 class RuleClearance(NamedTuple):
@@ -75,77 +83,61 @@ class TuningStudy(NamedTuple):
 
 def study_scores(scores: Sequence[PastScore], rules: FillerRules) -> TuningStudy:
     """Study the judged replies among some scores."""
-    judged = [score for score in scores if score.judged is not None]
-    escalated = [score.judged for score in judged if score.escalated and score.judged is not None]
-    texts = {reply.id: reply for reply in reread_replies(score.row for score in judged)}
-    agreement = share(sum(row.get("agrees") is True for row in escalated), len(escalated))
+    judged = [(score, score.judged) for score in scores if score.judged is not None]
+    agrees = [row.get("agrees") is True for score, row in judged if score.escalated]
+    texts = {reply.id: reply for reply in reread_replies(score.row for score, _ in judged)}
     return TuningStudy(
         len(judged),
         len(texts),
-        agreement,
+        share(sum(agrees), len(agrees)),
         missed_by_rules(scores),
-        _clearances(judged),
+        _clearances(row for _, row in judged),
         _candidates(judged, texts, rules),
     )
 
 
-def _clearances(judged: Sequence[PastScore]) -> list[RuleClearance]:
+def _clearances(judged: Iterable[dict[str, Any]]) -> list[RuleClearance]:
     """Return the rules with verdicts, the most cleared first. A rule with at least five verdicts, all clearing it, gets `exempt`."""
     verdicts: dict[str, list[bool]] = {}
-    for score in judged:
-        for rule, is_filler in (score.judged or {}).get("phrases", ()):
+    for row in judged:
+        for rule, is_filler in row.get("phrases", ()):
             verdicts.setdefault(rule, []).append(is_filler)
     clearances = [
         RuleClearance(
-            rule,
-            share(is_filler.count(False), len(is_filler)),
-            len(is_filler) >= _MIN_VERDICTS and not any(is_filler),
+            rule, share(given.count(False), len(given)), len(given) >= _MIN_VERDICTS and not any(given)
         )
-        for rule, is_filler in verdicts.items()
+        for rule, given in verdicts.items()
     ]
-    return sorted(
-        clearances,
-        key=lambda clearance: (-(clearance.cleared.value or 0.0), -clearance.cleared.n, clearance.rule),
-    )
+    return sorted(clearances, key=lambda row: (-(row.cleared.value or 0.0), -row.cleared.n, row.rule))
 
 
 def _candidates(
-    judged: Sequence[PastScore], texts: dict[str, RereadReply], rules: FillerRules
+    judged: Iterable[tuple[PastScore, dict[str, Any]]], texts: dict[str, RereadReply], rules: FillerRules
 ) -> list[PhraseCandidate]:
     """Return the phrases that the judge quoted, then those typical of padded replies, the most frequent first."""
     quoted, padded, others = _PhraseCounts(), _PhraseCounts(), _PhraseCounts()
-    for score in judged:
-        reply = texts.get(score.id)
-        if reply is None or score.judged is None:
+    for score, row in judged:
+        if score.id not in texts:
             continue
-        quoted.add(_quoted_phrases(score.judged, reply.text), score.session)
-        is_padded = not severe_dimensions(score.judged.get("levels", {})).isdisjoint(PADDING_DIMENSIONS)
-        counts = padded if is_padded and score.padding == 0 else others
-        counts.add(_phrases(reply.text), score.session)
+        text = texts[score.id].text
+        quoted.add(_quoted_phrases(row, text), score.session)
+        is_padded = severe_dimensions(row.get("levels", {})) & PADDING_DIMENSIONS and score.padding == 0
+        (padded if is_padded else others).add(_phrases(text), score.session)
     candidates = [
-        PhraseCandidate(phrase, count, "judge", count >= _MIN_REPLIES, quoted.position(phrase))
-        for phrase, count in quoted.replies.most_common(_MAX_QUOTED)
+        PhraseCandidate(phrase, count, "judge", count >= _MIN_QUOTED, quoted.position(phrase))
+        for phrase, count in quoted.replies.most_common()
         if not find_filler(read_prose(phrase), rules)  # a rule may have been added since
     ]
-    return (candidates + _typical_of_padded(padded, others))[:_MAX_CANDIDATES]
-
-
-def _typical_of_padded(padded: _PhraseCounts, others: _PhraseCounts) -> list[PhraseCandidate]:
-    """Return the phrases that occur more than twice as often in padded replies as in others, the most frequent first."""
     typical = {
         phrase: count
         for phrase, count in padded.replies.items()
-        if count >= _MIN_REPLIES and count > 2 * others.replies[phrase]
+        if count >= _MIN_QUOTED and count > 2 * others.replies[phrase]
     }
-    candidates = []
     for phrase, count in sorted(_longest_of(typical).items(), key=lambda pair: (-pair[1], pair[0])):
-        promote = (
-            count >= _MIN_PADDED
-            and not others.replies[phrase]
-            and len(padded.sessions[phrase]) >= _MIN_SESSIONS
-        )
+        is_typical = count >= _MIN_PADDED and len(padded.sessions[phrase]) >= _MIN_SESSIONS
+        promote = is_typical and not others.replies[phrase]
         candidates.append(PhraseCandidate(phrase, count, "verbose", promote, padded.position(phrase)))
-    return candidates
+    return candidates[:_MAX_CANDIDATES]
 
 
 class _PhraseCounts:
@@ -156,105 +148,187 @@ class _PhraseCounts:
         self.sessions: dict[str, set[str]] = {}
         self._inside: set[str] = set()
 
-    def add(self, phrases: dict[str, bool], session: str) -> None:
-        """Add the phrases of one reply; the value says whether all of its occurrences begin sentences."""
-        self.replies.update(phrases.keys())
-        for phrase, begins in phrases.items():
+    def add(self, phrases: Iterable[tuple[str, bool]], session: str) -> None:
+        """Add the phrases of one reply, each with whether it begins a sentence."""
+        occurrences = set(phrases)
+        self.replies.update({phrase for phrase, _ in occurrences})
+        self._inside.update(phrase for phrase, begins in occurrences if not begins)
+        for phrase, _ in occurrences:
             self.sessions.setdefault(phrase, set()).add(session)
-            if not begins:
-                self._inside.add(phrase)
 
     def position(self, phrase: str) -> str:
         """Return the position that a rule for a phrase needs."""
         return "anywhere" if phrase in self._inside else "sentence"
 
 
-def _quoted_phrases(judged: dict[str, Any], text: str) -> dict[str, bool]:
-    """Return the passages that the judge quoted as missed, as words, and whether each always begins a sentence.
+def _quoted_phrases(judged: dict[str, Any], text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the passages that the judge quoted as missed, as words, and whether each begins a sentence.
 
     Passages too short or too long for a pattern are left out.
     """
-    phrases: dict[str, bool] = {}
     for start, end in judged.get("missed", ()):
         words = [word for word in read_prose(text[start:end]).words if word != BREAK]
         if _MIN_WORDS <= len(words) <= _MAX_WORDS:
-            phrase = " ".join(words)
             before = text[:start].rstrip()
-            begins_sentence = not before or before[-1] in _SENTENCE_ENDS
-            phrases[phrase] = phrases.get(phrase, True) and begins_sentence
-    return phrases
+            yield " ".join(words), not before or before[-1] in _SENTENCE_ENDS
 
 
-def _phrases(text: str) -> dict[str, bool]:
-    """Return every run of three to six words within one sentence of a text, and whether all its occurrences begin sentences."""
+def _phrases(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield every run of three to six words within one sentence of a text, and whether it begins the sentence."""
     prose = read_prose(text)
-    runs: dict[str, bool] = {}
     start = 0
     for at in range(1, len(prose) + 1):
         if at == len(prose) or prose.boundary(at) or prose.words[at] == BREAK:
-            _add_runs(runs, prose.words[start:at], is_sentence=bool(prose.boundary(start)))
+            words = [word for word in prose.words[start:at][:_MAX_SENTENCE] if word != BREAK]
+            for length in range(_MIN_RUN, _MAX_RUN + 1):
+                for first in range(len(words) - length + 1):
+                    begins = first == 0 and prose.boundary(start) >= SENTENCE
+                    yield " ".join(words[first : first + length]), begins
             start = at
-    return runs
-
-
-def _add_runs(runs: dict[str, bool], words: Sequence[str], *, is_sentence: bool) -> None:
-    """Add the runs in a sentence, or in the part of a sentence that follows a masked passage."""
-    unmasked = [word for word in words[:_MAX_SENTENCE] if word != BREAK]
-    for length in range(_MIN_RUN, _MAX_RUN + 1):
-        for at in range(len(unmasked) - length + 1):
-            phrase = " ".join(unmasked[at : at + length])
-            runs[phrase] = runs.get(phrase, True) and at == 0 and is_sentence
 
 
 def _longest_of(counts: dict[str, int]) -> dict[str, int]:
     """Return the phrases without those that occur only inside a longer one."""
     inner: dict[str, int] = {}
     for phrase, count in counts.items():
-        words = phrase.split()
-        for part in (" ".join(words[1:]), " ".join(words[:-1])):
+        for part in (phrase.partition(" ")[2], phrase.rpartition(" ")[0]):
             inner[part] = max(inner.get(part, 0), count)
     return {phrase: count for phrase, count in counts.items() if count > inner.get(phrase, 0)}
 
 
-def gate_advice(study: TuningStudy) -> str:
+def gate_advice(agreement: Proportion) -> str:
     """Return a sentence of advice on the escalation gate, from the agreement of judge and rules."""
-    agreement = study.agreement
     if agreement.n < _MIN_JUDGED or agreement.value is None:
         return "escalated replies judged: %d; advice on the gate needs %d" % (agreement.n, _MIN_JUDGED)
+    agree, change = "", "the gate is about right"
+    margin = "%s the gate, for instance with `memory config set scoring.escalation.density_margin %s`"
     if agreement.value > _MAX_AGREEMENT:
-        return (
-            "judge and rules agree on %s of the escalated replies: narrow the gate, for instance with"
-            " `memory config set scoring.escalation.density_margin 0.02`" % (agreement,)
-        )
-    if agreement.value < _MIN_AGREEMENT:
-        return (
-            "judge and rules agree on only %s of the escalated replies: widen the gate, for instance with"
-            " `memory config set scoring.escalation.density_margin 0.05`" % (agreement,)
-        )
-    return "judge and rules agree on %s of the escalated replies: the gate is about right" % (agreement,)
+        change = margin % ("narrow", "0.02")
+    elif agreement.value < _MIN_AGREEMENT:
+        agree, change = "only ", margin % ("widen", "0.05")
+    return "judge and rules agree on %s%s of the escalated replies: %s" % (agree, agreement, change)
 
 
 def propose_pack(study: TuningStudy, state_dir: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the user's rule pack before and after applying the proposals. Raises RulePackError for a pack that cannot be read."""
     before = read_user_pack(state_dir)
-    exempt = dict(before.get("exempt") or {})
-    rules = list(before.get("rules") or [])
-    for clearance in study.cleared:
-        if clearance.exempt:
-            exempt.setdefault(
-                clearance.rule,
-                "cleared by the judge in %d of %d" % (clearance.cleared.k, clearance.cleared.n),
-            )
-    classes = word_classes(load_rule_table())
+    exempt, rules = dict(before.get("exempt") or {}), list(before.get("rules") or [])
+    for rule, cleared, is_exempt in study.cleared:
+        if is_exempt:
+            exempt.setdefault(rule, "cleared by the judge in %d of %d" % (cleared.k, cleared.n))
+    classes = word_classes(load_data("replies", "filler"))
     present = {pattern for rule in rules if isinstance(rule, dict) for pattern in rule.get("patterns") or ()}
     for candidate in study.candidates:
-        rule = {
+        new = {
             "id": "own-" + candidate.phrase.replace(" ", "-").replace("'", ""),
             "category": "own",
             "reason": _REASONS[candidate.source] % candidate.replies,
             "patterns": [candidate.phrase],
             "position": candidate.position,
         }
-        if candidate.promote and candidate.phrase not in present and not rule_problem(rule, classes):
-            rules.append(rule)
+        if candidate.promote and candidate.phrase not in present and not rule_problem(new, classes):
+            rules.append(new)
     return before, {**before, "exempt": exempt, "rules": rules}
+
+
+class MeasuredReply(NamedTuple):
+    """The gate's inputs for a reply, from the ledger; the density is in thousandths."""
+
+    kind: str
+    model: str
+    padding: int
+    preamble: int
+    density: int
+
+    def row(self, bounds: EscalationThresholds) -> tuple[str, bool]:
+        """Return the gate's row under given thresholds, and whether it escalates."""
+        return find_row(self.padding, self.preamble, self.density, self.kind, bounds)
+
+
+class ThresholdFit(NamedTuple):
+    """The proposed thresholds, and the shares that escalate before and after.
+
+    `rows` counts the replies of each gate row under the proposal. `blocking_row` is the row that keeps the share outside 20 to 30%, empty
+    if the proposal reaches it.
+    """
+
+    bounds: EscalationThresholds
+    before: Proportion
+    after: Proportion
+    rows: dict[str, int]
+    blocking_row: str
+
+
+def measured_replies(scores: Iterable[PastScore]) -> list[MeasuredReply]:
+    """Return the replies of at least 20 words with a density."""
+    return [
+        MeasuredReply(
+            score.row["query_type"],
+            score.model,
+            score.padding,
+            score.row["preamble_words"],
+            thousandths(score.density),
+        )
+        for score in scores
+        if score.density is not None and score.row["words"] >= _MIN_MEASURED
+    ]
+
+
+def escalated_share(replies: Sequence[MeasuredReply], bounds: EscalationThresholds) -> Proportion:
+    """Return the share of replies that escalate under given thresholds."""
+    return share(sum(escalates for _, escalates in (reply.row(bounds) for reply in replies)), len(replies))
+
+
+def is_outside(part: Proportion) -> bool:
+    """Return whether a share is outside 20 to 30%; False for too few replies."""
+    return part.n >= MIN_REPLIES and not _is_in_range(part)
+
+
+def _is_in_range(part: Proportion) -> bool:
+    return part.value is not None and _MIN_SHARE <= part.value <= _MAX_SHARE
+
+
+def fit_thresholds(replies: Sequence[MeasuredReply], bounds: EscalationThresholds) -> ThresholdFit:
+    """Propose thresholds for some replies; the present `bounds` remain if they already reach 20 to 30%.
+
+    Only two numbers are fitted, so a few hundred replies suffice: one density quantile that gives the thresholds of all kinds of messages,
+    and `preamble_min`. Of the combinations that come equally near to 25% (in whole percent), the smallest change wins. Replies with one or
+    two filler phrases escalate whatever the thresholds are.
+    """
+
+    def loss(trial: EscalationThresholds) -> tuple[int, int, int]:
+        value = escalated_share(replies, trial).value
+        distance = 100 if value is None else round(100 * abs(value - _TARGET_SHARE))
+        moved = sum(abs(trial.thresholds[kind] - bounds.thresholds[kind]) for kind in QUERY_TYPES)
+        return distance, abs(trial.preamble_min - bounds.preamble_min), moved
+
+    before, best = escalated_share(replies, bounds), bounds
+    if not _is_in_range(before):
+        preambles = sorted({*_PREAMBLES, bounds.preamble_min})
+        moved = [_at_quantile(replies, quantile, bounds) for quantile in _QUANTILES]
+        trials = [bounds.with_values(thresholds, preamble) for thresholds in moved for preamble in preambles]
+        best = min([bounds, *trials], key=loss)
+    after = escalated_share(replies, best)
+    decisions = [reply.row(best) for reply in replies]
+    blocking_row = ""
+    if after.value is not None and not _is_in_range(after):
+        is_high = after.value > _MAX_SHARE
+        blocking = Counter(row for row, escalates in decisions if escalates == is_high)
+        blocking_row = blocking.most_common(1)[0][0]
+    return ThresholdFit(best, before, after, dict(Counter(row for row, _ in decisions)), blocking_row)
+
+
+def _at_quantile(
+    replies: Sequence[MeasuredReply], quantile: float, bounds: EscalationThresholds
+) -> dict[str, int]:
+    """Return the thresholds at a quantile of each kind's densities; kinds with few replies move by the others' mean."""
+    moved: dict[str, int] = {}
+    weighted = total = 0
+    for kind in QUERY_TYPES:
+        densities = sorted(reply.density for reply in replies if reply.kind == kind)
+        if len(densities) >= _MIN_OF_KIND:
+            moved[kind] = densities[int(quantile * (len(densities) - 1))]
+            weighted += len(densities) * (moved[kind] - bounds.threshold(kind))
+            total += len(densities)
+    shift = round(weighted / total) if total else 0
+    return {kind: moved.get(kind, max(0, min(1000, bounds.threshold(kind) + shift))) for kind in QUERY_TYPES}

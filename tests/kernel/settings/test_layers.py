@@ -19,7 +19,6 @@ JUDGE = "retrieval.judge.enabled"
         pytest.param("native.enabled", False, False, id="native memory switched off"),
         pytest.param("retrieval.min_prompt_length", 90, 90, id="short prompts left out"),
         pytest.param("scoring.judge.dimensions", ["SyA"], ["SyA"], id="fewer dimensions"),
-        pytest.param("interview.close_when_falling", True, True, id="a switch that ends something early"),
         pytest.param("retrieval.inject_threshold", 0.9, 0.9, id="a threshold raised"),
         pytest.param("retrieval.pointer_threshold", 0.5, 0.5, id="a threshold repeated"),
         pytest.param("retrieval.judge.min_confidence", 0.4, 0.4, id="the judge asked less"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Callable
 
+from ...memories.hygiene import shown_line
 from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.memory_files import StoredMemory
@@ -62,13 +63,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Change the memory. Without approval, the changed memory is pending."""
     check_fields(arguments)
-    items = context.overview().items
+    # Only a chain of successors leads to other memories.
+    items = context.overview(names=[arguments.id] if arguments.superseded_by is None else None).items
     item = choose(items, arguments.id)
     fields = _edited_fields(arguments)
     if fields or arguments.superseded_by is not None:
         _edit_by_options(arguments, context, item, items, fields)
     elif not context.inside_client and context.console.can_prompt():
-        _edit_by_hand(arguments, context, item, items)
+        _edit_by_hand(arguments, context, item)
     else:
         raise UsageError(
             "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
@@ -83,7 +85,7 @@ def _edit_by_options(
     guarded = is_guarded(item.stored, context) or holds_guard(item.stored) or _has_guard_option(arguments)
     approved = may_trust(context, guarded=guarded)
     if arguments.title is not None:
-        _refuse_title(items, item, {"title": arguments.title})
+        _refuse_title(context, item, {"title": arguments.title})
     if fields:
         change = _change(arguments, context, item.stored)
         summary = "edited: " + ", ".join(fields)
@@ -101,12 +103,14 @@ def _has_guard_option(arguments: argparse.Namespace) -> bool:
     return (arguments.guard_commands, arguments.guard_files, arguments.guard_action) != (None, None, None)
 
 
-def _refuse_title(items: list[Item], item: Item, changes: dict[str, Any]) -> None:
+def _refuse_title(context: CommandContext, item: Item, changes: dict[str, Any]) -> None:
     """Raise InvalidMemory if another active memory of the scope has the new title."""
     data = {**item.stored.memory.data, **changes}
     same = plain_title(str(data["title"])) == plain_title(item.stored.memory.title)
     if same or life_cycle_state(item) != ACTIVE:
         return
+    title = shown_line(str(data["title"]), MAX_TITLE)
+    items = context.overview(is_current=True, names=[item.stored.key], title=title).items
     name = TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
     if name:
         own = shortest_names(items)[item.stored.key]
@@ -116,15 +120,13 @@ def _refuse_title(items: list[Item], item: Item, changes: dict[str, Any]) -> Non
         )
 
 
-def _edit_by_hand(
-    arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item]
-) -> None:
+def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: Item) -> None:
     draft = edited_draft(context, item.stored)
     if draft is None:
         context.console.line("nothing changed")
         return
     with draft.storing() as data:
-        _refuse_title(items, item, data)
+        _refuse_title(context, item, data)
         written = rewrite(context.paths, item.stored, data, "edited by hand", approved=True)
     _report(arguments, context, written)
 
@@ -217,7 +219,7 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
     refresh_index(context)
-    items = context.overview(is_current=True).items
+    items = context.overview(is_current=True, names=[written.stored.key]).items
     item = choose(items, written.stored.key)
     context.console.result(
         arguments.json,

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from ...hooks.events import PROBLEM, id_field, log_event, path_field
 from ...kernel.clock import Deadline
 from ...kernel.context import Context
-from ...replies.grade_request import GradeRequest
-from ...replies.grading import read_turn, scoring_judge
-from ...replies.judgment import DISABLING_FAILURES, grade_reply
-from ..command_context import UsageError
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..command_context import CommandContext
+from ...kernel.judge.asking import judge_for
+from ...replies.grading import DISABLING_FAILURES, GradeRequest, grade_reply, read_turn
+from ..command_context import CommandContext, UsageError
 
 DONE, FAILED = 0, 1
 HELP = "judge one reply, given by the Stop hook on standard input (used by the plugin itself)"
@@ -30,15 +24,16 @@ _MAX_BYTES = 1 << 20
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     """Judge the reply and record the result; a failure that disables the judge for the session is recorded as an event."""
     try:
-        request = GradeRequest.from_json(sys.stdin.buffer.read(_MAX_BYTES))
+        request = GradeRequest(sys.stdin.buffer.read(_MAX_BYTES))
     except ValueError:
         raise UsageError("expected a grade request of the Stop hook on standard input") from None
     settings, paths = context.settings, context.paths
-    user, calls = read_turn(path_field(request.transcript))
+    user, calls = read_turn(path_field(request.score["transcript"]))
     deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)
     timed = Context(paths, settings, deadline, id_field(request.session))
     try:
-        failure = grade_reply(request, user, calls, scoring_judge(timed, _reason_off(context)), timed)
+        judge = judge_for("scoring", timed, off=_reason_off(context))
+        failure = grade_reply(request, user, calls, judge, timed)
     except OSError as error:
         log_event(paths, timed.session, EVENT, PROBLEM, str(error))
         return FAILED

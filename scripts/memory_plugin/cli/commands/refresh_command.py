@@ -7,10 +7,13 @@ import argparse
 from ...hooks.state_cleanup import prune_state
 from ...memories import index_md
 from ...memories.clock_jump import is_clock_steady
+from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import remove_expired_retired
-from ...memories.memory_files import all_memories, why_not_read
+from ...memories.memory_files import why_not_read
+from ...memories.record import RETIRED
 from ...memories.stores import stores
-from ...memories.trust import load_trust
+from ...memories.survey import read_item
+from ...memories.trust import TRUSTED
 from ...recall.index_file import DAMAGED, INDEX_ERRORS, LOCKED, UNWRITABLE, failure_reason
 from ...recall.index_refresh import refresh_index
 from ...recall.store_refresh import RefreshReport
@@ -75,18 +78,19 @@ def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
     """Delete retired memories whose grace period is over and rebuild the catalogs; return the deleted files and the problems."""
     deleted: list[str] = []
     problems: list[str] = []
-    trust = load_trust(context.paths, context.accept_from)
+    items = context.overview(is_current=True).items
     steady = is_clock_steady(context.paths)
     for store in stores(context.paths):
         if why_not_read(store):
             continue
+        own = [item for item in items if item.stored.store == store]
+        retired = (read_item(item).stored for item in own if item.stored.memory.status == RETIRED)
         try:
             if steady:
-                deleted += remove_expired_retired(
-                    context.paths, store, context.settings.integer("memories.grace_period_days")
-                )
-            if store.worktree is not None and any(map(trust.is_trusted, all_memories(store))):
-                index_md.rebuild(store)
-        except OSError as error:
+                days = context.settings.integer("memories.grace_period_days")
+                deleted += remove_expired_retired(context.paths, store, retired, days)
+            if store.worktree is not None and any(item.trust == TRUSTED for item in own):
+                index_md.rebuild(store, (item.stored for item in own if item.stored.path not in deleted))
+        except (OSError, InvalidMemory) as error:
             problems.append("%s: not cleaned up: %s" % (store.root, error))
     return deleted, problems

@@ -8,6 +8,7 @@ import textwrap
 from typing import Any
 
 from ...capture.candidate_file import CandidateFile
+from ...memories.hygiene import shown_line
 from ...memories.import_categories import category_for
 from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import save, supersede
@@ -82,7 +83,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     check_fields(arguments)
     if arguments.body is None and arguments.content_json is None:
         raise UsageError("expected --body or --content-json")
-    items = context.overview().items
+    names = [] if arguments.supersedes is None else [arguments.supersedes]
+    items = context.overview(names=names, title=shown_line(arguments.title, MAX_TITLE)).items
     old = None if arguments.supersedes is None else choose(items, arguments.supersedes)
     store = named_store(context.paths, arguments.scope)
     data = _data(arguments, context, old)
@@ -175,8 +177,8 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     """Print what was stored; return the memory's shortest unique name."""
     stored = written.stored
     trust = _trust(context, written)
-    items = context.overview(is_current=True).items
-    similar = similar_to(context, [(stored.key, stored.memory)], items=items)[0]
+    items = context.overview(is_current=True, names=[stored.key]).items
+    similar = similar_to(context, [(stored.key, stored.memory)])[0]
     name = shortest_names(items)[stored.key]
     missing = [] if stored.memory.asked_as else [_asked_as_missing(name)]
     if arguments.json:

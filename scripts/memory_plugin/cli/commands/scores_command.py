@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from collections.abc import Sequence
+from typing import Any
 
-from ...replies.correction_effect import CorrectionEffect, measure_effect
 from ...replies.score_history import (
+    CorrectionEffect,
     PastScore,
     ScoreGroup,
     count_patterns,
     group_by_day,
     group_scores,
+    measure_effect,
     missed_by_rules,
     read_scores,
 )
-from ...replies.threshold_fit import is_outside
+from ...replies.tuning import is_outside
+from ..command_context import CommandContext
 from ..console import counted
 from ..options import add_days_option, add_flag, days_ago, require_days
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from ..command_context import CommandContext
 
 HELP = "show reply scores over time, by model, project and pattern, and the effect of corrections"
 EXAMPLES = """\
@@ -34,6 +32,7 @@ EXAMPLES = """\
 _DAYS = 30
 _SHOWN = 8
 _COLUMNS = 30
+_GROUPED = ("model", "project", "gate")
 _STEPS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 
 _LEGEND = (
@@ -72,24 +71,24 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _record(scores: list[PastScore], unreadable: int) -> dict[str, Any]:
-    tables = {
-        "days": group_by_day(scores),
-        "models": group_scores(scores, lambda score: score.model),
-        "projects": group_scores(scores, lambda score: score.project),
-        "gates": group_scores(scores, lambda score: score.gate),
-    }
+    groups = {"days": group_by_day(scores), **{name + "s": _grouped(scores, name) for name in _GROUPED}}
     return {
         "replies": len(scores),
         "lines_left_out": unreadable,
-        **{name: [_as_json(group) for group in groups] for name, groups in tables.items()},
+        **{name: [_as_json(group) for group in members] for name, members in groups.items()},
         "patterns": [{"id": name, "matches": count} for name, count in count_patterns(scores)],
         "audit": missed_by_rules(scores)._asdict(),
     }
 
 
+def _grouped(scores: list[PastScore], name: str) -> list[ScoreGroup]:
+    """Group replies by a field of their records."""
+    return group_scores(scores, lambda score: score.row.get(name, ""))
+
+
 def _as_json(group: ScoreGroup) -> dict[str, Any]:
     shares = {name: getattr(group, name)._asdict() for name in ("padded", "drifted", "escalated")}
-    return {"name": group.name, "replies": group.replies, "density": group.density, **shares}
+    return {**group._asdict(), **shares}
 
 
 def _show(scores: list[PastScore], unreadable: int, context: CommandContext) -> None:
@@ -110,15 +109,10 @@ def _show(scores: list[PastScore], unreadable: int, context: CommandContext) -> 
         console.line("Unreadable lines in the ledger: %d" % unreadable)
     console.line()
     _plot(group_by_day(scores), context)
-    for title, groups in (
-        ("model", group_scores(scores, lambda score: score.model)),
-        ("project", group_scores(scores, lambda score: score.project)),
-    ):
+    for name in ("model", "project"):
         console.line()
-        console.table(
-            [title, "replies", "with filler", "drifted", "density"],
-            [_row(group) for group in groups[:_SHOWN]],
-        )
+        rows = [_row(group) for group in _grouped(scores, name)[:_SHOWN]]
+        console.table([name, "replies", "with filler", "drifted", "density"], rows)
     patterns = count_patterns(scores)[:_SHOWN]
     if patterns:
         console.line()
@@ -130,12 +124,8 @@ def _show(scores: list[PastScore], unreadable: int, context: CommandContext) -> 
 
 def _row(group: ScoreGroup) -> list[str]:
     density = "-" if group.density is None else "%.3f" % group.density
-    shares = _percent(group.padded.value), _percent(group.drifted.value)
+    shares = ("%.0f%%" % (100 * (part.value or 0.0)) for part in (group.padded, group.drifted))
     return [group.name, str(group.replies), *shares, density]
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else "%.0f%%" % (100 * value)
 
 
 def _plot(days: Sequence[ScoreGroup], context: CommandContext) -> None:

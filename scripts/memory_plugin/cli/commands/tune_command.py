@@ -1,29 +1,41 @@
-"""`memory replies tune`: use judged replies to propose changes to the user's own rule pack, and apply them on request."""
+"""`memory replies tune`: propose changes to the user's rule pack from judged replies, or thresholds from all replies; apply or undo."""
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import json
-from typing import TYPE_CHECKING, Any
+import os
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
+from ...kernel.clock import now_iso
 from ...kernel.files import Unreadable, read_regular, replace_file
-from ...replies.filler import USER_PACK, FillerRules, RulePackError, load_filler_rules, load_rule_table
-from ...replies.reply_signals import load_word_lists, measure_reply
+from ...kernel.settings.load import USER, load
+from ...kernel.settings.user_file import EditError, change_values
+from ...kernel.state_file import read_state, write_state
+from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
+from ...replies.filler import USER_PACK, FillerRules, load_filler_rules
+from ...replies.reply_signals import WordLists, measure_reply
 from ...replies.reply_state import reset_tuning_reminder
-from ...replies.score_history import read_scores
-from ...replies.transcript_replies import reread_replies
-from ...replies.tuning import gate_advice, propose_pack, study_scores
+from ...replies.score_history import PastScore, read_scores, reread_replies
+from ...replies.tuning import (
+    MIN_REPLIES,
+    MeasuredReply,
+    ThresholdFit,
+    TuningStudy,
+    escalated_share,
+    fit_thresholds,
+    gate_advice,
+    measured_replies,
+    propose_pack,
+    study_scores,
+)
 from ..approval import Approval
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandContext, CommandError, UsageError
+from ..console import counted
 from ..options import add_days_option, add_flag, days_ago, require_days
-from ..threshold_tuning import tune_thresholds, undo_thresholds
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...replies.score_history import PastScore
-    from ...replies.tuning import TuningStudy
-    from ..command_context import CommandContext
 
 HELP = "improve the reply rules, based on a judge's verdicts"
 EXAMPLES = """\
@@ -37,6 +49,12 @@ _DAYS = 60
 _SHOWN = 12
 _MAX_RESCORED = 500
 _MAX_BYTES = 1 << 20
+_UNDO_FILE = "thresholds-before.json"
+_ROW_ADVICE = {
+    "padding_range": "one or two phrases of filler (`memory replies tune` shows which rules to exempt)",
+    "borderline_density": "a density near the threshold (a smaller scoring.escalation.density_margin helps)",
+    "mixed_signal": "a long preamble without filler (scoring.escalation.mixed_signal switches it off)",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,69 +79,68 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Analyze the judged replies; with --apply, change the pack. Raises CommandError if the pack cannot be read or changed."""
+    """Analyze the replies; with --apply, write the proposals. Raises CommandError if a file cannot be read or changed."""
     require_days(arguments.days)
     if arguments.undo and (arguments.apply or not arguments.thresholds):
         raise UsageError("--undo requires --thresholds and excludes --apply")
     if arguments.undo:
-        undo_thresholds(arguments, context)
+        _undo_thresholds(arguments, context)
         return
     scores, _ = read_scores(context.paths, days_ago(arguments.days))
     if arguments.thresholds:
-        tune_thresholds(scores, arguments, context)
-        return
-    state = context.paths.state()
+        _tune_thresholds(measured_replies(scores), arguments, context)
+    else:
+        _tune_rules(scores, arguments, context)
+
+
+def _tune_rules(scores: list[PastScore], arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Show what judged replies say about the rules, and the proposed rule pack; write it with --apply."""
+    console, state = context.console, context.paths.state()
     study = study_scores(scores, load_filler_rules(state))
-    try:
-        before, after = propose_pack(study, state)
-    except RulePackError as error:
-        raise CommandError(str(error)) from None
+    before, after = propose_pack(study, state)
     diff = _diff(before, after)
     effect = _rescored(scores, before, after) if diff else {}
+    applies = arguments.apply and bool(diff)
     if arguments.json:
-        context.console.json(_record(study, diff, effect, applied=arguments.apply and bool(diff)))
+        console.json(
+            {
+                **study._asdict(),
+                "agreement": study.agreement._asdict(),
+                "missed": study.missed._asdict(),
+                "advice": gate_advice(study.agreement),
+                "cleared": [{**row._asdict(), "cleared": row.cleared._asdict()} for row in study.cleared],
+                "candidates": [candidate._asdict() for candidate in study.candidates],
+                "diff": diff,
+                "rescored": effect,
+                "applied": applies,
+            }
+        )
     else:
-        _show(study, context)
+        _show_study(study, context)
         _show_change(diff, effect, context)
     reset_tuning_reminder(context.paths)
-    if arguments.apply and diff:
-        _apply(after, arguments, context)
+    if applies:
+        _write_pack(after, arguments, context)
 
 
-def _record(study: TuningStudy, diff: str, effect: dict[str, int], *, applied: bool) -> dict[str, Any]:
-    return {
-        "judged": study.judged,
-        "reread": study.reread,
-        "agreement": study.agreement._asdict(),
-        "missed": study.missed._asdict(),
-        "advice": gate_advice(study),
-        "cleared": [{**row._asdict(), "cleared": row.cleared._asdict()} for row in study.cleared],
-        "candidates": [candidate._asdict() for candidate in study.candidates],
-        "diff": diff,
-        "rescored": effect,
-        "applied": applied,
-    }
-
-
-def _show(study: TuningStudy, context: CommandContext) -> None:
+def _show_study(study: TuningStudy, context: CommandContext) -> None:
     console = context.console
     console.line("Judged replies: %d; still in their transcripts: %d" % (study.judged, study.reread))
-    console.line(gate_advice(study))
+    console.line(gate_advice(study.agreement))
     if study.missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
-    if study.cleared:
-        rows = [
-            [row.rule, str(row.cleared), "exempt" if row.exempt else ""] for row in study.cleared[:_SHOWN]
-        ]
-        console.line()
-        console.table(["pattern", "cleared by the judge", "proposal"], rows)
-    if study.candidates:
-        rows = [
-            [row.phrase, str(row.replies), row.source, "promote" if row.promote else ""]
-            for row in study.candidates[:_SHOWN]
-        ]
-        console.line()
-        console.table(["new phrase", "replies", "from", "proposal"], rows)
+    cleared = [[row.rule, str(row.cleared), "exempt" if row.exempt else ""] for row in study.cleared]
+    phrases = [
+        [row.phrase, str(row.replies), row.source, "promote" if row.promote else ""]
+        for row in study.candidates
+    ]
+    for head, rows in (
+        (["pattern", "cleared by the judge", "proposal"], cleared),
+        (["new phrase", "replies", "from", "proposal"], phrases),
+    ):
+        if rows:
+            console.line()
+            console.table(head, rows[:_SHOWN])
 
 
 def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> None:
@@ -132,9 +149,8 @@ def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> 
     if not diff:
         console.line("No change to the rules is proposed.")
         return
-    for line in diff.splitlines():
+    for line in [*diff.splitlines(), ""]:
         console.line(line)
-    console.line()
     console.line(
         "Replies scored again: %(replies)d. With filler before: %(padded_before)d (phrases: %(phrases_before)d);"
         " after: %(padded_after)d (phrases: %(phrases_after)d)." % effect
@@ -145,27 +161,22 @@ def _diff(before: dict[str, Any], after: dict[str, Any]) -> str:
     """Return the change to the pack as a unified diff; empty when there is none."""
     if {"exempt": {}, "rules": [], **before} == after:
         return ""
-    old, new = (_text(pack).splitlines() for pack in (before, after))
+    old, new = ((json.dumps(pack, indent=2) if pack else "").splitlines() for pack in (before, after))
     return "\n".join(difflib.unified_diff(old, new, "your rule pack", "proposed", lineterm=""))
-
-
-def _text(pack: dict[str, Any]) -> str:
-    return json.dumps(pack, indent=2) + "\n" if pack else ""
 
 
 def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
     """Return the number of replies with filler, and of filler phrases, under both packs."""
-    table, lists = load_rule_table(), load_word_lists()
+    lists = WordLists()
     texts = [reply.text for reply in reread_replies(score.row for score in scores[-_MAX_RESCORED:])]
     totals = {"replies": len(texts)}
-    for name, pack in (("before", before), ("after", after)):
-        rules = FillerRules(table, pack)
+    for name, rules in (("before", FillerRules(before)), ("after", FillerRules(after))):
         counts = [measure_reply(text, rules, lists).padding for text in texts]
         totals["padded_" + name], totals["phrases_" + name] = sum(map(bool, counts)), sum(counts)
     return totals
 
 
-def _apply(after: dict[str, Any], arguments: argparse.Namespace, context: CommandContext) -> None:
+def _write_pack(after: dict[str, Any], arguments: argparse.Namespace, context: CommandContext) -> None:
     """Write the pack, after a backup of the present one."""
     path = context.paths.state(USER_PACK)
     try:
@@ -174,6 +185,107 @@ def _apply(after: dict[str, Any], arguments: argparse.Namespace, context: Comman
         pass  # there was no pack before
     except Unreadable as error:
         raise CommandError("your rule pack was not changed: %s" % error) from None
-    replace_file(path, _text(after).encode("ascii"))
+    replace_file(path, (json.dumps(after, indent=2) + "\n").encode("ascii"))
     if not arguments.json:
         context.console.line("Written: %s. The previous version: %s.backup." % (path, path))
+
+
+def _tune_thresholds(
+    replies: list[MeasuredReply], arguments: argparse.Namespace, context: CommandContext
+) -> None:
+    """Show how many replies escalate, and thresholds that fit; write them with --apply. Raises CommandError for fewer than 200 replies."""
+    if len(replies) < MIN_REPLIES:
+        raise CommandError(
+            "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
+            % (MIN_REPLIES, len(replies), arguments.days)
+        )
+    bounds = EscalationThresholds(context.settings)
+    fit = fit_thresholds(replies, bounds)
+    thresholds = {kind: value / 1000 for kind, value in fit.bounds.thresholds.items()}
+    values: dict[str, float] = {THRESHOLD % kind: value for kind, value in thresholds.items()}
+    values[PREAMBLE] = fit.bounds.preamble_min
+    changes = {name: value for name, value in values.items() if value != context.settings.get(name)}
+    applies = arguments.apply and bool(changes)
+    if applies:
+        _write_thresholds(changes, context)
+    if arguments.json:
+        context.console.json(
+            {
+                "replies": len(replies),
+                "before": fit.before._asdict(),
+                "after": fit.after._asdict(),
+                "thresholds": thresholds,
+                "preamble_min": fit.bounds.preamble_min,
+                "changes": changes,
+                "rows": fit.rows,
+                "hindrance": fit.blocking_row or None,
+                "applied": applies,
+            }
+        )
+        return
+    for title, name in (("model", "model"), ("message", "kind")):
+        groups = Counter(getattr(reply, name) or "unknown" for reply in replies)
+        rows = []
+        for group, count in groups.most_common(_SHOWN):
+            members = [reply for reply in replies if (getattr(reply, name) or "unknown") == group]
+            interval = str(escalated_share(members, bounds)).partition(", ")[2]
+            rows.append([group, str(count), interval])
+        context.console.table([title, "replies", "escalated now"], rows)
+        context.console.line()
+    _show_fit(fit, changes, context)
+    if applies:
+        context.console.line(
+            "Written to your settings. To undo this: memory replies tune --thresholds --undo"
+        )
+
+
+def _show_fit(fit: ThresholdFit, changes: dict[str, float], context: CommandContext) -> None:
+    console, settings = context.console, context.settings
+    console.line("now:      %s escalate" % (fit.before,))
+    if changes:
+        console.line("proposed: %s escalate" % (fit.after,))
+        console.line()
+        rows = [[name, "%g" % settings.number(name), "%g" % value] for name, value in changes.items()]
+        console.table(["setting", "now", "proposed"], rows)
+    else:
+        console.line("No change is proposed.")
+    if fit.blocking_row:
+        advice = _ROW_ADVICE.get(fit.blocking_row, "which needs no judge")
+        text = "20 to 30%% is out of reach: most replies are in the row %s, %s."
+        console.paragraph(text % (fit.blocking_row, advice))
+
+
+def _write_thresholds(changes: dict[str, float], context: CommandContext) -> None:
+    """Write the values into the user's settings, and save the previous ones."""
+    own = load(context.paths.config_dir, None)
+    before = {name: own.get(name) if own.origin(name) == USER else None for name in changes}
+    _change(changes, context)
+    backup = {"schema": 1, "time": now_iso(), "before": before, "after": changes}
+    write_state(context.paths.state(_UNDO_FILE), backup, durable=True)
+
+
+def _change(values: Mapping[str, object], context: CommandContext) -> None:
+    try:
+        change_values(context.paths.config_dir, values)
+    except EditError as error:
+        raise CommandError(str(error)) from None
+
+
+def _undo_thresholds(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Restore the settings from before the last --apply, except values that were changed since."""
+    path = context.paths.state(_UNDO_FILE)
+    backup = read_state(path)
+    if not backup:
+        raise CommandError("there is nothing to undo: no thresholds were written")
+    before, after = backup["before"], backup["after"]
+    present = load(context.paths.config_dir, None)
+    names = [name for name in before if present.get(name) == after[name]]
+    _change({name: before[name] for name in names}, context)
+    os.unlink(path)
+    kept = sorted(set(before) - set(names))
+    context.console.result(
+        arguments.json,
+        {"restored": sorted(names), "kept": kept},
+        "Restored: %s." % counted(len(names), "value"),
+        *("  not restored, because it was changed since: %s" % name for name in kept),
+    )

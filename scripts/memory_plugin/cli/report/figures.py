@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...kernel.records import Records
 from ...kernel.text.clean import plain
-from ...replies.correction_effect import EffectMeter
+from ...replies.score_history import EffectMeter
 from ...sessions.score_rows import SCORE, scores_of
 
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")

@@ -7,7 +7,7 @@ from memory_plugin.evaluation.evaluation_files import read_object, shipped_path
 from memory_plugin.evaluation.evaluation_rubric import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.evaluation_rubric import rubric_names, rubric_question
 from memory_plugin.evaluation.jury import _REPLY_SCHEMA, _read_reply
-from memory_plugin.interview.answer_signals import read_signals
+from memory_plugin.interview.answers import read_signals
 from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.judge.question import Question, Rubric, load_rubric
 from memory_plugin.kernel.paths import data_path

@@ -1,0 +1,221 @@
+"""Build the result of an interview: the summary that the user confirms, the proposed memories with quote and turn, and the export."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..kernel.paths import Paths
+from ..memories.lifecycle import save
+from ..memories.record import CONTEXT, body_content, categories, category_named, new_memory
+from ..memories.stores import PROJECT, named_store
+from ..memories.writing import Written
+from .answer_input import InvalidAnswer, decode_memories
+from .graph import LEADS_TO, Graph
+from .interview_store import Interview
+
+MAX_MEMORIES = 20
+_MIN_CONFIDENCE = 0.5
+_MAX_PHRASE, _MAX_ANSWER, _MAX_LABEL = 200, 1000, 60
+_MAX_TAGS = 8
+_TEXTS, _LISTS = ("concept", "category", "title", "body", "context"), ("tags", "asked_as")
+
+
+def propose_memories(interview: Interview) -> list[dict[str, Any]]:
+    """Return the memories to propose, the most mentioned concepts first.
+
+    Each has concept, category, title, body, context, asked_as, turn and quote. The context is the question and the user's own answer.
+    `asked_as` is that question, by which recall may find the memory. Superseded concepts, those of low confidence, and those without an
+    answer are left out.
+    """
+    nodes = interview.state["nodes"]
+    graph = Graph(interview.state, interview.setup["pack"])
+    opposed = {node: other for pair in graph.contradictions() for node, other in (pair, pair[::-1])}
+    indexes = [
+        index
+        for index, node in enumerate(nodes)
+        if not node["superseded_by"] and node["confidence"] >= _MIN_CONFIDENCE and node["turns"]
+    ]
+    indexes.sort(key=lambda index: -nodes[index]["mentions"])
+    proposals = []
+    for index in indexes[:MAX_MEMORIES]:
+        target = [nodes[other] for other in graph.targets(index)[-1:]]
+        opponent = [nodes[opposed[index]]] if index in opposed else []
+        proposals.append(_proposal(interview, nodes[index], target, opponent))
+    return proposals
+
+
+def _proposal(
+    interview: Interview, node: dict[str, Any], targets: list[dict[str, Any]], opposed: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the memory for a node; `targets` has the node that it leads to, `opposed` the one that contradicts it, if any."""
+    concept_type = next(entry for entry in interview.setup["pack"]["types"] if entry["id"] == node["type"])
+    number, quote = _last_quote(node)
+    asked = next(turn for turn in interview.state["turns"] if turn["number"] == number)
+    question, answer = (" ".join(asked[name].split()) for name in ("question", "answer"))
+    question = question[:_MAX_PHRASE]
+    context = ['Asked in an interview: "%s"' % question] if question else []
+    if answer and answer.strip(".! ") != quote.strip(".! "):
+        context.append('The user answered: "%s"' % answer[:_MAX_ANSWER])
+    sentences = ["%s of %s: %s." % (concept_type["name"], interview.topic, node["label"].rstrip("."))]
+    if node["stance"] < 0:
+        sentences.append("The user is against it.")
+    sentences += ['Leads to: "%s".' % target["label"] for target in targets]
+    if quote:
+        sentences.append('The user said: "%s".' % quote)
+    for other in opposed:
+        turn, words = _last_quote(other)
+        stance = "for" if other["stance"] > 0 else "against"
+        sentences.append('In answer %d the user spoke %s it: "%s".' % (turn, stance, words or other["label"]))
+    return {
+        "concept": node["id"],
+        "category": concept_type["memory"],
+        "title": _title(node),
+        "body": " ".join(sentences),
+        "context": " ".join(context),
+        "asked_as": [question] if question else [],
+        "turn": number,
+        "quote": quote,
+    }
+
+
+def _last_quote(node: dict[str, Any]) -> tuple[int, str]:
+    """Return the last quoted turn of a node and its quote; without a quote, its last turn and an empty text."""
+    turn, quote = node["quotes"][-1] if node["quotes"] else (node["turns"][-1], "")
+    return turn, quote
+
+
+def _title(node: dict[str, Any]) -> str:
+    """Return a concept's label, with a mark if the user is against it, because the label alone would say the opposite."""
+    return str(("Against: %s" if node["stance"] < 0 else "%s") % node["label"])
+
+
+def summary(interview: Interview) -> dict[str, Any]:
+    """Return the learned concepts by type and the covered and open elements, for the user to confirm."""
+    state, elements = interview.state, interview.setup["elements"]
+    type_names = {entry["id"]: entry["name"] for entry in interview.setup["pack"]["types"]}
+    learned: dict[str, list[str]] = {}
+    for node in state["nodes"]:
+        if not node["superseded_by"]:
+            learned.setdefault(type_names[node["type"]], []).append(_title(node))
+    return {
+        "interview": interview.id,
+        "topic": interview.topic,
+        "asked": len(state["turns"]),
+        "learnt": learned,
+        "covered": [element["label"] for element in elements if element["id"] in state["covered"]],
+        "open": [element["label"] for element in elements if element["id"] not in state["covered"]],
+    }
+
+
+def choose_memories(text: str, proposed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the proposed memories that `text` (standard input) selects, with its changes; all of them for an empty text.
+
+    Raises InvalidAnswer.
+    """
+    if not text.strip():
+        return proposed
+    entries = decode_memories(text)
+    if len(entries) > MAX_MEMORIES:
+        raise InvalidAnswer("memories: expected at most %d, got %d" % (MAX_MEMORIES, len(entries)))
+    by_concept = {memory["concept"]: memory for memory in proposed}
+    chosen = []
+    for entry in entries:
+        if not isinstance(entry, dict) or not set(entry).issubset(_TEXTS + _LISTS):
+            raise InvalidAnswer("memories: expected objects with %s" % ", ".join(_TEXTS + _LISTS))
+        for name, value in entry.items():
+            items = value if name in _LISTS else [value]
+            if not isinstance(items, list) or not all(
+                isinstance(item, str) and item.strip() for item in items
+            ):
+                raise InvalidAnswer(
+                    "memories: %s: expected %s" % (name, "a list of texts" if name in _LISTS else "a text")
+                )
+        if entry.get("concept") not in by_concept:
+            raise InvalidAnswer("memories: concept: expected one of %s" % ", ".join(by_concept))
+        chosen.append({**by_concept[entry["concept"]], **entry})
+    return chosen
+
+
+def memory_data(interview: Interview, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return a chosen memory as the data of its file. Raises InvalidMemory for an unknown category."""
+    category = categories()[category_named(chosen["category"]).name]
+    content = body_content(category, chosen["body"])
+    if chosen["context"]:
+        content[CONTEXT] = chosen["context"]
+    extra = {
+        "tags": chosen.get("tags", ["interview"])[:_MAX_TAGS],
+        "source": {"interview": interview.id, "turn": chosen["turn"], "quote": chosen["quote"]},
+    }
+    if chosen["asked_as"]:
+        extra["asked_as"] = chosen["asked_as"][:_MAX_TAGS]
+    return new_memory(category, "", chosen["title"], content, extra)
+
+
+def save_memory(
+    interview: Interview, chosen: dict[str, Any], paths: Paths, *, approved: bool
+) -> tuple[Written, dict[str, Any]]:
+    """Write a chosen memory to the project's store; return what was written, and a record of it for JSON output."""
+    data = memory_data(interview, chosen)
+    written = save(paths, named_store(paths, PROJECT), data, approved, how="interview")
+    return written, {
+        "id": written.stored.memory.id,
+        "category": data["category"],
+        "created": written.created,
+        "trusted": approved,
+        "redacted": [redaction._asdict() for redaction in written.redacted],
+    }
+
+
+def as_record(interview: Interview) -> dict[str, Any]:
+    """Return an interview as one JSON object: concepts with stance and sources, edges by node id, coverage and turns."""
+    state = interview.state
+    edges = [
+        {"source": "n%d" % (source + 1), "target": "n%d" % (target + 1), "kind": kind, "turn": turn}
+        for source, target, kind, turn in state["edges"]
+    ]
+    return {
+        **summary(interview),
+        "pack": interview.setup["pack"]["id"],
+        "status": interview.status,
+        "covered": state["covered"],
+        "concepts": state["nodes"],
+        "edges": edges,
+        "turns": state["turns"],
+    }
+
+
+def as_markdown(interview: Interview) -> str:
+    """Return an interview as Markdown: the value map as a Mermaid diagram, then the questions, and the answers as quotations."""
+    lines = ["# Interview: %s" % interview.topic, "", "```mermaid", *_mermaid(interview), "```", ""]
+    for turn in interview.state["turns"]:
+        lines += ["**%d. %s** (%s)" % (turn["number"], turn["question"], turn["strategy"]), ""]
+        lines += ["> " + (turn["answer"] or "(skipped)"), ""]
+    return "\n".join(lines[:-1])
+
+
+def _mermaid(interview: Interview) -> list[str]:
+    """Return one box per concept, grouped by type, with arrows along the ladder and dotted arrows for revisions."""
+    lines = ["flowchart BT"]
+    for entry in interview.setup["pack"]["types"]:
+        members = [node for node in interview.state["nodes"] if node["type"] == entry["id"]]
+        if members:
+            group = "".join(char if char.isalnum() else "_" for char in "t_" + entry["id"])
+            lines.append('  subgraph %s["%s"]' % (group, _escaped(entry["name"])))
+            for node in members:
+                style = "old" if node["superseded_by"] else {-1: "against", 1: "pro"}.get(node["stance"], "")
+                mark = ":::" + style if style else ""
+                lines.append('    %s["%s"]%s' % (node["id"], _escaped(node["label"]), mark))
+            lines.append("  end")
+    for source, target, kind, _ in interview.state["edges"]:
+        arrow = "-->" if kind == LEADS_TO else "-. revises .->"
+        lines.append("  n%d %s n%d" % (source + 1, arrow, target + 1))
+    classes = ("pro stroke:#2a2", "against stroke:#c22", "old stroke-dasharray: 4 4")
+    return lines + ["  classDef " + style for style in classes]
+
+
+def _escaped(label: str) -> str:
+    """Return a label with Mermaid's special characters as its entities (mermaid.js.org, "Entity codes to escape characters")."""
+    short = label if len(label) <= _MAX_LABEL else label[: _MAX_LABEL - 1] + "\u2026"
+    return "".join(
+        char if char.isalnum() or char in " ,.'-_/\u2026" else "#%d;" % ord(char) for char in short
+    )

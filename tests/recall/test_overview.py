@@ -1,0 +1,79 @@
+"""The overview from the index says what a reading of all files says, and can be limited to what names or a title may mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from memory_plugin.kernel.paths import Paths
+from memory_plugin.kernel.settings.load import load
+from memory_plugin.memories import memory_files
+from memory_plugin.memories.survey import Unread, survey
+from memory_plugin.recall.overview import overview
+from tests.project import Project
+from tests.recall.store_files import at_home, memory, put
+
+
+@pytest.fixture
+def paths(project: Project) -> Iterator[Paths]:
+    with at_home(project) as located:
+        put(project, "use-postgres", memory("Billing uses Postgres", "for its locks"))
+        put(
+            project,
+            "use-postgres",
+            memory("In tests", category="constraint", content={"rule": "a rule"}),
+            "constraints",
+        )
+        put(project, "use-redis", memory("billing uses POSTGRES", "another text"))
+        put(project, "cache", memory("A cache", "of ten minutes"))
+        put(project, "broken", "no memory")
+        yield located
+
+
+def keys(paths: Paths, names: list[str] | None, title: str = "") -> list[str]:
+    found = overview(paths, load(paths.config_dir, paths.project_root), names=names, title=title)
+    return sorted(item.stored.key.partition(":")[2] for item in found.items)
+
+
+def test_it_says_what_the_files_say(paths: Paths) -> None:
+    listed, read = overview(paths, load(paths.config_dir, paths.project_root)), survey(paths)
+    facts = [
+        [(item.stored.key, item.trust, item.reason, item.stored.memory.title) for item in found.items]
+        for found in (listed, read)
+    ]
+    assert sorted(facts[0]) == sorted(facts[1])
+    assert [problem.path for problem in listed.problems] == [problem.path for problem in read.problems]
+    assert all(isinstance(item.stored.memory.data, Unread) for item in listed.items)
+
+
+@pytest.mark.parametrize(
+    ("names", "title", "expected"),
+    [
+        pytest.param(["cache"], "", ["decision/cache"], id="an id"),
+        pytest.param(
+            ["constraint/use-postgres"],
+            "",
+            ["constraint/use-postgres", "decision/use-postgres"],
+            id="all with its id",
+        ),
+        pytest.param(["project:decision/cache"], "", ["decision/cache"], id="a key"),
+        pytest.param(["unknown"], "", [], id="none"),
+        pytest.param(
+            [],
+            "Billing uses postgres",
+            ["constraint/use-postgres", "decision/use-postgres", "decision/use-redis"],
+            id="a title, and what shares an id with it",
+        ),
+        pytest.param([], "", [], id="nothing asked"),
+    ],
+)
+def test_names_and_a_title_limit_it(paths: Paths, names: list[str], title: str, expected: list[str]) -> None:
+    keys(paths, None)
+    assert keys(paths, names, title) == expected
+
+
+def test_a_second_overview_reads_no_file(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = keys(paths, None)
+    monkeypatch.delattr(memory_files, "read_regular")
+    assert keys(paths, None) == before
