@@ -137,7 +137,7 @@ def table(title: str, groups: dict[str, list[ReplyScore]], *, markdown: bool) ->
 
 
 def fitted(pairs: list[dict[str, Any]], settings: Settings, scorer: ReplyScorer) -> None:
-    """Fit the thresholds on one half of the replies, as `memory tune --thresholds` does, and print what escalates on the other.
+    """Fit the thresholds on one half of the replies, as `memory replies tune --thresholds` does, and print what escalates on the other.
 
     By model, too: each stands for one user's replies, and the rates of models differ most.
     """

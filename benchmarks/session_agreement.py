@@ -5,7 +5,7 @@ One reader's labels show whether a scorer is consistent with that reader, not wh
 
 Usage: session_agreement.py TRANSCRIPTS [--scores FILE]
 TRANSCRIPTS is a folder with the sessions' transcripts. If a labeled session is missing there, its name is printed and the exit code is 1.
-FILE holds other scores, in a format that `memory calibrate` reads.
+FILE holds other scores, in a format that `memory session calibrate` reads.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ BUDGET = os.path.join(ROOT, "benchmarks", "structure_budget.json")
 PAGES = ("README.md", "CONTRIBUTING.md", os.path.join("config", "README.md"))
 sys.path.insert(0, os.path.dirname(PACKAGE))
 
-from memory_plugin.cli.main import GROUPS  # noqa: E402
+from memory_plugin.cli.command_line import GROUPS  # noqa: E402
 
 TITLE = "Use Postgres for the billing database"
 BODY = "The billing service stores invoices in Postgres 15."

@@ -124,6 +124,8 @@ def test_a_skill_has_a_short_description_and_says_when_to_use_it(skill: str) -> 
 # A prefix that is allowed without a question must not cover these.
 NEEDS_APPROVAL = (
     *("accept", "reject", "promote", "judge on", "config set", "config unset", "feedback reset", "useful", "wrong"),
+    *("import promote", "feedback useful", "feedback wrong", "replies tune --apply", "replies tune --thresholds --apply"),
+    *("session label", "session calibrate --ask", "session langfuse push", "config statusline install"),
     *("tune --apply", "tune --thresholds --apply", "session score --current --yes", "calibrate --ask", "label"),
     *("capture drop", "capture never", "capture clear", "langfuse push", "statusline install", "report --out", "evaluate --report"),
 )  # fmt: skip
@@ -141,8 +143,8 @@ def test_no_skill_allows_a_command_that_needs_approval(skill: str) -> None:
 
 
 def test_every_skill_lists_only_commands_that_exist() -> None:
-    from memory_plugin.cli.main import COMMANDS
+    from memory_plugin.cli.command_line import COMMANDS, NOUNS
 
     for skill in os.listdir(os.path.join(PLUGIN_ROOT, "skills")):
         rules = re.findall(r"Bash\(memory ([a-z]+)", read_text("skills/%s/SKILL.md" % skill))
-        assert set(rules) <= set(COMMANDS), skill
+        assert set(rules) <= {*COMMANDS, *NOUNS}, skill

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from memory_plugin.cli.console import Console, error_line
-from memory_plugin.cli.wrapping import columns, fitted_examples, wrapped
+from memory_plugin.cli.command_line import fitted_examples
+from memory_plugin.cli.console import Console, columns, error_line, wrapped
 
 
 class Stream(io.TextIOWrapper):
@@ -196,7 +196,7 @@ def test_quoted_text_in_an_example_is_not_split() -> None:
 
 
 def test_slow_work_shows_elapsed_time_on_a_terminal_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory_plugin.cli.heartbeat._EVERY", 0.02)
+    monkeypatch.setattr("memory_plugin.cli.console._BEAT", 0.02)
     screen, out, err = console(terminal=True)
     with screen.working("reading"):
         end = time.monotonic() + 30

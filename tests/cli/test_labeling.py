@@ -1,4 +1,4 @@
-"""`memory calibrate` takes a person through sessions, stores each answer at once, and resumes where it stopped."""
+"""`memory session calibrate` takes a person through sessions, stores each answer at once, and resumes where it stopped."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from importlib import import_module
 import pytest
 
 from memory_plugin.cli import main as main_module
-from memory_plugin.cli.main import COMMANDS, GROUPS
+from memory_plugin.cli.command_line import ALIASES, COMMANDS, GROUPS, NOUNS, PAIRS
 from tests.project import PLUGIN_ROOT, Project
 
 
@@ -24,7 +24,7 @@ def cli(project: Project, *args: str, **env: str | None) -> tuple[int, str, str]
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_examples(project: Project, command: str) -> None:
     module = import_module("memory_plugin.cli.commands." + COMMANDS[command])
-    code, out, err = cli(project, command, "--help")
+    code, out, err = cli(project, *command.split(), "--help")
     assert (code, err) == (0, "")
     assert "--json" in out
     assert "--root" in out
@@ -34,7 +34,7 @@ def test_every_command_has_help_with_examples(project: Project, command: str) ->
     assert not module.HELP.endswith(".")
 
 
-def test_the_help_lists_the_commands_by_topic(project: Project) -> None:
+def test_the_help_lists_the_commands_in_two_tiers(project: Project) -> None:
     code, out, _ = cli(project, "--help", COLUMNS="80")
     assert code == 0
     assert [line[:-1] for line in out.splitlines() if line.endswith(":")][2:] == list(GROUPS)
@@ -47,8 +47,36 @@ def test_the_help_lists_the_commands_by_topic(project: Project) -> None:
 
 def test_commands_that_hooks_start_work_and_are_not_listed(project: Project) -> None:
     listed = {name for group in GROUPS.values() for name in group}
-    assert set(COMMANDS) - listed == {"describe", "grade", "refresh", "propose"}
+    assert set(COMMANDS) - listed - set(PAIRS) == {"describe", "grade", "refresh", "propose"}
     assert cli(project, "refresh")[0] == 0
+
+
+@pytest.mark.parametrize(("old", "new"), ALIASES.items(), ids=ALIASES)
+def test_an_old_name_works_and_is_not_listed(project: Project, old: str, new: str) -> None:
+    assert cli(project, old, "--help") == cli(project, *new.split()[:2], "--help")
+    assert re.search(r"^  (memory )?%s " % old, cli(project, "--help")[1], re.MULTILINE) is None
+
+
+@pytest.mark.parametrize("noun", sorted({name.split()[0] for name in PAIRS}))
+def test_a_noun_lists_its_second_words(project: Project, noun: str) -> None:
+    words = [name.split()[1] for name in PAIRS if name.split()[0] == noun]
+    out = cli(project, noun, "--help")[1]
+    assert [
+        word for word in words if not re.search(r"^ +(memory %s )?%s " % (noun, word), out, re.MULTILINE)
+    ] == []
+    if noun in NOUNS:
+        code, out, err = cli(project, noun)
+        assert (code, out) == (2, "")
+        assert ", ".join(words) in err
+
+
+def test_options_for_all_may_stand_between_the_words_of_a_name(project: Project) -> None:
+    usual = cli(project, "check", "secrets", "--json")
+    assert usual[0] == 0
+    assert '"findings"' in usual[1]
+    assert cli(project, "check", "--json", "--root", project.root, "secrets") == usual
+    assert cli(project, "--json", "check", "--root=" + project.root, "secrets") == usual
+    assert cli(project, "check", "--", "secrets")[0] == 2  # a path
 
 
 @pytest.mark.parametrize(

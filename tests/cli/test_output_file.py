@@ -105,7 +105,7 @@ def test_off_a_terminal_a_file_of_somebody_elses_is_kept(user: Project) -> None:
 def test_in_a_terminal_the_user_is_asked(user: Project, answer: str, *, replaced: bool) -> None:
     path = user.write("page.html", "mine")
     run = PseudoTerminal(user, "report", "--out", path)
-    run.until("not write?")
+    run.until("write?")
     run.type(answer + "\n")
     run.end()
     assert (_content(path) != b"mine") is replaced

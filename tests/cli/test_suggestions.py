@@ -6,14 +6,27 @@ import shutil
 
 import pytest
 
+from memory_plugin.cli.command_line import GROUPS
 from memory_plugin.cli.commands.completions_command import SHELLS
-from memory_plugin.cli.main import GROUPS
 from tests.project import Project
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["scroe"], "unknown command 'scroe'; did you mean replies score? See `memory --help`"),
+        (
+            ["replies", "tuen"],
+            "unknown command 'replies tuen'; did you mean replies tune? See `memory replies --help`",
+        ),
+        (
+            ["session", "lable"],
+            "unknown command 'session lable'; did you mean session label? See `memory session --help`",
+        ),
+        (
+            ["judge", "zzz"],
+            "judge: expected one of on, off, check, reset, stats, got 'zzz'; see `memory judge --help`",
+        ),
         (["lst"], "unknown command 'lst'; did you mean list? See `memory --help`"),
         (["frobnicate"], "unknown command 'frobnicate';"),
         (
@@ -35,7 +48,8 @@ def test_help_takes_a_command(project: Project) -> None:
     by_name = project.memory("help", "list")
     assert by_name.returncode == 0
     assert by_name.stdout == project.memory("list", "--help").stdout
-    assert "memories:" in project.memory("help").stdout
+    assert project.memory("help", "check", "text").stdout == project.memory("check", "text", "--help").stdout
+    assert "every day:" in project.memory("help").stdout
 
 
 def test_one_line_is_enough_to_save(project: Project) -> None:
@@ -71,7 +85,7 @@ def test_search_shows_a_piece_of_the_text(project: Project) -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_completions_name_all_commands_and_are_valid(project: Project, shell: str) -> None:
-    run = project.cli("completions", shell)
+    run = project.cli("config", "completions", shell)
     assert run.returncode == 0
     assert [name for group in GROUPS.values() for name in group if name not in run.stdout] == []
     assert "category" in run.stdout
@@ -86,6 +100,8 @@ def test_bash_completes_a_command_and_an_option(project: Project) -> None:
     if program is None:
         pytest.skip("no bash")
     ask = "\nCOMP_WORDS=(memory %s); COMP_CWORD=%d; _memory; echo ${COMPREPLY[@]}"
-    script = project.cli("completions", "bash").stdout
+    script = project.cli("config", "completions", "bash").stdout
     assert project.process([program, "-c", script + ask % ("sea", 1)]).stdout == "search\n"
     assert project.process([program, "-c", script + ask % ("list --ta", 2)]).stdout == "--tag\n"
+    assert project.process([program, "-c", script + ask % ("replies hi", 2)]).stdout == "history\n"
+    assert project.process([program, "-c", script + ask % ("check secrets --fi", 3)]).stdout == "--fix\n"

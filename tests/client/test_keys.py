@@ -20,7 +20,7 @@ from tests.hooks.test_keys import KEYS, SPOOFS, keyed
 
 pytestmark = pytest.mark.client
 ALLOWED = ("--allowedTools", "Bash")
-ASKS = "memory judge check%s; memory langfuse check%s"
+ASKS = "memory judge check%s; memory session langfuse check%s"
 
 
 @pytest.fixture

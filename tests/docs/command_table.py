@@ -14,7 +14,7 @@ _HEAD = "| command | what it does |\n| --- | --- |\n"
 
 def table() -> str:
     """Return the table's rows, in the order of the help."""
-    from memory_plugin.cli.main import COMMANDS
+    from memory_plugin.cli.command_line import COMMANDS
 
     helps = {
         name: import_module("memory_plugin.cli.commands." + module).HELP for name, module in COMMANDS.items()

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from memory_plugin.cli.main import COMMANDS
+from memory_plugin.cli.command_line import ALIASES, COMMANDS, NOUNS
 from tests.docs.command_table import with_table
 from tests.docs.pages import PAGES, page, prose, section
 from tests.project import PLUGIN_ROOT
@@ -47,7 +47,7 @@ def test_files_named_on_a_page_exist(name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_commands_named_on_a_page_exist(name: str) -> None:
     commands = set(re.findall(r"`memory ([a-z]+)[^`]*`", prose(page(name))))
-    assert commands - set(COMMANDS) == set()
+    assert commands - {*COMMANDS, *NOUNS, *ALIASES} == set()
 
 
 def test_the_layers_table_lists_every_subpackage() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.main import COMMANDS
+from memory_plugin.cli.command_line import ALIASES, COMMANDS
 from memory_plugin.hooks.approval import ASKING, command_words
 from tests.project import SESSION, Project
 from tests.recall.store_files import memory, put
@@ -54,6 +54,11 @@ def trusted(project: Project) -> set[str]:
         pytest.param(("wrong", "use-postgres"), "rate as wrong 1 memory: Use Postgres", id="wrong"),
         pytest.param(("statusline", "install"), "install the status line", id="statusline"),
         pytest.param(("tune", "--apply"), "change the filler rules", id="tune"),
+        pytest.param(("replies", "tune", "--apply"), "change the filler rules", id="replies tune"),
+        pytest.param(
+            ("feedback", "wrong", "use-postgres"), "rate as wrong 1 memory: Use", id="feedback wrong"
+        ),
+        pytest.param(("config", "statusline", "install"), "install the status line", id="config statusline"),
         pytest.param(
             ("capture", "never", "fact"), "change what was captured: never fact", id="capture never"
         ),
@@ -75,6 +80,9 @@ def test_the_dialog_says_what_the_user_decides(pending: Project, words: tuple[st
         ("judge", "off"),
         ("feedback",),
         ("statusline",),
+        ("replies", "history"),
+        ("forget", "use-postgres", "--keep"),
+        ("import", "CLAUDE.md"),
         ("capture", "list"),
         ("accept", "no-such-memory"),
         ("accept", "--all", "--guards"),
@@ -92,7 +100,13 @@ def test_every_command_that_needs_approval_is_known_to_the_hook() -> None:
     modules = {
         name: import_module("memory_plugin.cli.commands." + module) for name, module in COMMANDS.items()
     }
-    assert {name for name, module in modules.items() if hasattr(module, "approval")} == ASKING
+    asking = {name for name, module in modules.items() if hasattr(module, "approval")}
+    old = {
+        old
+        for old, name in ALIASES.items()
+        if {name, name.split()[0]} & asking and (name in asking or name not in COMMANDS)
+    }
+    assert {name.split()[0] for name in asking} | old == ASKING
 
 
 def test_an_allowed_command_runs_once(pending: Project) -> None:

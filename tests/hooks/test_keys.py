@@ -29,7 +29,7 @@ KEYS: dict[str, Any] = {
 ASKED = {
     "openai": "memory judge check",
     "anthropic": "memory judge check",
-    "langfuse": "memory langfuse check",
+    "langfuse": "memory session langfuse check",
 }
 VENDORS = list(ASKED)
 DOUBTFUL = "Great question! I would be happy to help with that."  # two filler phrases: for the judge to say

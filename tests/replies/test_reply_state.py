@@ -1,4 +1,4 @@
-"""State between hooks: corrections, counts, and the reminder of `memory tune`."""
+"""State between hooks: corrections, counts, and the reminder of `memory replies tune`."""
 
 from __future__ import annotations
 

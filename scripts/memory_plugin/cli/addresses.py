@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ..kernel.judge.credentials import ENVIRONMENT
+from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
 from ..kernel.settings.user_file import set_value
 from ..kernel.text.clean import terminal_safe
-
-if TYPE_CHECKING:
-    from ..kernel.judge.credentials import AddressSource
-    from .command_context import CommandContext
+from .command_context import CommandContext
 
 _COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the env block of your own settings.json"

@@ -1,29 +1,28 @@
-"""After a change to a store: refresh the index, list similar memories, and report which memories become active again."""
+"""After a change to a store: refresh the index and the counts of the status line, list similar memories, and those that become active."""
 
 from __future__ import annotations
 
+import os
 from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..hooks.background import start_refresh
+from ..hooks.status_line import FOLDER, counts_path
 from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
+from ..kernel.state_file import write_state
 from ..memories.hygiene import shown_line
 from ..memories.memory_files import all_memories
-from ..memories.record import ACTIVE, body_text
+from ..memories.record import ACTIVE, Memory, body_text
 from ..memories.similarity import NEAR_DUPLICATE, SAME_TITLE, Similarity
 from ..memories.stores import stores
-from ..memories.survey import life_cycle_state, read_item, shortest_names
+from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
+from ..memories.trust import TRUSTED
 from ..recall import index_refresh
 from ..recall.index_file import IndexUnavailable
 from ..recall.memory_search import neighbors
+from .command_context import CommandContext
 from .console import counted
-from .status_counts import prepare_counts
-
-if TYPE_CHECKING:
-    from ..memories.record import Memory
-    from ..memories.survey import Item
-    from .command_context import CommandContext
 
 _CANDIDATES = 20
 _COMPARED_WITH = 100  # memories whose words say which ones are rare; reading more of them changes little
@@ -135,3 +134,21 @@ def replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str
             text = "  %s, which it had replaced, stays superseded; to bring it back: memory restore %s"
             lines.append(text % (names[key], names[key]))
     return lines
+
+
+def prepare_counts(context: CommandContext) -> None:
+    """Write the counts of this project if the status line is installed. Raises OSError and TrustUnreadable."""
+    paths = context.paths
+    if paths.state_dir is None or not os.path.isdir(paths.state(FOLDER)):
+        return
+    write_state(counts_path(paths), current_counts(context))
+
+
+def current_counts(context: CommandContext) -> dict[str, object]:
+    """Return how many memories of this project are active and pending, and whether recall is on. Raises TrustUnreadable."""
+    items = context.overview().items
+    return {
+        "memories": sum(life_cycle_state(item) == ACTIVE and item.trust == TRUSTED for item in items),
+        "pending": sum(item.waits for item in items),
+        "recall": context.settings.flag("retrieval.enabled"),
+    }

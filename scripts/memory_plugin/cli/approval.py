@@ -6,18 +6,14 @@ user decides about. In the user's own terminal that is the command itself. Insid
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import argparse
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 from ..memories.hygiene import shown_line
 from ..memories.tickets import take_ticket
-from .command_context import CommandError
+from .command_context import CommandContext, CommandError
 from .console import counted
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Collection, Sequence
-
-    from .command_context import CommandContext
 
 _MAX_NAMED = 5
 _NOT_APPROVED = (

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha1, sha256
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Timer
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.files import read_regular
 from ..memories.hygiene import shown_line
 from ..memories.memory_files import MAX_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..memories.stores import Store
+from ..memories.stores import Store
 
 _SECONDS = 5.0
 _MAX_COMMITS = "5000"

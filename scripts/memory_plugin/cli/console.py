@@ -1,4 +1,4 @@
-"""Terminal output for commands: text, tables, color, progress and JSON; and safe handling of the standard streams."""
+"""Terminal output for commands: text that fits the width, tables, color, progress and JSON; and safe handling of the standard streams."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import unicodedata
 from _thread import RLock  # `threading` gives the same one, and costs a millisecond
 from contextlib import contextmanager, suppress
 from time import monotonic
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from ..kernel.files import error_text
 from ..kernel.text.clean import plain
-from .wrapping import columns, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from threading import Event
     from typing import TextIO
 
 _MAX_CELL = 1000
@@ -26,6 +27,12 @@ _READABLE_WIDTH = 100
 _MIN_COLUMN = 8
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _FAILED = 1
+_BEAT = 1.0  # seconds
+_STYLE = re.compile("\033\\[[0-9;]*m")
+_GAP = re.compile(r" {2,}")
+_SPACES = re.compile(r"( +)")
+_HANG = 2
+_MAX_HANG = 0.4  # of the width; a text that begins further right is continued near the left margin
 _UNSAFE = re.compile(
     "(\x1b\\[[0-9;]{1,8}m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
@@ -123,10 +130,25 @@ class Console:
         if not self._err.isatty():
             yield
             return
-        from .heartbeat import heartbeat  # threads cost a millisecond
+        from threading import Event, Thread  # threads cost a millisecond
 
-        with heartbeat(self, label):
+        done = Event()
+        thread = Thread(target=self._beat, args=(label, done), daemon=True)
+        thread.start()
+        try:
             yield
+        finally:
+            done.set()
+            thread.join()
+            self.progress("")
+
+    def _beat(self, label: str, done: Event) -> None:
+        """Print the elapsed time once a second, unless the command shows progress of its own."""
+        start = last = monotonic()
+        while not done.wait(_BEAT - (monotonic() - last) % _BEAT):
+            last = monotonic()
+            if last - self.reported >= _BEAT:
+                self.progress("%s: %d s" % (label, last - start), own=False)
 
     def can_prompt(self) -> bool:
         """Return whether a person can answer: standard input and output are both a terminal."""
@@ -161,6 +183,57 @@ class Console:
         self.line(self.style(_row(headers, widths), "bold"))
         for row in rows:
             self.line(_row(row, widths))
+
+
+def columns(text: str) -> int:
+    """Return the width of a text in terminal columns (Unicode Standard Annex 11), not counting style codes."""
+    if "\033" in text:
+        text = _STYLE.sub("", text)
+    if text.isascii():
+        return len(text)
+    return sum(
+        2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text
+    )
+
+
+def wrapped(text: str, width: int) -> str:
+    """Wrap a text to lines of at most `width` columns.
+
+    A single word, such as a path or an id, may be wider, so that it can be copied. Lines that fit are not changed.
+    """
+    lines = text.expandtabs().split("\n") if "\t" in text else text.split("\n")
+    return "\n".join(line if columns(line) <= width else _wrapped(line, width) for line in lines)
+
+
+def _wrapped(line: str, width: int) -> str:
+    """Wrap one line. Later lines are indented to the text after a label, or by two columns more than an indented line."""
+    indent = len(line) - len(line.lstrip(" "))
+    hang = indent + _HANG if indent or line.startswith(("- ", "* ", "memory: ")) else 0
+    gap = _GAP.search(line, indent)
+    label = columns(line[: gap.end()]) if gap else 0
+    hang = label if 0 < label <= width * _MAX_HANG else hang
+    lines, current, space = [], " " * indent, ""
+    for piece in _pieces(line[indent:], width - hang):
+        if piece.isspace():
+            space = piece
+        elif columns(current + space + piece) <= width or not current.strip():
+            current, space = current + space + piece, ""
+        else:
+            lines.append(current)
+            current, space = " " * hang + piece, ""
+    return "\n".join([*lines, current])
+
+
+def _pieces(text: str, width: int) -> list[str]:
+    """Split text into words and spaces; a wide word in a script without spaces is split further."""
+    pieces: list[str] = []
+    for piece in _SPACES.split(text):
+        if piece.isascii() or columns(piece) <= width:
+            pieces.append(piece)
+        else:
+            half = max(1, width // 2)  # a character takes two columns at most
+            pieces += [piece[at : at + half] for at in range(0, len(piece), half)]
+    return [piece for piece in pieces if piece]
 
 
 def terminal_width() -> int:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..kernel.text.clean import plain
 from ..memories.hygiene import shown_line
 from ..memories.survey import shortest_names
-from ..recall.explain import RESULTS, outcomes, problem, remedy, sentence, thresholds
-
-if TYPE_CHECKING:
-    from ..recall.explain import Outcome
-    from .command_context import CommandContext
+from ..recall.explain import RESULTS, Outcome, outcomes, problem, remedy, sentence, thresholds
+from .command_context import CommandContext
 
 MAX_LINE = 1000
 _MAX_WORD = 100

@@ -16,7 +16,7 @@ from ..memories.invalid_memory import InvalidMemory
 from ..memories.record import ACTIVE, CONTEXT, Memory, categories, parse_memory
 from .after_change import similar_to
 from .command_context import CommandContext
-from .title_check import TakenTitles
+from .memory_input import TakenTitles
 
 SKIPPED, LEFT_OUT = "skipped", "left out"
 WOULD_STORE, SAME_STORED = "would be stored", "same"

@@ -25,8 +25,8 @@ from ..memories.stores import PROJECT
 from .after_change import refresh_index, similar_lines, similar_to
 from .command_context import CommandContext, CommandError, UsageError
 from .console import counted
+from .memory_input import TakenTitles
 from .options import require_existing
-from .title_check import TakenTitles
 
 
 def _current(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> Interview:

@@ -1,4 +1,4 @@
-"""Read the fields of a memory: from the options of `save` and `edit`, or from a draft in the user's editor."""
+"""Read the fields of a memory from the options of `save` and `edit`, or from a draft in the user's editor, and keep titles unique."""
 
 from __future__ import annotations
 
@@ -9,25 +9,30 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
+from ..kernel.paths import Paths
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
+from ..memories.hygiene import clean_data, shown_line
 from ..memories.invalid_memory import InvalidMemory
-from ..memories.memory_files import MAX_BYTES
-from ..memories.record import MAX_ASKED_AS, body_content, categories, category_named, parse_memory
+from ..memories.memory_files import MAX_BYTES, StoredMemory
+from ..memories.record import (
+    ACTIVE,
+    MAX_ASKED_AS,
+    Category,
+    body_content,
+    categories,
+    category_named,
+    parse_memory,
+)
+from ..memories.similarity import plain_title
 from ..memories.stores import PROJECT, USER
-from .command_context import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..kernel.paths import Paths
-    from ..memories.memory_files import StoredMemory
-    from ..memories.record import Category
-    from .command_context import CommandContext
+from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
+from .command_context import CommandContext, CommandError, UsageError
 
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20
@@ -315,3 +320,58 @@ def _parsed(path: str, stored: StoredMemory) -> dict[str, Any]:
         raise InvalidMemory("nothing was changed: %s; your draft is %s" % (error, path)) from None
     assert isinstance(data, dict)
     return data
+
+
+class TakenTitles:
+    """The titles taken in a scope: those of its active memories, and of memories about to be stored there."""
+
+    def __init__(self, items: list[Item], scope: str, excluded: Item | None = None) -> None:
+        """Collect the titles, except that of `excluded`, a memory that is being replaced or changed."""
+        self._items = items
+        self._by_title: dict[str, list[Item]] = {}
+        self._new: dict[str, dict[str, Any]] = {}
+        own = "" if excluded is None else excluded.stored.key
+        for item in items:
+            if (
+                item.stored.key != own
+                and item.stored.store.scope == scope
+                and life_cycle_state(item) == ACTIVE
+            ):
+                self._by_title.setdefault(plain_title(item.stored.memory.title), []).append(item)
+
+    def owner(self, data: dict[str, Any], or_same: bool = False) -> str:
+        """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
+        cleaned, _ = clean_data(data)
+        for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
+            if or_same or not _is_same_memory(read_item(item).stored.memory.data, cleaned):
+                return shortest_names(self._items)[item.stored.key]
+        return ""
+
+    def take(self, data: dict[str, Any], source: str) -> str:
+        """Reserve the title of a new memory; return why it is taken, or "". `source` names the memory in later reasons."""
+        title = plain_title(str(data["title"]))
+        owner = self.owner(data) if title in self._by_title else ""
+        if owner:
+            text = "%s already has this title; to change that one: memory edit %s --body '...'"
+            return text % (owner, owner)
+        first = self._new.setdefault(title, {**data, "source": source})
+        if _is_same_memory(first, data):
+            return ""
+        return "%s has this title too; give one of them another title" % first["source"]
+
+
+def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old: Item | None) -> None:
+    """Raise CommandError if an active memory of the scope has the title of `data` and says something else.
+
+    Storing the same text again is fine. `old` is the memory that the new one replaces, if any.
+    """
+    name = TakenTitles(items, scope, old).owner(data)
+    if name:
+        raise CommandError(
+            "%s already has the title \"%s\". To change it: memory edit %s --body '...'. To replace it: add --supersedes %s."
+            " To keep both, choose a different title." % (name, shown_line(str(data["title"])), name, name)
+        )
+
+
+def _is_same_memory(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    return all(old.get(name) == new.get(name) for name in ("category", "title", "content"))

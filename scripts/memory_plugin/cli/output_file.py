@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
 
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
-from .command_context import CommandError
-
-if TYPE_CHECKING:
-    from .command_context import CommandContext
+from .command_context import CommandContext, CommandError
 
 FOLDER = "reports"  # in the state folder
 _MAX_BYTES = 1 << 28

@@ -1,30 +1,24 @@
-"""Collect what awaits the user's decision: entries from several sources, in groups that can be decided together.
-
-A source lists entries of one kind and carries out what the user decides about them. To add one: a module with a function `source`, and its
-name in `SOURCES`.
-"""
+"""What awaits the user's decision: an entry of a review, and the pending memories as entries, with their origin, text and changes."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from ..capture.candidate import is_candidate_id
-from ..kernel.fastjson import digest
-from ..memories.memory_text import text_digests
-from ..memories.survey import choose
-from .approval import Approval, titled
-from .command_context import CommandError, UsageError
+from ..memories.hygiene import shown_line
+from ..memories.invalid_memory import InvalidMemory
+from ..memories.lifecycle import rewrite
+from ..memories.memory_files import StoredMemory
+from ..memories.memory_text import TEXT, TITLE, FieldChange, changes, shown_fields, text_digests
+from ..memories.record import Memory, categories, parse_memory
+from ..memories.survey import CHANGED, Item, shortest_names
+from ..memories.trust import Trust, load_trust
+from .claimed_commits import ClaimedCommit, claimed_commits
+from .command_context import CommandContext
+from .memory_input import edited_draft
+from .memory_view import as_json, holds_guard, redaction_lines
 
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from ..memories.survey import Item
-    from .command_context import CommandContext
-
-# kind of entry: module with `source(context)`
-SOURCES = {"memory": "pending_entries", "candidate": "candidate_entries"}
 BY = ("author", "commit", "folder", "change")
 
 
@@ -64,119 +58,155 @@ class ReviewOutcome(NamedTuple):
     lines: list[str]
 
 
-class Source(Protocol):
-    """Lists the entries of one kind, and carries out decisions."""
+_KIND = "memory"
+_ACTIONS = (ACCEPT, REJECT, EDIT)
+_UNCOMMITTED = "in no commit"
+_MAX_FIRST_LINE = 100
+_OWN_STORE = "in your own store"
+
+
+class PendingEntries:
+    """The pending memories of the current stores, read once."""
+
+    def __init__(self, context: CommandContext) -> None:
+        self._context = context
+        self._items: dict[str, Item] = {}
+        self._commits: dict[str, ClaimedCommit] = {}
+        self._entries: list[ReviewEntry] = []
+        self._trust: Trust | None = None
+        # By the key of the memory: each text is redacted once.
+        self._fields: dict[str, dict[str, list[str]]] = {}
+        self._changes: dict[str, list[FieldChange]] = {}
+        self._read()
+
+    def _read(self) -> None:
+        items = self._context.survey().items
+        names = shortest_names(items)
+        pending = [item for item in items if item.waits]
+        self._items = {names[item.stored.key]: item for item in pending}
+        for store in dict.fromkeys(item.stored.store for item in pending):
+            paths = [item.stored.path for item in pending if item.stored.store == store]
+            self._commits.update(claimed_commits(store, paths))
+        self._entries = [self._entry(name, item) for name, item in self._items.items()]
+
+    def _entry(self, name: str, item: Item) -> ReviewEntry:
+        stored = item.stored
+        return ReviewEntry(
+            id=name,
+            kind=_KIND,
+            version=text_digests(stored.memory).full,
+            title=shown_line(stored.memory.title),
+            first_line=self._fields_of(item).get(TEXT, [""])[0][:_MAX_FIRST_LINE],
+            note=self._note(item),
+            origin=self._origin(item),
+            actions=_ACTIONS,
+            alone=holds_guard(stored),
+        )
+
+    def _note(self, item: Item) -> str:
+        """Return what a title does not show: which fields changed, and what the memory replaces."""
+        memory = item.stored.memory
+        fields = ", ".join(change.field for change in self._changes_of(item))
+        names = ", ".join(map(shown_line, memory.supersedes))
+        notes = ["changed: " + fields] if fields else []
+        return "; ".join([*notes, "replaces " + names] if names else notes)
+
+    def _origin(self, item: Item) -> dict[str, str]:
+        """Return the name of the memory's group for each way of grouping."""
+        stored = item.stored
+        kind = "changed" if item.reason == CHANGED else "new"
+        commit = self._commits.get(stored.path)
+        outside = _OWN_STORE if stored.store.worktree is None else _UNCOMMITTED
+        by = "said to be by %s" % commit.author if commit else outside
+        at = "commit %s of %s, %s" % (commit.commit, commit.date, by) if commit else outside
+        folder = os.path.basename(os.path.dirname(stored.path))
+        return {
+            "author": "%s, %s" % (kind, by),
+            "commit": "%s, %s" % (kind, at),
+            "folder": "%s, in %s" % (kind, folder),
+            "change": kind,
+        }
 
     def entries(self) -> list[ReviewEntry]:
-        """Return the entries that await a decision."""
+        """Return the pending memories."""
+        return list(self._entries)
 
     def lines(self, entry: ReviewEntry) -> list[str]:
-        """Return what the user needs to see before deciding."""
+        """Return the memory's origin, then its text, or the changes since it was last trusted."""
+        item = self._items[entry.id]
+        memory = item.stored.memory
+        head = ["%s, %s: %s" % (memory.category, entry.origin["commit"], item.reason), ""]
+        lines = []
+        for change in self._changes_of(item):
+            lines += [change.field + ":", *_indented(change.lines)]
+        return [*head, *(lines or _text_lines(self._fields_of(item)))]
 
     def facts(self, entry: ReviewEntry) -> dict[str, object]:
-        """Return the same as JSON data."""
+        """Return the memory and its changes as JSON data."""
+        item = self._items[entry.id]
+        commit = self._commits.get(item.stored.path)
+        return {
+            "memory": {**as_json(item), "fields": self._fields_of(item)},
+            "changes": [change._asdict() for change in self._changes_of(item)],
+            "claimed_commit": commit._asdict() if commit else None,
+        }
 
     def apply(self, action: Action, entries: Sequence[ReviewEntry]) -> ReviewOutcome:
-        """Carry out a decision about entries of this source. Raises OSError and InvalidMemory, after which nothing is decided."""
+        """Accept, reject or edit exactly the texts that were listed."""
+        chosen = [self._items[entry.id].stored for entry in entries]
+        if action == EDIT:
+            return self._edit(chosen[0])
+        trust = load_trust(self._context.paths)
+        if action == ACCEPT:
+            trust.accept(chosen, "accept")
+        else:
+            trust.reject(*chosen)
+        return ReviewOutcome(True, [])
+
+    def _edit(self, stored: StoredMemory) -> ReviewOutcome:
+        """Open a memory in the user's editor and store their edit, which is trusted."""
+        draft = edited_draft(self._context, stored)
+        if draft is None:
+            return ReviewOutcome(False, ["nothing changed; it is still pending"])
+        with draft.storing() as data:
+            written = rewrite(self._context.paths, stored, data, "edited by hand", approved=True)
+        return ReviewOutcome(True, redaction_lines(written))
+
+    def _fields_of(self, item: Item) -> dict[str, list[str]]:
+        key = item.stored.key
+        if key not in self._fields:
+            self._fields[key] = shown_fields(item.stored.memory)
+        return self._fields[key]
+
+    def _changes_of(self, item: Item) -> list[FieldChange]:
+        """Return what changed since the memory was last trusted; nothing for one that never was."""
+        key = item.stored.key
+        if key not in self._changes:
+            old = self._last_trusted(item)
+            self._changes[key] = changes(shown_fields(old), self._fields_of(item)) if old else []
+        return self._changes[key]
+
+    def _last_trusted(self, item: Item) -> Memory | None:
+        self._trust = self._trust or load_trust(self._context.paths)
+        data = self._trust.last_trusted(item.stored) if item.reason == CHANGED else None
+        if data is None:
+            return None
+        try:
+            memory = item.stored.memory
+            return parse_memory(data, memory.id, categories()[memory.category])
+        except InvalidMemory:
+            return None
 
 
-class Group(NamedTuple):
-    """Entries with something in common. Its id changes with any text in it."""
-
-    id: str
-    kind: str
-    title: str
-    entries: list[ReviewEntry]
-
-    @property
-    def together(self) -> list[ReviewEntry]:
-        """Return the entries that can be decided with one answer."""
-        return [entry for entry in self.entries if not entry.alone]
+def _text_lines(fields: dict[str, list[str]]) -> list[str]:
+    """Return the memory's text, indented, then its other fields: `name: value` if it has one line, else indented below its name."""
+    lines = [TEXT + ":", *_indented(fields.get(TEXT, []))]
+    for name, text in fields.items():
+        if name in (TITLE, TEXT):  # the heading shows the title
+            continue
+        lines += ["%s: %s" % (name, text[0])] if len(text) == 1 else [name + ":", *_indented(text)]
+    return lines
 
 
-def review_sources(context: CommandContext) -> dict[str, Source]:
-    """Return the sources by the kind of their entries."""
-    return {
-        kind: import_module("." + module, __package__).source(context) for kind, module in SOURCES.items()
-    }
-
-
-def grouped(sources: dict[str, Source], by: str = BY[0]) -> list[Group]:
-    """Return all entries in groups, the largest first; groups whose entries are decided one by one come last."""
-    members: dict[tuple[bool, str, str], list[ReviewEntry]] = {}
-    for kind, source in sources.items():
-        for entry in source.entries():
-            members.setdefault((entry.alone, kind, entry.origin[by]), []).append(entry)
-    groups = [
-        Group(_group_id(entries), kind, title, sorted(entries, key=lambda entry: (entry.origin["folder"], entry.id)))
-        for (_, kind, title), entries in members.items()
-    ]  # fmt: skip
-    return sorted(
-        groups, key=lambda group: (not group.together, group.kind, -len(group.entries), group.title)
-    )
-
-
-def _group_id(entries: list[ReviewEntry]) -> str:
-    """Return an id that only these texts have."""
-    return "g" + digest("\n".join(sorted(entry.version for entry in entries)).encode("ascii"))
-
-
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Declare how a command that decides entries selects them: by their ids, or as a group."""
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="memory ids (id or category/id), or candidate ids"
-    )
-    parser.add_argument("--group", metavar="GROUP", default="", help="a group listed by memory review")
-
-
-def about_items(action: str, items: Sequence[Item]) -> Approval:
-    """Return that the user decides about these memories, by their exact texts."""
-    texts = {text_digests(item.stored.memory).full for item in items}
-    return Approval(titled(action, [item.stored.memory.title for item in items]), texts)
-
-
-def about_selection(verb: str, arguments: argparse.Namespace, context: CommandContext) -> Approval:
-    """Return that the user decides about the texts that `add_selection` selected."""
-    if arguments.group:
-        entries = _find_group(context, arguments.group)[1].together
-    elif any(map(is_candidate_id, arguments.ids)):
-        entries = [
-            entry for entry in review_sources(context)["candidate"].entries() if entry.id in arguments.ids
-        ]
-    else:
-        items = context.survey().items
-        return about_items(verb, [choose(items, name) for name in dict.fromkeys(arguments.ids)])
-    titles = [entry.title for entry in entries]
-    return Approval(
-        titled(verb, titles, "entry" if arguments.group else "candidate"),
-        {entry.version for entry in entries},
-    )
-
-
-def decide_group(
-    context: CommandContext, identity: str, action: Action
-) -> tuple[list[ReviewEntry], list[str]]:
-    """Accept or reject a group; return its entries, and lines to print.
-
-    Raises UsageError if its entries are decided one by one, and CommandError if there is no such group.
-    """
-    source, group = _find_group(context, identity)
-    if not group.together:
-        raise UsageError("%s: the entries of this group are decided one by one; name their ids" % identity)
-    return group.together, source.apply(action, group.together).lines
-
-
-def _find_group(context: CommandContext, identity: str) -> tuple[Source, Group]:
-    """Return the group with an id, however it was grouped when it was shown, and its source.
-
-    Raises CommandError if there is none, because an entry in it has changed or was decided.
-    """
-    sources = review_sources(context)
-    groups = {group.id: group for by in BY for group in grouped(sources, by) if group.id == identity}
-    if len(groups) == 1:
-        (group,) = groups.values()
-        return sources[group.kind], group
-    raise CommandError(
-        "%s: no group has this id, or something in it has changed; to see what is pending: memory review"
-        % identity
-    )
+def _indented(lines: list[str]) -> list[str]:
+    return ["  " + line for line in lines]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import codecs
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from ..kernel.files import read_regular
 from ..kernel.hygiene import findings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MAX_BYTES = 5_000_000
 _HEAD = 8192

@@ -20,7 +20,7 @@ BEFORE = "before.sh"
 _MAX_BYTES = 64 * 1024
 _SCRIPT = """\
 #!/bin/sh
-# Written by `memory statusline install`, and again when a session starts, because the plugin's folder changes with its version.
+# Written by `memory config statusline install`, and again when a session starts, because the plugin's folder changes with its version.
 CLAUDE_CONFIG_DIR=%(config)s
 export CLAUDE_CONFIG_DIR
 script=%(script)s

@@ -53,7 +53,7 @@ class Feedback:
         return max(_MIN_SHIFT, min(_MAX_SHIFT, shift))
 
     def counts(self, key: str) -> dict[str, int]:
-        """Return how often users called a memory useful and wrong, and how many replies used it."""
+        """Return how often users called a memory feedback useful and wrong, and how many replies used it."""
         entry = self._entries.get(_entry_key(self._project, key), {})
         return {name: _count(entry, name) for name in (USEFUL, WRONG, USED)}
 

@@ -43,7 +43,7 @@ class EscalationThresholds:
 
     def with_values(self, thresholds: dict[str, int], preamble_min: int) -> EscalationThresholds:
         """Return a copy with the given thresholds, in thousandths, and `preamble_min`."""
-        from copy import copy  # used by `memory tune` alone
+        from copy import copy  # used by `memory replies tune` alone
 
         changed = copy(self)
         changed.thresholds, changed.preamble_min = thresholds, preamble_min

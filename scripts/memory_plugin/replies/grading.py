@@ -279,7 +279,7 @@ def _agrees(request: GradeRequest, values: Values) -> bool:
 
 
 def _append_override(request: GradeRequest, values: Values, context: Context) -> None:
-    """Record for `memory tune` where the judge differs from the rules: phrases cleared, padding missed."""
+    """Record for `memory replies tune` where the judge differs from the rules: phrases cleared, padding missed."""
     cleared = [request.matches[at] for at, filler in values["phrases"] if not filler]
     severe = severe_dimensions(values["levels"])
     # Where rules found padding, a severe level of a padding dimension agrees with them.

@@ -59,7 +59,7 @@ class ReplyScore:
         self.drift: Drift | None = None
 
     def fields(self) -> dict[str, Any]:
-        """Return the figures that the ledger and `memory score` share; nothing is quoted."""
+        """Return the figures that the ledger and `memory replies score` share; nothing is quoted."""
         return {
             "padding_count": self.signals.padding,
             "preamble_words": self.signals.preamble,

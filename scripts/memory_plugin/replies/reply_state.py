@@ -1,7 +1,7 @@
 """Keep state about replies between hooks, in small files of the state folder. They are replaced atomically; no hook waits for a lock.
 
 Per session: `count` (replies scored so far), `drift` (the correction for the next prompt) and `nojudge` (a provider refused).
-For all sessions: `tuning.json` (when `memory tune` was last run, and how many replies were judged since).
+For all sessions: `tuning.json` (when `memory replies tune` was last run, and how many replies were judged since).
 """
 
 from __future__ import annotations
@@ -109,12 +109,12 @@ def count_judged(paths: Paths) -> None:
 
 
 def reset_tuning_reminder(paths: Paths) -> None:
-    """Restart the count, because `memory tune` was run. Raises OSError."""
+    """Restart the count, because `memory replies tune` was run. Raises OSError."""
     write_state(paths.state(_TUNING), {"since": now(), "said": 0, "judged": 0})
 
 
 def tuning_reminder(paths: Paths) -> str:
-    """Return a line for the user after a week and twenty judged replies without `memory tune`, else "".
+    """Return a line for the user after a week and twenty judged replies without `memory replies tune`, else "".
 
     The user sees it once: it is marked as shown before it is returned.
     """

@@ -1,6 +1,6 @@
 """Read past scores: join each reply with its judge's record, group them, read replies again, and measure the effect of corrections.
 
-The ledger records where a reply is, not its text, so `memory tune` and `memory score --last` read transcripts again.
+The ledger records where a reply is, not its text, so `memory replies tune` and `memory replies score --last` read transcripts again.
 """
 
 from __future__ import annotations

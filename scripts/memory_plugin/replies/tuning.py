@@ -1,6 +1,6 @@
 """Learn from past replies: which phrases the judge clears, how often it agrees, which phrases rules miss, which thresholds would fit.
 
-The results are proposals. Nothing changes until the user asks for it (`memory tune --apply`).
+The results are proposals. Nothing changes until the user asks for it (`memory replies tune --apply`).
 """
 
 from __future__ import annotations

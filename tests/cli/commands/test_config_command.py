@@ -153,7 +153,12 @@ def test_check_without_problems(project: Project) -> None:
             'memory: hygiene.allow: expected a list of known ids, got one with "emial"; nearest: email;',
             id="a misspelt id",
         ),
-        pytest.param([], 2, "memory: the following arguments are required: ACTION", id="no action"),
+        pytest.param(
+            [],
+            2,
+            "memory: expected one of show, get, set, unset, check, statusline, completions;",
+            id="no action",
+        ),
         pytest.param(["set", KEY], 2, "memory: the following arguments are required: VALUE", id="no value"),
     ],
 )

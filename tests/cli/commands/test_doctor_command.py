@@ -102,7 +102,7 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(stored("Bad_Name.json", GOOD), "files", "warn", "id: expected", id="a bad name"),
         pytest.param(stored("a.json", {**GOOD, "id": "b"}), "names", "note", "contains id b", id="another id"),
         pytest.param(stored("a.json", {**GOOD, "category": "runbook"}), "names", "note", "contains category runbook", id="a category"),
-        pytest.param(stored("a.json", {**GOOD, "x": SECRET}), "secrets", "warn", "memory scan --fix", id="a secret"),
+        pytest.param(stored("a.json", {**GOOD, "x": SECRET}), "secrets", "warn", "memory check secrets --fix", id="a secret"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\u202eb"}), "hidden characters", "warn", "a.json", id="a hidden character"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\ud800"}), "hidden characters", "warn", "a.json", id="a lone surrogate"),
         pytest.param(stored("a.json", {**GOOD, "title": "Cafe\u0301"}), "hidden characters", "ok", "none", id="only another form"),

@@ -1,4 +1,4 @@
-"""`memory evaluate`, `memory rules` and `memory hygiene`, run as processes."""
+"""`memory evaluate`, `memory evaluate rules` and `memory check text`, run as processes."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_a_pack_with_a_catastrophic_pattern_is_not_used(project: Project) -> Non
     path = project.write("p.json", {"id": "p", "gates": {"compliance": {}}, "rules": {"r": {
         "gate": "compliance", "reason": "R.", "patterns": ["(a+)+$"], "hit": ["aa"], "miss": ["b"]}}})  # fmt: skip
     run = project.cli("evaluate", talk(project, GOOD), "--pack", path)
-    assert (run.returncode, "memory rules check" in run.stderr) == (2, True)
+    assert (run.returncode, "memory evaluate rules check" in run.stderr) == (2, True)
 
 
 def test_hygiene_on_lines(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""`memory useful`, `wrong` and `feedback`: from the command to the next prompt."""
+"""`memory feedback useful`, `wrong` and `feedback`: from the command to the next prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notes of Claude Code's own memory in `list` and `status`, and `memory promote`."""
+"""The notes of Claude Code's own memory in `list` and `status`, and `memory import promote`."""
 
 from __future__ import annotations
 

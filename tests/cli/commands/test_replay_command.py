@@ -1,4 +1,4 @@
-"""`memory replay`: past prompts under the settings in effect and under a trial file."""
+"""`memory report replay`: past prompts under the settings in effect and under a trial file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`memory scan`: find secrets in stores and folders, and redact them."""
+"""`memory check secrets`: find secrets in stores and folders, and redact them."""
 
 from __future__ import annotations
 

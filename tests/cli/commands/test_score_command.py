@@ -1,4 +1,4 @@
-"""`memory score`, `scores` and `tune` as a person or a program uses them."""
+"""`memory replies score`, `scores` and `tune` as a person or a program uses them."""
 
 from __future__ import annotations
 

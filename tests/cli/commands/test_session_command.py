@@ -274,12 +274,12 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
     assert (found["status"], found["text"]) == ("ok", "not set up; session scores stay on this machine")
     script_session_judge(project, langfuse={"host": langfuse.url})
     found = doctor(project)
-    assert (found["status"], found["fix"]) == ("warn", "memory langfuse check")
+    assert (found["status"], found["fix"]) == ("warn", "memory session langfuse check")
     assert "LANGFUSE_PUBLIC_KEY is not set" in found["text"]
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
     project.cli("session", "score", transcript(project, IDS[0]))
     found = doctor(project, **env)
-    assert (found["status"], found["fix"]) == ("note", "memory langfuse push")
+    assert (found["status"], found["fix"]) == ("note", "memory session langfuse push")
     assert "0 scores sent, 7 to send" in found["text"]
     assert langfuse.seen == []
     project.cli("langfuse", "setup", **env)

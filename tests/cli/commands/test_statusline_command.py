@@ -1,4 +1,4 @@
-"""`memory statusline`: the line, its cost, and its entry in the user's settings."""
+"""`memory config statusline`: the line, its cost, and its entry in the user's settings."""
 
 from __future__ import annotations
 

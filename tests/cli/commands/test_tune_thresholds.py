@@ -1,4 +1,4 @@
-"""`memory tune --thresholds`: fit thresholds to a ledger, write them, score with them, and undo."""
+"""`memory replies tune --thresholds`: fit thresholds to a ledger, write them, score with them, and undo."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def test_the_proposal_is_shown_applied_and_undone(scored: Project) -> None:
     assert (
-        "outside 20 to 30%; to adjust the thresholds: memory tune --thresholds" in scored.cli("scores").stdout
+        "outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
+        in scored.cli("scores").stdout
     )
     shown = scored.cli("tune", "--thresholds")
     assert shown.returncode == 0, shown.stderr

@@ -1,23 +1,30 @@
-"""Checks of what the plugin needs: Python, SQLite, its folders, the environment, the settings."""
+"""Checks of what the plugin needs and writes: Python, SQLite, its folders, the environment, settings, the index, ledgers, and Langfuse."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections import deque
 
 from ... import VERSION
 from ...hooks.environment import OFF, is_sensitive, switched_off
 from ...kernel.files import read_regular
+from ...kernel.judge.errors import JudgeError
 from ...kernel.overrides import check_overrides, overridable, override_problems
+from ...kernel.records import Records, ledger_names
 from ...kernel.settings.user_file import line_of
 from ...kernel.sqlite import SqliteError, connect
+from ...kernel.text.clean import plain
+from ...recall.index_refresh import index_state
+from ...sessions.langfuse.langfuse_client import HOSTS, find_access, is_configured, server_route
+from ...sessions.langfuse.push import outbox_overview
+from ..addresses import address_sentences
+from ..command_context import CommandContext
+from ..commands.session_command import session_scorer
 from ..console import counted
+from ..options import days_ago
 from ..setting_problems import problem_sentence
 from . import FAIL, NOTE, OK, WARN, Check
-
-if TYPE_CHECKING:
-    from ..command_context import CommandContext
 
 _OTHER_USERS = 0o077
 _MAX_SETTINGS = 1 << 20
@@ -145,3 +152,91 @@ def settings(context: CommandContext) -> Check:
     if problems:
         return Check("settings", WARN, "some settings are not used", "memory config check", problems)
     return Check("settings", OK, "%s read" % counted(len(context.settings.files), "file"))
+
+
+_DAYS = 7
+_SHOWN = 5
+_MAX_EVENT = 300
+_REFRESH = "memory refresh"
+_LANGFUSE = "langfuse"
+
+
+def index(context: CommandContext) -> Check:
+    """Check that the index is intact and up to date."""
+    if context.paths.state_dir is None:
+        return Check("index", NOTE, "none, because there is no state folder")
+    try:
+        state = index_state(context.paths)
+    except SqliteError as error:
+        return Check("index", WARN, "unusable: %s; it will be rebuilt" % error, _REFRESH)
+    status = state["state"]
+    if status == "unusable":
+        return Check("index", WARN, "unusable: %s; it will be rebuilt" % state["reason"], _REFRESH)
+    if status == "missing":
+        return Check("index", NOTE, "not built yet; the next session or save builds it", _REFRESH)
+    size = "%s, %d kB" % (counted(int(str(state["memories"])), "entry"), int(str(state["bytes"])) // 1024)
+    if status == "behind":
+        return Check("index", NOTE, "older than the stores; the next prompt refreshes it; " + size, _REFRESH)
+    return Check("index", OK, size)
+
+
+def ledgers(context: CommandContext) -> Check:
+    """Check that every line of the ledgers can be read."""
+    folder = context.paths.state_dir
+    skipped = []
+    for name in ledger_names(folder) if folder is not None and os.path.isdir(folder) else ():
+        rows = Records(folder or "", name)
+        deque(rows, 0)  # `skipped` is known once all rows were read
+        if rows.skipped:
+            skipped.append("%s.jsonl: %d of %d lines cannot be read" % (name, rows.skipped, rows.lines))
+    if skipped:
+        return Check("ledgers", NOTE, "some lines cannot be read; they are skipped", "", tuple(skipped))
+    return Check("ledgers", OK, "every line can be read")
+
+
+def events(context: CommandContext) -> Check:
+    """Report the problems that hooks recorded in the last seven days."""
+    if context.paths.state_dir is None:
+        return Check("events", NOTE, "not recorded, because there is no state folder")
+    since = days_ago(_DAYS)
+    rows = list(Records(context.paths.state_dir, "events", since))
+    if not rows:
+        return Check("events", OK, "no problems in hooks in the last %d days" % _DAYS)
+    details = tuple(
+        plain("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")), _MAX_EVENT)
+        for row in rows[-_SHOWN:]
+    )
+    serious = any(row.get("kind") == "error" for row in rows)
+    number = counted(len(rows), "problem")
+    text = "%s in hooks in the last %d days; the prompts went through" % (number, _DAYS)
+    return Check("events", WARN if serious else NOTE, text, "", details)
+
+
+def langfuse(context: CommandContext) -> Check:
+    """Check whether scores can be sent to a server, and how many are pending."""
+    paths, settings = context.paths, context.settings
+    if paths.state_dir is None or not is_configured(paths, settings):
+        return Check(_LANGFUSE, OK, "not set up; session scores stay on this machine")
+    try:
+        overview = outbox_overview(paths, settings, find_access(paths, settings, session_scorer(context).off))
+    except JudgeError as failed:
+        fix = "" if failed.name == "disabled" else "memory session langfuse check"
+        return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
+    sent = counted(overview.sent, "score")
+    text = "%s is set up (memory session langfuse check asks whether it answers); %s sent" % (
+        overview.host,
+        sent,
+    )
+    waiting = overview.unqueued + overview.pending
+    if overview.refused:
+        why = tuple(sorted(set(overview.refused.values())))[:_SHOWN]
+        text += ", %d to send, %d refused by the server" % (waiting, len(overview.refused))
+        return Check(
+            _LANGFUSE, WARN, text, "memory session langfuse setup, then memory session langfuse push", why
+        )
+    address = tuple(address_sentences(context, server_route(paths, settings), HOSTS))
+    if waiting:
+        return Check(
+            _LANGFUSE, NOTE, "%s, %d to send" % (text, waiting), "memory session langfuse push", address
+        )
+    return Check(_LANGFUSE, OK, text + ", nothing is pending", "", address)

@@ -1,10 +1,9 @@
-"""Checks of the stores: unreadable files, secrets, hidden characters, expired, duplicate and superseded memories."""
+"""Checks of the stores and of trust: unreadable files, secrets, expired, duplicate and superseded memories, pending ones, the records."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from ...kernel.text.clean import plain
@@ -12,14 +11,12 @@ from ...memories.hygiene import shown_line
 from ...memories.memory_files import why_not_read
 from ...memories.record import ACTIVE, unreadable_expiry
 from ...memories.stores import PROJECT, USER, stores
-from ...memories.survey import EXPIRED, Survey, life_cycle_state, shortest_names, supersession
+from ...memories.survey import CHANGED, EXPIRED, Item, Survey, life_cycle_state, shortest_names, supersession
+from ...memories.trust import load_trust
+from ..command_context import CommandContext
 from ..console import counted, inflected
 from ..secrets_scan import scan_paths
 from . import NOTE, OK, WARN, Check
-
-if TYPE_CHECKING:
-    from ...memories.survey import Item
-    from ..command_context import CommandContext
 
 _MAX_REASON = 300
 _SCOPES = {PROJECT: "in this project", USER: "in your own store"}
@@ -83,12 +80,14 @@ def secrets(context: CommandContext, _survey: Survey) -> Check:
     places = scan.places
     if not places and scan.left:
         text = "none found, but the largest files were not scanned: %s" % counted(scan.left, "file")
-        return Check("secrets", NOTE, text, "memory scan reads all of them")
+        return Check("secrets", NOTE, text, "memory check secrets reads all of them")
     if not places:
         return Check("secrets", OK, "none in the stores")
     details = tuple("%s:%d: %s" % (place.path, place.line, place.rule) for place in places)
     text = "%s in the stores; never shown to Claude" % counted(len(places), "secret")
-    return Check("secrets", WARN, text, "run memory scan --fix, and replace what was exposed", details)
+    return Check(
+        "secrets", WARN, text, "run memory check secrets --fix, and replace what was exposed", details
+    )
 
 
 def hidden_characters(_context: CommandContext, survey: Survey) -> Check:
@@ -117,7 +116,9 @@ def expired(_context: CommandContext, survey: Survey) -> Check:
     paths = tuple(names[item.stored.key] for item in survey.items if life_cycle_state(item) == EXPIRED)
     if paths:
         text = "%s expired and no longer recalled" % inflected(len(paths), "memory is", "memories are")
-        return Check("expired", NOTE, text, "memory edit ID --expires DATE, or memory archive ID", paths)
+        return Check(
+            "expired", NOTE, text, "memory edit ID --expires DATE, or memory forget ID --keep", paths
+        )
     unread = tuple(
         "%s: %s" % (names[item.stored.key], shown_line(expiry))
         for item in survey.items
@@ -170,3 +171,51 @@ def duplicates(_context: CommandContext, survey: Survey) -> Check:
     fix = "keep one of each, for example: memory edit %s --superseded-by %s" % (named[0][0], named[0][-1])
     text = "%s used more than once (oldest first)" % inflected(len(groups), "title is", "titles are")
     return Check("duplicates", NOTE, text, fix, details)
+
+
+def pending(_context: CommandContext, survey: Survey) -> Check:
+    """Report memories that await approval."""
+    items = [item for item in survey.items if item.waits]
+    if not items:
+        return Check("pending", OK, "no memory awaits approval")
+    subject = inflected(len(items), "memory awaits", "memories await")
+    text = subject + " approval and will not be recalled until then"
+    changed = sum(item.reason == CHANGED for item in items)
+    if changed:
+        text += "; %d changed since you trusted it" % changed
+    return Check("pending", NOTE, text, "review them: memory review")
+
+
+def record(context: CommandContext, _survey: Survey) -> Check:
+    """Report damage in the records of what the user trusted and rejected. `examine` reports records that cannot be read at all."""
+    if context.paths.state_dir is None:
+        return Check("trust", OK, "not recorded, because there is no state folder")
+    trust = load_trust(context.paths)
+    damaged = sum(file.damaged_lines() for file in (trust.trusted, trust.rejected))
+    folder = context.paths.state("trust")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    set_aside = tuple(os.path.join(folder, name) for name in names if ".damaged-" in name)
+    if set_aside:
+        text = "a record could not be read and was set aside; what it trusted is now pending"
+        return Check("trust", WARN, text, "accept what is yours, then delete the file", set_aside)
+    if damaged:
+        text = "damaged lines in the record, which are ignored: %d" % damaged
+        return Check("trust", NOTE, text, "if a memory of yours is pending, accept it again")
+    return Check("trust", OK, "the record of what you trust is intact")
+
+
+def accept_from(context: CommandContext, _survey: Survey) -> Check:
+    """Report whether this project's memories are accepted without review, and entries that can never apply."""
+    name, roots = "accept_from", context.accept_from
+    wrong = tuple(
+        "%s: expected %s" % (root, os.path.realpath(root) if os.path.isabs(root) else "an absolute path")
+        for root in roots
+        if not os.path.isabs(root) or os.path.realpath(root) != root
+    )
+    if wrong:
+        fix = "name git roots by their real paths: memory config set trust.accept_from"
+        return Check(name, WARN, "trust.accept_from has entries that never apply", fix, wrong)
+    if context.paths.project_root in roots:
+        text = "memories of this project, except guards, are accepted without review, because trust.accept_from names it"
+        return Check(name, NOTE, text, "memory config unset trust.accept_from")
+    return Check(name, OK, "this project's memories are accepted only by you")

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import choose, shortest_names
+from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import PENDING, load_trust
 from ..after_change import refresh_index
-from ..candidate_entries import decide_candidates
-from ..command_context import CommandError, UsageError
+from ..approval import Approval
+from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
-from ..guard_view import guard_lines, holds_guard
+from ..memory_view import guard_lines, holds_guard
 from ..options import add_flag
-from ..review_entries import ACCEPT, about_items, about_selection, add_selection, decide_group
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.survey import Item
-    from ..approval import Approval
-    from ..command_context import CommandContext
-    from ..review_entries import ReviewEntry
+from ..review_entries import ACCEPT, ReviewEntry
+from ..review_groups import about_items, about_selection, add_selection, decide_selected
 
 HELP = "approve pending memories, so that they are recalled; store candidates"
 EXAMPLES = """\
@@ -59,10 +52,8 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Accept the named memories, a group, or all, and print them; --all asks for confirmation in a terminal."""
     _check(arguments)
-    ids = list(dict.fromkeys(arguments.ids))
-    if arguments.group:
-        _print_entries(*decide_group(context, arguments.group, ACCEPT), arguments, context)
-    elif (decided := decide_candidates(context, ids, ACCEPT)) is not None:
+    decided = decide_selected(arguments, context, ACCEPT)
+    if decided is not None:
         _print_entries(*decided, arguments, context)
     else:
         with context.console.working("accept"):
@@ -70,7 +61,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         if arguments.all:
             _accept_all(arguments, context, items)
         else:
-            _accept([choose(items, name) for name in ids], arguments, context, [])
+            _accept([choose(items, name) for name in dict.fromkeys(arguments.ids)], arguments, context, [])
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""`memory calibrate`: measure how well the scorer agrees with a person."""
+"""`memory session calibrate`: measure how well the scorer agrees with a person."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ..options import add_flag, require_existing
 _SERIES = 20  # sessions, enough to measure agreement
 HELP = "score 20 sessions yourself and measure how well the scorer agrees with you"
 EXAMPLES = """\
-  memory calibrate              in a terminal: shows each session and asks for six scores; q quits, and the next run resumes
-  memory calibrate --report     only compare, using the labels so far
-  memory calibrate --sessions 40 --folder ~/old-transcripts
-  memory calibrate labels.csv   a header row (session and the dimensions), then one row per session
-  memory calibrate labels.json --json
+  memory session calibrate              in a terminal: shows each session and asks for six scores; q quits, and the next run resumes
+  memory session calibrate --report     only compare, using the labels so far
+  memory session calibrate --sessions 40 --folder ~/old-transcripts
+  memory session calibrate labels.csv   a header row (session and the dimensions), then one row per session
+  memory session calibrate labels.json --json
 """
 
 
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         folder = arguments.folder
         transcripts = transcripts_below(folder) if folder else project_transcripts(context.paths)
         labeled = label_series(context, transcripts, arguments.sessions)
-        context.console.line("%s labeled; to go on: memory calibrate" % counted(labeled, "session"))
+        context.console.line("%s labeled; to go on: memory session calibrate" % counted(labeled, "session"))
     ours = _latest(context, SCORE)
     try:
         theirs = read_labels(arguments.file) if arguments.file else _latest(context, LABEL)
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         raise CommandError(
-            "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory label)"
+            "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory session label)"
             % (len(ours), len(theirs))
         )
     agreements = compare(ours, theirs)

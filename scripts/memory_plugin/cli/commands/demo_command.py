@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...hooks.environment import Taint
 from ...hooks.prompt import handle
 from ...kernel.clock import Deadline
 from ...kernel.fastjson import loads
-from ...kernel.paths import data_path, locate
+from ...kernel.paths import Paths, data_path, locate
 from ...kernel.settings.load import load
 from ...memories.lifecycle import save
 from ...memories.record import category_named, new_memory
 from ...memories.stores import project_store
 from ...recall.explain import find_decision, sentence
 from ...recall.index_refresh import refresh_index
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from ...kernel.paths import Paths
-    from ..command_context import CommandContext
-    from ..console import Console
+from ..command_context import CommandContext
+from ..console import Console
 
 HELP = "run recall in a small sample project: what Claude would see, and why"
 EXAMPLES = """\

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from ..approval import needed_approval
-
-if TYPE_CHECKING:
-    from ..command_context import CommandContext
+from ..command_context import CommandContext
+from ..command_line import module_of, parse_arguments
 
 HELP = "print what a command needs the user's approval for"
 EXAMPLES = """\
@@ -23,8 +21,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the action, the digests of its texts, and the project; an empty object if no approval is needed."""
-    from ..main import module_of, parse_arguments
-
     described = parse_arguments(arguments.words)
     approval = needed_approval(module_of(described.command), described, context)
     record: dict[str, object] = {}

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable
+import argparse
+from typing import Callable
 
 from ...kernel.files import error_text
 from ...kernel.text.clean import plain
+from ...memories.survey import Survey
 from ...memories.trust_file import TrustUnreadable
-from ..checks import FAIL, NOTE, OK, WARN, Check, judge_checks, state_checks, trust_checks
+from ..checks import FAIL, NOTE, OK, WARN, Check, judge_checks
 from ..checks import installation_checks as installation
 from ..checks import store_checks as stores
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.survey import Survey
-    from ..command_context import CommandContext
+from ..command_context import CommandContext
 
 HELP = "find problems and explain how to fix them"
 EXAMPLES = """\
@@ -35,12 +32,12 @@ CHECKS: tuple[Callable[[CommandContext], Check], ...] = (
     installation.overrides,
     installation.environment,
     installation.path_variable,
-    state_checks.index,
-    state_checks.ledgers,
-    state_checks.events,
+    installation.index,
+    installation.ledgers,
+    installation.events,
     judge_checks.judge,
     judge_checks.models,
-    state_checks.langfuse,
+    installation.langfuse,
 )
 STORE_CHECKS: tuple[Callable[[CommandContext, Survey], Check], ...] = (
     stores.unread_stores,
@@ -48,9 +45,9 @@ STORE_CHECKS: tuple[Callable[[CommandContext, Survey], Check], ...] = (
     stores.names,
     stores.secrets,
     stores.hidden_characters,
-    trust_checks.pending,
-    trust_checks.record,
-    trust_checks.accept_from,
+    stores.pending,
+    stores.record,
+    stores.accept_from,
     stores.expired,
     stores.duplicates,
     stores.superseded,

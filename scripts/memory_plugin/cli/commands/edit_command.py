@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+import argparse
+from typing import Any, Callable
 
 from ...memories.hygiene import shown_line
 from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
+from ...memories.memory_files import StoredMemory
 from ...memories.record import ACTIVE, MAX_TITLE, categories
 from ...memories.similarity import plain_title
 from ...memories.supersession import name_for
-from ...memories.survey import choose, life_cycle_state, shortest_names, successors, superseding
+from ...memories.survey import Item, choose, life_cycle_state, shortest_names, successors, superseding
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index
-from ..command_context import UsageError
-from ..guard_view import holds_guard, is_guarded, may_trust
+from ..command_context import CommandContext, UsageError
 from ..memory_input import (
+    TakenTitles,
     add_fields,
     check_fields,
     content_of,
@@ -24,15 +26,15 @@ from ..memory_input import (
     guard_of,
     project_files,
 )
-from ..memory_view import approval_lines, as_json, redaction_lines, status_text
-from ..title_check import TakenTitles
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.memory_files import StoredMemory
-    from ...memories.survey import Item
-    from ..command_context import CommandContext
+from ..memory_view import (
+    approval_lines,
+    as_json,
+    holds_guard,
+    is_guarded,
+    may_trust,
+    redaction_lines,
+    status_text,
+)
 
 HELP = "change a memory"
 EXAMPLES = """\

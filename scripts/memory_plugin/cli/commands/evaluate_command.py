@@ -95,12 +95,13 @@ def _packs(names: list[str]) -> list[RulePack]:
     """Return the packs to use. Raises EvaluationError for a pack with errors, or one without gates, which would pass everything."""
     for name in names:
         if name not in pack_names() and check_pack(name).faults:
-            raise EvaluationError("%s has errors; see: memory rules check %s" % (name, name))
+            raise EvaluationError("%s has errors; see: memory evaluate rules check %s" % (name, name))
     packs = [load_pack(name) for name in names]
     for pack in packs:
         if not pack.gates:
             raise EvaluationError(
-                "%s has no gates: it is only a base for other packs; see: memory rules list" % pack.id
+                "%s has no gates: it is only a base for other packs; see: memory evaluate rules list"
+                % pack.id
             )
     return packs
 

@@ -1,29 +1,25 @@
-"""`memory forget`: stop recalling a memory, and delete its file after a grace period or at once."""
+"""`memory forget`: stop recalling a memory, and keep its file, or delete it after a grace period or at once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ...memories.invalid_memory import InvalidMemory
-from ...memories.lifecycle import forget
+from ...memories.lifecycle import archive, forget
 from ...memories.record import RETIRED, date_text
-from ...memories.survey import choose, shortest_names
+from ...memories.survey import Item, choose, shortest_names
+from ...memories.trust import load_trust
 from ..after_change import refresh_index, replaced_lines
 from ..approval import Approval, titled
-from ..guard_view import is_guarded
-from ..options import add_flag
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.survey import Item
-    from ..command_context import CommandContext
+from ..command_context import CommandContext
+from ..memory_view import as_json, is_guarded
 
 HELP = "stop recalling a memory, and delete its file after a grace period"
 EXAMPLES = """\
   memory forget use-mysql
   memory forget use-mysql --reason "we moved to Postgres"
   memory forget use-mysql --now           delete its file at once
+  memory forget old-release-process --keep --reason "replaced by the new pipeline"
 """
 
 _ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to delete its file: memory forget %s --now"
@@ -33,10 +29,10 @@ _GRACE = "  its file will be deleted after %s; to bring it back until then: memo
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
-    add_flag(parser, "--now", "delete the file at once, permanently")
-    parser.add_argument(
-        "--reason", default="", metavar="TEXT", help="the reason, kept in the file until it is deleted"
-    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--now", action="store_true", help="delete the file at once, permanently")
+    what.add_argument("--keep", action="store_true", help="archive the memory: its file stays")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, kept in the file")
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
@@ -44,11 +40,10 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     stored = choose(context.overview().items, arguments.id).stored
     if arguments.now:
         return Approval(titled("delete permanently", [stored.memory.title]))
-    return (
-        Approval(titled("forget the guard of", [stored.memory.title]))
-        if is_guarded(stored, context)
-        else None
-    )
+    if not is_guarded(stored, context):
+        return None
+    action = "archive" if arguments.keep else "forget"
+    return Approval(titled(action + " the guard of", [stored.memory.title]))
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -56,6 +51,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     items = context.overview().items
     item = choose(items, arguments.id)
     name = shortest_names(items)[item.stored.key]
+    if arguments.keep:
+        _archive(arguments, item, items, context)
+        return
     if item.stored.memory.status == RETIRED and not arguments.now:
         raise InvalidMemory(_ALREADY % (name, _since(item), name, name))
     days = context.settings.integer("memories.grace_period_days")
@@ -79,6 +77,22 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         lines += [_GRACE % (removal.goes_at[:10], name), "  " + item.stored.path]
     lines += replaced_lines(items, context.overview(is_current=True).items, item.stored.key)
     context.console.result(arguments.json, record, *lines)
+
+
+def _archive(arguments: argparse.Namespace, item: Item, items: list[Item], context: CommandContext) -> None:
+    """Stop recalling the memory; its file stays."""
+    guarded = is_guarded(item.stored, context)
+    written = archive(context.paths, item.stored, arguments.reason)
+    if guarded:  # until the archived version is trusted, the guard of the last trusted version stays in force
+        load_trust(context.paths).accept([written.stored], "archive")
+    refresh_index(context)
+    name = shortest_names(items)[item.stored.key]
+    context.console.result(
+        arguments.json,
+        as_json(item._replace(stored=written.stored)),
+        "archived: %s; to bring it back: memory restore %s" % (item.stored.memory.id, name),
+        *replaced_lines(items, context.overview(is_current=True).items, item.stored.key),
+    )
 
 
 def _since(item: Item) -> str:

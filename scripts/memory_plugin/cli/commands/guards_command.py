@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import argparse
+from typing import NamedTuple
 
 from ...memories.guard import guard_in_words
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
-from ...memories.record import ACTIVE, guard_problem
-from ...memories.survey import life_cycle_state, shortest_names
-from ...memories.trust import PENDING, TRUSTED, load_trust
+from ...memories.record import ACTIVE, Memory, guard_problem
+from ...memories.survey import Item, life_cycle_state, shortest_names
+from ...memories.trust import PENDING, TRUSTED, Trust, load_trust
 from ...recall.guard_rows import guarded_version
 from ...recall.guarding import ToolCall, match_call
 from ..after_change import refresh_index
-from ..command_context import UsageError
-from ..guard_view import guard_as_json, holds_guard
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.record import Memory
-    from ...memories.survey import Item
-    from ...memories.trust import Trust
-    from ..command_context import CommandContext
+from ..command_context import CommandContext, UsageError
+from ..memory_view import guard_as_json, holds_guard
 
 HELP = "list the guards, or test what they would do about a command or a file"
 EXAMPLES = """\

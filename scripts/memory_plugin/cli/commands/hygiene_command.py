@@ -1,4 +1,4 @@
-"""`memory hygiene`: apply the rules for secrets and personal data to lines of text, or measure their accuracy."""
+"""`memory check text`: apply the rules for secrets and personal data to lines of text, or measure their accuracy."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 HELP = "find secrets and personal data in lines of text, and measure the rules"
 EXAMPLES = """\
-  memory hygiene --jsonl < lines.jsonl                    {"id": 1, "text": "..."} in, {"id": 1, "findings": [...]} out
-  memory hygiene --jsonl --place judge < lines.jsonl      what would be redacted before a judge sees it
-  memory hygiene accuracy                                 measured on the examples that come with the rules
+  memory check text --jsonl < lines.jsonl                    {"id": 1, "text": "..."} in, {"id": 1, "findings": [...]} out
+  memory check text --jsonl --place judge < lines.jsonl      what would be redacted before a judge sees it
+  memory check text accuracy                                 measured on the examples that come with the rules
 """
 
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.action:
         return _accuracy(arguments, context)
     if not arguments.jsonl:
-        raise UsageError("expected --jsonl or accuracy; see `memory hygiene --help`")
+        raise UsageError("expected --jsonl or accuracy; see `memory check text --help`")
     return print_findings(
         lambda text: [finding.record() for finding in findings(text, None, arguments.place)], context
     )

@@ -1,4 +1,4 @@
-"""`memory label`: show a session's signals, ask a person to score it, and store those scores."""
+"""`memory session label`: show a session's signals, ask a person to score it, and store those scores."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .session_command import add_target, named_transcript
 
 HELP = "score a session yourself on six dimensions, for comparison with the scorer"
 EXAMPLES = """\
-  memory label 0d1ec0de                                   shows the signals and asks for each score
-  memory label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
+  memory session label 0d1ec0de                                   shows the signals and asks for each score
+  memory session label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
 """
 
 
@@ -48,7 +48,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if not scores:
         raise CommandError("nothing was stored: no score was given")
     row = store_label(context, session, scores, arguments.note[:2000])
-    text = "%s stored for %s; to compare: memory calibrate" % (counted(len(scores), "score"), session.name)
+    text = "%s stored for %s; to compare: memory session calibrate" % (
+        counted(len(scores), "score"),
+        session.name,
+    )
     context.console.result(arguments.json, row, text)
 
 

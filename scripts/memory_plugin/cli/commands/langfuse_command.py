@@ -1,4 +1,4 @@
-"""`memory langfuse`: send scores to a Langfuse server, and read sessions from it.
+"""`memory session langfuse`: send scores to a Langfuse server, and read sessions from it.
 
 Exit codes: 0 done, 1 failed or something is still pending, 2 usage.
 """
@@ -25,12 +25,12 @@ from .session_command import session_scorer
 DONE, FAILED = 0, 1
 HELP = "exchange scores and sessions with a Langfuse server: check, setup, push, pull, status"
 EXAMPLES = """\
-  memory langfuse check         tests the server and lists what is missing there
-  memory langfuse setup         creates the seven score configs; run it once
-  memory langfuse push          sends the scores that the server does not have yet
-  memory langfuse push --seconds 600
-  memory langfuse pull SESSION  downloads a session; then: memory session score FILE
-  memory langfuse status        shows pending, sent and refused scores
+  memory session langfuse check         tests the server and lists what is missing there
+  memory session langfuse setup         creates the seven score configs; run it once
+  memory session langfuse push          sends the scores that the server does not have yet
+  memory session langfuse push --seconds 600
+  memory session langfuse pull SESSION  downloads a session; then: memory session score FILE
+  memory session langfuse status        shows pending, sent and refused scores
 """
 _ACTIONS = {
     "check": "show the server, its version and missing score configs",
@@ -120,7 +120,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext, access: Serve
     }
     configs = "all score configs exist"
     if missing:
-        configs = "missing score configs: %s (memory langfuse setup)" % ", ".join(missing)
+        configs = "missing score configs: %s (memory session langfuse setup)" % ", ".join(missing)
     read = "sessions are read as %s, scores as %s" % (server["sessions"], server["scores"])
     context.console.result(arguments.json, record, "%s answers; %s; %s" % (host, read, configs))
     for text in () if arguments.json else address:

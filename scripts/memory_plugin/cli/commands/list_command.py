@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED
 from ...memories.stores import PROJECT, USER
+from ...memories.survey import Item, Survey
 from ...memories.trust import PENDING, REJECTED
-from ..command_context import UsageError
+from ..command_context import CommandContext, UsageError
 from ..console import counted, inflected
 from ..memory_input import add_category
-from ..memory_view import HEADERS, as_json, as_row
-from ..note_view import named_notes
+from ..memory_view import HEADERS, as_json, as_row, named_notes
 from ..options import add_flag
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.survey import Item, Survey
-    from ..command_context import CommandContext
 
 HELP = "list the memories"
 EXAMPLES = """\
   memory list
   memory list --status pending            what awaits your approval
-  memory list --notes                     Claude Code's own notes; memory promote turns one into a memory
+  memory list --notes                     Claude Code's own notes; memory import promote turns one into a memory
   memory list --tag billing --limit 10
   memory list --status all --category decision --json
 """
@@ -97,7 +91,7 @@ def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.json({"notes": [note.as_json() for note in notes]})
     elif notes:
         context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
-        context.console.line("To turn one into a memory: memory promote NOTE")
+        context.console.line("To turn one into a memory: memory import promote NOTE")
     else:
         context.console.line("Claude Code has no notes for this project.")
 

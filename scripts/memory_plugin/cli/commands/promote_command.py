@@ -1,4 +1,4 @@
-"""`memory promote`: store a note of Claude Code's own memory as a memory."""
+"""`memory import promote`: store a note of Claude Code's own memory as a memory."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE
 from ..approval import Approval, titled
 from ..command_context import CommandContext
 from ..memory_input import add_category, add_scope, add_tags
-from ..note_view import find_note
+from ..memory_view import find_note
 from . import save_command
 
 HELP = "turn a note from Claude Code's own memory into a memory of yours or the team's"
 EXAMPLES = """\
   memory list --notes
-  memory promote MEMORY.md#2
-  memory promote testing.md --category constraint --title "Tests never use the network" --asked-as "flaky tests"
-  memory promote style.md --scope user
+  memory import promote MEMORY.md#2
+  memory import promote testing.md --category constraint --title "Tests never use the network" --asked-as "flaky tests"
+  memory import promote style.md --scope user
 """
 
 # The options of `memory save` that this command does not have.

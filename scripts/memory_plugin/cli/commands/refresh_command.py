@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ...hooks.state_cleanup import prune_state
 from ...memories import index_md
@@ -16,15 +16,10 @@ from ...memories.survey import read_item
 from ...memories.trust import TRUSTED
 from ...recall.index_file import DAMAGED, INDEX_ERRORS, LOCKED, UNWRITABLE, failure_reason
 from ...recall.index_refresh import refresh_index
-from ..command_context import CommandError
+from ...recall.store_refresh import RefreshReport
+from ..after_change import prepare_counts
+from ..command_context import CommandContext, CommandError
 from ..console import counted
-from ..status_counts import prepare_counts
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...recall.store_refresh import RefreshReport
-    from ..command_context import CommandContext
 
 HELP = "refresh the index, and delete memories that were forgotten long ago"
 EXAMPLES = """\

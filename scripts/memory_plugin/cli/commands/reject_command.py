@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ...memories.hygiene import shown_line
 from ...memories.invalid_memory import InvalidMemory
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import REJECTED, TRUSTED, load_trust
 from ..after_change import refresh_index
-from ..candidate_entries import decide_candidates
-from ..command_context import UsageError
-from ..review_entries import REJECT, about_selection, add_selection, decide_group
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..approval import Approval
-    from ..command_context import CommandContext
+from ..approval import Approval
+from ..command_context import CommandContext, UsageError
+from ..review_entries import REJECT
+from ..review_groups import about_selection, add_selection, decide_selected
 
 HELP = "reject pending memories, so that these texts are never recalled or offered again"
 EXAMPLES = """\
@@ -47,40 +42,25 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Reject the named memories or a group, and print them."""
+    """Reject the named memories, candidates or a group, and print them."""
     _check(arguments)
-    ids = list(dict.fromkeys(arguments.ids))
-    decided = decide_candidates(context, ids, REJECT)  # only `memory capture clear` undoes that
-    if decided is not None:
-        _print("rejected", [(entry.id, entry.title) for entry in decided[0]], arguments, context)
-        return
-    if arguments.group:
-        entries, _ = decide_group(context, arguments.group, REJECT)
-        rejected = [(entry.id, entry.title) for entry in entries]
-    else:
-        rejected = _reject(ids, context)
-    refresh_index(context)
-    undo = "  To undo this: memory accept ID. The files stay where they are."
-    _print("rejected", rejected, arguments, context, undo)
-
-
-def _print(
-    verb: str,
-    rejected: list[tuple[str, str]],
-    arguments: argparse.Namespace,
-    context: CommandContext,
-    *lines: str,
-) -> None:
-    """Print the ids and titles of what was rejected, then the lines."""
-    record = {"rejected": [name for name, _ in rejected]}
-    titles = ("%s: %s  %s" % (verb, name, title) for name, title in rejected)
-    context.console.result(arguments.json, record, *titles, *lines)
+    decided = decide_selected(arguments, context, REJECT)
+    rejected = (
+        _reject(arguments.ids, context)
+        if decided is None
+        else [(entry.id, entry.title) for entry in decided[0]]
+    )
+    lines = ["rejected: %s  %s" % row for row in rejected]
+    if decided is None or arguments.group:  # only `memory capture clear` undoes it for candidates
+        refresh_index(context)
+        lines.append("  To undo this: memory accept ID. The files stay where they are.")
+    context.console.result(arguments.json, {"rejected": [name for name, _ in rejected]}, *lines)
 
 
 def _reject(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
     items = context.survey().items
     names = shortest_names(items)
-    chosen = [choose(items, name) for name in ids]
+    chosen = [choose(items, name) for name in dict.fromkeys(ids)]
     for item in chosen:
         name = names[item.stored.key]
         if item.trust == TRUSTED:

@@ -1,38 +1,32 @@
-"""`memory replay`: show what recall would do on past prompts under the current or other settings, without a model."""
+"""`memory report replay`: show what recall would do on past prompts under the current or other settings, without a model."""
 
 from __future__ import annotations
 
+import argparse
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from ...hooks.prompt import MAX_CHARACTERS
 from ...kernel.clock import now
 from ...kernel.files import Unreadable
-from ...kernel.settings.load import load
+from ...kernel.settings.load import Settings, load
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import shortest_names
 from ...recall.history import RecallHistory
-from ...recall.replay import past_prompts, replay_prompt
+from ...recall.replay import PastPrompt, Result, past_prompts, replay_prompt
 from ...sessions.session_files import project_transcripts
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import require_existing
 from ..setting_problems import problem_sentence
 
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterator
-
-    from ...kernel.settings.load import Settings
-    from ...recall.replay import PastPrompt, Result
-    from ..command_context import CommandContext
-
 HELP = "show what recall would do on your past prompts, under current or other settings"
 EXAMPLES = """\
-  memory replay                                   the last 30 days, with the current settings
-  memory replay --days 7 --config trial.json      also what another settings file would change
-  memory replay --config trial.json --json
+  memory report replay                                   the last 30 days, with the current settings
+  memory report replay --days 7 --config trial.json      also what another settings file would change
+  memory report replay --config trial.json --json
 
   trial.json is a settings file, for example {"memory": {"retrieval": {"pointer_threshold": 0.6}}}
 """

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from subprocess import DEVNULL, Popen
-from typing import TYPE_CHECKING
 
 from ...kernel.clock import iso, now
 from ...kernel.records import ledger_names
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_days_option, add_flag, require_days
 from ..output_file import reports_folder, write_output
 from ..report.figures import LedgerFigures
@@ -17,11 +17,6 @@ from ..report.memory_rows import memory_figures
 from ..report.missed_prompts import missed_rows
 from ..report.sections import Report, as_json, lead
 from .doctor_command import examine
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..command_context import CommandContext
 
 HELP = "write a report: what Claude was told, which memories help, replies, sessions, costs"
 EXAMPLES = """\

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ...memories.lifecycle import restore, unsupersede
 from ...memories.survey import SUPERSEDED, choose, life_cycle_state, shortest_names, superseding
 from ..after_change import refresh_index
+from ..command_context import CommandContext
 from ..memory_view import approval_lines, as_json, status_text
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..command_context import CommandContext
 
 HELP = "bring back a forgotten, archived or superseded memory"
 EXAMPLES = """\

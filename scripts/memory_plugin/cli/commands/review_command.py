@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Collection, Sequence
 
+from ...kernel.files import error_text
+from ...memories.invalid_memory import InvalidMemory
 from ..after_change import refresh_index
-from ..command_context import UsageError
-from ..console import counted
-from ..review_entries import BY, grouped, review_sources
-from ..review_walk import Review
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..command_context import CommandContext
-    from ..review_entries import Group, Source
+from ..command_context import CommandContext, UsageError
+from ..console import Console, counted
+from ..review_entries import ACCEPT, BY, REJECT, Action, ReviewEntry
+from ..review_groups import Group, Source, grouped, review_sources
 
 HELP = "review pending memories and candidates in groups"
 EXAMPLES = """\
@@ -23,6 +23,10 @@ EXAMPLES = """\
   memory review | less                    only lists what is pending
   memory review --json
 """
+_ACCEPT_ALL, _REJECT_ALL, _ONE_BY_ONE, _LIST, _SKIP, _QUIT = "a", "n", "o", "l", "s", "q"
+_END = ""  # the terminal was closed
+_END_OF_FILE = "\x04"
+_DIFFERENCES = {"+ ": "green", "- ": "red"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -102,3 +106,145 @@ def _as_json(group: Group, source: Source) -> dict[str, object]:
         for entry in group.entries
     ]
     return {"id": group.id, "kind": group.kind, "title": group.title, "entries": entries}
+
+
+class _Stopped(Exception):
+    """The user quit or closed the terminal."""
+
+
+class Review:
+    """One pass through the groups. Every decision is stored before the next question."""
+
+    def __init__(self, console: Console, sources: dict[str, Source]) -> None:
+        self.done: Counter[str] = Counter()
+        self._console = console
+        self._sources = sources
+
+    def walk(self, groups: Sequence[Group]) -> None:
+        """Go through the groups until all are decided or the user quits."""
+        try:
+            for number, group in enumerate(groups, 1):
+                self._show_heading(number, len(groups), group)
+                if len(group.together) > 1:
+                    self._decide_group(group)
+                else:
+                    self._one_by_one(group.entries)
+        except _Stopped:
+            return
+
+    def _show_heading(self, number: int, total: int, group: Group) -> None:
+        text = "group %d of %d: %s, %s" % (
+            number,
+            total,
+            counted(len(group.entries), group.kind),
+            group.title,
+        )
+        self._console.line()
+        self._console.line(self._console.style(text, "bold"))
+
+    def _decide_group(self, group: Group) -> None:
+        """Show the beginning of each text, so that nothing is accepted unseen, and ask about the group."""
+        self._list(group.entries)
+        question = "[a] accept all %d, [n] reject all, [o] one by one, [l] show in full, [s] skip, [q] quit: "
+        keys = (_ACCEPT_ALL, _REJECT_ALL, _ONE_BY_ONE, _LIST, _SKIP, _QUIT)
+        key = self._ask(question % len(group.together), keys)
+        while key == _LIST:
+            for entry in group.entries:
+                self._show(entry)
+            key = self._ask(question % len(group.together), keys)
+        if key == _ACCEPT_ALL:
+            self._apply(ACCEPT, group.together)
+        elif key == _REJECT_ALL:
+            self._apply(REJECT, group.together)
+        elif key == _ONE_BY_ONE:
+            self._one_by_one(group.entries)
+
+    def _list(self, entries: Sequence[ReviewEntry]) -> None:
+        for entry in entries:
+            note = " (%s)" % entry.note if entry.note else ""
+            self._console.line("  %s  %s%s" % (entry.id, entry.title, note))
+            self._console.line("      " + entry.first_line)
+
+    def _one_by_one(self, entries: Sequence[ReviewEntry]) -> None:
+        for at, entry in enumerate(entries):
+            self._show(entry)
+            rest = [] if entry.alone else [other for other in entries[at:] if not other.alone]
+            key = self._decide(entry, len(rest))
+            if key == _ACCEPT_ALL:
+                self._apply(ACCEPT, rest)
+                self._one_by_one([other for other in entries[at:] if other.alone])
+                return
+
+    def _show(self, entry: ReviewEntry) -> None:
+        console = self._console
+        console.line()
+        console.line(console.style("%s  %s" % (entry.id, entry.title), "bold"))
+        for line in self._sources[entry.kind].lines(entry):
+            color = _DIFFERENCES.get(line[2:4])
+            console.line("  " + (console.style(line, color) if color else line))
+
+    def _decide(self, entry: ReviewEntry, rest: int) -> str:
+        """Ask about an entry until it is decided or skipped; return the key."""
+        actions = {action.key: action for action in entry.actions}
+        words = ["[%s] %s" % (action.key, action.name) for action in entry.actions] + ["[s] skip"]
+        words += ["[a] accept it and the other %d" % (rest - 1)] if rest > 1 else []
+        question = ", ".join([*words, "[q] quit: "])
+        keys = [*actions, _SKIP, _QUIT, *([_ACCEPT_ALL] if rest > 1 else [])]
+        while True:
+            key = self._ask(question, keys)
+            if key not in actions:
+                return key
+            if self._apply(actions[key], [entry]):
+                return key
+
+    def _ask(self, question: str, keys: Sequence[str]) -> str:
+        key = _read_key(question, keys)
+        if key in (_QUIT, _END):
+            raise _Stopped
+        return key
+
+    def _apply(self, action: Action, entries: Sequence[ReviewEntry]) -> bool:
+        """Carry out a decision and return whether the entries are now decided."""
+        try:
+            outcome = self._sources[entries[0].kind].apply(action, entries)
+        except (InvalidMemory, OSError) as error:
+            self._console.line("  not done: " + error_text(error))
+            return False
+        for line in outcome.lines:
+            self._console.line("  " + line)
+        self.done[action.name] += len(entries) * outcome.is_decided
+        return outcome.is_decided
+
+
+def _read_key(question: str, keys: Collection[str]) -> str:
+    """Ask until one of the keys is pressed, and return it; _END if the terminal was closed.
+
+    Input typed before the question is discarded, so that no key press answers a question the user has not seen.
+    """
+    typed = "?"
+    while typed not in keys and typed != _END:
+        sys.stdout.write(question)
+        sys.stdout.flush()
+        typed = _next_key()
+        sys.stdout.write(typed + "\n")
+    return typed
+
+
+def _next_key() -> str:
+    try:
+        import termios
+        import tty
+    except ImportError:  # Windows: a line
+        line = sys.stdin.readline()
+        return (line.strip().lower()[:1] or "?") if line else _END
+    handle = sys.stdin.fileno()
+    before = termios.tcgetattr(handle)
+    try:
+        tty.setcbreak(handle)  # discards pending input
+        typed = os.read(handle, 16).decode("utf-8", "replace")
+    finally:
+        termios.tcsetattr(handle, termios.TCSADRAIN, before)
+    if typed[:1] in ("", _END_OF_FILE):
+        return _END
+    # Arrows and several keys at once come as more than one character.
+    return typed.lower() if typed.isalnum() and len(typed) == 1 else "?"

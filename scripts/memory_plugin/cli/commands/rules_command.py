@@ -1,4 +1,4 @@
-"""`memory rules`: list, validate and apply rule packs."""
+"""`memory evaluate rules`: list, validate and apply rule packs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..options import add_actions, require_known
 
 HELP = "list, validate and apply the rule packs used for evaluation"
 EXAMPLES = """\
-  memory rules list
-  memory rules check caregiving-ny
-  memory rules check my-pack.json --json
-  memory rules apply caregiving --role user < lines.jsonl     {"id": 1, "text": "..."} on each line
+  memory evaluate rules list
+  memory evaluate rules check caregiving-ny
+  memory evaluate rules check my-pack.json --json
+  memory evaluate rules apply caregiving --role user < lines.jsonl     {"id": 1, "text": "..."} on each line
 """
 _ACTIONS = {
     "list": "list the built-in packs",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...capture.candidate_file import CandidateFile
 from ...memories.hygiene import shown_line
@@ -15,10 +16,10 @@ from ...memories.stores import named_store
 from ...memories.supersession import older_names
 from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import TRUSTED, load_trust
+from ...memories.writing import Written
 from ..after_change import refresh_index, similar_lines, similar_to
 from ..candidate_entries import find_candidate
-from ..command_context import UsageError
-from ..guard_view import guard_as_json, guard_lines, is_guarded, may_trust
+from ..command_context import CommandContext, UsageError
 from ..memory_input import (
     add_category,
     add_fields,
@@ -27,15 +28,9 @@ from ..memory_input import (
     content_of,
     guard_of,
     project_files,
+    refuse_taken_title,
 )
-from ..memory_view import redaction_lines
-from ..title_check import refuse_taken_title
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.writing import Written
-    from ..command_context import CommandContext
+from ..memory_view import guard_as_json, guard_lines, is_guarded, may_trust, redaction_lines
 
 HELP = "store a memory"
 EXAMPLES = """\

@@ -1,36 +1,29 @@
-"""`memory scan`: find secrets and personal data in the stores, or in any folder."""
+"""`memory check secrets`: find secrets and personal data in the stores, or in any folder."""
 
 from __future__ import annotations
 
+import argparse
 import os
+from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from ...kernel.text.clean import plain
 from ...memories.hygiene import clean_data
 from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import redact
-from ...memories.memory_files import all_memories, why_not_read
-from ...memories.stores import stores
+from ...memories.memory_files import StoredMemory, all_memories, why_not_read
+from ...memories.stores import Store, stores
 from ..after_change import refresh_index
-from ..command_context import UsageError
+from ..command_context import CommandContext, UsageError
 from ..console import counted
 from ..options import add_flag, require_existing
 from ..secrets_scan import Scan, scan_paths
 
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-
-    from ...memories.memory_files import StoredMemory
-    from ...memories.stores import Store
-    from ..command_context import CommandContext
-
 HELP = "find secrets and personal data in the stores, or in any folder"
 EXAMPLES = """\
-  memory scan                             this project's store and your own
-  memory scan --fix                       redacts the findings in the stores
-  memory scan docs src --personal --json  also reports e-mail addresses, phone numbers, IP addresses
+  memory check secrets                             this project's store and your own
+  memory check secrets --fix                       redacts the findings in the stores
+  memory check secrets docs src --personal --json  also reports e-mail addresses, phone numbers, IP addresses
 """
 
 DONE, FOUND = 0, 1

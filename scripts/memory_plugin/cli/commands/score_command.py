@@ -1,4 +1,4 @@
-"""`memory score`: score a text, the last reply, or many replies by rules; or one with a judge."""
+"""`memory replies score`: score a text, the last reply, or many replies by rules; or one with a judge."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ DONE, FAILED = 0, 1
 
 HELP = "score a reply: filler phrases, words before the answer, density, and whether a judge is needed"
 EXAMPLES = """\
-  memory score reply.md
-  pbpaste | memory score - --user "Why does the build hang?"
-  memory score --last                  the last reply of this project
-  memory score --last --deep           with a judge, on all eight dimensions
-  memory score --jsonl < replies.jsonl > scores.jsonl
+  memory replies score reply.md
+  pbpaste | memory replies score - --user "Why does the build hang?"
+  memory replies score --last                  the last reply of this project
+  memory replies score --last --deep           with a judge, on all eight dimensions
+  memory replies score --jsonl < replies.jsonl > scores.jsonl
 """
 _MAX_BYTES = 32 << 20
 _MAX_SHOWN = 20_000
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Score and print. The exit code is 1 if the reply cannot be read, or if a requested judge did not answer."""
     if not arguments.jsonl and (arguments.file is None) != arguments.last:
-        raise UsageError("expected one of FILE, - and --last; see `memory score --help`")
+        raise UsageError("expected one of FILE, - and --last; see `memory replies score --help`")
     scorer = ReplyScorer(context.settings, context.paths.state_dir)
     if scorer.error:
         context.console.error(str(scorer.error))

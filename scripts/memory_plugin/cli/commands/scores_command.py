@@ -1,4 +1,4 @@
-"""`memory scores`: show reply scores over time, by model, project and pattern, and the effect of corrections."""
+"""`memory replies history`: show reply scores over time, by model, project and pattern, and the effect of corrections."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from ..options import add_days_option, add_flag, days_ago, require_days
 
 HELP = "show reply scores over time, by model, project and pattern, and the effect of corrections"
 EXAMPLES = """\
-  memory scores
-  memory scores --here --days 7
-  memory scores --effect
-  memory scores --json
+  memory replies history
+  memory replies history --here --days 7
+  memory replies history --effect
+  memory replies history --json
 """
 _DAYS = 30
 _SHOWN = 8
@@ -99,7 +99,9 @@ def _show(scores: list[PastScore], unreadable: int, context: CommandContext) -> 
     console.line("drifted:      %s" % (total.drifted,))
     console.line("escalated:    %s" % (total.escalated,))
     if is_outside(total.escalated):
-        console.line("              outside 20 to 30%; to adjust the thresholds: memory tune --thresholds")
+        console.line(
+            "              outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
+        )
     missed = missed_by_rules(scores)
     if missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (missed,))

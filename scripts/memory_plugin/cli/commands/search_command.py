@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...kernel.clock import Deadline, now_iso
 from ...kernel.context import Context
@@ -13,19 +14,12 @@ from ...kernel.text.clean import plain
 from ...kernel.text.tags import without_private
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
-from ...recall.judging import SEARCH, JudgeCandidates, judge_candidates
-from ...recall.memory_search import search
-from ..command_context import CommandError, UsageError
+from ...recall.judging import SEARCH, JudgeCandidates, Judged, judge_candidates
+from ...recall.memory_search import SearchResult, search
+from ...recall.ranking import Hit
+from ..command_context import CommandContext, CommandError, UsageError
 from ..memory_view import shown_name
 from ..options import add_flag
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...recall.judging import Judged
-    from ...recall.memory_search import SearchResult
-    from ...recall.ranking import Hit
-    from ..command_context import CommandContext
 
 HELP = "find memories, including pending and superseded ones"
 EXAMPLES = """\

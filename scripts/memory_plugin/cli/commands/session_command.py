@@ -197,7 +197,7 @@ def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandCo
     if graded.is_stored:
         problem = send_new_scores(session_scorer(context), console.progress)
     if problem:
-        later = "to send them later: memory langfuse push"
+        later = "to send them later: memory session langfuse push"
         console.error("the scores were not sent to Langfuse (%s); %s" % (problem, later))
     for failure in dict.fromkeys(graded.failures):
         console.error(_why(failure, graded))

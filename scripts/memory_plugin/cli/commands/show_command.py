@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ...memories.hygiene import shown, shown_line
 from ...memories.memory_text import TEXT, TITLE, shown_fields
-from ...memories.record import categories, date_text, quoted_name
-from ...memories.survey import choose_titled
-from ..guard_view import guard_as_json
-from ..memory_view import as_json, shown_name, status_text
+from ...memories.record import Memory, categories, date_text, quoted_name
+from ...memories.survey import Item, choose_titled
+from ..command_context import CommandContext
+from ..memory_view import as_json, guard_as_json, shown_name, status_text
 from ..options import add_flag
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.record import Memory
-    from ...memories.survey import Item
-    from ..command_context import CommandContext
 
 HELP = "show one memory"
 EXAMPLES = """\

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...hooks.tool_use import count_silent_calls
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import life_cycle_state, shortest_names
+from ...memories.survey import Survey, life_cycle_state, shortest_names
 from ...recall.explain import decisions, find_decision
-from ..checks import FAIL, WARN
+from ..checks import FAIL, WARN, Check
+from ..command_context import CommandContext
 from ..console import counted
 from ..decision_view import decision_json, print_decision
-from ..memory_view import as_json
-from ..note_view import named_notes
+from ..memory_view import as_json, named_notes
 from .doctor_command import examine
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...memories.survey import Survey
-    from ..checks import Check
-    from ..command_context import CommandContext
 
 HELP = "show what is stored and pending, and the last recall decisions"
 EXAMPLES = """\
@@ -146,7 +140,7 @@ def _print_counts(context: CommandContext) -> None:
     notes, guards = len(named_notes(context)), _guards_in_force(context)
     catalog, silent = _catalog(context), _silent(context)
     if notes:
-        text = "notes in Claude Code's own memory: %d; to list them: memory list --notes; to turn one into a memory: memory promote NOTE"
+        text = "notes in Claude Code's own memory: %d; to list them: memory list --notes; to store one: memory import promote NOTE"
         lines += ["", text % notes]
     if guards:
         lines += ["", "guards in force: %d; to list them: memory guards" % guards]

@@ -1,33 +1,29 @@
-"""`memory statusline`: print a short summary for Claude Code's status line, or install or remove it there."""
+"""`memory config statusline`: print a short summary for Claude Code's status line, or install or remove it there."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...hooks.status_line import FOLDER, status_text
 from ...hooks.status_script import BEFORE, script_path, script_text
 from ...kernel.files import make_folder, replace_file
+from ...kernel.paths import Paths
 from ...kernel.settings.load import SettingsFileError, content
 from ...kernel.settings.user_file import EditError, change_text, with_value, without
 from ...kernel.state_file import read_state, write_state
+from ..after_change import current_counts, prepare_counts
 from ..approval import Approval
-from ..command_context import CommandError
-from ..status_counts import current_counts, prepare_counts
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ...kernel.paths import Paths
-    from ..command_context import CommandContext
+from ..command_context import CommandContext, CommandError
 
 HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
 EXAMPLES = """\
-  memory statusline
-  memory statusline install      adds it to your settings, after your current status line
-  memory statusline remove
+  memory config statusline
+  memory config statusline install      adds it to your settings, after your current status line
+  memory config statusline remove
 """
 _NAME = "statusLine"
 _BACKUP = "before.json"
@@ -74,7 +70,7 @@ def _install(context: CommandContext) -> None:
     done = "Installed" if change.changed else "Already installed"
     order = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
     context.console.paragraph(
-        "%s in %s.%s To remove it: memory statusline remove" % (done, change.path, order)
+        "%s in %s.%s To remove it: memory config statusline remove" % (done, change.path, order)
     )
 
 

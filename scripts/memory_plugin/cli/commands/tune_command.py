@@ -1,4 +1,4 @@
-"""`memory tune`: propose changes to the user's rule pack from judged replies, or thresholds from all replies; apply and undo them."""
+"""`memory replies tune`: propose changes to the user's rule pack from judged replies, or thresholds from all replies; apply or undo."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ from ..options import add_days_option, add_flag, days_ago, require_days
 
 HELP = "improve the reply rules, based on a judge's verdicts"
 EXAMPLES = """\
-  memory tune                shows agreement, cleared patterns, new phrases and proposals
-  memory tune --apply        writes the proposals into your own rule pack, with a backup
-  memory tune --days 90 --json
-  memory tune --thresholds              shows how many replies escalate, and thresholds that fit your replies
-  memory tune --thresholds --apply      writes them into your settings; --undo restores the old ones
+  memory replies tune                shows agreement, cleared patterns, new phrases and proposals
+  memory replies tune --apply        writes the proposals into your own rule pack, with a backup
+  memory replies tune --days 90 --json
+  memory replies tune --thresholds              shows how many replies escalate, and thresholds that fit your replies
+  memory replies tune --thresholds --apply      writes them into your settings; --undo restores the old ones
 """
 _DAYS = 60
 _SHOWN = 12
@@ -51,7 +51,7 @@ _MAX_RESCORED = 500
 _MAX_BYTES = 1 << 20
 _UNDO_FILE = "thresholds-before.json"
 _ROW_ADVICE = {
-    "padding_range": "one or two phrases of filler (`memory tune` shows which rules to exempt)",
+    "padding_range": "one or two phrases of filler (`memory replies tune` shows which rules to exempt)",
     "borderline_density": "a density near the threshold (a smaller scoring.escalation.density_margin helps)",
     "mixed_signal": "a long preamble without filler (scoring.escalation.mixed_signal switches it off)",
 }
@@ -234,7 +234,9 @@ def _tune_thresholds(
         context.console.line()
     _show_fit(fit, changes, context)
     if applies:
-        context.console.line("Written to your settings. To undo this: memory tune --thresholds --undo")
+        context.console.line(
+            "Written to your settings. To undo this: memory replies tune --thresholds --undo"
+        )
 
 
 def _show_fit(fit: ThresholdFit, changes: dict[str, float], context: CommandContext) -> None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ...kernel.text.clean import plain
 from ...recall.explain import LAST, PLACES, find_decision, same_turn, sentence
-from ..command_context import CommandError
+from ..command_context import CommandContext, CommandError
 from ..decision_view import MAX_LINE, explain_decision, show_scores
 from ..options import add_flag
-
-if TYPE_CHECKING:
-    import argparse
-
-    from ..command_context import CommandContext
 
 HELP = "explain a recall decision: what Claude was told, what it was not told and why, and what would have helped"
 EXAMPLES = """\

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Union
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from ...kernel.stats import Proportion
+from ...kernel.stats import Proportion
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 

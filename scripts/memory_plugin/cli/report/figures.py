@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from ...kernel.records import Records
 from ...kernel.text.clean import plain
 from ...replies.score_history import EffectMeter
 from ...sessions.score_rows import SCORE, scores_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
 MISS_REASONS = ("no_match", "below_threshold", "below_floor", "declined")

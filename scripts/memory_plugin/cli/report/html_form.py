@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from math import log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import VERSION
 from ...kernel.paths import data_path
@@ -16,10 +17,12 @@ from ...kernel.stats import Proportion
 from ...kernel.text.clean import escape, plain
 from .elements import (
     Bar,
+    Bucket,
     Chart,
     Command,
     Name,
     Note,
+    Section,
     SideBySide,
     Table,
     Tiles,
@@ -32,13 +35,7 @@ from .elements import (
     percent,
 )
 from .figures import quantile
-from .sections import lead, sections
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .elements import Bucket, Section
-    from .sections import Report
+from .sections import Report, lead, sections
 
 MARK = b"<!-- memory report -->"  # tells our own files from others
 _TITLE = "Memory report"

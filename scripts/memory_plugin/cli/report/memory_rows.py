@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ...kernel.paths import Paths
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import EXPIRED, SUPERSEDED, life_cycle_state, shortest_names
+from ...memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_state, shortest_names
 from ...memories.trust import TRUSTED
 from .elements import Bar, Cell, Command, Name, Note, Part, Section, Table, count, day_label, times
-from .figures import MemoryUse
-
-if TYPE_CHECKING:
-    from ...kernel.paths import Paths
-    from ...memories.survey import Item, Survey
-    from .figures import RecallFigures
+from .figures import MemoryUse, RecallFigures
 
 _MAX_ROWS = 25
 _MAX_NAME = 120

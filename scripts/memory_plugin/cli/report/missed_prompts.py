@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ...kernel.fastjson import loads
+from ...kernel.paths import Paths
 from ...kernel.text.clean import plain
 from ...kernel.text.tags import without_private
 from ...kernel.transcript.reader import MAX_LINE, open_transcript
 from ...kernel.transcript.rows import user_input_of
 from ...memories.hygiene import CUT_MARGIN, shown_line
 from .elements import Cell, Name, Note, Part, Section, Table, count, day_label, percent, times
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ...kernel.paths import Paths
-    from .figures import MissedPrompt
+from .figures import MissedPrompt
 
 _SESSION = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")
 _MAX_ROWS = 25

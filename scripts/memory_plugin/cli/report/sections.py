@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ...kernel.data import load_data
 from ...recall.explain import reason_text
 from ...sessions.dimensions import dimensions
+from ..checks import Check
 from .elements import (
     Bar,
     Cell,
@@ -27,17 +29,9 @@ from .elements import (
     percent,
     times,
 )
-from .figures import OUTCOMES, quantile, ranked
-from .memory_rows import memories_section
-from .missed_prompts import missed_section
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..checks import Check
-    from .figures import LedgerFigures
-    from .memory_rows import MemoryFigures
-    from .missed_prompts import MissedRow
+from .figures import OUTCOMES, LedgerFigures, quantile, ranked
+from .memory_rows import MemoryFigures, memories_section
+from .missed_prompts import MissedRow, missed_section
 
 _LABELS = {
     "injected": ("told", "told in full"),

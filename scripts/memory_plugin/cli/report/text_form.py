@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ...kernel.text.clean import plain
+from ..console import Console
 from .elements import (
     Chart,
     Command,
@@ -20,13 +22,7 @@ from .elements import (
     number_text,
     percent,
 )
-from .sections import lead, sections
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..console import Console
-    from .sections import Report
+from .sections import Report, lead, sections
 
 _MAX_ROWS = 8
 _MAX_DAYS = 36
