@@ -4,7 +4,7 @@
 
 `made_statements.jsonl` holds prompts as developers type them: {set, lasting, form, text}. The first set has two halves, by the digest of
 the text; `tuned` was used to write the cues. Each later set was written while the cues were frozen, run once, and then used for training.
-docs/capture.md has the figures of each first run.
+benchmarks/README.md has the figures of each first run.
 """
 
 from __future__ import annotations

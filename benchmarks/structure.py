@@ -4,7 +4,7 @@
     python3 benchmarks/structure.py --budget    exit code 1 if a figure exceeds structure_budget.json by more than 3%
 
 Call paths are traced: a hook runs with a profile function that records each of the package's files in which a function is called, in
-the order of first calls. `tests/docs/test_ways.py` compares the call paths in docs/architecture.md with these.
+the order of first calls. `tests/docs/test_ways.py` checks the steps in docs/architecture.md against these.
 """
 
 from __future__ import annotations

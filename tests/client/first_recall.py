@@ -1,6 +1,6 @@
 """Time each step of a new user in the real client, from a clone to the first recall.
 
-Run as a script, this prints the table of docs/first-recall.md. The fake API is the model, so a model's thinking time is not included.
+Run as a script, this prints the table of docs/start.md. The fake API is the model, so a model's thinking time is not included.
 """
 
 from __future__ import annotations

@@ -16,5 +16,5 @@ def test_the_steps_of_the_page_lead_to_a_recall_within_two_minutes(sandbox: Sand
     steps, was_recalled = first_recall(sandbox)
     assert was_recalled
     assert sum(step.seconds for step in steps) < MAX_SECONDS
-    text = page("docs/first-recall.md")
+    text = page("docs/start.md")
     assert [step.what for step in steps if "| %s |" % step.what not in text] == []

@@ -15,7 +15,7 @@ from tests.client.plugin import PLUGIN, bash, make_repository, memory
 from tests.client.sandbox import Sandbox
 from tests.client.test_skills import tool_results
 from tests.client.turn import Turn
-from tests.docs.pages import page, section
+from tests.docs.pages import page
 from tests.hooks.test_keys import KEYS, SPOOFS, keyed
 
 pytestmark = pytest.mark.client
@@ -167,12 +167,17 @@ def test_no_command_of_claude_counts_as_the_users_approval(sandbox: Sandbox, bef
 
 
 def documented_rows() -> list[list[str]]:
-    """Return the table of docs/keys.md: which variables a project can set, for hooks and Bash of each client version."""
-    lines = section(page("docs/keys.md"), "What a project's settings can set").splitlines()
-    cells = [
-        [cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"
+    """Return the table of docs/privacy.md: which variables a project can set, for hooks and Bash of each client version."""
+    text = (
+        page("docs/privacy.md")
+        .partition("\n### What a project's settings can set\n")[2]
+        .partition("\n## ")[0]
+    )
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"
     ]
-    return [cells[0], *cells[2:]]
+    names = [(name, row) for row in rows[2:] for name in row[0].strip("`").split("`, `")]
+    return [rows[0], *([name, *row[1:]] for name, row in names)]
 
 
 def read_environment(path: str) -> dict[str, str]:
@@ -184,7 +189,7 @@ def read_environment(path: str) -> dict[str, str]:
 def test_the_table_of_variables_that_a_project_can_set(sandbox: Sandbox) -> None:
     header, *table = documented_rows()
     if "Bash, " + version() not in header:
-        pytest.skip("docs/keys.md has no column for " + version())
+        pytest.skip("docs/privacy.md has no column for " + version())
     hook, command = (os.path.join(sandbox.folder, name) for name in ("hook.env", "bash.env"))
     entry = {"hooks": [{"type": "command", "command": "env -0 > '%s'" % hook}]}
     sandbox.settings({"hooks": {"UserPromptSubmit": [entry]}})

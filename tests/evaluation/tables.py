@@ -1,7 +1,7 @@
 """The tables of sentences beside this module.
 
 The halves `tuned` and `held-out` were written before the first rules, those of the fifth before the frames. Each of the later ones was
-written without looking at the rules, measured once, and only then used to improve them; docs/evaluation.md has those first measurements.
+written without looking at the rules, measured once, and only then used to improve them; docs/evaluation.md sums them up.
 """
 
 from __future__ import annotations

@@ -64,6 +64,6 @@ def _accuracy(arguments: argparse.Namespace, context: CommandContext) -> int:
         ["kind", "must match", "found", "must not match", "false alarms", "precision", "recall"], cells
     )
     context.console.line(
-        "Measured on the examples for which the rules were written; docs/hygiene.md has independent figures."
+        "Measured on the examples for which the rules were written; docs/privacy.md has independent figures."
     )
     return 0
