@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from memory_plugin.kernel.hygiene.rule_set import _rules as rules_of
-from memory_plugin.kernel.hygiene.rule_set import files
+from memory_plugin.kernel.hygiene.rules import _rules as rules_of
+from memory_plugin.kernel.hygiene.rules import files
 from tests.config.settings_table import CONFIG, README, SCHEMA, leaves, schema, with_rule_ids, with_table
 from tests.project import PLUGIN_ROOT
 

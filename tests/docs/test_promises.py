@@ -211,11 +211,6 @@ PROMISES = {
             "memory evaluate --help",
             "rule-based gates first",
         ),
-        (
-            "The rules for secrets and personal data are measured on their own examples.",
-            "memory hygiene accuracy",
-            "recall",
-        ),
     ],
 }
 

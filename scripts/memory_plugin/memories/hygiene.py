@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.hygiene import redact
-from ..kernel.hygiene.assignment import names_a_secret
+from ..kernel.hygiene.filters import names_a_secret
 from ..kernel.hygiene.scanner import Redaction
 from ..kernel.hygiene_choice import chosen_rules
 from ..kernel.text.clean import block, plain

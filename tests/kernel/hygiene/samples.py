@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, cast
 
-from memory_plugin.kernel.hygiene.rule_set import files
-from memory_plugin.kernel.hygiene.tables import table
+from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.hygiene.rules import files
 
 
 class Sample(NamedTuple):
@@ -18,7 +18,7 @@ class Sample(NamedTuple):
 
 def raw_rules() -> list[dict[str, object]]:
     """Return every rule as in its file, by rank."""
-    return [rule for name in files() for rule in cast("list[dict[str, object]]", table(name)["rules"])]
+    return [rule for name in files() for rule in load_data("hygiene", name)["rules"]]
 
 
 def samples(field: str) -> list[Sample]:

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.hygiene import anchors
-from memory_plugin.kernel.hygiene.anchors import Anchors, _prefilter
-from memory_plugin.kernel.hygiene.tables import DataError
+from memory_plugin.kernel.hygiene.anchors import Anchors
 
 
 def test_case_does_not_count() -> None:
@@ -54,9 +53,3 @@ def test_a_long_text_without_a_part_of_a_keyword_is_not_searched_for_it(keyword:
     text = "nothing of that sort " * 2000
     assert Anchors(text).places(keyword) == []
     assert Anchors(text + keyword).places(keyword) == [len(text)]
-
-
-@pytest.mark.parametrize("entry", [[], {}, {"pattern": "(", "before": 1, "after": 1}, {"pattern": 1}])
-def test_a_wrong_prefilter_is_refused_by_name(entry: object) -> None:
-    with pytest.raises(DataError, match=r"prefilters\.json: odd"):
-        _prefilter("odd", entry)

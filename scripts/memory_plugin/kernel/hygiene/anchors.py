@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from .tables import DataError, table
+from ..data import load_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,25 +37,12 @@ class Prefilter:
 
 @cache
 def prefilters() -> dict[str, Prefilter]:
-    """Return the prefilters by name. Raises DataError for an invalid entry."""
-    entries = table("prefilters.json").get("prefilters")
-    if not isinstance(entries, dict):
-        raise DataError("prefilters.json: prefilters: expected an object")
-    return {name: _prefilter(name, entry) for name, entry in entries.items()}
-
-
-def _prefilter(name: str, entry: object) -> Prefilter:
-    if not isinstance(entry, dict):
-        raise DataError("prefilters.json: %s: expected an object" % name)
-    try:
-        return Prefilter(
-            re.compile(entry["pattern"]),
-            int(entry["before"]),
-            int(entry["after"]),
-            str(entry.get("within", "")),
-        )
-    except (KeyError, TypeError, ValueError, re.error) as error:
-        raise DataError("prefilters.json: %s: %r" % (name, error)) from error
+    """Return the prefilters by name."""
+    entries = load_data("hygiene", "prefilters")["prefilters"]
+    return {
+        name: Prefilter(**{**entry, "pattern": re.compile(entry["pattern"])})
+        for name, entry in entries.items()
+    }
 
 
 def starts(keywords: Iterable[str]) -> frozenset[bytes]:

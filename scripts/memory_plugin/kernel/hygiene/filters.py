@@ -1,6 +1,7 @@
-"""Filters: named reasons to reject a candidate as a false alarm.
+"""Filters: named reasons to reject a candidate as a false alarm; and the form and the names of values that are assigned.
 
-Each takes the candidate and returns whether it is a false alarm. A rule lists the filters that apply to it.
+Each filter takes the candidate and returns whether it is a false alarm. A rule lists the filters that apply to it. An assignment is
+`name = "value"`, `name: value`, `"name": "value"`, `<name>value` or `name("value")`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ import re
 from functools import cache
 from math import log2
 
-from .tables import words
+from ..data import load_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
 # The lookahead saves eleven attempts at most characters.
 _MASKED = (
@@ -34,7 +36,80 @@ _SEQUENCE_LENGTH = 10
 _MIN_WORD = 4
 _MIN_WORDY_SHARE = 0.6
 
+_CLOSE = r"""\\*["'`)\]}*]{0,3}[ \t]{0,8}"""
+_TYPE = r"""(?:: ?[A-Za-z][\w.\[\]<>|? ]{0,24}?(?= ?=))?"""
+_OPERATOR = r"""(?:=>|->(?=[ \t])|[\u2192\u21d2]|:=|\?=|\|\|=|={1,3}|!==?|:{1,3}|>|(?<=["'`]),|\((?=\\*["'`])|(?<=` )(?=`))"""
+_INNER = (
+    r"""(?:["']?(?i:value|values|secret|default|current|plain|plaintext|data)["']?[ \t]{0,3}[:=][ \t]{0,3})"""
+)
+# A list or an object begins, or the value is on the next line, alone or as the field `value`.
+_NESTED = r"""(?:[\[{][ \t]{0,8}(?:\r?\n[ \t]{0,40})?%s?){0,2}""" % _INNER
+_NEXT_LINE = (
+    r"""(?:[|>][+-]?)?[ \t]{0,4}\r?\n[ \t]{0,20}(?:- )?"""
+    r"""(?:(?<=[ \t])%s|(?=\S{5,400}[ \t]{0,8}(?:\r?\n|\Z))(?!\S{0,400}:[ \t]{0,8}(?:\r?\n|\Z)))"""
+) % _INNER
+_OPEN = r"""[ \t]{0,8}(?:%s|%s)(?:[bfruBFRU@$]{1,2}(?=\\*["'`]))?\\*["'`({*]{0,3}""" % (_NEXT_LINE, _NESTED)
+_TAIL = r"[\w.\-]{0,25}(?![\w.\-])"
+_NAME = re.compile(r"[\w.\-]{1,60}\Z")
+_LOOK_BACK = 60
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
 _compiled = cache(re.compile)  # most scans need few of the patterns
+
+
+@cache
+def words(name: str) -> tuple[str, ...]:
+    """Return the word list of that name in `config/hygiene/words.json`."""
+    return tuple(_word_lists()[name])
+
+
+@cache
+def _word_lists() -> dict[str, Any]:
+    return load_data("hygiene", "words")
+
+
+@cache
+def _word_set(name: str) -> frozenset[str]:
+    return frozenset(words(name))
+
+
+def assignment_pattern(names: str, value: str) -> str:
+    """Return the pattern of a value of the form `value` that is assigned to a name containing one of `names`.
+
+    Group `name` is the name from that part on, group `value` the value without quotes.
+    """
+    return r"(?P<name>(?i:%s)%s)%s%s%s%s(?P<value>%s)" % (
+        names,
+        _TAIL,
+        _CLOSE,
+        _TYPE,
+        _OPERATOR,
+        _OPEN,
+        value,
+    )
+
+
+def whole_name(text: str, start: int, end: int) -> str:
+    """Return the identifier that contains `start` and ends at `end`; it may begin before `start`."""
+    match = _NAME.search(text, max(0, start - _LOOK_BACK), end)
+    return match[0] if match else text[start:end]
+
+
+def names_a_secret(name: str) -> bool:
+    """Return whether an identifier names a secret: its last noun is in a list, or is `key` after a word such as `api`.
+
+    Numbers and words such as `prod`, `value` or `base64` may follow the noun.
+    """
+    pieces = [piece.lower() for piece in _PIECE.findall(name.rpartition("env.")[2])]  # process.env.API_KEY
+    while pieces and (pieces[-1].isdigit() or pieces[-1] in _word_set("name_suffixes")):
+        pieces.pop()
+    if not pieces or not _word_set("name_never").isdisjoint(pieces):
+        return False
+    last, before = pieces[-1], pieces[:-1]
+    if last in ("key", "keys"):
+        return not _word_set("key_qualifiers").isdisjoint(before)
+    compound = bool(before) and last in _word_set("nouns_in_compounds")
+    return compound or last in _word_set("secret_nouns") or last.endswith(words("secret_endings"))
 
 
 class PatternMatch:
@@ -90,15 +165,10 @@ def _placeholder(candidate: PatternMatch) -> bool:
     return _placeholder_pattern().search(candidate.value.lower()) is not None
 
 
-@cache
-def _plain_words() -> frozenset[str]:
-    return frozenset(words("plain"))
-
-
 def _stand_in(candidate: PatternMatch) -> bool:
     """Reject a value made only of digits and of words such as `test`, `user` and `password`: `password123`, `test_user_1`."""
     parts = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", candidate.value).lower())
-    return all(part in _plain_words() for part in parts)
+    return all(part in _word_set("plain") for part in parts)
 
 
 def _hash(candidate: PatternMatch) -> bool:

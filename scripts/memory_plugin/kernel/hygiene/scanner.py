@@ -6,13 +6,11 @@ import re
 from functools import cache
 
 from ..hygiene_choice import chosen_packs
-from . import policy
 from .anchors import Anchors, starts
-from .assignment import names_a_secret, whole_name
 from .checks import CHECKS
-from .filters import FILTERS, PatternMatch, entropy
-from .rule_set import Rule, compiled, formed_rules, rules
-from .shadow import Shadow, folded, joined
+from .disguises import Shadow, folded, joined
+from .filters import FILTERS, PatternMatch, entropy, names_a_secret, whole_name
+from .rules import Rule, action, compiled, formed_rules, places, rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ _MIN_FILTERED = 20_000
 class Finding:
     """One secret or piece of personal data: `text[start:end]`, never the value itself.
 
-    `kind` is one of `policy.KINDS`, such as "secret", "url_credentials" or "email"; `rule` the stable id of the rule;
+    `kind` is one of `rules.KINDS`, such as "secret", "url_credentials" or "email"; `rule` the stable id of the rule;
     `action` "allow", "redact" or "block".
     """
 
@@ -76,7 +74,8 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
 
     Raises ValueError for a place that the policy does not know.
     """
-    policy.check(place)
+    if place not in places():
+        raise ValueError("no such place: %r; the policy knows %s" % (place, ", ".join(places())))
     hidden = _MARKER.sub(_hide, text.replace(_HIDDEN, " "))
     anchors = Anchors(hidden)  # valid for all rounds: hiding a finding adds no anchor
     found: list[_Span] = []
@@ -89,8 +88,8 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
         found += spans
         hidden = _without(hidden, spans)
         # Only a finding inside a shadow changes it: the shadows are then built again without the finding.
-        places = [(span.start - _TOUCH, span.end + _TOUCH) for span in spans]
-        touched = any(shadow.touches(places) for shadow, _ in shadows)
+        around = [(span.start - _TOUCH, span.end + _TOUCH) for span in spans]
+        touched = any(shadow.touches(around) for shadow, _ in shadows)
         shadows = _shadows(hidden, set(hidden.split())) if touched else []
     found.sort(key=_place)
     return [_finding(span, place) for span in found]
@@ -116,7 +115,7 @@ def _disguised(
 
 def _finding(span: _Span, place: str) -> Finding:
     rule = span.rule
-    return Finding(rule.kind, rule.id, span.start, span.end, policy.action(place, rule.kind, rule.id))
+    return Finding(rule.kind, rule.id, span.start, span.end, action(place, rule.kind, rule.id))
 
 
 def _hide(marker: re.Match[str]) -> str:

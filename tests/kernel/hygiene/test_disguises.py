@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from memory_plugin.kernel.hygiene import findings, redact, spellings
-from memory_plugin.kernel.hygiene.shadow import Shadow
+from memory_plugin.kernel.hygiene import disguises, findings, redact
+from memory_plugin.kernel.hygiene.disguises import Shadow
 
 KEY = "ghp_" + "q7Wm2kLx9Vt0RfZc4Yb8Np1Hd6Js3Gu5Ae0K"
 WORD = "kZ8w" + "Qm4tRx2v"
@@ -119,18 +119,18 @@ def test_places_are_those_of_the_original() -> None:
     [("\\uff41", "a"), ("\\ud83d", " "), ("\\u{110000}", " "), ("\\x1f", " "), ("\\x41", "A")],
 )
 def test_an_escape_says_one_character(escaped: str, plain: str) -> None:
-    assert spellings._escape(escaped) == plain
+    assert disguises._escape(escaped) == plain
 
 
 def test_each_character_of_a_foreign_run_has_its_own_place() -> None:
     text = "see \u0430\ufb01\u0430 there"  # the ligature becomes two letters
-    found = [(change.start, change.end, change.text) for change in spellings.spellings(text)]
+    found = [(change.start, change.end, change.text) for change in disguises.spellings(text)]
     assert found == [(4, 5, "a"), (5, 6, "fi"), (6, 7, "a")]
 
 
 def test_each_place_counts_from_the_start_of_the_text() -> None:
     text = "at \u0430\ufb01\u0430"
-    assert [(c.start, c.end) for c in spellings.spellings(text)] == [(3, 4), (4, 5), (5, 6)]
+    assert [(c.start, c.end) for c in disguises.spellings(text)] == [(3, 4), (4, 5), (5, 6)]
 
 
 def test_only_what_changes_its_length_counts_as_changed() -> None:
@@ -155,7 +155,7 @@ def test_a_shadow_knows_what_it_was_made_from(spans: list[tuple[int, int]], expe
 
 def test_two_letters_for_one_keep_their_places_within_a_run() -> None:
     text = "see \ufb01\ufb02\ufb01 there"
-    assert [(c.start, c.end, c.text) for c in spellings.spellings(text)] == [
+    assert [(c.start, c.end, c.text) for c in disguises.spellings(text)] == [
         (4, 5, "fi"),
         (5, 6, "fl"),
         (6, 7, "fi"),
