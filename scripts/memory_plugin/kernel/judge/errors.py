@@ -16,13 +16,14 @@ class JudgeError(Exception):
     how many seconds the server asks to wait, None if it does not say. `unsent` says that the server never had the whole request.
     """
 
-    unsent = False
-
-    def __init__(self, name: str, detail: str = "", wait: float | None = None) -> None:
+    def __init__(
+        self, name: str, detail: str = "", wait: float | None = None, *, unsent: bool = False
+    ) -> None:
         super().__init__(name)
         self.name = name
         self.detail = detail
         self.wait = wait
+        self.unsent = unsent
 
 
 class FailureText(NamedTuple):

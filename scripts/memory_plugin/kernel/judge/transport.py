@@ -79,7 +79,8 @@ def fetch(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.S
         try:
             results.append(send(access, request, deadline, tls))
         except JudgeError as error:
-            results.append(error)
+            # Without its traceback, which would keep the connection alive.
+            results.append(JudgeError(error.name, error.detail, unsent=error.unsent))
 
     run_until(deadline, [work])
     result = results[0] if results else JudgeError("timeout")
@@ -100,9 +101,9 @@ def send(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SS
         with opener.open(_url_request(access, request), timeout=max(deadline.remaining(), 0.001)) as response:
             return _read(response, request.max_body)
     except URLError as error:  # before the whole request was sent
-        failed = _error_for(error.reason if isinstance(error.reason, Exception) else error)
-        failed.unsent = True
-        raise failed from None
+        raise _error_for(
+            error.reason if isinstance(error.reason, Exception) else error, unsent=True
+        ) from None
     except (OSError, HTTPException, ValueError) as error:
         raise _error_for(error) from None
 
@@ -141,17 +142,18 @@ def _read(response: HTTPResponse, max_body: int) -> Response:
     return Response(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
 
 
-def _error_for(error: Exception) -> JudgeError:
+def _error_for(error: Exception, *, unsent: bool = False) -> JudgeError:
     """Return the failure for an exception, without its text, which may quote a header or the server."""
+    name, detail = "network", str(getattr(error, "strerror", None) or type(error).__name__)
     if isinstance(error, socket.timeout):
-        return JudgeError("timeout")
-    if isinstance(error, ssl.SSLError):
-        return JudgeError("tls", str(getattr(error, "verify_message", "") or error.reason or "no agreement"))
-    if str(error).startswith(_TUNNEL_FAILED):
-        return JudgeError("proxy", "the proxy answered %s" % str(error)[len(_TUNNEL_FAILED) :][:3])
-    if type(error) in (HTTPException, LineTooLong):
-        return JudgeError("too_large", "too many or too long headers")
-    return JudgeError("network", str(getattr(error, "strerror", None) or type(error).__name__))
+        name, detail = "timeout", ""
+    elif isinstance(error, ssl.SSLError):
+        name, detail = "tls", str(getattr(error, "verify_message", "") or error.reason or "no agreement")
+    elif str(error).startswith(_TUNNEL_FAILED):
+        name, detail = "proxy", "the proxy answered %s" % str(error)[len(_TUNNEL_FAILED) :][:3]
+    elif type(error) in (HTTPException, LineTooLong):
+        name, detail = "too_large", "too many or too long headers"
+    return JudgeError(name, detail, unsent=unsent)
 
 
 def tls_context(access: ServerAccess) -> ssl.SSLContext | None:
