@@ -16,7 +16,7 @@ from memory_plugin.hooks import entry
 from memory_plugin.kernel import fastjson
 from memory_plugin.kernel.hygiene import redact
 from memory_plugin.kernel.settings import layers, user_file
-from memory_plugin.kernel.settings.load import Settings, SettingsFileError, decoded, defaults, schema
+from memory_plugin.kernel.settings.values import Settings, SettingsFileError, decoded, defaults, schema
 from memory_plugin.kernel.transcript.reader import Reader
 from memory_plugin.memories import guarded_commands, guarded_files, markdown
 from memory_plugin.memories.hygiene import clean_data, shown, shown_block

@@ -11,7 +11,7 @@ from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context, LedgerError
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.paths import locate
-from memory_plugin.kernel.settings.load import Settings, defaults
+from memory_plugin.kernel.settings.values import Settings, defaults
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.kernel.settings.load import Settings, load
+from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.settings.values import Settings
 from memory_plugin.recall.decision import Choice, Limits, choose, estimated_tokens, pointer_line, render
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.ranking import Hit

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.settings.load import defaults
+from memory_plugin.kernel.settings.values import defaults
 from memory_plugin.replies.phrases import (
     AMBIGUOUS,
     QUERY_TYPES,

@@ -19,7 +19,7 @@ from ..hooks.client_record import (
 from ..hooks.environment import HANDED_OVER, clean, is_sensitive, restore_launch_values
 from ..kernel.ancestry import CLIENT_VARIABLE, Ancestor, ancestors, process
 from ..kernel.paths import account_home, config_folder, config_folder_of
-from ..kernel.settings.load import SettingsFileError, content
+from ..kernel.settings.values import SettingsFileError, content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

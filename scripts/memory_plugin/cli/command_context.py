@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..hooks.environment import Taint
     from ..kernel.paths import Paths
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
     from ..memories.survey import Survey
     from .caller import Caller
     from .console import Console

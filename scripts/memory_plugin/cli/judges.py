@@ -13,7 +13,7 @@ from ..kernel.judge.errors import explain_failure, setup_options
 from ..kernel.judge.models import family_of, price_of
 from ..kernel.judge.vendors import endpoint_of
 from ..kernel.records import Records
-from ..kernel.settings.load import JUDGE_SWITCHES, Settings
+from ..kernel.settings.values import JUDGE_SWITCHES, Settings
 from ..kernel.text.clean import terminal_safe
 from .addresses import address_sentences
 from .options import days_ago

@@ -7,9 +7,9 @@ from json import JSONDecodeError
 from json import loads as public_loads
 
 from ..kernel.files import read_regular
-from ..kernel.settings.load import MAX_BYTES, Problem, SettingsFileError, defaults
 from ..kernel.settings.schema import keys, nearest_choice, replacements
 from ..kernel.settings.user_file import line_of
+from ..kernel.settings.values import MAX_BYTES, Problem, SettingsFileError, defaults
 from ..kernel.text.clean import terminal_safe
 
 _MAX_NAME = 80

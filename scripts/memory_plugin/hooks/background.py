@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.paths import Paths
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
 
 MAX_INPUT = 60_000  # bytes: a pipe holds 64 KiB before its reader has begun to read (pipe(7))
 _INHERITED = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "CLAUDE_CONFIG_DIR", "LANG", "LC_ALL", "LC_CTYPE")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..kernel.clock import Deadline
     from ..kernel.context import Context
     from ..kernel.paths import Paths
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
 
 MAX_IDENTITY = 200
 # The kind of a line about a failure that was handled; "trouble" in records of version 0.1.0.

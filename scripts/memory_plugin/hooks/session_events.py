@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
     from ..kernel.paths import Paths
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
     from ..recall.answer import Answer
     from .environment import Taint
 

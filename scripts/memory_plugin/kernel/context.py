@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .clock import Deadline
     from .paths import Paths
-    from .settings.load import Settings
+    from .settings.values import Settings
 
 
 class LedgerError(OSError):

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .paths import Paths
     from .records import Records
-    from .settings.load import Settings
+    from .settings.values import Settings
 
 SCHEMA = 1
 WAIT = 0.25

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..kernel.context import Context
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
     from .answer import Answer
     from .history import RecallHistory
     from .ranking import Hit

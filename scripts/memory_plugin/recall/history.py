@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ..kernel.paths import Paths
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
 
 PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"
 SUBAGENT, GUARD = "subagent", "guard"

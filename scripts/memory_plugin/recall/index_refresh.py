@@ -54,7 +54,7 @@ from .trust_changes import DECIDED, new_decisions
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
     from ..kernel.sqlite import Connection
     from .documents import Document
     from .due_files import ReadBudget

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.judge.asking import Judge
     from ..kernel.judge.question import Question, Verdict
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
     from .ranking import Hit
 
 AUTO, SEARCH = "auto", "search"

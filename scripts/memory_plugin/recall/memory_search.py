@@ -24,7 +24,7 @@ from .superseding import set_superseded, superseded_documents
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
     from ..kernel.sqlite import Connection
     from .ranking import Hit
 

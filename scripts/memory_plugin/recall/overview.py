@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ..kernel.paths import Paths
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
     from ..kernel.sqlite import Connection
     from ..memories.stores import Store
     from ..memories.trust import Trust

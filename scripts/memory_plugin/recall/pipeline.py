@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.context import Context
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
     from .answer import Answer
     from .decision import Choice, Limits
     from .gate import Prompt

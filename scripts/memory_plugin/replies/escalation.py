@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.context import Context
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
     from .reply_signals import ReplySignals
 
 THRESHOLD = "scoring.escalation.thresholds.%s"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.context import Context
-    from ..kernel.settings.load import Settings
+    from ..kernel.settings.values import Settings
     from .escalation import Drift
     from .filler import RulePackError
     from .reply_signals import ReplySignals

@@ -19,7 +19,7 @@ from ..kernel.judge.question import Verdict
 from ..kernel.locks import Busy, FileLock
 from ..kernel.paths import Paths
 from ..kernel.records import Records
-from ..kernel.settings.load import Settings
+from ..kernel.settings.values import Settings
 from .langfuse.push import send_scores
 from .score_rows import SCORE, RowNotWritten, append_row, grade_row, latest_rows, session_id, ungraded
 from .scorer_reply import drop_bad_evidence, merge

@@ -11,7 +11,7 @@ from ..kernel.clock import now_iso
 from ..kernel.fastjson import digest
 from ..kernel.ledger import open_ledger
 from ..kernel.paths import Paths, locate
-from ..kernel.settings.load import Settings
+from ..kernel.settings.values import Settings
 from ..kernel.state_file import read_state
 from .dimensions import OVERALL, dimensions, improvement_band, overall_score
 from .scoring_request import PreparedSession, rubric_digest

@@ -20,7 +20,7 @@ from memory_plugin.cli.judges import opinions
 from memory_plugin.hooks.environment import Taint
 from memory_plugin.kernel.judge.errors import explain_failure
 from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.settings.load import JUDGE_SWITCHES
+from memory_plugin.kernel.settings.values import JUDGE_SWITCHES
 from tests.kernel.judge.bench import KEY, Bench, payload
 from tests.kernel.judge.server import Act, Server, answer
 

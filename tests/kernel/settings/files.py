@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 
-from memory_plugin.kernel.settings.load import Settings, load
+from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.settings.values import Settings
 
 USER, PROJECT, LOCAL = "user", "project", "local"
 NAMES = {

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.settings import load as module
 from memory_plugin.kernel.settings.layers import apply
-from memory_plugin.kernel.settings.load import Settings, SettingsFileError, decoded, defaults, load, schema
+from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.settings.values import Settings, SettingsFileError, decoded, defaults, schema
 from tests.kernel.settings.files import LOCAL, PROJECT, USER, Box, block
 
 KEY = "retrieval.max_inject"

@@ -10,9 +10,10 @@ import json
 from typing import Any
 
 from ...kernel.overrides import override_problems
-from ...kernel.settings.load import JUDGE_SWITCHES, Settings, load
+from ...kernel.settings.load import load
 from ...kernel.settings.schema import Key, WrongValueError, canonical, expected, is_block, keys, parsed
 from ...kernel.settings.user_file import EditError, FileChange, set_value, unset
+from ...kernel.settings.values import JUDGE_SWITCHES, Settings
 from ...kernel.text.clean import plain, terminal_safe
 from ..approval import Approval
 from ..command_context import CommandContext, CommandError, UsageError

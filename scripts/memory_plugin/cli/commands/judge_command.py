@@ -14,8 +14,9 @@ from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.errors import JudgeError, explain_failure
 from ...kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
-from ...kernel.settings.load import JUDGE_SWITCHES, load
+from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
+from ...kernel.settings.values import JUDGE_SWITCHES
 from ...kernel.text.clean import terminal_safe
 from ..addresses import keep_address
 from ..approval import Approval

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from ...hooks.prompt import MAX_CHARACTERS
 from ...kernel.clock import now
 from ...kernel.files import Unreadable
-from ...kernel.settings.load import Settings, load
+from ...kernel.settings.load import load
+from ...kernel.settings.values import Settings
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import shortest_names

@@ -12,8 +12,8 @@ from ...hooks.status_line import FOLDER, status_text
 from ...hooks.status_script import BEFORE, script_path, script_text
 from ...kernel.files import make_folder, replace_file
 from ...kernel.paths import Paths
-from ...kernel.settings.load import SettingsFileError, content
 from ...kernel.settings.user_file import EditError, change_text, with_value, without
+from ...kernel.settings.values import SettingsFileError, content
 from ...kernel.state_file import read_state, write_state
 from ..after_change import current_counts, prepare_counts
 from ..approval import Approval

@@ -12,8 +12,9 @@ from typing import Any
 
 from ...kernel.clock import now_iso
 from ...kernel.files import Unreadable, read_regular, replace_file
-from ...kernel.settings.load import USER, load
+from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values
+from ...kernel.settings.values import USER
 from ...kernel.state_file import read_state, write_state
 from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
 from ...replies.filler import USER_PACK, FillerRules, load_filler_rules

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from ..clock import Deadline
     from ..context import Context
-    from ..settings.load import Settings
-    from .calls import CallOutcome
+    from ..settings.values import Settings
     from .credentials import AddressSource, ServerAccess
+    from .errors import CallOutcome
     from .question import Question, Values
 
 FOLDER = "judge"  # in the state folder

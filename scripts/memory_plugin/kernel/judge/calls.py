@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..fastjson import dumps, loads
 from ..files import read_regular
-from .errors import JudgeError
+from .errors import CallOutcome, JudgeError
 from .models import rejected_parts
 from .question import value_at
 from .vendors import SCRIPTED, VENDORS
@@ -56,27 +56,6 @@ class JudgeCall(NamedTuple):
     tls: SSLContext | None
     options: RequestOptions
     retry: bool
-
-
-class CallOutcome:
-    """The result of one call: the model's `text`, or None and the name of a `failure`.
-
-    `is_free` says that the provider charges nothing: it never had the whole request, or answered with an error status. `parts` are the
-    parts of the request that the server rejected by name: the caller may ask once more without them.
-    """
-
-    __slots__ = ("detail", "failure", "is_free", "ms", "parts", "text", "tokens_in", "tokens_out", "wait")
-
-    def __init__(self, failure: str = "", ms: float = 0.0) -> None:
-        self.text: str | None = None
-        self.failure = failure
-        self.detail = ""
-        self.is_free = False
-        self.parts: frozenset[str] = frozenset()
-        self.wait: float | None = None
-        self.tokens_in: int | None = None
-        self.tokens_out: int | None = None
-        self.ms = ms
 
 
 def make_calls(calls: Sequence[JudgeCall], deadline: Deadline) -> list[CallOutcome]:

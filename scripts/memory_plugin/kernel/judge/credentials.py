@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..settings.load import SettingsFileError, content
+from ..settings.values import SettingsFileError, content
 from .address import Address, bypasses_proxy, parse_address, parse_proxy
 from .errors import JudgeError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from subprocess import Popen
 
-    from ..settings.load import Settings
+    from ..settings.values import Settings
 
 ENVIRONMENT = "environment"
 _USER_FILE = "your settings.json"

@@ -1,4 +1,4 @@
-"""Failures of a judge: the exception, and what each failure means, from `config/judges/failures.json`."""
+"""The result of a call to a judge; its failures: the exception, and what each failure means, from `config/judges/failures.json`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,27 @@ class JudgeError(Exception):
         self.detail = detail
         self.wait = wait
         self.unsent = unsent
+
+
+class CallOutcome:
+    """The result of one call: the model's `text`, or None and the name of a `failure`.
+
+    `is_free` says that the provider charges nothing: it never had the whole request, or answered with an error status. `parts` are the
+    parts of the request that the server rejected by name: the caller may ask once more without them.
+    """
+
+    __slots__ = ("detail", "failure", "is_free", "ms", "parts", "text", "tokens_in", "tokens_out", "wait")
+
+    def __init__(self, failure: str = "", ms: float = 0.0) -> None:
+        self.text: str | None = None
+        self.failure = failure
+        self.detail = ""
+        self.is_free = False
+        self.parts: frozenset[str] = frozenset()
+        self.wait: float | None = None
+        self.tokens_in: int | None = None
+        self.tokens_out: int | None = None
+        self.ms = ms
 
 
 class FailureText(NamedTuple):

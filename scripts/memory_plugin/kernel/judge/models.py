@@ -16,7 +16,7 @@ from ..fastjson import loads
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .calls import CallOutcome
+    from .errors import CallOutcome
     from .question import Question
 
     Names = Sequence[tuple[str, tuple[str, ...]]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .load import JUDGE_ENABLED, USER, Problem, Settings
 from .schema import allowed, expected, first_invalid_item, fits, got, project_limit, shown
+from .values import JUDGE_ENABLED, USER, Problem, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

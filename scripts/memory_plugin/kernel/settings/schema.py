@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..fastjson import dumps, loads
-from .load import schema
+from .values import schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

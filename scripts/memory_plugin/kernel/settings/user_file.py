@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import Busy, FileLock
 from ..paths import state_folder
-from .load import JUDGE_ENABLED, JUDGE_SWITCHES, MAX_BYTES, SettingsFileError, decoded
 from .schema import keys, require_valid, top_level
+from .values import JUDGE_ENABLED, JUDGE_SWITCHES, MAX_BYTES, SettingsFileError, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

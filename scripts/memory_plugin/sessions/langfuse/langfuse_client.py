@@ -22,7 +22,7 @@ from ...kernel.judge.errors import JudgeError
 from ...kernel.judge.question import value_at
 from ...kernel.judge.transport import Request, fetch, tls_context
 from ...kernel.paths import Paths
-from ...kernel.settings.load import Settings
+from ...kernel.settings.values import Settings
 
 _PUBLIC, _SECRET = "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
 HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")

@@ -19,7 +19,7 @@ from ...kernel.judge.errors import JudgeError
 from ...kernel.judge.question import value_at
 from ...kernel.locks import FileLock
 from ...kernel.paths import Paths
-from ...kernel.settings.load import Settings
+from ...kernel.settings.values import Settings
 from ...kernel.state_file import read_state, write_state
 from ..score_rows import latest_rows
 from .langfuse_client import MODERN, LangfuseClient, find_access, probe

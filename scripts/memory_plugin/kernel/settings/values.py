@@ -1,0 +1,218 @@
+"""The settings in effect, the problems of settings files, and how one file is read."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from ..fastjson import loads
+from ..files import Unreadable, read_regular
+from ..paths import data_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+MAX_BYTES = 1_000_000
+_BOM = b"\xef\xbb\xbf"
+DEFAULT = "default"
+USER = "user"
+PROJECT = "project"
+LOCAL = "local"
+JUDGE_ENABLED = ".judge.enabled"
+# The switch of each judge: its key, the values that switch it on (the first by `memory judge on`), and the one that switches it off.
+JUDGE_SWITCHES: dict[str, tuple[str, tuple[object, ...], object]] = {
+    "retrieval": ("retrieval.judge.enabled", (True,), False),
+    "scoring": ("scoring.mode", ("hybrid",), "deterministic"),
+    "sessions": ("sessions.judge.when", ("asked", "ended"), "never"),
+    "interview": ("interview.judge.enabled", (True,), False),
+    "evaluation": ("evaluation.judge.enabled", (True,), False),
+}
+
+
+class SettingsFileError(Exception):
+    """Raised for a settings file that cannot be used, with what was expected and what was found."""
+
+    def __init__(self, expected: str, got: str) -> None:
+        super().__init__("expected %s, got %s" % (expected, got))
+        self.expected = expected
+        self.got = got
+
+
+class Problem:
+    """Something in a settings file that is ignored.
+
+    `kind` is "file" (the file cannot be read), "unknown" (no such key), "value" (wrong type or out of range) or "refused" (a project's file
+    may not set it). `path` is the path of the key inside the file, empty for a problem of the file. `got` never contains a text that could
+    be a secret. `item`, the invalid item of a list, may contain one and must not be shown.
+    """
+
+    __slots__ = ("expected", "file", "got", "item", "kind", "path")
+
+    def __init__(
+        self, kind: str, file: str, path: tuple[str, ...], expected: str, got: str, item: object = None
+    ) -> None:
+        self.kind = kind
+        self.file = file
+        self.path = path
+        self.expected = expected
+        self.got = got
+        self.item = item
+
+    @property
+    def key(self) -> str:
+        """Return the key as `memory config` takes it, without a leading `memory.`; empty for a problem of the file."""
+        return ".".join(self.path[1:] if self.path[:1] == ("memory",) and self.path[1:] else self.path)
+
+
+class Settings:
+    """The settings in effect. Every key of `config/defaults.json` has a value of the right type.
+
+    One default differs from that file: a feature's `judge.enabled` is False until the user's own file has the block `<feature>.judge`,
+    because a judge sends text to a provider and costs money. Inside that block the default is true.
+    """
+
+    __slots__ = ("_origins", "_own", "_values", "files", "problems")
+
+    def __init__(self, defaults: Mapping[str, object]) -> None:
+        self._values = dict(defaults)
+        self._own: dict[str, object] = {}
+        self._origins: dict[str, str] = {}
+        self.files: dict[str, str] = {}
+        self.problems: list[Problem] = []
+        for key in self._values:
+            if key.endswith(JUDGE_ENABLED):
+                self._values[key] = False
+
+    def set_value(self, key: str, value: object, layer: str) -> None:
+        """Set a key's value and the layer that decided it."""
+        self._values[key] = value
+        self._origins[key] = layer
+
+    def snapshot_user_values(self) -> dict[str, object]:
+        """Remember the current values as the user's, before project files are applied, and return them."""
+        self._own = dict(self._values)
+        return self._own
+
+    def user_number(self, key: str) -> float:
+        """Return the number under a key without the project's files; 0.0 if it is not a number."""
+        value = self._own.get(key, self._values.get(key))
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
+    def with_values(self, values: Mapping[str, object]) -> Settings:
+        """Return a copy of the settings with other values for some keys."""
+        other = Settings({})
+        other._values = {**self._values, **values}
+        other._own = {key: value for key, value in self._own.items() if key not in values}
+        other._origins, other.files, other.problems = self._origins, self.files, self.problems
+        return other
+
+    def all_keys(self) -> list[str]:
+        """Return all keys, in the order of the defaults."""
+        return list(self._values)
+
+    def get(self, key: str) -> object:
+        """Return the value of a key; None for an unknown key."""
+        return self._values.get(key)
+
+    def flag(self, key: str) -> bool:
+        """Return the switch under a key; False if it is not a boolean."""
+        return self._values.get(key) is True
+
+    def integer(self, key: str) -> int:
+        """Return the whole number under a key; 0 if it is not one."""
+        value = self._values.get(key)
+        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+    def number(self, key: str) -> float:
+        """Return the number under a key; 0.0 if it is not a number."""
+        value = self._values.get(key)
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
+    def text(self, key: str) -> str:
+        """Return the string under a key, or "" if it is not a string."""
+        value = self._values.get(key)
+        return value if isinstance(value, str) else ""
+
+    def texts(self, key: str) -> list[str]:
+        """Return the strings of the list under a key; empty if it is not a list."""
+        value = self._values.get(key)
+        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+    def block(self, key: str) -> dict[str, Any]:
+        """Return the names that the user chose under a key, with their values; empty if there are none."""
+        value = self._values.get(key)
+        return value if isinstance(value, dict) else {}
+
+    def origin(self, key: str) -> str:
+        """Return the layer that decided a key: DEFAULT, USER, PROJECT or LOCAL; `files` has each layer's path."""
+        return self._origins.get(key, DEFAULT)
+
+    def is_judge_enabled(self, feature: str) -> bool:
+        """Return whether a feature may ask its judge.
+
+        True only if the user's own file switches it on, and the project's does not switch it off.
+        """
+        key, on, _ = JUDGE_SWITCHES[feature]
+        return self._values.get(key) in on
+
+
+def content(path: str, follow: bool = False) -> dict[str, Any]:
+    """Return the JSON object in a settings file; empty for an empty file.
+
+    A link is followed only for the user's own file, which may be in a folder of dotfiles. Elsewhere neither the file nor its folder may be
+    one. Raises FileNotFoundError and SettingsFileError.
+    """
+    try:
+        folder = os.path.dirname(path)
+        if not follow and stat.S_ISLNK(os.lstat(folder).st_mode) and os.path.lexists(path):
+            raise SettingsFileError("a folder", "a symbolic link, " + folder)
+        return decoded(read_regular(path, MAX_BYTES, follow)[0])
+    except FileNotFoundError:
+        raise
+    except Unreadable as error:
+        raise SettingsFileError("a readable file of at most %d bytes" % MAX_BYTES, str(error)) from None
+    except (OSError, ValueError) as error:
+        raise SettingsFileError("a readable file", str(error)) from None
+
+
+def decoded(data: bytes) -> dict[str, Any]:
+    """Return the JSON object in the bytes of a settings file; empty for blank text. Raises SettingsFileError."""
+    try:
+        text = data[len(_BOM) if data.startswith(_BOM) else 0 :].decode("utf-8")
+        value = loads(text) if text.strip() else {}
+    except UnicodeDecodeError:
+        raise SettingsFileError("text in UTF-8", "other bytes") from None
+    except ValueError:
+        raise SettingsFileError("JSON", "a text that is not JSON") from None
+    if not isinstance(value, dict):
+        raise SettingsFileError("a JSON object", "another JSON value")
+    return value
+
+
+def defaults() -> dict[str, object]:
+    """Return every key with its default. Raises SettingsFileError for a damaged installation."""
+    flat: dict[str, object] = {}
+    _flatten(_shipped("defaults.json"), "", flat)
+    return flat
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the block `memory`. Raises SettingsFileError for a damaged installation."""
+    return _shipped("settings.schema.json")
+
+
+def _shipped(name: str) -> dict[str, Any]:
+    try:
+        return content(data_path(name), follow=True)
+    except FileNotFoundError:
+        raise SettingsFileError("the plugin's own " + name, "nothing") from None
+
+
+def _flatten(block: dict[str, Any], prefix: str, flat: dict[str, object]) -> None:
+    for name, value in block.items():
+        if isinstance(value, dict) and value:  # an empty object is a value: its names are chosen by the user
+            _flatten(value, prefix + name + ".", flat)
+        else:
+            flat[prefix + name] = value
