@@ -30,8 +30,8 @@ COMMAND = os.path.join(ROOT, "scripts", "memory.py")
 IMPORTS = """
 import sys
 sys.path.insert(0, %r)
-from memory_plugin.kernel.judge import asking, budget, calls, excerpts, question, transport, vendors
-excerpts.one_line("token key login", 100)
+from memory_plugin.kernel.judge import asking, budget, calls, question, transport, vendors
+question.one_line("token key login", 100)
 """ % os.path.join(ROOT, "scripts")
 TIMEOUT = 1.0
 MEMORIES = [

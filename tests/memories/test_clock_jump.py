@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories import clock_jump
-from memory_plugin.memories.clock_jump import is_clock_steady
+from memory_plugin.memories import lifecycle
+from memory_plugin.memories.lifecycle import is_clock_steady
 
 DAY = 86_400
 NOON = 1_800_000_000.0
@@ -17,7 +17,7 @@ def seen(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> object:
     """Return a function that checks the clock at a time, in days after noon."""
 
     def at(days: float) -> bool:
-        monkeypatch.setattr(clock_jump, "now", lambda: NOON + days * DAY)
+        monkeypatch.setattr(lifecycle, "now", lambda: NOON + days * DAY)
         return is_clock_steady(paths)
 
     return at

@@ -13,8 +13,7 @@ from ..kernel.text.clean import block, plain
 from ..kernel.text.stem import stem
 from ..kernel.text.tokens import tokenize
 from ..memories.hygiene import clean_text
-from ..memories.invalid_memory import InvalidMemory
-from ..memories.record import body_text
+from ..memories.record import InvalidMemory, body_text
 
 if TYPE_CHECKING:
     from ..memories.record import Memory

@@ -10,8 +10,8 @@ import argparse
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from ..memories.grants import take_ticket
 from ..memories.hygiene import shown_line
-from ..memories.tickets import take_ticket
 from .command_context import CommandContext, CommandError
 from .console import counted
 

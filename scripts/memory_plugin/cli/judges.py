@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 from ..evaluation.jury import judge_at
 from ..kernel.data import load_data
 from ..kernel.judge.asking import Judge, judge_for
+from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
 from ..kernel.judge.errors import explain_failure, setup_options
 from ..kernel.judge.models import family_of, price_of
 from ..kernel.judge.vendors import endpoint_of
 from ..kernel.records import Records
+from ..kernel.settings.user_file import set_value
 from ..kernel.settings.values import JUDGE_SWITCHES, Settings
 from ..kernel.text.clean import terminal_safe
-from .addresses import address_sentences
+from .command_context import CommandContext
 from .options import days_ago
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
-    from .command_context import CommandContext
 
 FEATURES = tuple(JUDGE_SWITCHES)
 _UNKNOWN = (
@@ -32,6 +33,9 @@ _OF_THIS_MACHINE = (
     " until judge.prices is [0, 0] for it"
 )
 KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is useless
+
+_COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the env block of your own settings.json"
 
 
 def judged_feature(name: str) -> dict[str, Any]:
@@ -145,3 +149,38 @@ def opinions(paths: Paths, days: int) -> dict[str, Any]:
         "none_kept": none_kept,
         "agreement": agreed / total if total else None,
     }
+
+
+def address_sentences(context: CommandContext, route: AddressSource, names: tuple[str, ...]) -> list[str]:
+    """Return the address of a request with its source, then a sentence for each ignored variable, of `names` and the usual ones."""
+    return ["Address: %s." % terminal_safe(str(route)), *ignored_sentences(context, (*names, *_COMMON))]
+
+
+def ignored_sentences(context: CommandContext, names: tuple[str, ...]) -> list[str]:
+    """Return a sentence for each of the named variables that is set but ignored."""
+    lines = []
+    for name in names:
+        path = context.taint.names.get(name)
+        if path is not None:
+            lines.append("%s is ignored: %s sets it." % (name, terminal_safe(path)))
+        elif name in context.caller.ignored:
+            lines.append("%s is ignored: only the environment sets it, and %s." % (name, _CONFIRM))
+    return lines
+
+
+def keep_address(context: CommandContext, route: AddressSource, key: str, *, keep: bool) -> list[str]:
+    """Offer to save an address that only the environment sets in the user's own settings; return what to print about it.
+
+    The address is saved under `key` if `keep` is true, or if the user confirms it in a terminal. Raises EditError.
+    """
+    if route.source != ENVIRONMENT or context.caller.inside:
+        return []
+    url = terminal_safe(route.url)
+    notice = (
+        "%s in your environment is %s. Commands that Claude runs use it only if your own settings contain it."
+    )
+    notice %= (route.name, url)
+    if not keep and not context.console.confirm("%s\nWrite it to your settings, as %s?" % (notice, key)):
+        return [notice, "To write it to your settings: memory config set %s %s" % (key, url)]
+    change = set_value(context.paths.config_dir, key, route.url)
+    return ["%s is now %s, in %s." % (key, url, terminal_safe(change.path))]

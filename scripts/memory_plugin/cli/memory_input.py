@@ -18,12 +18,12 @@ from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..kernel.paths import Paths
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
 from ..memories.hygiene import clean_data, shown_line
-from ..memories.invalid_memory import InvalidMemory
 from ..memories.memory_files import MAX_BYTES, StoredMemory
 from ..memories.record import (
     ACTIVE,
     MAX_ASKED_AS,
     Category,
+    InvalidMemory,
     body_content,
     categories,
     category_named,

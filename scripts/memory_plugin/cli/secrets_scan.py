@@ -1,14 +1,20 @@
-"""Find secrets and personal data in files, and report their location and rule but never their value."""
+"""Find secrets and personal data in files or in lines of text, and report their location and rule but never their value."""
 
 from __future__ import annotations
 
 import codecs
+import json
 import os
+import sys
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.files import read_regular
 from ..kernel.hygiene import findings
+from .console import counted
+
+if TYPE_CHECKING:
+    from .command_context import CommandContext
 
 MAX_BYTES = 5_000_000
 _HEAD = 8192
@@ -115,3 +121,23 @@ def _files(path: str) -> Iterator[str]:
             file = os.path.join(parent, name)
             if os.path.isfile(file) and not os.path.islink(file):
                 yield file
+
+
+def print_findings(find: Callable[[str], list[dict[str, object]]], context: CommandContext) -> int:
+    """Print `{id, findings}` for each line `{id, text}`. Return the exit code: 1 if a line has no text."""
+    skipped = 0
+    for line in sys.stdin.buffer:
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            text = entry["text"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            text = None
+        if isinstance(text, str):
+            context.console.verbatim(json.dumps({"id": entry.get("id"), "findings": find(text)}))
+        else:
+            skipped += 1
+    if skipped:
+        context.console.error("%s without a text skipped" % counted(skipped, "line"))
+    return 1 if skipped else 0

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from ..kernel.hygiene import findings
-from ..kernel.judge.excerpts import one_line
+from ..kernel.judge.question import one_line
 from .conversation import Conversation, ConversationTurn
 from .rule_matching import ClaimEvidence, PackRule, RulePack, find_matches, fold_text
 

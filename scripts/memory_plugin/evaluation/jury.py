@@ -20,8 +20,7 @@ from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import digest, dumps
 from ..kernel.judge.asking import Judge, judge_for
-from ..kernel.judge.excerpts import excerpt
-from ..kernel.judge.question import Question, Rubric, Verdict
+from ..kernel.judge.question import Question, Rubric, Verdict, excerpt
 from ..kernel.judge.vendors import BACKENDS
 from ..kernel.stats import weighted_kappa
 from . import EvaluationError, file_path, read_object, shipped_names

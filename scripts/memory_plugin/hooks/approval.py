@@ -12,7 +12,7 @@ import sys
 
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
-from ..memories.tickets import OPTION, issue_ticket
+from ..memories.grants import OPTION, issue_ticket
 from .environment import HANDED_OVER
 from .events import id_field, path_field
 

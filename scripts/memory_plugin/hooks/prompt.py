@@ -167,8 +167,7 @@ def _update_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
         map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))
     ):
         return ""
-    from ..memories.grants import grant, revoke, take_unshown_saves
-    from ..memories.tickets import end_tickets
+    from ..memories.grants import end_tickets, grant, revoke, take_unshown_saves
 
     try:
         end_tickets(paths, session)

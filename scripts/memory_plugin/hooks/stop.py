@@ -57,8 +57,7 @@ def _unseen_saves(context: Context, problems: list[str]) -> str:
     paths, session = context.paths, context.session
     if not any(map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))):
         return ""
-    from ..memories.grants import take_unshown_saves
-    from ..memories.tickets import end_tickets
+    from ..memories.grants import end_tickets, take_unshown_saves
 
     try:
         end_tickets(paths, session)

@@ -75,8 +75,7 @@ def judge_signals(
     The caller has checked that a judge is configured and that the project may use one.
     """
     from ..kernel.judge.asking import judge_for  # imports the network
-    from ..kernel.judge.excerpts import excerpt
-    from ..kernel.judge.question import Question, load_rubric
+    from ..kernel.judge.question import Question, excerpt, load_rubric
 
     asked = interview.question or (interview.state["next"] or {}).get("probe", "")
     data = {

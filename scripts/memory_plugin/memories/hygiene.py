@@ -12,8 +12,7 @@ from ..kernel.hygiene.scanner import Redaction
 from ..kernel.hygiene_choice import chosen_rules
 from ..kernel.text.clean import block, plain
 from ..kernel.text.tags import without_private
-from .invalid_memory import InvalidMemory
-from .record import MAX_DEPTH, MAX_TITLE
+from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import errno
+import math
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
-from ..kernel.clock import now_iso
+from ..kernel.clock import now, now_iso
 from ..kernel.files import error_text
+from ..kernel.state_file import read_state, write_state
 from . import index_md, writing
 from .hygiene import clean_text
-from .invalid_memory import InvalidMemory
 from .memory_files import StoredMemory, all_memories
-from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
+from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, InvalidMemory, with_change
 from .supersession import name_for, older_names
 from .trust import TRUSTED, load_trust
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from .stores import Store
     from .survey import Item
     from .writing import Written
+
+_DAY = 86_400
+_JUMP = 7 * _DAY  # seconds without a refresh that look like a jump of the clock
+_FILE = "clock.json"
 
 
 class Removal(NamedTuple):
@@ -264,3 +269,20 @@ def remove_expired_retired(
             trust.erase(stored)
             deleted += writing.remove(paths, stored)
     return deleted
+
+
+def is_clock_steady(paths: Paths) -> bool:
+    """Return whether the clock has not jumped for a day, and record the time. Raises OSError if the time cannot be recorded."""
+    path, time = paths.state(_FILE), now()
+    state = read_state(path)
+    last, jumped = _seconds(state.get("last"), time), _seconds(state.get("jumped"), 0.0)
+    if not last <= time <= last + _JUMP:
+        jumped = time
+    write_state(path, {"last": time, "jumped": jumped})
+    return time - jumped >= _DAY
+
+
+def _seconds(value: object, default: float) -> float:
+    """Return a time from the file, or the default if it is not one."""
+    is_time = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if is_time else default  # type: ignore[arg-type]

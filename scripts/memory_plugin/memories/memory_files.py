@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import ReadFailed, Unreadable, read_regular, stamp
-from .invalid_memory import InvalidMemory
-from .record import Memory, categories, parse_memory
+from .record import InvalidMemory, Memory, categories, parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

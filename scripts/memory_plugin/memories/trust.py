@@ -15,8 +15,8 @@ from ..kernel.fastjson import dumps, loads
 from ..kernel.files import make_folder, read_regular, replace_file
 from ..kernel.paths import locate
 from .hygiene import clean_data
-from .invalid_memory import InvalidMemory
 from .memory_text import text_digests
+from .record import InvalidMemory
 from .stores import USER
 from .trust_file import SEEN, Decision, DecisionFile, decision_paths, trust_lock
 

@@ -10,7 +10,6 @@ from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
 from . import index_md
 from .hygiene import clean_data
-from .invalid_memory import InvalidMemory
 from .memory_files import (
     MAX_BYTES,
     StoredMemory,
@@ -20,7 +19,7 @@ from .memory_files import (
     why_not_read,
 )
 from .memory_text import text_digests
-from .record import categories, is_id, parse_memory, slug
+from .record import InvalidMemory, categories, is_id, parse_memory, slug
 from .stores import USER, store_key
 
 if TYPE_CHECKING:

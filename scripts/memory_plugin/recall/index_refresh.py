@@ -15,9 +15,8 @@ from ..kernel.clock import now
 from ..kernel.files import Unreadable, make_folder
 from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
-from ..memories.invalid_memory import InvalidMemory
 from ..memories.memory_files import read_memory
-from ..memories.record import categories
+from ..memories.record import InvalidMemory, categories
 from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths

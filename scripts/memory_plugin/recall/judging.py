@@ -193,7 +193,7 @@ def _shuffled(hits: list[Hit], prompt: str) -> list[Hit]:
 
 
 def _data(candidates: JudgeCandidates, shown: list[Hit]) -> dict[str, Any]:
-    from ..kernel.judge.excerpts import excerpt, one_line
+    from ..kernel.judge.question import excerpt, one_line
 
     request = excerpt(candidates.prompt, _MAX_PROMPT)
     data: dict[str, Any] = {"request": request}

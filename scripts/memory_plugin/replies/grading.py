@@ -12,8 +12,7 @@ from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import dumps, loads
 from ..kernel.judge.asking import Judge, judge_for
-from ..kernel.judge.excerpts import excerpt, one_line
-from ..kernel.judge.question import Question, Verdict, load_rubric
+from ..kernel.judge.question import Question, Verdict, excerpt, load_rubric, one_line
 from ..kernel.transcript.reader import turns_since_prompt
 from ..kernel.transcript.rows import COMMAND, PROMPT
 from ..kernel.transcript.turn import Call

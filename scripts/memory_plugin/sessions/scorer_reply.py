@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from ..kernel.judge.excerpts import one_line
+from ..kernel.judge.question import one_line
 from .dimensions import CAUSES, ScoreDimension, dimensions
 
 _TURN = re.compile(r"\b(?:turns?|traces?|t)[ #:.]{0,2}(\d{1,6})\b", re.IGNORECASE)

@@ -8,8 +8,7 @@ from json import dumps
 from typing import Any, NamedTuple
 
 from ..kernel import fastjson
-from ..kernel.judge.excerpts import excerpt, one_line
-from ..kernel.judge.question import Question, Rubric, data_block, read_rubric
+from ..kernel.judge.question import Question, Rubric, data_block, excerpt, one_line, read_rubric
 from ..kernel.overrides import load_or_shipped
 from ..kernel.transcript.turn import Call, Turn, tokens_of
 from .detection import failure_cause, main_argument, signal_entries

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..kernel.judge.excerpts import one_line
+from ..kernel.judge.question import one_line
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Totals, Turn
 from .detection import Detections, signal_entries

@@ -18,10 +18,10 @@ from ...kernel.text.clean import plain
 from ...recall.index_refresh import index_state
 from ...sessions.langfuse.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ...sessions.langfuse.push import outbox_overview
-from ..addresses import address_sentences
 from ..command_context import CommandContext
 from ..commands.session_command import session_scorer
 from ..console import counted
+from ..judges import address_sentences
 from ..options import days_ago
 from ..setting_problems import problem_sentence
 from . import FAIL, NOTE, OK, WARN, Check

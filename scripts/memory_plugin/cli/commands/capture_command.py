@@ -9,7 +9,7 @@ from ...capture.candidate_file import CandidateFile, CandidateSet
 from ...capture.pipeline import Progress, capture_files, project_transcripts
 from ...memories.hygiene import shown_line
 from ..approval import Approval
-from ..candidate_check import keep_other_candidates, may_use, section_watch
+from ..candidate_entries import keep_other_candidates, may_use, section_watch
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_flag, require_existing

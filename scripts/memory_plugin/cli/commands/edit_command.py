@@ -6,10 +6,9 @@ import argparse
 from typing import Any, Callable
 
 from ...memories.hygiene import shown_line
-from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.memory_files import StoredMemory
-from ...memories.record import ACTIVE, MAX_TITLE, categories
+from ...memories.record import ACTIVE, MAX_TITLE, InvalidMemory, categories
 from ...memories.similarity import plain_title
 from ...memories.supersession import name_for
 from ...memories.survey import Item, choose, life_cycle_state, shortest_names, successors, superseding

@@ -7,8 +7,8 @@ import argparse
 from ...kernel.hygiene import findings
 from ...kernel.hygiene.rules import places
 from ..command_context import CommandContext, UsageError
-from ..finding_lines import print_findings
 from ..options import add_flag
+from ..secrets_scan import print_findings
 
 HELP = "find secrets and personal data in lines of text"
 EXAMPLES = """\

@@ -7,9 +7,8 @@ from collections import Counter
 from typing import Any
 
 from ...memories.importing import Draft
-from ...memories.invalid_memory import InvalidMemory
 from ...memories.lifecycle import save_all
-from ...memories.record import DEFAULT_CATEGORY
+from ...memories.record import DEFAULT_CATEGORY, InvalidMemory
 from ...memories.stores import named_store
 from ...memories.writing import Written
 from ..after_change import refresh_index

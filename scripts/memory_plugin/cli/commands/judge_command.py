@@ -18,7 +18,6 @@ from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
 from ...kernel.settings.values import JUDGE_SWITCHES
 from ...kernel.text.clean import terminal_safe
-from ..addresses import keep_address
 from ..approval import Approval
 from ..command_context import CommandContext, CommandError
 from ..console import counted
@@ -31,6 +30,7 @@ from ..judges import (
     dollars,
     judged_feature,
     judges_of,
+    keep_address,
     opinions,
     where,
 )

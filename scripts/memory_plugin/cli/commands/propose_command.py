@@ -11,7 +11,7 @@ from ...hooks.events import PROBLEM, id_field, log_event, path_field
 from ...kernel.clock import Deadline
 from ...kernel.context import Context
 from ...kernel.files import os_error_text
-from ..candidate_check import check_for, keep_other_candidates, may_use, section_watch
+from ..candidate_entries import check_for, keep_other_candidates, may_use, section_watch
 from ..command_context import UsageError
 
 if TYPE_CHECKING:

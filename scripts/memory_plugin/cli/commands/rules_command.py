@@ -9,8 +9,8 @@ from ...evaluation.packs import check_pack, load_pack, pack_names
 from ...evaluation.rule_matching import find_matches
 from ..command_context import CommandContext, CommandError
 from ..console import counted
-from ..finding_lines import print_findings
 from ..options import add_actions, require_known
+from ..secrets_scan import print_findings
 
 HELP = "list, validate and apply the rule packs used for evaluation"
 EXAMPLES = """\

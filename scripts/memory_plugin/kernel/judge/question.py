@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..fastjson import digest, dumps, loads
 from ..files import read_regular
+from ..hygiene import redact
 from ..paths import data_path
+from ..text.clean import block, plain
+from ..text.tags import without_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,6 +29,10 @@ _MAX_RUBRIC_BYTES = 1 << 16
 _MAX_REPLY = 40_000  # characters; answers have a few hundred
 _MAX_STARTS = 200
 _DECODER = JSONDecoder()
+
+# Characters that are redacted at each end: more than any secret that the rules find, PEM keys included.
+_MARGIN = 10_000
+_GAP = " [...] "
 
 
 class RubricError(ValueError):
@@ -176,3 +183,27 @@ def chosen_indices(value: Values, key: str, offered: int) -> Values | None:
         return None
     indices = {i for i in items if isinstance(i, int) and not isinstance(i, bool) and 0 <= i < offered}
     return {"chosen": sorted(indices), "dropped": len(items) - len(indices)}
+
+
+def excerpt(text: str, limit: int) -> str:
+    """Return the head and the tail of a text, at most `limit` (> 20) characters in all; a short text is not cut."""
+    text = without_private(text)
+    if len(text) > 2 * _MARGIN:
+        head, tail = _redacted(text[:_MARGIN]), _redacted(text[-_MARGIN:])
+    else:
+        head = tail = _redacted(text)
+        if len(head) <= limit:
+            return head
+    half = (limit - len(_GAP)) // 2
+    return head[:half] + _GAP + tail[-half:]
+
+
+def _redacted(text: str) -> str:
+    return redact(block(redact(text, "judge").text, 2 * _MARGIN + 1), "judge").text
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return a short text such as a title on one line of at most `limit` characters."""
+    first = redact(without_private(text), "judge").text
+    line = plain(first, len(first) + 1)
+    return plain(line if line == first else redact(line, "judge").text, limit)

@@ -1,4 +1,4 @@
-"""Invisible characters, which can hide text or change how it appears (Unicode TR 36 and TR 39).
+"""Invisible characters and look-alikes, which can hide text or change how it appears (Unicode TR 36 and TR 39).
 
 Each group is a tuple of (first, last) code points. Nothing here imports `re`, because scoring a reply does without it.
 """
@@ -23,6 +23,12 @@ OTHERS = (
     (0xFDD0, 0xFDEF), (0xFFF0, 0xFFFB), (0xFFFE, 0xFFFF), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
 )  # fmt: skip
 IN_WORDS = FORMAT + JOINERS + SELECTORS  # invisible in the middle of a word
+
+LOOKALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0405\u0408"
+    "\u03bf\u03b1\u03b5\u03b9\u03ba\u03bd\u03c1\u03c5\u0391\u0392\u0395\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7\u03a5",
+    "aeopcyxijshdqwABEKMHOPCTXISJoaeikvpuABEHIKMNOPTXY",
+)
 
 
 def code_points(ranges: Ranges) -> frozenset[int]:
