@@ -110,13 +110,10 @@ def test_bytes_that_are_not_json_are_rejected(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("values", "judges_off", "is_refused", "is_allowed"),
     [
-        pytest.param({"mode": "hybrid", "judge__enabled": True}, False, False, True, id="hybrid"),
-        pytest.param({"mode": "shadow", "judge__enabled": True}, False, False, False, id="another mode"),
-        pytest.param({"mode": "hybrid"}, False, False, False, id="not switched on"),
-        pytest.param(
-            {"mode": "hybrid", "judge__enabled": True}, True, False, False, id="a project that sets addresses"
-        ),
-        pytest.param({"mode": "hybrid", "judge__enabled": True}, False, True, False, id="refused before"),
+        pytest.param({"mode": "hybrid"}, False, False, True, id="hybrid"),
+        pytest.param({"mode": "shadow"}, False, False, False, id="another mode"),
+        pytest.param({"mode": "hybrid"}, True, False, False, id="a project that sets addresses"),
+        pytest.param({"mode": "hybrid"}, False, True, False, id="refused before"),
     ],
 )
 def test_when_a_judge_may_be_asked(

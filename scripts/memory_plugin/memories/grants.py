@@ -7,9 +7,9 @@ user typed issues a grant, for at most three saves and until the next prompt, an
 looked up in the transcript when the grant is used: prompts of schedules, agents and programs look the same to a hook. This is a safeguard,
 not a guarantee, because Claude runs with the user's permissions.
 
-A ticket is for one command, word for word, that the user approved in the client's dialog. A hook writes it for exactly these words, appends its
-number to the command, and has the client ask. Only a command that the user lets run gets to know the number, so a parallel call or a later one
-cannot use the ticket. It ends when it is used, at the next prompt, when the turn ends, and after ten minutes.
+A ticket is for one command, word for word, that the user approved in the client's dialog. A hook writes it for exactly these words,
+appends its number to the command, and has the client ask. Only a command that the user lets run gets to know the number, so a parallel
+call or a later one cannot use the ticket. It ends when it is used, at the next prompt, when the turn ends, and after ten minutes.
 """
 
 from __future__ import annotations

@@ -202,16 +202,6 @@ def test_hygiene_on_lines(project: Project) -> None:
     assert {found["action"] for found in json.loads(run.stdout)["findings"]} == {"redact"}
 
 
-def test_hygiene_reports_its_accuracy(project: Project) -> None:
-    head = project.cli("hygiene", "accuracy").stdout.splitlines()[0]
-    assert head.split("\t")[0] == "kind"
-    assert "must match" in head
-    assert "must not match" in head
-    rows = project.cli("hygiene", "accuracy", "--json").json
-    assert {"secret", "national_id", "person_name"} <= {row["kind"] for row in rows}
-    assert all(row["found"] == row["hits"] and row["false"] == 0 for row in rows)
-
-
 def test_the_user_allows_rules_and_chooses_packs(project: Project) -> None:
     lines = json.dumps({"id": 1, "text": "ada@firma-nord.de BSN 111222333"})
     kinds = [

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.settings import load as module
+from memory_plugin.kernel.settings import values
 from memory_plugin.kernel.settings.layers import apply
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.settings.values import Settings, SettingsFileError, decoded, defaults, schema
@@ -164,7 +164,7 @@ def test_typed_getters_never_raise() -> None:
 
 
 def test_a_damaged_installation_is_silent(monkeypatch: pytest.MonkeyPatch, box: Box) -> None:
-    monkeypatch.setattr(module, "data_path", lambda *parts: os.path.join(box.folder, "gone", *parts))
+    monkeypatch.setattr(values, "data_path", lambda *parts: os.path.join(box.folder, "gone", *parts))
     settings = box.load()
     assert (settings.flag("retrieval.enabled"), settings.integer(KEY), len(settings.problems)) == (
         False,
