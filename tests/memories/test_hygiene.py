@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.hygiene import redact
 from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.hygiene_choice import choose
-from memory_plugin.memories import hygiene
+from memory_plugin.memories import InvalidMemory, hygiene
 from memory_plugin.memories.hygiene import Redacted, clean_data, shown, shown_block, shown_items, shown_line
-from memory_plugin.memories.record import MAX_TITLE, InvalidMemory, categories, new_memory
+from memory_plugin.memories.record import MAX_TITLE, categories, new_memory
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 LONG_SECRET = "sk-ant-" + "api03-" + "kZ8wQ2rT5yU7iO9pA3sD6fG1hJ4kL0zX" * 3 + "-AA"

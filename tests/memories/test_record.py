@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_plugin.memories import InvalidMemory
 from memory_plugin.memories.memory_text import text_digests
 from memory_plugin.memories.record import (
     MAX_CHANGES,
-    InvalidMemory,
     Memory,
     body_content,
     body_text,

@@ -12,8 +12,9 @@ from ..kernel.fastjson import digest
 from ..kernel.text.clean import block, plain
 from ..kernel.text.stem import stem
 from ..kernel.text.tokens import tokenize
+from ..memories import InvalidMemory
 from ..memories.hygiene import clean_text
-from ..memories.record import InvalidMemory, body_text
+from ..memories.record import body_text
 
 if TYPE_CHECKING:
     from ..memories.record import Memory

@@ -14,20 +14,13 @@ from ..kernel.context import Context
 from ..kernel.fastjson import digest, dumps
 from ..kernel.files import read_regular
 from ..kernel.records import Records
+from ..memories import InvalidMemory
 from ..memories.claude_notes import native_folders, note_files, notes_in
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import save
 from ..memories.markdown import sections
 from ..memories.memory_files import StoredMemory
-from ..memories.record import (
-    ACTIVE,
-    InvalidMemory,
-    Memory,
-    body_content,
-    categories,
-    new_memory,
-    parse_memory,
-)
+from ..memories.record import ACTIVE, Memory, body_content, categories, new_memory, parse_memory
 from ..memories.stores import PROJECT, named_store
 from ..memories.survey import life_cycle_state, shortest_names, survey
 from ..recall.gate import load_gate

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from ..kernel.files import Unreadable, read_regular
 from ..kernel.text.clean import plain
+from ..memories import InvalidMemory
 from ..memories.hygiene import clean_data
 from ..memories.importing import Draft, read
-from ..memories.record import ACTIVE, CONTEXT, InvalidMemory, Memory, categories, parse_memory
+from ..memories.record import ACTIVE, CONTEXT, Memory, categories, parse_memory
 from .after_change import similar_to
 from .command_context import CommandContext
 from .memory_input import TakenTitles

@@ -10,7 +10,7 @@ from ..hooks.events import error_location
 from ..kernel.bytecode import discard_damaged
 from ..kernel.files import error_text
 from ..kernel.paths import locate
-from ..memories.record import InvalidMemory
+from ..memories import InvalidMemory
 from .caller import identify
 from .command_context import CommandContext, CommandError, UsageError
 from .command_line import USAGE, module_of, parse_arguments

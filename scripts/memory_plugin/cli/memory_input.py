@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..kernel.paths import Paths
+from ..memories import InvalidMemory
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
 from ..memories.hygiene import clean_data, shown_line
 from ..memories.memory_files import MAX_BYTES, StoredMemory
@@ -23,7 +24,6 @@ from ..memories.record import (
     ACTIVE,
     MAX_ASKED_AS,
     Category,
-    InvalidMemory,
     body_content,
     categories,
     category_named,

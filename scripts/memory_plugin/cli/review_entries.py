@@ -6,11 +6,12 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite
 from ..memories.memory_files import StoredMemory
 from ..memories.memory_text import TEXT, TITLE, FieldChange, changes, shown_fields, text_digests
-from ..memories.record import InvalidMemory, Memory, categories, parse_memory
+from ..memories.record import Memory, categories, parse_memory
 from ..memories.survey import CHANGED, Item, shortest_names
 from ..memories.trust import Trust, load_trust
 from .claimed_commits import ClaimedCommit, claimed_commits

@@ -12,7 +12,8 @@ from ..kernel.hygiene.scanner import Redaction
 from ..kernel.hygiene_choice import chosen_rules
 from ..kernel.text.clean import block, plain
 from ..kernel.text.tags import without_private
-from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
+from . import InvalidMemory
+from .record import MAX_DEPTH, MAX_TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,11 +7,11 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ..kernel.data import load_data
+from . import InvalidMemory
 from .markdown import title_for
 from .record import (
     CONTEXT,
     DEFAULT_CATEGORY,
-    InvalidMemory,
     body_content,
     categories,
     category_named,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ..kernel.data import load_data
 from ..kernel.fastjson import loads
 from ..kernel.files import Unreadable, read_regular
+from . import InvalidMemory
 from .imported_items import item_data, items_in, texts_in
 from .markdown import (
     ANSWER,
@@ -27,7 +28,7 @@ from .markdown import (
     title_for,
     without_markdown,
 )
-from .record import ARCHIVED, CONTEXT, InvalidMemory, categories, category_named
+from .record import ARCHIVED, CONTEXT, categories, category_named
 
 _MAX_BYTES = 32 << 20
 _INDEX_LINE = re.compile(r"- \[([A-Za-z_ -]+)\] (.+)\Z")

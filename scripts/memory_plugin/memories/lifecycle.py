@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from ..kernel.clock import now, now_iso
 from ..kernel.files import error_text
 from ..kernel.state_file import read_state, write_state
-from . import index_md, writing
+from . import InvalidMemory, index_md, writing
 from .hygiene import clean_text
 from .memory_files import StoredMemory, all_memories
-from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, InvalidMemory, with_change
+from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
 from .supersession import name_for, older_names
 from .trust import TRUSTED, load_trust
 

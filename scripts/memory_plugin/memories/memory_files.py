@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import ReadFailed, Unreadable, read_regular, stamp
-from .record import InvalidMemory, Memory, categories, parse_memory
+from . import InvalidMemory
+from .record import Memory, categories, parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

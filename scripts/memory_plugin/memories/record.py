@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ..kernel.clock import now_iso
 from ..kernel.data import load_data
 from ..kernel.fastjson import digest
+from . import InvalidMemory
 from .guard import Guard, InvalidGuard, parse_guard
 
 SCHEMA_VERSION = "1.0"
@@ -35,10 +36,6 @@ _DATE = re.compile(
 )
 _FIELD = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){0,4}\Z")
 _STATUSES = (ACTIVE, RETIRED, ARCHIVED)
-
-
-class InvalidMemory(ValueError):
-    """Raised for a memory that cannot be used; the text names the field, what was expected and what was found."""
 
 
 class Category(NamedTuple):

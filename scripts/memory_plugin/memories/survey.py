@@ -7,8 +7,9 @@ from html import unescape
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from ..kernel.clock import now_iso
+from . import InvalidMemory
 from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, why_not_read
-from .record import ACTIVE, InvalidMemory, categories
+from .record import ACTIVE, categories
 from .stores import stores
 from .supersession import Link, Resolution, named_keys, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import make_folder, read_regular, replace_file
 from ..kernel.paths import locate
+from . import InvalidMemory
 from .hygiene import clean_data
 from .memory_text import text_digests
-from .record import InvalidMemory
 from .stores import USER
 from .trust_file import SEEN, Decision, DecisionFile, decision_paths, trust_lock
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
-from . import index_md
+from . import InvalidMemory, index_md
 from .hygiene import clean_data
 from .memory_files import (
     MAX_BYTES,
@@ -19,7 +19,7 @@ from .memory_files import (
     why_not_read,
 )
 from .memory_text import text_digests
-from .record import InvalidMemory, categories, is_id, parse_memory, slug
+from .record import categories, is_id, parse_memory, slug
 from .stores import USER, store_key
 
 if TYPE_CHECKING:

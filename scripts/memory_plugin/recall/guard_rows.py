@@ -10,9 +10,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.fastjson import digest, dumps, loads
+from ..memories import InvalidMemory
 from ..memories.guard_file import saved_rows, write_guard_file
 from ..memories.guarded_commands import guard_words
-from ..memories.record import ACTIVE, InvalidMemory, categories, parse_memory
+from ..memories.record import ACTIVE, categories, parse_memory
 from ..memories.supersession import named_keys
 from ..memories.trust import TRUSTED
 from .documents import memory_document

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from ..kernel.clock import now
 from ..kernel.files import Unreadable, make_folder
+from ..memories import InvalidMemory
 from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
 from ..memories.memory_files import read_memory
-from ..memories.record import InvalidMemory, categories
+from ..memories.record import categories
 from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths

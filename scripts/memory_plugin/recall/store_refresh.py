@@ -11,9 +11,9 @@ from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
+from ..memories import InvalidMemory
 from ..memories.claude_notes import note_files, notes_in
 from ..memories.memory_files import StoredMemory, read_memory
-from ..memories.record import InvalidMemory
 from .documents import may_inject, memory_document, note_document, unreadable_document
 from .due_files import batches
 from .guard_rows import drop_guards, update_guards

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import Any, Callable
 
+from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.memory_files import StoredMemory
-from ...memories.record import ACTIVE, MAX_TITLE, InvalidMemory, categories
+from ...memories.record import ACTIVE, MAX_TITLE, categories
 from ...memories.similarity import plain_title
 from ...memories.supersession import name_for
 from ...memories.survey import Item, choose, life_cycle_state, shortest_names, successors, superseding

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from ...memories import InvalidMemory
 from ...memories.lifecycle import archive, forget
-from ...memories.record import RETIRED, InvalidMemory, date_text
+from ...memories.record import RETIRED, date_text
 from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import load_trust
 from ..after_change import refresh_index, replaced_lines

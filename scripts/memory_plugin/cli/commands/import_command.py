@@ -6,9 +6,10 @@ import argparse
 from collections import Counter
 from typing import Any
 
+from ...memories import InvalidMemory
 from ...memories.importing import Draft
 from ...memories.lifecycle import save_all
-from ...memories.record import DEFAULT_CATEGORY, InvalidMemory
+from ...memories.record import DEFAULT_CATEGORY
 from ...memories.stores import named_store
 from ...memories.writing import Written
 from ..after_change import refresh_index

@@ -7,10 +7,10 @@ import os
 
 from ...kernel.clock import now
 from ...kernel.files import is_draft
-from ...memories import index_md
+from ...memories import InvalidMemory, index_md
 from ...memories.lifecycle import is_clock_steady, remove_expired_retired
 from ...memories.memory_files import why_not_read
-from ...memories.record import RETIRED, InvalidMemory
+from ...memories.record import RETIRED
 from ...memories.stores import stores
 from ...memories.survey import read_item
 from ...memories.trust import TRUSTED

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
-from ...memories.record import InvalidMemory
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import REJECTED, TRUSTED, load_trust
 from ..after_change import refresh_index

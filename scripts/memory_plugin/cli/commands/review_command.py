@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from ...kernel.files import error_text
-from ...memories.record import InvalidMemory
+from ...memories import InvalidMemory
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
 from ..console import Console, counted

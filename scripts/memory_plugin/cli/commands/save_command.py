@@ -8,9 +8,10 @@ import textwrap
 from typing import Any
 
 from ...capture.candidate_file import CandidateFile
+from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import save, supersede
-from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE, InvalidMemory, categories, new_memory
+from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE, categories, new_memory
 from ...memories.stores import named_store
 from ...memories.supersession import older_names
 from ...memories.survey import Item, choose, shortest_names

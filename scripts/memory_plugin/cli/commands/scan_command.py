@@ -8,10 +8,10 @@ from collections.abc import Callable
 from time import monotonic
 
 from ...kernel.text.clean import plain
+from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
 from ...memories.lifecycle import redact
 from ...memories.memory_files import StoredMemory, all_memories, why_not_read
-from ...memories.record import InvalidMemory
 from ...memories.stores import Store, stores
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
