@@ -8,6 +8,7 @@ import re
 import pytest
 
 from memory_plugin.cli.command_line import ALIASES, COMMANDS, NOUNS
+from tests.config.settings_table import leaves, schema
 from tests.docs.pages import PAGES, page, prose, section
 from tests.project import PLUGIN_ROOT
 
@@ -76,3 +77,13 @@ def test_the_layers_table_lists_every_subpackage() -> None:
         name for name in os.listdir(package) if os.path.isfile(os.path.join(package, name, "__init__.py"))
     }
     assert set(re.findall(r"^\| \w+ \| `scripts/memory_plugin/(\w+)/`", layers, re.MULTILINE)) == subpackages
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name != os.path.join("docs", "upgrading.md")])
+def test_settings_named_on_a_page_exist(name: str) -> None:
+    keys = {key for key, _ in leaves(schema())}
+    groups = {".".join(key.split(".")[:end]) for key in keys for end in range(1, key.count(".") + 1)}
+    tops = "|".join(sorted({key.split(".")[0] for key in keys}))
+    words = re.findall(r"(?:`|config (?:set|unset|show) )((?:%s)\.[a-z_.]+)" % tops, page(name))
+    files = re.compile(r"\.(jsonl?|py|sqlite)$")
+    assert [word for word in words if word not in keys | groups and not files.search(word)] == []
