@@ -65,11 +65,6 @@ PROMISES = {
             "memory search authentication bug --judge --json",
             '"path": "disabled"',
         ),
-        (
-            "`memory doctor` says which of a judge's two switches is missing.",
-            "memory doctor",
-            "judge switches",
-        ),
         ("You can see what Claude was told on a prompt, and why.", "memory why last", "prompt"),
         ("You can test a judge with one small call.", "memory judge --help", "check"),
     ],
@@ -134,16 +129,6 @@ PROMISES = {
             "A scorer sees the full session, with criteria for each level.",
             "memory session prepare --current --page 1",
             "1. goal_achievement (0, 1, 2, 3)",
-        ),
-        (
-            "Sessions above 70,000 tokens are split between turns.",
-            "memory config show sessions.chunk_above_tokens",
-            "70000",
-        ),
-        (
-            "The parts have about 60,000 tokens, which leaves room for thinking within the cost cap.",
-            "memory config show sessions.chunk_tokens",
-            "60000",
         ),
         (
             "Your own scores are stored next to the scorer's.",

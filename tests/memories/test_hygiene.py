@@ -183,9 +183,11 @@ _PIECES = [
     st.dictionaries(st.sampled_from(_PIECES), st.lists(st.sampled_from(_PIECES)) | st.sampled_from(_PIECES))
 )
 def test_texts_scanned_together_are_cleaned_as_each_for_itself(fields: dict[str, Any]) -> None:
+    original = data(title="Title", content={"decision": "Body", **fields})
+
     def cleaned() -> tuple[dict[str, Any], list[Redacted]]:
         hygiene._clean_texts.clear()
-        return clean_data(data(title="Title", content={"decision": "Body", **fields}))
+        return clean_data(original)
 
     together = cleaned()
     with pytest.MonkeyPatch.context() as patch:
