@@ -10,6 +10,7 @@ from ..kernel.files import os_error_text
 from .answer import Answer
 from .catalog_entries import (
     arrange,
+    by_claim,
     count_memories,
     named_titles,
     newest_titles,
@@ -74,13 +75,13 @@ def session_catalog(connection: Connection, source: str, context: Context) -> An
         return None
     answer = Answer(CATALOG, answered_by="index", source=source).withhold("unchanged")
     history = RecallHistory(context.paths, context.session, CATALOG)
-    content = "\n".join([entry.inject for entry in rules] + sorted(entry.title for entry in titles))
+    content = "\n".join([entry.digest for entry in rules] + sorted(entry.title for entry in titles))
     known: set[str] = set()
     if source == _RESUME:
         if history.was_pointed(_WHOLE, content):
             return answer
         known = {entry.key for entry in rules if history.was_injected(entry.key, entry.inject, _FOREVER)}
-        known |= {entry.key for entry in titles if history.was_pointed(_LISTED + entry.key, entry.title)}
+        known |= {entry.key for entry in rules + titles if history.was_pointed(_LISTED + entry.key, entry.title)}
     history.record_pointer(_WHOLE, content)
     total = count_memories(connection) - len(known)
     ordered = _ordered(
@@ -139,10 +140,15 @@ def _fill_in(
 ) -> None:
     """Fill in the answer with the rules and titles that fit, and add them to the session's history; rules count as injected."""
     max_tokens = context.settings.integer("retrieval.catalog.max_tokens")
-    if answer.record["place"] == SUBAGENT:
+    only_rules = answer.record["place"] == SUBAGENT
+    if only_rules:
         max_tokens = min(_SUBAGENT_TOKENS, max_tokens)
-    block = arrange([entry.rule for entry in rules], [entry.title for entry in titles], max_tokens)
-    injected, listed = rules[: len(block.rules)], titles[: len(block.titles)]
+    block = arrange(rules, titles, max_tokens, only_rules=only_rules)
+    if len(block.rules) < len(rules):
+        rules = by_claim(rules, context)
+        block = arrange(rules, titles, max_tokens, only_rules=only_rules)
+    injected = rules[: len(block.rules)]
+    listed = rules[len(injected) :][: len(block.more_rules)] + titles[: len(block.titles)]
     if not injected and not listed:
         return
     for entry in injected:
@@ -156,6 +162,7 @@ def _fill_in(
         outcome="injected" if injected else "listed",
         reason="",
         injected=[entry.key for entry in injected],
+        rules=len(rules),
         listed=len(listed),
         unlisted=unlisted,
         tokens=estimated_tokens(answer.block),
