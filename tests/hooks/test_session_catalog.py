@@ -154,7 +154,7 @@ def test_a_subagent_gets_at_most_300_tokens(project: Project) -> None:
 @pytest.mark.parametrize("key", ["retrieval.catalog.enabled", "retrieval.enabled"])
 def test_the_catalog_can_be_turned_off(stored: Project, key: str) -> None:
     stored.cli("config", "set", key, "false")
-    assert stored.start().stdout == ""
+    assert stored.start().context == ""
     assert subagent(stored) == ""
     assert not os.path.exists(os.path.join(stored.state, "recalls.jsonl"))
 
@@ -183,6 +183,40 @@ def test_memories_related_to_the_branch_come_first_in_a_large_store(project: Pro
     assert "Invoices" not in project.start().context
     project.git("checkout", "-q", "-b", "feature/invoices-export")
     assert "by title:\nInvoices are exported as CSV by night\n" in project.start().context
+
+
+def test_a_teammates_rules_do_not_displace_the_users_own(project: Project) -> None:
+    """The user's rules are the oldest here, and the number of rules that do not fit is on a line."""
+    project.save("Never log request bodies", "They hold addresses.", category="constraint")
+    project.save("No emojis in commits", "In no commit.", "--scope", "user", category="preference")
+    for n in range(40):
+        rule = memory("Name test %02d after its module" % n, "x", category="preference")
+        text = "So that pytest -k module%02d finds each of them at once." % n
+        put(project, "r%02d" % n, {**rule, "content": {"value": text}}, "preferences")
+    project.cli("accept", "--all")
+    context = project.start().context
+    told, listed = context.split("More rules, by title:")
+    assert "- Never log request bodies. They hold addresses.\n" in told
+    assert "- No emojis in commits." in told
+    rules = told.count("\n- ")
+    assert "Standing rules (%d of 42; all: memory list --rules):" % rules in told
+    assert listed.count("Name test") == 42 - rules
+    (row,) = catalogs(project)
+    assert (row["rules"], row["listed"], row["unlisted"]) == (42, 42 - rules, 0)
+    assert len(project.cli("list", "--rules", "--json").json["memories"]) == 42
+
+
+def test_a_rule_that_applied_lately_comes_before_newer_ones(project: Project) -> None:
+    for n in range(40):
+        rule = memory("Name test %02d after its module" % n, "x", category="preference")
+        text = "So that pytest -k module%02d finds each of them at once." % n
+        put(project, "r%02d" % n, {**rule, "content": {"value": text}}, "preferences")
+    project.cli("accept", "--all")
+    told = project.start("clear").context.split("More rules, by title:")[0]
+    left_out = next("r%02d" % n for n in range(40) if "test %02d after" % n not in told)
+    project.cli("feedback", "useful", left_out)
+    told = project.start("clear").context.split("More rules, by title:")[0]
+    assert "test %s after" % left_out[1:] in told
 
 
 def test_a_recently_used_memory_is_listed_before_a_newer_one(stored: Project) -> None:

@@ -67,10 +67,11 @@ ALIASES = {
 NOUNS = {
     "replies": "score replies, show their scores over time, and tune the rules"
 }  # without a command of their own
+_SHARED = {"why": "status", "reject": "accept", "restore": "forget"}  # commands in the module of another one
 _INTERNAL = ("grade", "refresh", "propose", "describe")  # started by hooks; the help leaves them out
 LISTED = tuple(name for group in GROUPS.values() for name in group)
 COMMANDS = {  # name: module
-    **{name: name + "_command" for name in (*LISTED, *_INTERNAL) if name not in NOUNS},
+    **{name: _SHARED.get(name, name) + "_command" for name in (*LISTED, *_INTERNAL) if name not in NOUNS},
     **{name: old + "_command" for name, old in PAIRS.items()},
 }
 _ACTION = "ACTION"
@@ -97,8 +98,9 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
 
 
 def module_of(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, approval, run)
-    """Return the module of a command."""
-    return import_with_cache_repair(lambda: import_module(".commands." + COMMANDS[command], __package__))
+    """Return the module of a command, or its part of a module that several commands share."""
+    module = import_with_cache_repair(lambda: import_module(".commands." + COMMANDS[command], __package__))
+    return getattr(module, "COMMANDS", {}).get(command, module)
 
 
 def help_of(name: str) -> str:

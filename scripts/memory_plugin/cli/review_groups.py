@@ -1,19 +1,13 @@
-"""Collect what awaits the user's decision from all sources, in groups that can be decided together, and decide what a command selects."""
+"""Collect what awaits the user's decision from all sources, in groups that can be decided together."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
 from typing import NamedTuple, Union
 
-from ..capture.candidate import is_candidate_id
 from ..kernel.fastjson import digest
-from ..memories.memory_text import text_digests
-from ..memories.survey import Item, choose
-from .approval import Approval, titled
-from .candidate_entries import CandidateEntries, decide_candidates
-from .command_context import CommandContext, CommandError, UsageError
-from .review_entries import BY, Action, PendingEntries, ReviewEntry
+from .candidate_entries import CandidateEntries
+from .command_context import CommandContext, CommandError
+from .review_entries import BY, PendingEntries, ReviewEntry
 
 Source = Union[PendingEntries, CandidateEntries]
 
@@ -57,55 +51,7 @@ def _group_id(entries: list[ReviewEntry]) -> str:
     return "g" + digest("\n".join(sorted(entry.version for entry in entries)).encode("ascii"))
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Declare how a command that decides entries selects them: by their ids, or as a group."""
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="memory ids (id or category/id), or candidate ids"
-    )
-    parser.add_argument("--group", metavar="GROUP", default="", help="a group listed by memory review")
-
-
-def about_items(action: str, items: Sequence[Item]) -> Approval:
-    """Return that the user decides about these memories, by their exact texts."""
-    texts = {text_digests(item.stored.memory).full for item in items}
-    return Approval(titled(action, [item.stored.memory.title for item in items]), texts)
-
-
-def about_selection(verb: str, arguments: argparse.Namespace, context: CommandContext) -> Approval:
-    """Return that the user decides about the texts that `add_selection` selected."""
-    if arguments.group:
-        entries = _find_group(context, arguments.group)[1].together
-    elif any(map(is_candidate_id, arguments.ids)):
-        entries = [
-            entry for entry in review_sources(context)["candidate"].entries() if entry.id in arguments.ids
-        ]
-    else:
-        items = context.survey().items
-        return about_items(verb, [choose(items, name) for name in dict.fromkeys(arguments.ids)])
-    titles = [entry.title for entry in entries]
-    return Approval(
-        titled(verb, titles, "entry" if arguments.group else "candidate"),
-        {entry.version for entry in entries},
-    )
-
-
-def decide_selected(
-    arguments: argparse.Namespace, context: CommandContext, action: Action
-) -> tuple[list[ReviewEntry], list[str]] | None:
-    """Accept or reject the selected group or candidates; return their entries, and lines to print. None if the ids name memories.
-
-    Raises UsageError if the entries of the group are decided one by one, and CommandError if there is no such group.
-    """
-    if not arguments.group:
-        return decide_candidates(context, arguments.ids, action)
-    source, group = _find_group(context, arguments.group)
-    if not group.together:
-        text = "%s: the entries of this group are decided one by one; name their ids"
-        raise UsageError(text % arguments.group)
-    return group.together, source.apply(action, group.together).lines
-
-
-def _find_group(context: CommandContext, identity: str) -> tuple[Source, Group]:
+def find_group(context: CommandContext, identity: str) -> tuple[Source, Group]:
     """Return the group with an id, however it was grouped when it was shown, and its source.
 
     Raises CommandError if there is none, because an entry in it has changed or was decided.

@@ -153,9 +153,11 @@ def _output(event: str, context: str, lines: list[str]) -> dict[str, object] | N
 
 
 def _settings_notice(settings: Settings, payload: dict[str, object]) -> str:
-    """Return a line about settings without effect because they are invalid; empty if all are valid or the session is not starting."""
+    """Return a line about recall that is off, or about settings without effect because they are invalid; usually empty."""
     if payload.get("source") not in _STARTS_SESSION:
         return ""
+    if not settings.flag("retrieval.enabled"):
+        return "memory: recall is off; to switch it on: memory config set retrieval.enabled true"
     unread = [problem.file for problem in settings.problems if problem.kind == "file"]
     if unread:
         from ..kernel.text.clean import terminal_safe

@@ -36,7 +36,10 @@ _FROM_OTHERS = ("accept", "import", "seen")
 _LISTABLE = "injectable = 1 AND scope != 'native'"
 _RULE = "rule != ''"
 _UNEXPIRED = "(expires_at = '' OR expires_at > ?)"
-_SELECT = "SELECT key, title, rule, updated_at, inject, full_digest, path, stamp FROM documents WHERE %s AND " + _LISTABLE
+_SELECT = (
+    "SELECT key, title, rule, updated_at, inject, full_digest, path, stamp FROM documents WHERE %s AND "
+    + _LISTABLE
+)
 
 MAX_RULE_TOKENS = 400
 MAX_RULE_LENGTH, MAX_TITLE_LENGTH = 200, 120
@@ -64,7 +67,7 @@ _ENDS = (".", "!", "?", ":", "\u3002")
 
 
 class CatalogEntry:
-    """One memory in the catalog: its key, title, rule line (empty unless it is a rule), time of change, full text, and the text's digest."""
+    """One memory in the catalog: key, title, rule line (empty unless it is a rule), time of change, full text, and the text's digest."""
 
     __slots__ = ("digest", "inject", "key", "rule", "title", "updated_at")
 

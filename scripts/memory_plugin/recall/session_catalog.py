@@ -81,7 +81,9 @@ def session_catalog(connection: Connection, source: str, context: Context) -> An
         if history.was_pointed(_WHOLE, content):
             return answer
         known = {entry.key for entry in rules if history.was_injected(entry.key, entry.inject, _FOREVER)}
-        known |= {entry.key for entry in rules + titles if history.was_pointed(_LISTED + entry.key, entry.title)}
+        known |= {
+            entry.key for entry in rules + titles if history.was_pointed(_LISTED + entry.key, entry.title)
+        }
     history.record_pointer(_WHOLE, content)
     total = count_memories(connection) - len(known)
     ordered = _ordered(

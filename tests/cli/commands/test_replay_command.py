@@ -80,7 +80,7 @@ def test_a_trial_file_with_a_problem_is_an_error(
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [(["--config", "/no/such/file"], "no such file"), (["--days", "0"], "expected 1 or more")],
+    [(["--config", "/no/such/file"], "no such file"), (["--days", "0"], "expected 1 to 3650")],
 )
 def test_usage_errors(project_with_history: Project, arguments: list[str], says: str) -> None:
     run = project_with_history.cli("replay", *arguments)
