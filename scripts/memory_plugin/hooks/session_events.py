@@ -177,7 +177,7 @@ def _refresh_status_script(paths: Paths, session: str) -> None:
     """Update the status line's script, because the plugin's folder changes with its version."""
     if not os.path.isdir(paths.state(FOLDER)):
         return
-    from .status_script import refresh_script
+    from .status_line import refresh_script
 
     try:
         refresh_script(paths)
