@@ -199,9 +199,12 @@ def test_a_teammates_rules_do_not_displace_the_users_own(project: Project) -> No
     assert "- Never log request bodies. They hold addresses.\n" in told
     assert "- No emojis in commits." in told
     rules = told.count("\n- ")
+    titles = "and the titles of %d memories" % (42 - rules)
+    started = project.start("clear").message
+    assert started == "memory: told Claude %d of 42 standing rules %s" % (rules, titles)
     assert "Standing rules (%d of 42; all: memory list --rules):" % rules in told
     assert listed.count("Name test") == 42 - rules
-    (row,) = catalogs(project)
+    (row, _) = catalogs(project)
     assert (row["rules"], row["listed"], row["unlisted"]) == (42, 42 - rules, 0)
     assert len(project.cli("list", "--rules", "--json").json["memories"]) == 42
 
@@ -232,15 +235,14 @@ def test_a_recently_used_memory_is_listed_before_a_newer_one(stored: Project) ->
 
 def test_the_user_sees_at_most_two_lines(stored: Project) -> None:
     """What awaits approval, that judged replies should be reviewed, and what Claude was told."""
-    stored.cli("config", "set", "retrieval.receipt", "all")
     put(stored, "port", memory("The port", "It is 7777."))
     with open(os.path.join(stored.state, "tuning.json"), "w", encoding="utf-8") as file:
         json.dump({"since": 1.0, "judged": 99, "said": 0}, file)
     lines = stored.start().message.split("\n")
     assert len(lines) == 2
     assert lines[0].startswith("memory: 1 memory awaits")
-    assert lines[1].endswith("; told Claude 1 standing rule and 1 title")
-    assert stored.start().message == "memory: told Claude 1 standing rule and 1 title"
+    assert lines[1].endswith("; told Claude 1 standing rule and the title of 1 memory")
+    assert stored.start().message == "memory: told Claude 1 standing rule and the title of 1 memory"
 
 
 def test_a_damaged_index_does_not_make_the_hooks_fail(stored: Project) -> None:

@@ -2,11 +2,18 @@
 
 For example, the rule "write the test first" would never match the prompt "add a message handler". Rules count as injected, titles of other
 memories do not. A sub-agent gets only the rules. The texts were prepared in the index; a memory whose file changed since is left out.
+
+The user is told which memories await approval. The modules that read memories and trust are imported only if there is a problem.
 """
 
 from __future__ import annotations
 
+import os
+import stat as modes
+
+from ..kernel.fastjson import digest
 from ..kernel.files import os_error_text
+from ..kernel.state_file import read_state, write_state
 from .answer import Answer
 from .catalog_entries import (
     arrange,
@@ -25,6 +32,7 @@ from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_pat
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
+    from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
     from .catalog_entries import CatalogEntry
 
@@ -36,6 +44,8 @@ _MAX_USED = 50  # older memories that are listed because they were used recently
 _FOREVER = 1 << 30  # turns
 # Keys in a session's history: of the catalog's whole content, and the prefix for one of its titles, which is not a pointer.
 _WHOLE, _LISTED = "catalog", "catalog "
+_PENDING = "pending"
+_TRUST_RECORDS = ("trusted.jsonl", "rejected.jsonl")
 _ALWAYS_FITS = 30  # memories whose titles fit into any catalog
 
 
@@ -159,7 +169,7 @@ def _fill_in(
         history.record_pointer(_LISTED + entry.key, entry.title)
     unlisted = max(0, total - len(injected) - len(listed))
     answer.block = block.render(unlisted)
-    answer.receipt = _receipt(len(injected), len(listed))
+    answer.receipt = _receipt(len(injected), len(rules), len(listed))
     answer.record.update(
         outcome="injected" if injected else "listed",
         reason="",
@@ -176,10 +186,73 @@ def _fill_in(
         answer.record["problem"] = "session: " + os_error_text(error)
 
 
-def _receipt(rules: int, titles: int) -> str:
+def _receipt(told: int, rules: int, titles: int) -> str:
     parts = []
-    if rules:
-        parts.append("1 standing rule" if rules == 1 else "%d standing rules" % rules)
+    if told:
+        of = " of %d" % rules if told < rules else ""
+        parts.append("%d%s standing rule%s" % (told, of, "" if rules == 1 else "s"))
     if titles:
-        parts.append("1 title" if titles == 1 else "%d titles" % titles)
+        parts.append(
+            "the title%s of %d %s" % (("", 1, "memory") if titles == 1 else ("s", titles, "memories"))
+        )
     return "memory: told Claude " + " and ".join(parts)
+
+
+def pending_keys(connection: Connection) -> list[str]:
+    """Return the keys of the memories that await approval, in order; superseded ones are left out. Raises SqliteError."""
+    rows = connection.execute(
+        "SELECT key FROM documents WHERE trust = ? AND status = 'active' AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
+        (_PENDING,),
+    )
+    return [key for (key,) in rows]
+
+
+def due_notice(paths: Paths, connection: Connection | None) -> str:
+    """Return a line for the user about the memories that await approval, once per set of memories; usually empty.
+
+    `connection` is the index, or None if it cannot answer. Raises SqliteError.
+    """
+    folder = paths.state("trust")
+    if any(_looks_unreadable(os.path.join(folder, name)) for name in _TRUST_RECORDS):
+        from ..memories.trust import load_trust
+
+        try:
+            load_trust(paths)
+        except OSError as error:
+            return "memory: " + os_error_text(error)
+    pending = [] if connection is None else pending_keys(connection)
+    if not pending:
+        return ""
+    path = paths.state("notices", paths.project_key + ".json")
+    current = digest("\n".join(pending).encode("utf-8", "replace"))
+    # Record first: if this fails, stay silent rather than repeat the line in every session.
+    if _was_announced(path, current) or not _record_announcement(path, current):
+        return ""
+    subject = "1 memory awaits" if len(pending) == 1 else "%d memories await" % len(pending)
+    are = "is" if len(pending) == 1 else "are"
+    return "memory: %s approval and %s not recalled until then. To review: /memory:review" % (subject, are)
+
+
+def _looks_unreadable(path: str) -> bool:
+    """Return whether a file exists and may be unreadable; only reading it tells."""
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return not modes.S_ISREG(status.st_mode) or not os.access(path, os.R_OK)
+
+
+def _was_announced(path: str, current: str) -> bool:
+    """Return whether the user was told about the set of memories with this digest before."""
+    return read_state(path).get(_PENDING) == current
+
+
+def _record_announcement(path: str, current: str) -> bool:
+    """Record that the user is told about the set of memories with this digest; return False if that fails."""
+    try:
+        write_state(path, {_PENDING: current})
+    except OSError:
+        return False
+    return True

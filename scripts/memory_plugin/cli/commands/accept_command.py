@@ -16,13 +16,12 @@ from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ..after_change import refresh_index
 from ..approval import Approval, titled
-from ..candidate_entries import decide_candidates
+from ..candidate_entries import decide_candidates, find_group, review_sources
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..memory_view import guard_lines, holds_guard
 from ..options import add_flag
 from ..review_entries import ACCEPT, REJECT, Action, ReviewEntry
-from ..review_groups import find_group, review_sources
 
 _ACCEPT_EXAMPLES = """\
   memory review                           reads them first, in groups

@@ -14,7 +14,7 @@ from ...kernel.files import Unreadable
 from ...kernel.settings.load import load
 from ...kernel.settings.values import Settings
 from ...memories.survey import shortest_names
-from ...recall.explain import RESULTS
+from ...recall.explain import RESULTS, shown_prompt
 from ...recall.gate import Prompt
 from ...recall.history import RecallHistory
 from ...recall.replay import past_prompts, try_prompt
@@ -22,7 +22,6 @@ from ...sessions.session_files import project_transcripts
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_days_option, require_days, require_existing
-from ..prompt_texts import shown_prompt
 from ..setting_problems import problem_sentence
 
 HELP = "show what recall would do on your past prompts, under current or other settings"

@@ -24,7 +24,6 @@ from ..command_context import CommandContext, CommandError
 from ..console import counted
 from ..memory_view import as_json, named_notes
 from ..options import add_flag
-from ..prompt_texts import prompt_texts, shown_prompt
 from .doctor_command import examine
 
 _STATUS_EXAMPLES = """\
@@ -209,7 +208,7 @@ def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
 
 def _print_decisions(rows: list[dict[str, Any]], result: Survey, context: CommandContext) -> None:
     """Print the last decisions, each with the prompt and the memories that Claude was told or pointed to."""
-    console, labels, texts = context.console, _labels(result), prompt_texts(rows, context.paths)
+    console, labels, texts = context.console, _labels(result), explain.prompt_texts(rows, context.paths)
     if rows:
         console.line()
         console.line("Last decisions, newest first (for the reasons: memory why):")
@@ -257,7 +256,7 @@ def _event(row: dict[str, Any], texts: dict[str, str], limit: int) -> str:
         return explain.place_text(row)
     text = texts.get(row.get("prompt_id", ""), "")
     return (
-        '"%s"' % shown_prompt(text, limit)
+        '"%s"' % explain.shown_prompt(text, limit)
         if text
         else "prompt " + plain(row.get("prompt_id") or "without an id", _MAX_WORD)
     )
@@ -278,7 +277,7 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
     if tried:
         context.console.paragraph(_TRIED)
     else:
-        texts = prompt_texts([row], context.paths)
+        texts = explain.prompt_texts([row], context.paths)
         context.console.paragraph("%s, %s" % (_local(row), _event(row, texts, _MAX_LINE)))
     _explain(row, context)
     for other in [] if tried else explain.same_turn(context.paths, row):

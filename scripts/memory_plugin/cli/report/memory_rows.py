@@ -12,7 +12,7 @@ from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_state, shortest_names
 from ...memories.trust import TRUSTED
-from ..prompt_texts import prompt_texts
+from ...recall.explain import prompt_texts
 from .elements import Bar, Cell, Command, Name, Note, Part, Section, Table, count, day_label, percent, times
 from .figures import MemoryUse, RecallFigures
 
