@@ -1,4 +1,4 @@
-"""Write the tree of the release branch, which hosted marketplaces offer: only what runs, and its documents. `python3 tests/release_tree.py FOLDER`."""
+"""Write the tree of the release branch, which hosted marketplaces offer: what runs, and documents. `python3 tests/release_tree.py FOLDER`."""
 
 from __future__ import annotations
 
