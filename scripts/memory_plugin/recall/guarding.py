@@ -6,6 +6,7 @@ in the prepared file can do that, and on any fault the call goes through.
 
 from __future__ import annotations
 
+from ..kernel.fastjson import as_text
 from .answer import Answer
 
 TYPE_CHECKING = False
@@ -40,13 +41,13 @@ class ToolCall:
     def __init__(self, payload: dict[str, object]) -> None:
         tool_input = payload.get("tool_input")
         fields: dict[str, object] = tool_input if isinstance(tool_input, dict) else {}
-        self.tool = _text(payload.get("tool_name"))
-        self.command = _text(fields.get("command")) if self.tool == _COMMAND_TOOL else ""
+        self.tool = as_text(payload.get("tool_name"))
+        self.command = as_text(fields.get("command")) if self.tool == _COMMAND_TOOL else ""
         self.path = _path(fields.get(_FILE_TOOLS.get(self.tool, "")))
-        self.id = _text(payload.get("tool_use_id"))
+        self.id = as_text(payload.get("tool_use_id"))
         self.folder = _path(payload.get("cwd"))
         self.transcript = _path(payload.get("transcript_path"))
-        self.agent = _text(payload.get("agent_id"))
+        self.agent = as_text(payload.get("agent_id"))
         self.can_ask = payload.get("can_ask") is not False
 
 
@@ -242,11 +243,7 @@ def _question(asking: list[GuardMatch], prepared: GuardFile) -> str:
     return "\n".join(lines)[:_MAX_REASON]
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _path(value: object) -> str:
     """Return a path that is safe to pass to the system; empty for anything else."""
-    text = _text(value)
+    text = as_text(value)
     return "" if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text) else text

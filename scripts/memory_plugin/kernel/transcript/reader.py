@@ -15,6 +15,7 @@ import errno
 import os
 import stat as modes
 
+from ..fastjson import as_integer
 from ..files import Unreadable
 from .rows import (
     SYNTHETIC,
@@ -390,6 +391,6 @@ def _add_usage(usage: dict[str, int], row_usage: object) -> None:
     if not isinstance(row_usage, dict):
         return
     for name in USAGE:
-        tokens = row_usage.get(name)
-        if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens < 1 << 40:
+        tokens = as_integer(row_usage.get(name))
+        if tokens is not None and 0 <= tokens < 1 << 40:
             usage[name] = max(usage[name], tokens)
