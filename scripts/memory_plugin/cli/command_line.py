@@ -67,12 +67,14 @@ ALIASES = {
 NOUNS = {
     "replies": "score replies, show their scores over time, and tune the rules"
 }  # without a command of their own
-_SHARED = {"why": "status", "reject": "accept", "restore": "forget"}  # commands in the module of another one
 _INTERNAL = ("grade", "refresh", "propose", "describe")  # started by hooks; the help leaves them out
 LISTED = tuple(name for group in GROUPS.values() for name in group)
 COMMANDS = {  # name: module
-    **{name: _SHARED.get(name, name) + "_command" for name in (*LISTED, *_INTERNAL) if name not in NOUNS},
+    **{name: name + "_command" for name in (*LISTED, *_INTERNAL) if name not in NOUNS},
     **{name: old + "_command" for name, old in PAIRS.items()},
+    "reject": "accept_command",
+    "restore": "forget_command",
+    "why": "status_command",
 }
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
@@ -98,9 +100,9 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
 
 
 def module_of(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, approval, run)
-    """Return the module of a command, or its part of a module that several commands share."""
+    """Return the module of a command, or the part of it that is another command."""
     module = import_with_cache_repair(lambda: import_module(".commands." + COMMANDS[command], __package__))
-    return getattr(module, "COMMANDS", {}).get(command, module)
+    return module.PARTS.get(command, module) if hasattr(module, "PARTS") else module
 
 
 def help_of(name: str) -> str:

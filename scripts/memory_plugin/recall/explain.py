@@ -6,7 +6,6 @@ import os
 import re
 from collections import deque
 from collections.abc import Sequence
-from math import floor
 from typing import Any, NamedTuple
 
 from ..kernel.fastjson import loads
@@ -250,7 +249,7 @@ def _opinion(key: str, row: dict[str, Any]) -> str:
 
 def _percent(share: float) -> str:
     """Return a share in whole percent, rounded down so that a value just below a threshold does not seem to reach it."""
-    return "%d%%" % floor(100 * max(0.0, min(1.0, share)) + 1e-9)
+    return "%d%%" % int(100 * max(0.0, min(1.0, share)) + 1e-9)
 
 
 def prompt_texts(rows: Sequence[dict[str, Any]], paths: Paths) -> dict[str, str]:

@@ -200,7 +200,7 @@ def _reject_items(ids: list[str], context: CommandContext) -> list[tuple[str, st
     return [(names[item.stored.key], shown_line(item.stored.memory.title)) for item in chosen]
 
 
-COMMANDS = {
+PARTS = {
     "accept": SimpleNamespace(
         HELP="approve pending memories, so that they are recalled; store candidates",
         EXAMPLES=_ACCEPT_EXAMPLES,

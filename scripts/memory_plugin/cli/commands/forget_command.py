@@ -133,7 +133,7 @@ def _restore(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.report_saves([(name, after.stored.memory.title)])
 
 
-COMMANDS = {
+PARTS = {
     "forget": SimpleNamespace(
         HELP="stop recalling a memory, and delete its file after a grace period",
         EXAMPLES=_FORGET_EXAMPLES,

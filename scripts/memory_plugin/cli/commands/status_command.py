@@ -361,7 +361,7 @@ def _digits(number: float | None, digits: int) -> str:
     return "?" if number is None else "%.*f" % (digits, number)
 
 
-COMMANDS = {
+PARTS = {
     "status": SimpleNamespace(
         HELP="show what is stored and pending, and the last decisions of recall",
         EXAMPLES=_STATUS_EXAMPLES,
