@@ -37,7 +37,7 @@ def test_stored_and_pending_memories_are_listed(project: Project) -> None:
 
 def test_recall_that_is_off_is_named_first(project: Project) -> None:
     project.cli("config", "set", "retrieval.enabled", "false")
-    assert project.cli("status").stdout.startswith("Recall is off: Claude is told nothing (")
+    assert project.cli("status").stdout.startswith("Recall is off (retrieval.enabled in your settings): ")
     assert project.cli("status", "--json").json["recall"] is False
     assert project.start().message.startswith("memory: recall is off; ")
 

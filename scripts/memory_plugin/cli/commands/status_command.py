@@ -10,6 +10,7 @@ from typing import Any
 
 from ...hooks.prompt import MAX_CHARACTERS
 from ...hooks.tool_use import count_silent_calls
+from ...kernel.settings.values import USER
 from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
@@ -48,7 +49,7 @@ _HINT = """\
 Nothing is stored for this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
 /memory:save, or run:  memory save --category decision --title "..." --body "..."
 To store notes that you already have:  memory import CLAUDE.md docs --dry-run"""
-_OFF = "Recall is off: Claude is told nothing (retrieval.enabled, set by %s). To switch it on: memory config set retrieval.enabled true"
+_OFF = "Recall is off (retrieval.enabled in %s): Claude is told nothing. To switch it on: memory config set retrieval.enabled true"
 
 
 def _configure_status(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +107,8 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _print_off(context: CommandContext) -> None:
     if not context.settings.flag("retrieval.enabled"):
-        context.console.paragraph(_OFF % context.settings.origin("retrieval.enabled"))
+        is_own = context.settings.origin("retrieval.enabled") == USER
+        context.console.paragraph(_OFF % ("your settings" if is_own else "the project's settings"))
 
 
 def _status_json(result: Survey, rows: list[dict[str, Any]], problems: list[Check]) -> dict[str, Any]:
