@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.fastjson import dumps, loads
 from ..memories.record import ACTIVE
+from ..memories.similarity import plain_title
 from ..memories.supersession import named_keys
 from .documents import FIELDS, Document, Terms, document_terms
 from .index_file import (
@@ -34,7 +35,7 @@ _COLUMNS = (
 )  # fmt: skip
 _LISTS = ("tags", "files", "asked_as")
 _SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
-_INSERT = "INSERT INTO documents (%s) VALUES (%s)" % (", ".join(_COLUMNS), ", ".join("?" * len(_COLUMNS)))
+_INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (", ".join(_COLUMNS), ", ".join("?" * len(_COLUMNS)))
 
 
 class IndexedFile(NamedTuple):
@@ -262,7 +263,8 @@ def scrub(connection: Connection) -> None:
 
 
 def _row(document: Document) -> tuple[object, ...]:
-    return tuple(_column(name, getattr(document, name)) for name in _COLUMNS)
+    columns = (_column(name, getattr(document, name)) for name in _COLUMNS)
+    return *columns, storable(plain_title(document.title))
 
 
 def _column(name: str, value: Any) -> object:  # noqa: ANN401  (a text, a list of texts, or `injectable`)
