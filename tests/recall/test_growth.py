@@ -113,7 +113,8 @@ def write(paths: Paths, random: random.Random) -> None:
 def change(project: Project, paths: Paths, random: random.Random) -> None:
     """Change one thing: a file, or the trust in a memory."""
     if random.random() < 0.4:
-        return write(paths, random)
+        write(paths, random)
+        return
     folder, name = random.choice(FOLDERS), random.choice(NAMES)
     path = store(project, folder, name + ".json")
     what = random.random()

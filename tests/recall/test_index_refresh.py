@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any
 
 import pytest
 
@@ -284,8 +283,8 @@ def test_a_change_by_somebody_else_during_a_write_is_found_by_the_next_session_o
         after_a_write(paths)
         later()
 
-        def replace_file(*arguments: Any) -> None:
-            files.replace_file(*arguments)
+        def replace_file(path: str, data: bytes, mode: int, *, durable: bool = True) -> None:
+            files.replace_file(path, data, mode, durable)
             put(project, "m", memory("Postgres"))
 
         with monkeypatch.context() as patch:

@@ -130,8 +130,9 @@ def remove(paths: Paths, stored: StoredMemory) -> list[str]:
     """Delete a memory's file permanently; return the deleted paths."""
     _require_readable(stored.store)
     with store_lock(paths, stored.store):
-        with _recorded(paths, stored.store, stored.path):
-            os.unlink(stored.path)
+        os.unlink(stored.path)
+        with suppress(FileNotFoundError):
+            os.unlink(_record_path(paths, stored.store))  # it has the file's name
         _list(stored.store, None, stored.path)
     return [stored.path]
 
@@ -155,12 +156,16 @@ def sweep(paths: Paths, store: Store) -> list[str]:
 @contextmanager
 def _recorded(paths: Paths, store: Store, path: str) -> Iterator[None]:
     """Record how the block, which changes one file under the lock, changes the mark of its folder."""
-    folder, record = os.path.dirname(path), paths.state("writes", store_key(store) + ".json")
+    folder, record = os.path.dirname(path), _record_path(paths, store)
     before = _folder_mark(folder)
     yield
     with suppress(OSError):
         writes = [*read_state(record).get("writes", ()), [before, _folder_mark(folder), path]]
         write_state(record, {"writes": writes[-_MAX_RECORDED:]})
+
+
+def _record_path(paths: Paths, store: Store) -> str:
+    return paths.state("writes", store_key(store) + ".json")
 
 
 def _folder_mark(folder: str) -> str:
@@ -179,7 +184,7 @@ def own_writes(paths: Paths, store: Store, folder: str, before: str, after: str)
     the few milliseconds of a write cannot be seen in the marks.
     """
     files: list[str] = []
-    for start, end, path in read_state(paths.state("writes", store_key(store) + ".json")).get("writes", ()):
+    for start, end, path in read_state(_record_path(paths, store)).get("writes", ()):
         if start == before and os.path.dirname(path) == folder:
             files.append(path)
             before = end

@@ -33,8 +33,8 @@ from .index_file import (
     NAMED_FILES,
     OWN,
     PROJECT_ROOT,
-    WRITTEN,
     UNSURE,
+    WRITTEN,
     IndexUnavailable,
     changed_paths,
     index_path,
@@ -162,7 +162,9 @@ def refresh(
     trust = load_trust(paths, settings.texts("trust.accept_from"))
     decided, trust_state = new_decisions(connection, trust.trusted, trust.rejected, trust.accept_from)
     state = RefreshState(
-        _changed_by_others(connection, paths, marks, full=full or decided is None, is_hook=budget.entries is not None),
+        _changed_by_others(
+            connection, paths, marks, full=full or decided is None, is_hook=budget.entries is not None
+        ),
         full,
         decided is None,
         files_of_texts(connection, decided or ()),

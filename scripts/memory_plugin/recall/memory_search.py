@@ -68,7 +68,7 @@ def search(paths: Paths, settings: Settings, query: str, limit: int) -> SearchRe
 
 
 def neighbors(
-    paths: Paths, settings: Settings, texts: list[str], limit: int, others_limit: int
+    paths: Paths, settings: Settings, texts: list[str], limit: int, others_limit: int = 0
 ) -> Neighbors | None:
     """Return the `limit` nearest memories of each text, and `others_limit` any others, from the index as it is.
 

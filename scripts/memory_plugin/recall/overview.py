@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _WAIT = 0.5  # seconds for another process that refreshes the index
 _QUERY = """SELECT d.key, d.id, d.category, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,
-    d.digest, d.trust, d.inject, coalesce(l.superseded_by, ''), coalesce(l.supersedes, '[]'), coalesce(s.by, '')
+    d.digest, d.trust, CASE d.status WHEN 'unreadable' THEN d.inject ELSE '' END, coalesce(l.superseded_by, ''),
+    coalesce(l.supersedes, '[]'), coalesce(s.by, '')
     FROM documents d LEFT JOIN links l USING (key) LEFT JOIN superseded s USING (key) WHERE d.scope = ? %s ORDER BY d.path"""
 _NAMED = "SELECT key FROM documents WHERE id = ?"
 _TITLED = "SELECT id FROM documents WHERE plain_title = ?"
@@ -98,7 +99,7 @@ def _add_store(
             for row in connection.execute(_QUERY % "AND d.key = ?", (store.scope, key)):
                 result.items.append(_item(row, by_label[row[2]], store, trust))
         return
-    for row in connection.execute(_QUERY % "", (store.scope,)).fetchall():
+    for row in connection.execute(_QUERY % "", (store.scope,)):
         if row[6] == UNREADABLE:
             result.problems.append(FileProblem(row[10], row[14]))
         else:
