@@ -165,7 +165,7 @@ def _recorded(paths: Paths, store: Store, path: str) -> Iterator[None]:
 
 
 def _record_path(paths: Paths, store: Store) -> str:
-    return paths.state("writes", store_key(store) + ".json")
+    return paths.state("index", store_key(store) + ".writes.json")
 
 
 def _folder_mark(folder: str) -> str:
