@@ -210,7 +210,7 @@ def saved_marks(connection: Connection) -> dict[str, str] | None:
     """Return the marks of the watched paths when they were indexed; None if none were ever saved."""
     saved = meta_get(connection, _WATCHED)
     marks = loads(saved) if saved else None
-    return marks if isinstance(marks, dict) else None
+    return {path: str(mark) for path, mark in marks.items()} if isinstance(marks, dict) else None
 
 
 def changed_paths(connection: Connection) -> set[str] | None:
