@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import chain, islice
 from types import SimpleNamespace
 
 from ...capture.candidate import is_candidate_id
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
+from ...memories.memory_files import StoredMemory, all_memories
 from ...memories.memory_text import text_digests
 from ...memories.record import ACTIVE
-from ...memories.survey import Item, choose, shortest_names
-from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
+from ...memories.stores import stores
+from ...memories.survey import choose, shortest_names
+from ...memories.trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
 from ..after_change import refresh_index
 from ..approval import Approval, titled
 from ..candidate_entries import decide_candidates, find_group, review_sources
@@ -38,6 +41,7 @@ _REJECT_EXAMPLES = """\
   memory list --status rejected
   memory accept use-mysql                 undoes a rejection
 """
+_BATCH = 1000
 _GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a guard by name, so that the user decides about each"
 _UNDO = "  To undo this: memory accept ID. The files stay where they are."
 
@@ -78,20 +82,32 @@ def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approva
         sources = review_sources(context)
         entries = [entry for entry in sources["candidate"].entries() if entry.id in arguments.ids]
     else:
-        items = context.survey().items
-        chosen = [choose(items, name) for name in dict.fromkeys(arguments.ids)]
+        chosen = _named(arguments, context)
         if arguments.all:
-            chosen = [item for item in items if _is_open(item) and not holds_guard(item.stored)]
-        texts = {text_digests(item.stored.memory).full for item in chosen}
-        return Approval(titled(verb, [item.stored.memory.title for item in chosen]), texts)
+            trust = load_trust(context.paths, context.accept_from)
+            chosen = [stored for stored in _pending(context, trust) if not holds_guard(stored)]
+        texts = {text_digests(stored.memory).full for stored in chosen}
+        return Approval(titled(verb, [stored.memory.title for stored in chosen]), texts)
     noun = "entry" if arguments.group else "candidate"
     titles = [entry.title for entry in entries]
     return Approval(titled(verb, titles, noun), {entry.version for entry in entries})
 
 
-def _is_open(item: Item) -> bool:
-    """Return whether a memory is pending; superseded ones too, because one inherits phrases only from a trusted text."""
-    return item.trust == PENDING and item.stored.memory.status == ACTIVE
+def _named(arguments: argparse.Namespace, context: CommandContext) -> list[StoredMemory]:
+    """Return the memories with the given ids."""
+    items = context.survey().items if arguments.ids else []
+    return [choose(items, name).stored for name in dict.fromkeys(arguments.ids)]
+
+
+def _pending(context: CommandContext, trust: Trust) -> Iterator[StoredMemory]:
+    """Yield the memories that are pending; superseded ones too, because one inherits phrases only from a trusted text."""
+    for stored in chain.from_iterable(map(all_memories, stores(context.paths))):
+        if stored.memory.status == ACTIVE and trust.state_of(stored) == PENDING:
+            yield stored
+
+
+def _fits(arguments: argparse.Namespace, stored: StoredMemory) -> bool:
+    return arguments.guards or not holds_guard(stored)
 
 
 def _decide_entries(
@@ -124,53 +140,77 @@ def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
             *("  " + line for line in lines),
         )
         return
+    if arguments.all:
+        _accept_all(arguments, context)
+        return
     with context.console.working("accept"):
-        items = context.survey().items
-    if not arguments.all:
-        _accept_items([choose(items, name) for name in dict.fromkeys(arguments.ids)], arguments, context)
-        return
-    pending = [item for item in items if _is_open(item)]
-    chosen = [item for item in pending if arguments.guards or not holds_guard(item.stored)]
-    asks = bool(chosen) and not arguments.json and context.console.can_prompt()
-    if asks and not context.console.confirm("accept %s?" % _count_by_category(chosen)):
-        context.console.line("nothing was changed; to read them first: memory review")
-        return
-    names = shortest_names(items)
-    left_out = [
-        names[item.stored.key] for item in pending if holds_guard(item.stored) and not arguments.guards
-    ]
-    _accept_items(chosen, arguments, context, left_out)
-
-
-def _accept_items(
-    chosen: list[Item], arguments: argparse.Namespace, context: CommandContext, left_out: Sequence[str] = ()
-) -> None:
-    with context.console.working("accepting %s" % counted(len(chosen), "memory")):
-        load_trust(context.paths).accept([item.stored for item in chosen], "accept")
+        chosen = _named(arguments, context)
+        load_trust(context.paths).accept(chosen, "accept")
         refresh_index(context)
-    lines = []
-    for item in chosen:
-        memory = item.stored.memory
-        lines.append("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
-        lines += ["  " + line for line in guard_lines(memory)]
-        if memory.supersedes:
-            lines.append("  it replaces " + ", ".join(map(shown_line, memory.supersedes)))
-    if arguments.all and chosen:
-        lines.append("accepted " + _count_by_category(chosen))
-    elif arguments.all:
-        lines.append("nothing was accepted" if left_out else "no memory was pending")
+    if arguments.json:
+        context.console.json({"accepted": [stored.memory.id for stored in chosen], "left_out": []})
+        return
+    for stored in chosen:
+        _print(stored, context)
+
+
+def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Accept in batches, of which each is recorded before the next is read: a store may be large, and the command may be killed."""
+    trust = load_trust(context.paths, context.accept_from)
+    if not arguments.json and context.console.can_prompt():
+        with context.console.working("accept"):
+            pending = Counter(
+                stored.memory.category for stored in _pending(context, trust) if _fits(arguments, stored)
+            )
+        if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
+            context.console.line("nothing was changed; to read them first: memory review")
+            return
+    accepted: list[str] = []
+    left_out: list[str] = []
+    counts: Counter[str] = Counter()
+    with context.console.working("accepting"):
+        found = _pending(context, trust)
+        while batch := list(islice(found, _BATCH)):
+            left_out += [stored.key for stored in batch if not _fits(arguments, stored)]
+            chosen = [stored for stored in batch if _fits(arguments, stored)]
+            trust.accept(chosen, "accept")
+            accepted += [stored.memory.id for stored in chosen]
+            counts.update(stored.memory.category for stored in chosen)
+            for stored in () if arguments.json else chosen:
+                _print(stored, context)
+        refresh_index(context)
+    if left_out:
+        names = shortest_names(context.overview(is_current=True, names=left_out).items)
+        left_out = [names.get(key, key) for key in left_out]
+    if arguments.json:
+        context.console.json({"accepted": accepted, "left_out": left_out})
+    else:
+        _print_summary(counts, left_out, context)
+
+
+def _print(stored: StoredMemory, context: CommandContext) -> None:
+    memory = stored.memory
+    context.console.line("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
+    for line in guard_lines(memory):
+        context.console.line("  " + line)
+    if memory.supersedes:
+        context.console.line("  it replaces " + ", ".join(map(shown_line, memory.supersedes)))
+
+
+def _print_summary(counts: Counter[str], left_out: list[str], context: CommandContext) -> None:
+    if not counts:
+        context.console.line("no memory was pending" if not left_out else "nothing was accepted")
+    else:
+        context.console.line("accepted %s" % _count_by_category(counts))
     if left_out:
         text = "not accepted, because they have a guard (name them, or use --guards): %s"
-        lines.append(text % ", ".join(left_out))
-    accepted = [item.stored.memory.id for item in chosen]
-    context.console.result(arguments.json, {"accepted": accepted, "left_out": list(left_out)}, *lines)
+        context.console.line(text % ", ".join(left_out))
 
 
-def _count_by_category(chosen: list[Item]) -> str:
+def _count_by_category(counts: Counter[str]) -> str:
     """Return the number of memories, in total and by category."""
-    counts = Counter(item.stored.memory.category for item in chosen)
     parts = ", ".join("%d %s" % (number, category) for category, number in sorted(counts.items()))
-    return "%s (%s)" % (counted(len(chosen), "memory"), parts)
+    return "%s (%s)" % (counted(sum(counts.values()), "memory"), parts)
 
 
 def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
