@@ -201,7 +201,7 @@ def test_a_teammates_rules_do_not_displace_the_users_own(project: Project) -> No
     rules = told.count("\n- ")
     titles = "and the titles of %d memories" % (42 - rules)
     started = project.start("clear").message
-    assert started == "memory: told Claude %d of 42 standing rules %s" % (rules, titles)
+    assert started == "memory: Claude starts with %d of 42 standing rules %s" % (rules, titles)
     assert "Standing rules (%d of 42; all: memory list --rules):" % rules in told
     assert listed.count("Name test") == 42 - rules
     (row, _) = catalogs(project)
@@ -241,8 +241,8 @@ def test_the_user_sees_at_most_two_lines(stored: Project) -> None:
     lines = stored.start().message.split("\n")
     assert len(lines) == 2
     assert lines[0].startswith("memory: 1 memory awaits")
-    assert lines[1].endswith("; told Claude 1 standing rule and the title of 1 memory")
-    assert stored.start().message == "memory: told Claude 1 standing rule and the title of 1 memory"
+    assert lines[1].endswith("; Claude starts with 1 standing rule and the title of 1 memory")
+    assert stored.start().message == "memory: Claude starts with 1 standing rule and the title of 1 memory"
 
 
 def test_a_damaged_index_does_not_make_the_hooks_fail(stored: Project) -> None:

@@ -45,7 +45,7 @@ def test_each_set_of_pending_memories_is_announced_once(project: Project) -> Non
     assert "2 memories await" in project.start().json["systemMessage"]
     assert project.start().message == ""
     assert project.cli("accept", "--all").returncode == 0
-    assert project.start().message == "memory: told Claude the titles of 2 memories"
+    assert project.start().message == "memory: Claude starts with the titles of 2 memories"
 
 
 def test_the_title_of_a_pending_memory_is_not_shown(project: Project) -> None:

@@ -146,12 +146,7 @@ def sentence(row: dict[str, Any]) -> str:
     place = _place(row)
     if place == _GUARD:
         return _guard_sentence(row)
-    return place_text(row) + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
-
-
-def place_text(row: dict[str, Any]) -> str:
-    """Return the place of a decision, such as `after a failed command`; an unknown one is returned as recorded."""
-    return PLACE_TEXTS.get(_place(row), _place(row))
+    return PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
 
 
 def _action(row: dict[str, Any]) -> str:

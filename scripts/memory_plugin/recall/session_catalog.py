@@ -195,7 +195,7 @@ def _receipt(told: int, rules: int, titles: int) -> str:
         parts.append(
             "the title%s of %d %s" % (("", 1, "memory") if titles == 1 else ("s", titles, "memories"))
         )
-    return "memory: told Claude " + " and ".join(parts)
+    return "memory: Claude starts with " + " and ".join(parts)
 
 
 def pending_keys(connection: Connection) -> list[str]:

@@ -170,7 +170,7 @@ def test_place_selects_the_decision(prompted: Project) -> None:
     text = prompted.cli("why", "--place", "catalog").stdout
     assert "At the start of the session: told Claude 1 memory and the titles of 1." in text
     assert "  told        Short answers (short-answers)" in text
-    started = "The last session started with 1 of 1 standing rule and 1 title ("
+    started = "The last session started with 1 standing rule and 1 title ("
     assert started in prompted.cli("status").stdout
     run = prompted.cli("why", "--place", "failure")
     assert (run.returncode, run.stderr) == (

@@ -43,7 +43,8 @@ _MAX_PENDING = 20
 _MAX_LINE, _MAX_WORD, _MAX_WHY, _MAX_PROMPT = 1000, 100, 300, 70
 _ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
 _MARK = max(map(len, explain.RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
-_TRIED = "Tried now, without the judges. What Claude was told earlier in a session does not count."
+_TRIED = "Tried now, as the first prompt of a session."
+_NO_JUDGES = " The judges were not asked."
 _ADVICE = "If one of these belongs to such prompts, add a phrase to it that uses the prompt's words:"
 _HINT = """\
 Nothing is stored for this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
@@ -198,11 +199,14 @@ def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
     if facts["guards"]:
         context.console.line("%s in force; to list them: memory guards" % counted(facts["guards"], "guard"))
     if catalog is not None:
-        text = "The last session started with %d of %s and %s (%d tokens); for details: memory why --place catalog"
-        rules = counted(catalog["all_rules"], "standing rule")
-        titles = counted(catalog["listed"], "title")
-        context.console.paragraph(text % (catalog["rules"], rules, titles, catalog["tokens"]))
-        if catalog["rules"] < catalog["all_rules"]:
+        told, rules = catalog["rules"], catalog["all_rules"]
+        of = "%d of " % told if told < rules else ""
+        text = (
+            "The last session started with %s%s and %s (%d tokens); for details: memory why --place catalog"
+        )
+        numbers = counted(rules, "standing rule"), counted(catalog["listed"], "title"), catalog["tokens"]
+        context.console.paragraph(text % (of, *numbers))
+        if of:
             context.console.line("All rules: memory list --rules")
     if facts["silent_calls"]:
         context.console.line("No memory applied to %s." % counted(facts["silent_calls"], "tool call"))
@@ -215,11 +219,11 @@ def _print_decisions(rows: list[dict[str, Any]], result: Survey, context: Comman
         console.line()
         console.line("Last decisions, newest first (for the reasons: memory why):")
     for row in rows:
-        console.paragraph("%s  %s" % (_local(row), _event(row, texts, _MAX_PROMPT)), "", 2)
-        told = _told(row)
-        if not told or row.get("place") in explain.STARTS:
-            console.paragraph(plain(explain.sentence(row), _MAX_LINE), "  ", 4)
-            continue
+        prompt, says = _prompt(row, texts, _MAX_PROMPT), plain(explain.sentence(row), _MAX_LINE)
+        console.paragraph("%s  %s" % (_local(row), prompt or says), "", 2)
+        told = [] if row.get("place") in explain.STARTS else _told(row)
+        if prompt and not told:
+            console.line("  " + says)
         for word, key in told:
             lead = "  " + word.ljust(_MARK)
             console.paragraph(plain(labels.get(key, key), _MAX_LINE), lead, len(lead))
@@ -252,16 +256,14 @@ def _local(row: dict[str, Any]) -> str:
         return plain(time, _MAX_WORD)
 
 
-def _event(row: dict[str, Any], texts: dict[str, str], limit: int) -> str:
-    """Return the prompt that a decision is about, or the place where there was none."""
+def _prompt(row: dict[str, Any], texts: dict[str, str], limit: int) -> str:
+    """Return the beginning of the prompt that a decision is about, or its id; empty for a decision at another place."""
     if row.get("place", "prompt") != "prompt":
-        return explain.place_text(row)
+        return ""
     text = texts.get(row.get("prompt_id", ""), "")
-    return (
-        '"%s"' % explain.shown_prompt(text, limit)
-        if text
-        else "prompt " + plain(row.get("prompt_id") or "without an id", _MAX_WORD)
-    )
+    if text:
+        return '"%s"' % explain.shown_prompt(text, limit)
+    return "prompt " + plain(row.get("prompt_id") or "without an id", _MAX_WORD)
 
 
 def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -277,10 +279,11 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
         return
     _print_off(context)
     if tried:
-        context.console.paragraph(_TRIED)
+        judged = context.settings.is_judge_enabled("retrieval")
+        context.console.paragraph(_TRIED + (_NO_JUDGES if judged else ""))
     else:
-        texts = explain.prompt_texts([row], context.paths)
-        context.console.paragraph("%s, %s" % (_local(row), _event(row, texts, _MAX_LINE)))
+        named = _prompt(row, explain.prompt_texts([row], context.paths), _MAX_LINE)
+        context.console.paragraph(", ".join(filter(None, (_local(row), named))))
     _explain(row, context)
     for other in [] if tried else explain.same_turn(context.paths, row):
         context.console.paragraph(plain("Also in this turn: %s." % explain.sentence(other), _MAX_LINE))
@@ -317,7 +320,8 @@ def _explain(row: dict[str, Any], context: CommandContext) -> None:
     lines = [(one.result, one.key, ": " + one.reason) for one in explain.outcomes(row)]
     lines = lines or [(*pair, "") for pair in _told(row)]
     labels = _labels(context.overview()) if lines else {}
-    console.line()
+    if lines:
+        console.line()
     for word, key, reason in lines:
         lead = "  " + word.ljust(_MARK)
         console.paragraph(plain(labels.get(key, key) + reason, _MAX_LINE), lead, len(lead))

@@ -150,14 +150,16 @@ def _title(row: MemoryRow) -> Name:
 
 def _helping(rows: list[MemoryRow], has_prompts: bool) -> Table:
     largest = max((row.use.told + row.use.pointed for row in rows), default=1)
-    heads = ("Told", "Pointed to", "Used", "Called useful", "Called wrong", "Last recalled")
+    has_ratings = any(row.use.useful or row.use.wrong for row in rows)
     cells: list[list[Cell]] = []
     for row in rows:
         use = row.use
         text = "told %s, pointed to %s" % (times(use.told), times(use.pointed))
-        numbers = map(count, (use.told, use.pointed, use.used, use.useful, use.wrong))
+        ratings = "useful %d, wrong %d" % (use.useful, use.wrong) if use.useful or use.wrong else "\u2013"
         bar = Bar([("told", use.told), ("pointed", use.pointed)], largest, text)
-        cells.append([_title(row), bar, *numbers, day_label(use.last)])
+        numbers = [*map(count, (use.told, use.pointed, use.used)), day_label(use.last)]
+        cells.append([_title(row), bar, *numbers, *([ratings] if has_ratings else [])])
+    heads = ["Told", "Pointed to", "Used", "Last recalled", *(["You said"] if has_ratings else [])]
     columns = [("Memory", "name"), ("", "bar"), *((head, "n") for head in heads)]
     empty = "No memory was recalled in this period." + (" To see why: memory why" if has_prompts else "")
     return Table("Most used", columns, cells, empty=empty)
