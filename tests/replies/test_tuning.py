@@ -77,7 +77,40 @@ def test_advice(paths: Paths, agreeing: int, of: int, word: str) -> None:
     for number in range(of):
         append_score(paths, str(number), escalate=True)
         append_judged(paths, str(number), agrees=number < agreeing)
-    assert word in gate_advice(study(paths).agreement)
+    assert word in gate_advice(study(paths))
+
+
+def test_a_reply_whose_phrases_got_no_verdict_does_not_count(paths: Paths) -> None:
+    for number in range(21):
+        append_score(paths, str(number), padding_count=1, matches=[[0, 3, "thanks"]], escalate=True)
+        append_judged(paths, str(number), agrees=False)
+    found = study(paths)
+    assert found.agreement.n == 0
+    assert "needs 20" in gate_advice(found)
+
+
+@pytest.mark.parametrize(
+    ("gate", "agrees", "command"),
+    [
+        ("padding_range", True, "padding_range [1,1]"),
+        ("padding_range", False, "padding_range [1,3]"),
+        ("borderline_density", True, "density_margin 0.02"),
+        ("borderline_density", False, "density_margin 0.05"),
+        ("mixed_signal", True, "preamble_min 30"),
+        ("mixed_signal", False, "preamble_min 15"),
+    ],
+)
+def test_advice_names_the_setting_that_made_replies_escalate(
+    paths: Paths, gate: str, agrees: bool, command: str
+) -> None:
+    for number in range(21):
+        append_score(
+            paths, str(number), padding_count=1, matches=[[0, 3, "thanks"]], escalate=True, gate=gate
+        )
+        append_judged(paths, str(number), phrases=[["thanks", agrees]], agrees=agrees)
+    advice = gate_advice(study(paths))
+    assert "memory config set scoring.escalation." + command in advice
+
 
 
 def append_quoted(paths: Paths, *texts: str, phrase: str = PHRASE) -> None:

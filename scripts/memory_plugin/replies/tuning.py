@@ -27,6 +27,12 @@ from .score_history import (
 # Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
 _MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
 _MIN_JUDGED = 20
+# By the gate's row: the setting under `scoring.escalation` that lets fewer replies escalate, and the one for more.
+_GATE_SETTINGS = {
+    "padding_range": ("padding_range [1,1]", "padding_range [1,3]"),
+    "borderline_density": ("density_margin 0.02", "density_margin 0.05"),
+    "mixed_signal": ("preamble_min 30", "preamble_min 15"),
+}
 _MIN_VERDICTS = 5
 _MIN_QUOTED = 3
 _MIN_WORDS, _MAX_WORDS = 2, 8  # of a quoted phrase
@@ -71,11 +77,15 @@ class PhraseCandidate(NamedTuple):
 
 
 class TuningStudy(NamedTuple):
-    """Findings from judged replies; the transcripts of `reread` among the `judged` replies could be read again for candidates."""
+    """Findings from judged replies; the transcripts of `reread` among the `judged` replies could be read again for candidates.
+
+    `agreement` is over the escalated replies on which the judge decided, and `rows` counts these by the gate's row.
+    """
 
     judged: int
     reread: int
     agreement: Proportion
+    rows: dict[str, int]
     missed: Proportion
     cleared: list[RuleClearance]
     candidates: list[PhraseCandidate]
@@ -84,12 +94,17 @@ class TuningStudy(NamedTuple):
 def study_scores(scores: Sequence[PastScore], rules: FillerRules) -> TuningStudy:
     """Study the judged replies among some scores."""
     judged = [(score, score.judged) for score in scores if score.judged is not None]
-    agrees = [row.get("agrees") is True for score, row in judged if score.escalated]
+    decided = [
+        (score, row.get("agrees") is True)
+        for score, row in judged
+        if score.escalated and (row.get("phrases") or not score.padding)
+    ]
     texts = {reply.id: reply for reply in reread_replies(score.row for score, _ in judged)}
     return TuningStudy(
         len(judged),
         len(texts),
-        share(sum(agrees), len(agrees)),
+        share(sum(agrees for _, agrees in decided), len(decided)),
+        dict(Counter(score.row.get("gate", "") for score, _ in decided).most_common()),
         missed_by_rules(scores),
         _clearances(row for _, row in judged),
         _candidates(judged, texts, rules),
@@ -196,16 +211,18 @@ def _longest_of(counts: dict[str, int]) -> dict[str, int]:
     return {phrase: count for phrase, count in counts.items() if count > inner.get(phrase, 0)}
 
 
-def gate_advice(agreement: Proportion) -> str:
-    """Return a sentence of advice on the escalation gate, from the agreement of judge and rules."""
+def gate_advice(study: TuningStudy) -> str:
+    """Return a sentence of advice on the escalation gate, which names the setting that made most of the replies escalate."""
+    agreement = study.agreement
     if agreement.n < _MIN_JUDGED or agreement.value is None:
         return "escalated replies judged: %d; advice on the gate needs %d" % (agreement.n, _MIN_JUDGED)
     agree, change = "", "the gate is about right"
-    margin = "%s the gate, for instance with `memory config set scoring.escalation.density_margin %s`"
+    settings = _GATE_SETTINGS.get(next(iter(study.rows)), _GATE_SETTINGS["borderline_density"])
+    command = "%s the gate, for instance with `memory config set scoring.escalation.%s`"
     if agreement.value > _MAX_AGREEMENT:
-        change = margin % ("narrow", "0.02")
+        change = command % ("narrow", settings[0])
     elif agreement.value < _MIN_AGREEMENT:
-        agree, change = "only ", margin % ("widen", "0.05")
+        agree, change = "only ", command % ("widen", settings[1])
     return "judge and rules agree on %s%s of the escalated replies: %s" % (agree, agreement, change)
 
 

@@ -108,7 +108,7 @@ def _tune_rules(scores: list[PastScore], arguments: argparse.Namespace, context:
                 **study._asdict(),
                 "agreement": study.agreement._asdict(),
                 "missed": study.missed._asdict(),
-                "advice": gate_advice(study.agreement),
+                "advice": gate_advice(study),
                 "cleared": [{**row._asdict(), "cleared": row.cleared._asdict()} for row in study.cleared],
                 "candidates": [candidate._asdict() for candidate in study.candidates],
                 "diff": diff,
@@ -127,7 +127,7 @@ def _tune_rules(scores: list[PastScore], arguments: argparse.Namespace, context:
 def _show_study(study: TuningStudy, context: CommandContext) -> None:
     console = context.console
     console.line("Judged replies: %d; still in their transcripts: %d" % (study.judged, study.reread))
-    console.line(gate_advice(study.agreement))
+    console.line(gate_advice(study))
     if study.missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
     cleared = [[row.rule, str(row.cleared), "exempt" if row.exempt else ""] for row in study.cleared]
