@@ -16,12 +16,14 @@ from typing import NamedTuple
 from ..kernel.hygiene import findings
 from ..kernel.judge.question import one_line
 from .conversation import Conversation, ConversationTurn
+from .person_names import find_full_names
 from .rule_matching import ClaimEvidence, PackRule, RulePack, find_matches, fold_text
 
 PASS, FAIL, ERROR = "pass", "fail", "error"
 _MAX_EXCERPT = 240  # characters
 _EXCERPT_MARGIN = 80  # characters on either side of a finding
 _MAX_QUOTED = 30  # findings of one gate; redacting an excerpt takes longer than finding it
+_FULL_NAME = "full_name"  # a kind of data that only the gates look for
 _REDACTED_MARGIN = 2000  # redacted before the excerpt is cut; longer than any secret
 
 
@@ -190,10 +192,16 @@ def _disclosure(pack: RulePack, conversation: Conversation) -> Found:
 def _hygiene(pack: RulePack, conversation: Conversation) -> Found:
     """Yield secrets and personal data that either side wrote."""
     for turn in conversation.turns:
-        kinds = pack.leaks.get(turn.role)
-        for leak in findings(turn.content, kinds, "report") if kinds else ():
-            quote = Quote(turn.content, leak.start, leak.end, "[redacted:%s]" % leak.rule)
-            yield GateFinding(leak.rule, turn.number, turn.role, "", "holds %s" % leak.kind), quote
+        kinds, text = pack.leaks.get(turn.role, ()), turn.content
+        found = findings(text, kinds, "report") if kinds else ()
+        leaks = [(leak.start, leak.end, leak.rule, leak.kind) for leak in found]
+        for start, end in find_full_names(text) if _FULL_NAME in kinds else ():
+            if not any(start < leak[1] and leak[0] < end for leak in leaks):
+                leaks.append((start, end, "full-name", _FULL_NAME))
+            text = text[:start] + "*" * (end - start) + text[end:]  # no excerpt shows another finding's name
+        for start, end, rule, kind in sorted(leaks):
+            quote = Quote(text, start, end, "[redacted:%s]" % rule)
+            yield GateFinding(rule, turn.number, turn.role, "", "holds %s" % kind), quote
 
 
 @lru_cache(maxsize=256)
