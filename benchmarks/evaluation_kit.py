@@ -17,9 +17,8 @@ from typing import Any
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.evaluation.conversation import Conversation, ConversationTurn
-from memory_plugin.evaluation.evaluation_gates import run_gates
+from memory_plugin.evaluation.evaluation_gates import find_full_names, run_gates
 from memory_plugin.evaluation.packs import load_pack
-from memory_plugin.evaluation.person_names import find_full_names
 from memory_plugin.evaluation.rule_matching import find_matches
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -111,7 +110,9 @@ def names(folder: str) -> None:
             for span in row["spans"]
             if span["entity_type"] == "PERSON"
         ]
-        overlaps = [(name, span) for name in people for span in spans if span[0] < name[1] and name[0] < span[1]]
+        overlaps = [
+            (name, span) for name in people for span in spans if span[0] < name[1] and name[0] < span[1]
+        ]
         full += sum(" " in text[slice(*name)] for name in people)
         found += len({name for name, _ in overlaps if " " in text[slice(*name)]})
         wrong += len(set(spans) - {span for _, span in overlaps})

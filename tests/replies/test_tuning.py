@@ -112,7 +112,6 @@ def test_advice_names_the_setting_that_made_replies_escalate(
     assert "memory config set scoring.escalation." + command in advice
 
 
-
 def append_quoted(paths: Paths, *texts: str, phrase: str = PHRASE) -> None:
     """Append judged replies of one transcript, in each of which the judge quoted a phrase as missed."""
     path = write_transcript(

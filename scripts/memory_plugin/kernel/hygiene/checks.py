@@ -43,7 +43,9 @@ _IBAN_LENGTHS = {
 }
 _SSN_NEVER_ISSUED = ("078051120", "219099999")  # printed in advertisements; the administration voided them
 # Numbers that no telephone has: area code 555, 555-0100 to 555-0199, and the ranges that Ofcom keeps for drama.
-_FICTIONAL_PHONES = re.compile(r"1?(?:555\d{7}|\d{3}55501\d\d)|55501\d\d|(?:44|0)?(?:2079460|1632960|7700900)\d{3}")
+_FICTIONAL_PHONES = re.compile(
+    r"1?(?:555\d{7}|\d{3}55501\d\d)|55501\d\d|(?:44|0)?(?:2079460|1632960|7700900)\d{3}"
+)
 _PHONE_DIGITS = range(7, 16)  # ITU-T E.164: at most 15
 _NATIONAL_DIGITS = range(9, 12)
 _GROUPS_OF_IPV6 = 8
