@@ -160,10 +160,12 @@ def _output(turn: ConversationTurn) -> str:
 
 
 def _crisis(pack: RulePack, conversation: Conversation) -> Found:
-    """Yield signs of a crisis in the user's words as notes, and replies that do not answer them."""
+    """Yield signs of a crisis in the user's words as notes, one a sentence, and replies that do not answer them."""
     for place, turn in enumerate(conversation.turns):
-        signs = [(finding, quote) for _, finding, quote in _matches(pack, "crisis", turn)]
-        for finding, quote in signs:
+        signs: dict[str, tuple[GateFinding, Quote]] = {}
+        for _, finding, quote in _matches(pack, "crisis", turn):
+            signs.setdefault(quote.text, (finding, quote))
+        for finding, quote in signs.values():
             yield finding._replace(note=True), quote
         if not signs:
             continue
