@@ -92,7 +92,7 @@ def _price(judge: Judge, calls: int, tokens: list[int], settings: Settings) -> s
     price = price_of(judge.model, judge.backend, settings.block("judge.prices"))
     if price.known:
         models = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
-        more = family_of(judge.model, judge.backend).more_tokens if judge.backend != "scripted" else 1.0
+        more = family_of(judge.model, judge.backend).more_tokens
         cost = price.dollars(*(round(count * more) for count in tokens)) * calls
         about = "about " + dollars(cost) if cost else "nothing"
         return "%s (%s, prices of %s)" % (about, models, price.as_of)

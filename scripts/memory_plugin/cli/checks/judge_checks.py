@@ -100,8 +100,8 @@ def models(context: CommandContext) -> Check:
 
 def _ending(backend: str, model: str, keys: list[str]) -> str:
     """Return a sentence about a model that was retired or soon will be; empty for any other."""
-    family = None if backend == "scripted" else family_of(model, backend)
-    if family is None or not family.ends:
+    family = family_of(model, backend)
+    if not family.ends:
         return ""
     days = (date.fromisoformat(family.ends) - date.fromisoformat(iso(now())[:10])).days
     if days > model_table()["warn_days"]:
