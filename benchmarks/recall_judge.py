@@ -4,8 +4,8 @@
 
 DATA is a folder of stores as for `recall_natural.py`. Ranking, questions, decision and prices are the product's; only the answer of the
 model is made up. `--plain` cuts each memory to its title and the first sentence of its text, without tags and phrases. A judge that errs
-in 10 % gives a wrong answer to one question in ten: it omits what is needed, or else approves a random other candidate. `--per-candidate` is
-harder: the verdict on each single candidate is wrong in 10 %.
+in 10 % gives a wrong answer to one question in ten: it omits what is needed, or else approves a random other candidate.
+With `--per-candidate`, which is harder, the verdict on each single candidate is wrong in 10 %.
 
 told: share of the prompts that need a memory which got one that they need in full; reached: in full or as a pointer; wrong: share of the
 memories told, on all prompts, that do not bear on their prompt; calls, tokens and dollars are those of all prompts, each.
@@ -31,7 +31,7 @@ from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.judge import asking
 from memory_plugin.kernel.judge.models import price_of
-from memory_plugin.kernel.judge.question import Question, Verdict
+from memory_plugin.kernel.judge.question import Question, Verdict, one_line
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.values import Settings, defaults
 from memory_plugin.recall.decision import Limits, choose
@@ -101,7 +101,7 @@ def measure(sources: list[Set], form: str, judge: LabeledJudge, paths: Paths) ->
     values = {"retrieval.judge.enabled": is_on, "retrieval.judge.when": form if is_on else "always"}
     settings = Settings(defaults()).with_values({**values, "judge.backend": "scripted"})
     for source in sources:
-        titles = {str(record["id"]): str(record["title"])[:120] for record in source.corpus}
+        titles = {str(record["id"]): one_line(str(record["title"]), 120) for record in source.corpus}
         texts = {str(prompt["id"]): str(prompt["text"]) for prompt in (*source.queries, *source.negatives)}
         for result in whole_store(source):
             judge.needed = {titles[key] for key in result.needed() if key in titles}
@@ -158,7 +158,7 @@ def main() -> int:
                     judge = LabeledJudge(errors, per_candidate=options.per_candidate, seed=seed)
                     rows.append(measure(sources, form, judge, paths))
                 row = Row(form, errors, *(mean(list(column)) for column in list(zip(*rows))[2:]))
-                text = "%-8s errors %.2f  told %.2f  reached %.2f  wrong %.3f  hinted %.2f  calls %.2f  tokens %5.0f  $%.5f"
+                text = "%-8s errors %.2f  told %.3f  reached %.3f  wrong %.3f  hinted %.2f  calls %.2f  tokens %5.0f  $%.5f"
                 print(json.dumps(row._asdict()) if options.json else text % row, flush=True)
     return 0
 

@@ -92,9 +92,8 @@ def choose(
 ) -> Choice:
     """Return the choice among the hits, which are sorted best first.
 
-    `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others, of which "unasked" ones get
-    at least a pointer. `is_current` returns whether a hit's file is unchanged since it was indexed; it is called only for hits that would be
-    used.
+    `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others, but UNASKED ones get
+    at least a pointer. `is_current` returns whether a hit's file is unchanged since it was indexed; it is called only for hits to be used.
     """
     selection = _Selection(limits, history, is_current)
     choice = selection.choice

@@ -18,9 +18,10 @@ from ..ledger import open_ledger
 from .budget import Caps, Settlement, SpendingBudget, VerdictCache
 from .credentials import UserEnvironment, address_source, resolve_access
 from .errors import JudgeError
+from .host import HOST, require_listener
 from .models import Billing, RequestOptions, family_of
 from .question import Verdict, read_reply
-from .vendors import HOST, endpoint_of
+from .vendors import endpoint_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,8 +167,6 @@ class Judge:
             raise JudgeError("no_state", "spending cannot be recorded: %s" % self._paths.why_no_state)
         endpoint = endpoint_of(self.backend)
         if self.backend == HOST:
-            from .host import require_listener
-
             require_listener(os.path.join(self._folder, HOST), self._session)
         if endpoint is not None and self._access is None:
             variables = UserEnvironment(self._paths.config_dir)

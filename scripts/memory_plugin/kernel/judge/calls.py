@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..fastjson import dumps, loads
 from ..files import read_regular
 from .errors import CallOutcome, JudgeError
+from .host import HOST, ask_client
 from .models import rejected_parts
 from .question import value_at
-from .vendors import HOST, SCRIPTED, VENDORS, anthropic_tokens
+from .vendors import SCRIPTED, VENDORS, anthropic_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -106,8 +107,6 @@ def _make(call: JudgeCall, deadline: Deadline, outcomes: list[CallOutcome | None
 
 def _ask_client(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
     """Send a call's request through the client and fill in the outcome. Raises JudgeError."""
-    from .host import ask_client
-
     rubric = call.question.rubric
     request = {
         "model": call.model,

@@ -1,7 +1,7 @@
 """Questions to a model through Claude Code itself, with the session's own login: the backend `host`.
 
-`hooks/register.js` runs inside the client. In the folder `host`, `SESSION.open` is not empty while it listens, `SESSION.N.ask` holds a request,
-and `SESSION.N.answer` the result and a line end.
+`hooks/register.js` runs inside the client. In the folder `host`, `SESSION.open` is not empty while it listens, `SESSION.N.ask` holds a
+request, and `SESSION.N.answer` the result and a line end.
 """
 
 from __future__ import annotations
@@ -70,4 +70,3 @@ def _remove(folder: str, path: str) -> None:
         for entry in os.scandir(folder):
             if entry.path.startswith(path) or entry.stat().st_mtime < oldest:
                 os.unlink(entry.path)
-

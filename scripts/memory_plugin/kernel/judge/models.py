@@ -65,7 +65,8 @@ def model_table() -> dict[str, Any]:
 def family_of(model: str, backend: str, today: str = "") -> Family:
     """Return the family of a model; each backend has one family that matches every name.
 
-    The backends without a request form of their own use Anthropic's families. With `today` (YYYY-MM-DD), a retired model that another one replaces counts as that one.
+    The backends without a request form of their own use Anthropic's families. With `today` (YYYY-MM-DD), a retired model that another one
+    replaces counts as that one.
     """
     form = "anthropic" if backend in ("host", "scripted") else backend
     entry = _best_match(model, [entry for entry in model_table()["models"] if entry["backend"] == form])
@@ -264,7 +265,7 @@ class Billing:
     def __init__(self, model: str, backend: str, own: Mapping[str, Sequence[float]]) -> None:
         self._price = price_of(model, backend, own)
         host = model_table()["host"] if backend == "host" else {}
-        self._least, self._room = host.get("least", 0.0), host.get("room", 0)
+        self._least, self._room = float(host.get("least", 0)), int(host.get("room", 0))
 
     def highest(self, question: Question, max_out: int) -> float:
         """Return the highest possible cost of a call whose answer may have `max_out` tokens.

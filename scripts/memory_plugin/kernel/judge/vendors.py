@@ -12,6 +12,7 @@ from urllib.parse import quote
 from ..fastjson import as_integer
 from .credentials import Endpoint
 from .errors import JudgeError
+from .host import HOST
 from .models import EFFORT, SCHEMA, THINKING, TOKENS
 from .question import value_at
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     Body = dict[str, Any]
 
-HOST, SCRIPTED = "host", "scripted"
+SCRIPTED = "scripted"
 _KEY, _BEARER, _GOOGLE_KEY = "x-api-key: %s", "authorization: Bearer %s", "x-goog-api-key: %s"
 
 
