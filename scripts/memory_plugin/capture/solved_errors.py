@@ -24,7 +24,8 @@ _MAX_COMMAND = 240
 _MAX_SYMPTOM = 3
 _MAX_CHANGES = 6
 _MIN_ROUNDS = 2  # runs of a command after edits, from which it is a check
-_RECORDING = ("git", "gh")  # commands that record work change nothing for others, except those in the list of changes
+# These record work and change nothing for other commands, except those in the list of changes.
+_RECORDING = ("git", "gh")
 _EDITS = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 _SHELL = "Bash"
 _MAX_SHELL_LINE = 4000
@@ -86,8 +87,9 @@ class ErrorWatch:
     def __init__(self) -> None:
         self._open: deque[_Failure] = deque(maxlen=_MAX_OPEN)
         self._edits = 0
-        self._run_at: dict[frozenset[tuple[str, ...]], int] = {}  # the number of edits when a command ran last
-        self._rounds: Counter[frozenset[tuple[str, ...]]] = Counter()  # runs of a command after an edit
+        # By the heads of a command: the number of edits when it ran last, and how often it ran after an edit.
+        self._run_at: dict[frozenset[tuple[str, ...]], int] = {}
+        self._rounds: Counter[frozenset[tuple[str, ...]]] = Counter()
 
     def solved(self, turn: Turn) -> list[SolvedError]:
         """Return the errors that the calls of a turn solved."""
@@ -158,7 +160,6 @@ class ErrorWatch:
         if symptom:
             self._open.append(_Failure(line, symptom, turn))
         return solved_errors
-
 
     def _solved(self, failure: _Failure, line: CommandLine, turn: int) -> SolvedError | None:
         """Return the solved error; None if it was part of the usual loop, only code changed, or some steps are unknown."""
