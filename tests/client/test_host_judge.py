@@ -158,5 +158,7 @@ def test_in_a_terminal_prompts_and_replies_are_judged(sandbox: Sandbox) -> None:
         terminal.wait(re.escape(text) + ".*Hello\\.")
         terminal.settle()
     assert [judged["path"] for judged in judgments(sandbox)] == ["judged", "judged"]
-    assert asked(sandbox.api.requests) == sum(not row["cached"] for row in ledger_rows(sandbox, "judge-calls"))
+    assert asked(sandbox.api.requests) == sum(
+        not row["cached"] for row in ledger_rows(sandbox, "judge-calls")
+    )
     terminal.submit("/exit")

@@ -148,9 +148,7 @@ def test_a_session_that_cannot_be_a_files_name_is_not_asked_for(bench: Bench, se
     assert bench.ask(1, session).failure == "no_host"
 
 
-def test_files_that_others_left_behind_are_deleted(
-    bench: Bench, listen: Callable[[Result], Client]
-) -> None:
+def test_files_that_others_left_behind_are_deleted(bench: Bench, listen: Callable[[Result], Client]) -> None:
     client = listen(lambda _: ANSWER)
     for name, age in (("gone.1.ask", 2 * 86_400), ("busy.1.ask", 10)):
         path = os.path.join(client.folder, name)
