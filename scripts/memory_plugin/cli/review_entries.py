@@ -236,35 +236,24 @@ class ClaimedCommit(NamedTuple):
     author: str
 
 
-class _Blob(NamedTuple):
-    """A file's content as a commit left it."""
-
-    commit: ClaimedCommit
-    blob: str
-
-
 def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedCommit]:
     """Return the newest commit of each file that is unchanged since that commit; other files are left out, and all of them without git."""
     if store.worktree is None:
         return {}
-    newest: dict[str, _Blob] = {}
-    for name, blob in _logged(store):
-        newest.setdefault(name, blob)
+    newest: dict[str, tuple[ClaimedCommit, str]] = {}
+    for name, commit, blob in _logged(store):
+        newest.setdefault(name, (commit, blob))
     commits = {}
     for path in paths:
-        last = newest.get(_name(store, path))
-        if last is not None and _blob_id(path, last.blob) == last.blob:
-            commits[path] = last.commit
+        # A path relative to the store's folder, with slashes.
+        name = os.path.relpath(path, store.root).replace(os.sep, "/")
+        if name in newest and _blob_id(path, newest[name][1]) == newest[name][1]:
+            commits[path] = newest[name][0]
     return commits
 
 
-def _name(store: Store, path: str) -> str:
-    """Return a path relative to the store's folder, with slashes."""
-    return os.path.relpath(path, store.root).replace(os.sep, "/")
-
-
-def _logged(store: Store) -> list[tuple[str, _Blob]]:
-    """Return the files that each commit changed, newest commit first."""
+def _logged(store: Store) -> list[tuple[str, ClaimedCommit, str]]:
+    """Return the files that each commit changed and their blobs as it left them, newest commit first."""
     changes = []
     commit = None
     for line in _output(store).split("\n"):
@@ -275,7 +264,7 @@ def _logged(store: Store) -> list[tuple[str, _Blob]]:
             fields_of_file, _, name = line.partition("\t")
             blob = fields_of_file.split(" ")[3:4]
             path_in_store = name.rpartition(".claude/memory/")[2]
-            changes.append((path_in_store, _Blob(commit, "".join(blob))))
+            changes.append((path_in_store, commit, "".join(blob)))
     return changes
 
 

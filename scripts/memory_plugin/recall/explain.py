@@ -199,11 +199,6 @@ def _memories(number: int) -> str:
     return "%d memor%s" % (number, "y" if number == 1 else "ies")
 
 
-def thresholds(row: dict[str, Any]) -> tuple[float | None, float | None]:
-    """Return the thresholds for the full text and for a pointer; None where the record lacks them."""
-    return row.get("inject_threshold"), row.get("pointer_threshold")
-
-
 def outcomes(row: dict[str, Any]) -> list[Outcome]:
     """Return the outcomes of one decision's candidates: the injected ones, then the pointers, then the rest, each best first."""
     results = [_outcome(candidate, row) for candidate in row.get("candidates", ())]
@@ -215,7 +210,11 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
     key, opinion = candidate["key"], _opinion(candidate["key"], row)
     result = _TOLD if key in row.get(_INJECTED, ()) else NOT_TOLD
     result = _POINTED_TO if key in row.get(_POINTED, ()) else result
-    sure, (needed, for_pointer) = candidate.get("confidence"), thresholds(row)
+    sure, needed, for_pointer = (
+        candidate.get("confidence"),
+        row.get("inject_threshold"),
+        row.get("pointer_threshold"),
+    )
     if result != _TOLD and for_pointer is not None and candidate.get("pointer_confidence") is not None:
         sure, needed = candidate["pointer_confidence"], for_pointer
     text = _WAYS.get(candidate.get("way", "")) or ("?" if sure is None else _percent(sure)) + " sure"

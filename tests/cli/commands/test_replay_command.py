@@ -54,7 +54,6 @@ def test_a_trial_file_shows_the_differences(project_with_history: Project) -> No
     assert "1 of 3 prompts differ:" in shown
     assert "now:   told %s" % ID in shown
     assert "trial: pointed to %s" % ID in shown
-    assert "and 1 more" in project_with_history.cli("replay", "--config", path, "--limit", "0").stdout
 
 
 @pytest.mark.parametrize(

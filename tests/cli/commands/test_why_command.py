@@ -83,8 +83,7 @@ def test_a_malformed_record_is_shown_as_far_as_possible(prompted: Project, field
 def test_verbose_prints_the_scores(prompted: Project) -> None:
     text = prompted.cli("why", "--verbose").stdout
     assert "thresholds: 0.50 for the full text, 0.50 for a pointer" in text
-    assert "concerns=" in text
-    assert "\nBackend: fts5; " in text
+    assert "\nconfidence\tpointer\tscore\tmemory\n" in text
     not_looked_up = prompted.cli("why", "prompt-0", "--verbose").stdout
     assert not_looked_up.splitlines()[-1] == "No memory was looked up."
     assert ("None" in not_looked_up, "?" in not_looked_up) == (False, False)

@@ -29,14 +29,6 @@ EXAMPLES = """\
 """
 
 ALL = "all"
-_STATUS_WORDS = {
-    ACTIVE: "is active",
-    RETIRED: "is forgotten",
-    ARCHIVED: "is archived",
-    PENDING: "awaits approval",
-    REJECTED: "is rejected",
-    ALL: "is stored",
-}
 _MAX_REASON = 300
 _NO_NOTES = "Claude Code has no notes for this project."
 _UNCONFIRMED = """\
@@ -130,10 +122,7 @@ def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
         return "Nothing is stored for this project yet. To begin: memory save --help"
     if arguments.rules:
         return "No rule is told in every session. A preference or constraint without files is one."
-    of = " of the category %s" % arguments.category if arguments.category else ""
-    of += " with the tag %s" % plain(arguments.tag, _MAX_REASON) if arguments.tag else ""
-    where = {PROJECT: " in this project's store", USER: " in your own store", "": ""}[arguments.scope]
-    return "No memory%s%s %s." % (of, where, _STATUS_WORDS[arguments.status])
+    return "No memory is listed with these options; to list all: memory list --status all"
 
 
 def _print_items(items: list[Item], context: CommandContext) -> None:

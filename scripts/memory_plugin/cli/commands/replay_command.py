@@ -53,13 +53,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--config", metavar="FILE", help="a settings file to try on top of your own")
     add_days_option(parser, _DAYS)
-    parser.add_argument(
-        "--limit",
-        type=int,
-        default=_SHOWN,
-        metavar="N",
-        help="the number of differences to print (default: %d)" % _SHOWN,
-    )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -166,12 +159,12 @@ def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: Com
     console.line()
     console.line("%d of %d prompts differ%s" % (len(changed), len(replayed), ":" if changed else ""))
     names = shortest_names(context.overview().items)
-    for replay, trial in changed[: arguments.limit]:
+    for replay, trial in changed[:_SHOWN]:
         console.paragraph('"%s"' % shown_prompt(replay.prompt.text, _MAX_PROMPT), "  ", 2)
         console.paragraph("now:   %s" % _outcome_text(replay.now, names), "    ", 11)
         console.paragraph("trial: %s" % _outcome_text(trial, names), "    ", 11)
-    if len(changed) > arguments.limit:
-        console.line("  and %d more; to see all: --limit N or --json" % (len(changed) - arguments.limit))
+    if len(changed) > _SHOWN:
+        console.line("  and %d more; to see all: --json" % (len(changed) - _SHOWN))
 
 
 def _outcome_text(record: dict[str, Any], names: dict[str, str]) -> str:

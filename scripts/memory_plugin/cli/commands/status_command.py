@@ -40,7 +40,7 @@ _WHY_EXAMPLES = """\
 """
 _LAST = 5
 _MAX_PENDING = 20
-_MAX_LINE, _MAX_WORD, _MAX_WHY, _MAX_PROMPT = 1000, 100, 300, 70
+_MAX_LINE, _MAX_WORD, _MAX_PROMPT = 1000, 100, 70
 _ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
 _MARK = max(map(len, explain.RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
 _TRIED = "Tried now, as the first prompt of a session."
@@ -119,31 +119,8 @@ def _status_json(result: Survey, rows: list[dict[str, Any]], problems: list[Chec
             for (scope, category, trust), number in sorted(_stored(result).items())
         ],
         "waiting": [as_json(item) for item in result.items if item.waits],
-        "decisions": [_decision_json(row) for row in rows],
+        "decisions": [{**row, "says": explain.sentence(row)} for row in rows],
         "doctor": [check._asdict() for check in problems],
-    }
-
-
-def _decision_json(row: dict[str, Any]) -> dict[str, Any]:
-    """Return one decision as JSON data, with safe texts."""
-    told, pointed = ([plain(key, _MAX_WORD) for key in row.get(name, ())] for name in ("injected", "pointed"))
-    found = {one.key: one for one in explain.outcomes(row)}
-    names = ("time", "prompt_id", "outcome", "reason")
-    return {
-        **{name: plain(row.get(name, ""), _MAX_WORD) for name in names},
-        **{name: row.get(name) for name in ("inject_threshold", "pointer_threshold", "ms")},
-        "says": plain(explain.sentence(row), _MAX_WHY),
-        "injected": told,
-        "pointed": pointed,
-        "near_misses": [
-            {
-                "key": plain(candidate["key"], _MAX_WORD),
-                "confidence": candidate.get("confidence"),
-                "why": plain(found[candidate["key"]].reason, _MAX_WHY),
-            }
-            for candidate in row.get("candidates", ())
-            if found[candidate["key"]].result == explain.NOT_TOLD
-        ],
     }
 
 
@@ -334,37 +311,20 @@ def _explain(row: dict[str, Any], context: CommandContext) -> None:
 
 
 def _print_scores(row: dict[str, Any], context: CommandContext) -> None:
-    """Print the scores behind a decision and their parts."""
-    console, judge = context.console, row.get("judge")
+    """Print the thresholds and the scores behind a decision, as far as they are recorded; `--json` has their parts."""
+    console, number = context.console, "{:.2f}".format
     console.line()
-    console.paragraph(plain(_lookup(row), _MAX_LINE))
-    if judge is not None:
-        console.paragraph(plain("judges: %s %s" % (judge.get("path"), judge.get("reasons") or ""), _MAX_LINE))
-    candidates = row.get("candidates")
-    if not candidates:
+    if row.get("inject_threshold") is None:
+        console.line("No memory was looked up.")
         return
-    digits = {"confidence": 3, "pointer_confidence": 3, "score": 2}
-    rows = [[_digits(item.get(name), digits[name]) for name in digits] + [item["key"]] for item in candidates]
-    console.table(["confidence", "pointer", "score", "memory"], rows)
-    for item in candidates:
-        parts = " ".join("%s=%s" % pair for pair in item.get("parts", {}).items())
-        console.paragraph(plain("%s: %s" % (item["key"], parts), _MAX_LINE), "", 2)
-
-
-def _lookup(row: dict[str, Any]) -> str:
-    """Return the backend, the time, the matches and the thresholds of one decision, as far as they are recorded."""
-    inject, pointer = (row.get(name) for name in ("inject_threshold", "pointer_threshold"))
-    if inject is None:
-        return "No memory was looked up."
-    parts = ["Backend: %s" % row.get("answered_by")]
-    parts += ["%s ms" % row["ms"]] if row.get("ms") is not None else []
-    parts += ["matches: %s" % row.get("found")]
-    for_pointer = "" if pointer is None else ", %.2f for a pointer" % pointer
-    return "; ".join([*parts, "thresholds: %.2f for the full text%s" % (inject, for_pointer)])
-
-
-def _digits(number: float | None, digits: int) -> str:
-    return "?" if number is None else "%.*f" % (digits, number)
+    thresholds = (number(row.get(name) or 0) for name in ("inject_threshold", "pointer_threshold"))
+    console.line("thresholds: %s for the full text, %s for a pointer" % tuple(thresholds))
+    names = ("confidence", "pointer_confidence", "score")
+    rows = [
+        [*(number(one.get(name) or 0) for name in names), one["key"]] for one in row.get("candidates", ())
+    ]
+    if rows:
+        console.table(["confidence", "pointer", "score", "memory"], rows)
 
 
 PARTS = {

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
-from ...kernel.stats import Proportion
 from ...kernel.text.clean import plain
 from ..console import Console
 
@@ -41,7 +40,7 @@ class Command(NamedTuple):
     text: str
 
 
-Cell = Union[str, Name, Bar, Command, Proportion]  # a proportion is drawn with its interval
+Cell = Union[str, Name, Bar, Command]
 
 
 class Table(NamedTuple):

@@ -13,7 +13,6 @@ from typing import Any
 
 from ... import VERSION
 from ...kernel.paths import data_path
-from ...kernel.stats import Proportion
 from ...kernel.text.clean import escape, plain
 from .elements import (
     Bar,
@@ -160,7 +159,7 @@ def _cell(cell: object) -> str:
         return "<code>%s</code>" % safe(cell.text) if cell.text else ""
     if isinstance(cell, Bar):
         return _bar(cell)
-    return _interval(cell) if isinstance(cell, Proportion) else safe(cell)
+    return safe(cell)
 
 
 def _bar(bar: Bar) -> str:
@@ -170,21 +169,8 @@ def _bar(bar: Bar) -> str:
         if width > 0:
             shapes.append('<rect class="f-%s" x="%.1f" y="0" width="%.1f" height="10"/>' % (kind, x, width))
         x += width
-    return _bar_svg("".join(shapes), bar.text)
-
-
-def _interval(share: Proportion) -> str:
-    """Return a bar for a share with its confidence interval; empty if there is none."""
-    if share.value is None or share.low is None or share.high is None:
-        return ""
-    shapes = '<rect class="f-told" width="%.1f" height="10"/><line class="interval" x1="%.1f" x2="%.1f" y1="5" y2="5"/>'
-    lengths = tuple(_WIDTH * max(0.0, min(1.0, part)) for part in (share.value, share.low, share.high))
-    return _bar_svg(shapes % lengths, str(share))
-
-
-def _bar_svg(shapes: str, text: str) -> str:
     return '<svg class="bar" role="img" viewBox="0 0 %d 10" preserveAspectRatio="none"><title>%s</title>%s</svg>' % (
-        _WIDTH, safe(text), shapes,
+        _WIDTH, safe(bar.text), "".join(shapes),
     )  # fmt: skip
 
 

@@ -238,12 +238,10 @@ def _filler(report: Report) -> Table:
 def _effect(report: Report) -> Table:
     effect = report.ledgers.effect
     groups = (("Corrected", effect.corrected), ("Control group", effect.control))
-    rows: list[list[Cell]] = [
-        [Name(name), group, percent(group.k, group.n), count(group.n)] for name, group in groups if group.n
-    ]
+    rows: list[list[Cell]] = [[Name(name), str(group)] for name, group in groups if group.n]
     return Table(
         "Do corrections help?",
-        [("Group", "name"), ("", "bar"), ("Share", "n"), ("Drifting replies", "n")],
+        [("Group", "name"), ("Back in line", "n")],
         rows,
         "The share of drifting replies whose next reply was back in line. " + _effect_sentence(report),
         "No drifting reply was followed by another one that could be measured.",
