@@ -46,8 +46,7 @@ def test_an_id_goes_before_a_title(stored: Project) -> None:
 def test_words_that_begin_several_titles_are_an_error_that_names_them(stored: Project) -> None:
     run = stored.cli("show", "use")
     assert run.returncode == 1
-    assert "2 titles begin like this" in run.stderr
-    assert "project:decision/cache" in run.stderr
+    assert "use: 3 memories fit; name one of billing, cache, use-postgres" in run.stderr
 
 
 @pytest.mark.parametrize("name", ["nothing like it", "\u2026", " "])

@@ -165,7 +165,7 @@ def check_fields(arguments: argparse.Namespace) -> None:
         raise UsageError("only one of --body, --context and --content-json can read standard input")
 
 
-def _text_of(value: str, option: str) -> str:
+def text_of(value: str, option: str) -> str:
     """Return an option's text; `-` reads standard input. Raises InvalidMemory for input that is empty, too long or not UTF-8."""
     if value != "-":
         return value
@@ -186,16 +186,16 @@ def content_of(arguments: argparse.Namespace, category: Category) -> dict[str, A
     """Return the fields that --content-json, --body and --context set. Raises InvalidMemory."""
     content = {} if arguments.content_json is None else _parsed_content(arguments.content_json)
     if arguments.body is not None:
-        content.update(body_content(category, _text_of(arguments.body, "--body")))
+        content.update(body_content(category, text_of(arguments.body, "--body")))
     if arguments.context is not None:
-        content["context"] = _text_of(arguments.context, "--context").strip()
+        content["context"] = text_of(arguments.context, "--context").strip()
     return content
 
 
 def _parsed_content(value: str) -> dict[str, Any]:
     """Return the JSON object of `--content-json`. Raises InvalidMemory for anything else."""
     try:
-        content = json.loads(_text_of(value, "--content-json"), parse_constant=_refuse)
+        content = json.loads(text_of(value, "--content-json"), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         if isinstance(error, InvalidMemory):
             raise

@@ -36,6 +36,7 @@ _LISTS = ("memories", "results", "items", "data", "entries", "notes", "records",
 _STORED = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s|\n")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
 
 
@@ -69,7 +70,8 @@ def item_data(item: object, category: str, identity: str = "") -> dict[str, Any]
         raise InvalidMemory("body: expected a text, got %.80r" % (body,))
     if not isinstance(item.get("title", ""), str):
         raise InvalidMemory("title: expected a text, got %.80r" % (item["title"],))
-    kind = categories()[_category(item, found["category"]) or category or DEFAULT_CATEGORY]
+    named = _category(item, found["category"]) or category
+    kind = categories()[named or (DEFAULT_CATEGORY if title else statement_category(body))]
     content = body_content(kind, _FENCE.sub("", body) if kind.name == "runbook" else body)
     if isinstance(found["context"], str) and found["context"].strip():
         content[CONTEXT] = found["context"].strip()
@@ -81,6 +83,14 @@ def item_data(item: object, category: str, identity: str = "") -> dict[str, Any]
     identity = str(item["id"]) if is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
     title = title if isinstance(title, str) and title else title_for(body)
     return new_memory(kind, identity, title, content, extra)
+
+
+def statement_category(text: str) -> str:
+    """Return the category of a statement for which nobody named one, by the form of its first sentence; in doubt a decision."""
+    sentence = _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
+    forms = load_data("memories", "importing")["forms"]
+    hits = (form["category"] for form in forms if re.search(form["pattern"], sentence, re.IGNORECASE))
+    return next(hits, DEFAULT_CATEGORY)
 
 
 def _first(source: dict[str, Any], names: tuple[str, ...]) -> Any:  # noqa: ANN401  (any value of a JSON object)

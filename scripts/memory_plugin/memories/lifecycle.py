@@ -118,6 +118,17 @@ def edit(
     return written
 
 
+def add_phrases(paths: Paths, stored: StoredMemory, phrases: list[str]) -> Written:
+    """Add phrases to a trusted memory that has none; it stays trusted. Raises InvalidMemory if someone else added some meanwhile."""
+
+    def added(present: dict[str, Any]) -> dict[str, Any]:
+        if present.get("asked_as"):
+            raise InvalidMemory("%s: it has phrases already" % stored.memory.id)
+        return {"asked_as": phrases}
+
+    return edit(paths, stored, added, "phrases added", approved=True, how="phrases")
+
+
 def _without_new_phrases(written: Written, before: StoredMemory, accepted: StoredMemory) -> Written:
     """Return a changed memory as it may be trusted: without the phrases that awaited approval before."""
     new = set(before.memory.asked_as).difference(accepted.memory.asked_as)

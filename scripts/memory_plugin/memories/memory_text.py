@@ -57,6 +57,16 @@ def memory_fields(memory: Memory) -> list[tuple[str, str]]:
     return [(name, text) for name, text in fields if text]
 
 
+def repeats_title(text: str, title: str) -> bool:
+    """Return whether a text begins with the words of its title, whatever their case and the punctuation after them."""
+    words, first = _plain_words(text), _plain_words(title)
+    return bool(first) and words[: len(first)] == first
+
+
+def _plain_words(text: str) -> list[str]:
+    return [word for part in text.casefold().split() if (word := part.rstrip(".,:;!?\u2026\u3002"))]
+
+
 def told_digests(memory: Memory) -> TextDigests:
     """Return the digests of the fields without the phrases: these are evidence for recall, and are accepted apart from the text."""
     return text_digests(memory._replace(asked_as=()))

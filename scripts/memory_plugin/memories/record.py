@@ -18,6 +18,7 @@ from .guard import Guard, InvalidGuard, parse_guard
 SCHEMA_VERSION = "1.0"
 ACTIVE, RETIRED, ARCHIVED = "active", "retired", "archived"
 MAX_TITLE = 120
+_MAX_SLUG, _EARLIER_SLUG = 40, 60
 DEFAULT_CATEGORY = "decision"  # of a text for which nobody named one
 CONTEXT = "context"
 MAX_CHANGES = 50
@@ -235,12 +236,17 @@ _LETTERS = str.maketrans(
 )
 
 
-def slug(title: str) -> str:
-    """Return an id made from a title: ASCII letters, digits and hyphens, or a digest if the title has none."""
+def slugs(title: str) -> list[str]:
+    """Return the id made from a title, and the one that versions before 0.3 made if it differs.
+
+    An id has the first words of the title in ASCII letters and digits, joined by hyphens; a digest if the title has none.
+    """
     decomposed = unicodedata.normalize("NFKD", title.lower().translate(_LETTERS))
     letters = decomposed.encode("ascii", "ignore").decode("ascii").lower()
-    identity = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:60].strip("-")
-    return identity or "memory-" + digest(title.encode("utf-8", "replace"), 4)
+    words = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
+    words = words or "memory-" + digest(title.encode("utf-8", "replace"), 4)
+    first = words if len(words) <= _MAX_SLUG else words[: _MAX_SLUG + 1].rpartition("-")[0] or words[:_MAX_SLUG]
+    return list(dict.fromkeys([first, words[:_EARLIER_SLUG].strip("-")]))
 
 
 def new_memory(
@@ -267,12 +273,16 @@ def new_memory(
 
 
 def with_change(data: dict[str, Any], summary: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy with some fields replaced, the change added to `changes` (the last 50 are kept) and `updated_at` set."""
+    """Return a copy with some fields replaced, the change added to `changes` (the last 50 are kept) and `updated_at` set.
+
+    Phrases are not part of what a memory says, so a change of them alone leaves `updated_at`.
+    """
     changes = data.get("changes")
     earlier = changes if isinstance(changes, list) else []
     changed = {**data, **fields}
     changed["changes"] = [*earlier, {"date": now_iso(), "summary": summary[:300]}][-MAX_CHANGES:]
-    changed["updated_at"] = now_iso()
+    if set(fields) != {"asked_as"}:
+        changed["updated_at"] = now_iso()
     if isinstance(data.get("times_updated"), int):
         changed["times_updated"] = data["times_updated"] + 1
     return changed

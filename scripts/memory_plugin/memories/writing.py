@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.files import is_draft, make_folder, replace_file
@@ -19,7 +20,7 @@ from .memory_files import (
     why_not_read,
 )
 from .memory_text import text_digests
-from .record import categories, is_id, parse_memory, slug
+from .record import categories, is_id, parse_memory, slugs
 from .stores import USER, store_key
 
 if TYPE_CHECKING:
@@ -61,13 +62,14 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
     data, redacted = clean_data(data)
     category = categories()[data["category"]]
     requested_id = data.get("id")
-    base = str(requested_id) if is_id(requested_id) else slug(data["title"])
+    own = [str(requested_id)] if is_id(requested_id) else slugs(data["title"])
+    base, earlier = own[0], own[1:]
     with store_lock(paths, store):
         _prepare_store(store)
-        for number in range(1, _MAX_SAME_TITLE):
-            identity = base if number == 1 else "%s-%d" % (base[:74], number)
+        numbered = ("%s-%d" % (base[:74], number) for number in range(2, _MAX_SAME_TITLE))
+        for identity in chain(earlier, [base], numbered):
             path = store.path(category.name, identity)
-            if not os.path.lexists(path):
+            if not os.path.lexists(path) and identity not in earlier:
                 data["id"] = identity
                 stored = _write(store, category.name, path, data)
                 if listed:

@@ -17,7 +17,7 @@ from ..kernel.text.stem import form
 from ..kernel.text.tags import escape_content
 from ..kernel.text.tokens import language, tokenize
 from ..memories.hygiene import scan_together, shown_block, shown_items, shown_line
-from ..memories.memory_text import told_digests
+from ..memories.memory_text import repeats_title, told_digests
 from ..memories.record import ACTIVE, MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED
 from .catalog_entries import MAX_RULE_LENGTH, rule_line
@@ -186,7 +186,8 @@ def _block(name: str, category: str, updated: str, title: str, body: str, files:
     """
     date = ' updated="%s"' % updated[:10] if _DAY.match(updated) else ""
     head = '<memory id="%s" category="%s"%s>' % (escape(plain(name, 300)), escape(category), date)
-    lines = [head, escape_content(title), escape_content(block(body, MAX_LESSON))]
+    lesson = block(body, MAX_LESSON)
+    lines = [head, "" if repeats_title(lesson, title) else escape_content(title), escape_content(lesson)]
     if files:
         lines.append("Files: " + escape_content(", ".join(files[:_MAX_SHOWN_FILES])))
     return "\n".join([*filter(None, lines), "</memory>"])

@@ -10,7 +10,7 @@ from ..memories.memory_files import FileProblem, StoredMemory, skipped_entries, 
 from ..memories.record import Memory, categories
 from ..memories.similarity import plain_title
 from ..memories.stores import stores
-from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, survey
+from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, may_mean, survey
 from ..memories.trust import PENDING, TRUSTED, load_trust
 from .documents import UNREADABLE
 from .index_documents import texts
@@ -76,10 +76,16 @@ def overview(
 
 
 def _keys(connection: Connection, names: Collection[str], title: str) -> list[str]:
-    """Return the keys of the memories with the ids in some names, or with the ids of those with a title in its form for comparison."""
+    """Return the keys of the memories that some names may mean, and of those with their ids or with the title (as `plain_title`)."""
     rows = connection.execute(_NAMES).fetchall()
-    ids = {name.rpartition("/")[2] for name in names}
-    ids.update(identity for _, identity, other in rows if title and plain_title(other) == title)
+    exact = {name.rpartition("/")[2] for name in names}.intersection(identity for _, identity, _ in rows)
+    begun = [name for name in names if name.rpartition("/")[2] not in exact]
+    ids = exact.union(
+        identity
+        for key, identity, other in rows
+        if (title and plain_title(other) == title)
+        or any(may_mean(name, key, other) for name in begun)
+    )
     return [key for key, identity, _ in rows if identity in ids]
 
 

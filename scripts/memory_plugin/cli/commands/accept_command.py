@@ -76,7 +76,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _is_open(item: Item) -> bool:
     """Return whether a memory is pending; superseded ones too, because one inherits phrases only from a trusted text."""
-    return item.trust == PENDING and item.stored.memory.status == ACTIVE
+    return item.waits or (item.trust == PENDING and item.stored.memory.status == ACTIVE)
 
 
 def _print_entries(
