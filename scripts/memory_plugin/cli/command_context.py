@@ -101,7 +101,8 @@ class CommandContext(Context):
             record_saves(self.paths, self.session, lines)
         except OSError as error:
             self.console.error(
-                "The change is stored, but the notice after this reply will be missing: %s" % error_text(error)
+                "The change is stored, but the notice after this reply will be missing: %s"
+                % error_text(error)
             )
 
     @property

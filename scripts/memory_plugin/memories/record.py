@@ -245,7 +245,9 @@ def slugs(title: str) -> list[str]:
     letters = decomposed.encode("ascii", "ignore").decode("ascii").lower()
     words = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
     words = words or "memory-" + digest(title.encode("utf-8", "replace"), 4)
-    first = words if len(words) <= _MAX_SLUG else words[: _MAX_SLUG + 1].rpartition("-")[0] or words[:_MAX_SLUG]
+    first = (
+        words if len(words) <= _MAX_SLUG else words[: _MAX_SLUG + 1].rpartition("-")[0] or words[:_MAX_SLUG]
+    )
     return list(dict.fromkeys([first, words[:_EARLIER_SLUG].strip("-")]))
 
 

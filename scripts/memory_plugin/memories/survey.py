@@ -205,7 +205,9 @@ def choose(items: list[Item], name: str) -> Item:
 def may_mean(name: str, key: str, title: str) -> bool:
     """Return whether a name begins a memory's id, also after its category or scope, or its title as the catalog shows it (escaped, cut)."""
     begun, at = _comparable(name), key.rfind("/") + 1
-    is_id = any(key.startswith(name, start) and start + len(name) > at for start in (at, key.find(":") + 1, 0))
+    is_id = any(
+        key.startswith(name, start) and start + len(name) > at for start in (at, key.find(":") + 1, 0)
+    )
     return bool(begun) and (is_id or _comparable(title).startswith(begun))
 
 

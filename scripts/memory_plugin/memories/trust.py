@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
     from .memory_files import StoredMemory
+    from .memory_text import TextDigests
     from .stores import Store
 
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
@@ -62,18 +63,15 @@ class Trust:
 
     def state_of(self, stored: StoredMemory) -> str:
         """Return whether exactly this text is TRUSTED, REJECTED, or PENDING."""
-        if self._is_rejected(told_digests(stored.memory).text):
+        told, whole = _digests(stored)
+        if self._is_rejected(told.text):
             return REJECTED
-        if self._has_trusted_text(stored):
+        if self._is_accepted(told.full):
             return TRUSTED
-        whole = text_digests(stored.memory)
         if self._is_rejected(whole.text):
             return REJECTED
         is_trusted = self._is_accepted(whole.full) or self.is_accepted_by_setting(stored)
         return TRUSTED if is_trusted else PENDING
-
-    def _has_trusted_text(self, stored: StoredMemory) -> bool:
-        return self._is_accepted(told_digests(stored.memory).full)
 
     def _is_accepted(self, full: str) -> bool:
         return _is_in_force(self.trusted.last_of(full), WITHDRAWN)
@@ -83,12 +81,9 @@ class Trust:
 
     def has_new_phrases(self, stored: StoredMemory) -> bool:
         """Return whether the user accepted the text, but not together with the phrases that its file has now."""
-        return (
-            bool(stored.memory.asked_as)
-            and self._has_trusted_text(stored)
-            and not self._is_accepted(text_digests(stored.memory).full)
-            and not self.is_accepted_by_setting(stored)
-        )
+        told, whole = _digests(stored)
+        is_new = self._is_accepted(told.full) and not self._is_accepted(whole.full)
+        return is_new and not self.is_accepted_by_setting(stored)
 
     def awaits_phrases(self, stored: StoredMemory) -> bool:
         """Return whether there are new phrases that the user did not reject."""
@@ -98,8 +93,8 @@ class Trust:
         """Return a memory without those phrases that somebody added to its trusted text since the user last accepted it."""
         if not self.has_new_phrases(stored):
             return stored
-        accepted = (self.last_trusted(stored) or {}).get("asked_as")
-        return with_phrases(stored, [text for text in stored.memory.asked_as if text in (accepted or ())])
+        accepted = (self.last_trusted(stored) or {}).get("asked_as") or ()
+        return with_phrases(stored, [text for text in stored.memory.asked_as if text in accepted])
 
     def is_trusted(self, stored: StoredMemory) -> bool:
         """Return whether exactly this text is trusted."""
@@ -117,27 +112,24 @@ class Trust:
 
     def accept(self, memories: Iterable[StoredMemory], how: str) -> None:
         """Trust these texts, also those rejected before; `how` names the user's action. Raises OSError, and then trusts none of them."""
-        # The digest with the phrases comes last: the last decision about a name leads to the text for the next comparison.
-        accepted = [
-            (stored, list(dict.fromkeys([told_digests(stored.memory), text_digests(stored.memory)])))
-            for stored in memories
-        ]
+        accepted = [(stored, _digests(stored)) for stored in memories]
         with trust_lock(self._paths):
             self._load(locked=True)
-            new = [
-                (stored, [each.full for each in digests])
-                for stored, digests in accepted
-                if not all(self._is_accepted(each.full) for each in digests)
-            ]
+            new = [row for row in accepted if not all(self._is_accepted(each.full) for each in row[1])]
             for stored, digests in new:
-                self._store_text(stored, digests[-1])
+                self._store_text(stored, digests[-1].full)
             self.rejected.append(
-                self._decision(stored, each.text, LIFTED)
+                self._decision(stored, text, LIFTED)
                 for stored, digests in accepted
-                for each in digests
-                if self._is_rejected(each.text)
+                for text in dict.fromkeys(each.text for each in digests)
+                if self._is_rejected(text)
             )
-            self.trusted.append(self._decision(stored, full, how) for stored, fulls in new for full in fulls)
+            # The digest with the phrases comes last: the last decision about a name leads to the text for comparisons.
+            self.trusted.append(
+                self._decision(stored, full, how)
+                for stored, digests in new
+                for full in dict.fromkeys(each.full for each in digests)
+            )
 
     def reject(self, *memories: StoredMemory) -> None:
         """Reject these texts under any id and in any project, until the user saves or accepts them. Raises OSError.
@@ -146,9 +138,7 @@ class Trust:
         """
         with trust_lock(self._paths):
             self.rejected.append(
-                self._decision(
-                    stored, (text_digests if self.has_new_phrases(stored) else told_digests)(stored.memory).text, REJECTED
-                )
+                self._decision(stored, _digests(stored)[self.has_new_phrases(stored)].text, REJECTED)
                 for stored in memories
             )
 
@@ -180,8 +170,8 @@ class Trust:
         """Return the decision that withdraws trust in this text, and the digests of this and all older texts of the memory."""
         withdrawal = self._decision(stored, told_digests(stored.memory).full, WITHDRAWN)
         older = self.trusted.all_named(withdrawal.name)
-        own = [withdrawal.digest, text_digests(stored.memory).full]
-        return withdrawal, list(dict.fromkeys([*own, *(decision.digest for decision in older)]))
+        digests = [*(each.full for each in _digests(stored)), *(decision.digest for decision in older)]
+        return withdrawal, list(dict.fromkeys(digests))
 
     def last_trusted(self, stored: StoredMemory) -> dict[str, Any] | None:
         """Return the last trusted version of the memory of this name in this project, redacted; None if none is stored."""
@@ -232,18 +222,17 @@ class Trust:
         return [
             stored
             for stored in memories
-            if self._seen(stored)
+            if (seen := self._seen(stored))
             and not (
-                self._has_trusted_text(stored) and self.trusted.last_named(self._decision(stored, "-", "-").name)
+                self._is_accepted(seen[0]) and self.trusted.last_named(self._decision(stored, "-", "-").name)
             )
         ]
 
     def _seen(self, stored: StoredMemory) -> list[str]:
-        """Return the digests of a memory that the user accepted in any project; the one with the phrases last."""
-        told, whole = told_digests(stored.memory).full, text_digests(stored.memory).full
-        if self._is_accepted(whole):
-            return list(dict.fromkeys([told, whole]))
-        return [told] if self._is_accepted(told) else []
+        """Return the digests that cover what the user accepted of a memory in any project."""
+        told, whole = (each.full for each in _digests(stored))
+        accepted = [told, whole] if self._is_accepted(whole) else [told] if self._is_accepted(told) else []
+        return list(dict.fromkeys(accepted))
 
     def _store_text(self, stored: StoredMemory, full: str) -> None:
         """Store the accepted text without its secrets, to show later what changed. Raises OSError."""
@@ -267,6 +256,12 @@ class Trust:
             return USER
         own = store.worktree == self._paths.project_root
         return (self._paths if own else locate(store.worktree)).project_key
+
+
+def _digests(stored: StoredMemory) -> tuple[TextDigests, TextDigests]:
+    """Return the digests of a memory's text without and with its phrases; they are the same for a memory without phrases."""
+    whole = text_digests(stored.memory)
+    return (told_digests(stored.memory) if stored.memory.asked_as else whole), whole
 
 
 def with_phrases(stored: StoredMemory, phrases: list[str]) -> StoredMemory:

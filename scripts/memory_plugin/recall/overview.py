@@ -83,8 +83,7 @@ def _keys(connection: Connection, names: Collection[str], title: str) -> list[st
     ids = exact.union(
         identity
         for key, identity, other in rows
-        if (title and plain_title(other) == title)
-        or any(may_mean(name, key, other) for name in begun)
+        if (title and plain_title(other) == title) or any(may_mean(name, key, other) for name in begun)
     )
     return [key for key, identity, _ in rows if identity in ids]
 

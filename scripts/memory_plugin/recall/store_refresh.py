@@ -182,8 +182,10 @@ def _write(
                 stored = run.trust.with_accepted_phrases(whole)
                 trust, row = run.trust.state_of(stored), known.get(stored.path)
                 injectable = may_inject(stored, trust) and stored.key not in superseded
-                if row is not None and row.digest == stored.digest and (
-                    not whole.memory.asked_as or _has_same_phrases(connection, stored)
+                if (
+                    row is not None
+                    and row.digest == stored.digest
+                    and (not whole.memory.asked_as or _has_same_phrases(connection, stored))
                 ):
                     set_flags(connection, stored.key, injectable, trust, stored.stamp)
                     reflagged += 1
