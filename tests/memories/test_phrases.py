@@ -68,8 +68,8 @@ def accepted_before(paths: Paths, store: Store, put: Put, **fields: object) -> S
     put("mine", **fields)
     stored = find(store, "mine")
     trust = load_trust(paths)
-    decision = trust._decision(stored, text_digests(stored.memory).full, "accept")  # noqa: SLF001
-    trust._store_text(stored, decision.digest)  # noqa: SLF001
+    decision = trust._decision(stored, text_digests(stored.memory).full, "accept")
+    trust._store_text(stored, decision.digest)
     trust.trusted.append([decision])
     return stored
 
@@ -79,15 +79,15 @@ def now(paths: Paths, store: Store) -> tuple[Trust, StoredMemory]:
 
 
 @pytest.mark.parametrize(
-    ("before", "change", "state", "awaits", "used"),
+    ("before", "change", "expected"),
     [
-        pytest.param([], {"asked_as": [NEW]}, TRUSTED, True, (), id="the first phrase"),
-        pytest.param([OWN], {"asked_as": [OWN, NEW]}, TRUSTED, True, (OWN,), id="one more"),
-        pytest.param([OWN], {"asked_as": [NEW]}, TRUSTED, True, (), id="another one"),
-        pytest.param([OWN, NEW], {"asked_as": [OWN]}, TRUSTED, True, (OWN,), id="one less"),
-        pytest.param([OWN], {}, TRUSTED, False, (), id="none left"),
-        pytest.param([OWN], {"asked_as": [OWN]}, TRUSTED, False, (OWN,), id="as before"),
-        pytest.param([OWN], {"asked_as": [NEW], "title": "x"}, PENDING, False, (NEW,), id="title too"),
+        pytest.param([], {"asked_as": [NEW]}, (TRUSTED, True, ()), id="the first phrase"),
+        pytest.param([OWN], {"asked_as": [OWN, NEW]}, (TRUSTED, True, (OWN,)), id="one more"),
+        pytest.param([OWN], {"asked_as": [NEW]}, (TRUSTED, True, ()), id="another one"),
+        pytest.param([OWN, NEW], {"asked_as": [OWN]}, (TRUSTED, True, (OWN,)), id="one less"),
+        pytest.param([OWN], {}, (TRUSTED, False, ()), id="none left"),
+        pytest.param([OWN], {"asked_as": [OWN]}, (TRUSTED, False, (OWN,)), id="as before"),
+        pytest.param([OWN], {"asked_as": [NEW], "title": "x"}, (PENDING, False, (NEW,)), id="title too"),
     ],
 )
 def test_a_change_of_phrases_leaves_the_text_trusted(
@@ -96,10 +96,9 @@ def test_a_change_of_phrases_leaves_the_text_trusted(
     put: Put,
     before: list[str],
     change: dict[str, object],
-    state: str,
-    awaits: bool,
-    used: tuple[str, ...],
+    expected: tuple[str, bool, tuple[str, ...]],
 ) -> None:
+    state, awaits, used = expected
     accepted(paths, store, put, asked_as=before)
     put("mine", **change)
     trust, stored = now(paths, store)
@@ -131,7 +130,7 @@ def test_an_acceptance_of_an_earlier_version_holds(
 def test_a_rejection_of_an_earlier_version_holds(paths: Paths, store: Store, put: Put) -> None:
     put("mine", asked_as=[OWN])
     trust, stored = now(paths, store)
-    trust.rejected.append([trust._decision(stored, text_digests(stored.memory).text, REJECTED)])  # noqa: SLF001
+    trust.rejected.append([trust._decision(stored, text_digests(stored.memory).text, REJECTED)])
     assert load_trust(paths).state_of(stored) == REJECTED
     load_trust(paths).accept([stored], "accept")
     assert load_trust(paths).state_of(stored) == TRUSTED

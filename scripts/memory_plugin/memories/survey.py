@@ -196,7 +196,7 @@ def choose(items: list[Item], name: str) -> Item:
         raise InvalidMemory("%s: no memory has this id; `memory list --status all` shows all" % name)
     if len(hits) > 1:
         names = shortest_names(items)
-        shown = ", ".join(names[item.stored.key] for item in hits[:_MAX_NAMED])
+        shown = ", ".join(sorted(names[item.stored.key] for item in hits)[:_MAX_NAMED])
         more = " and %d more" % (len(hits) - _MAX_NAMED) if len(hits) > _MAX_NAMED else ""
         raise InvalidMemory("%s: %d memories fit; name one of %s%s" % (name, len(hits), shown, more))
     return read_item(hits[0])

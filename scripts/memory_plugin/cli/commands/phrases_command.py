@@ -156,8 +156,8 @@ def _judge(context: CommandContext) -> Judge:
     judge = judge_for("retrieval", context.within(_SECONDS), off=off, request="request %s" % uuid4().hex)
     problem = judge.unready()
     if problem is not None:
-        words = explain_failure(problem.failure, "retrieval")
-        raise CommandError("no judge was asked: %s %s" % (problem.detail or words.says, words.do))
+        why = problem.detail or " ".join(explain_failure(problem.failure, "retrieval"))
+        raise CommandError("no judge was asked: " + why)
     return judge
 
 
