@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories.imported_items import statement_category
 from memory_plugin.memories.importing import read
 from memory_plugin.memories.stores import Store
 from tests.memories.conftest import Put
@@ -365,37 +362,6 @@ def test_a_record_that_does_not_hold_any_more_is_archived(
     for text in ("# Use it\n## Status\n%s\n" + end, "# Use it\n- **Status:** %s\n\n" + end):
         (data,) = import_file(project, "adr.md", text % status)
         assert data["record_status"] == expected
-
-
-with open(os.path.join(os.path.dirname(__file__), "one_line_saves.json"), encoding="utf-8") as _file:
-    SAVES: dict[str, list[dict[str, str]]] = {
-        name: rows for name, rows in json.load(_file).items() if name != "reason"
-    }
-FORMS: list[dict[str, Any]] = load_data("memories", "importing")["forms"]
-
-
-@pytest.mark.parametrize("row", SAVES["read"], ids=lambda row: row["id"])
-def test_the_form_of_a_statement_decides_its_category(row: dict[str, str]) -> None:
-    assert statement_category(row["text"]) == row["category"]
-
-
-def test_the_form_decides_for_statements_that_were_not_read() -> None:
-    right = [statement_category(row["text"]) == row["category"] for row in SAVES["held_out"]]
-    assert (sum(right), len(right)) == (23, 25)
-
-
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: form["id"])
-def test_a_form_has_examples(form: dict[str, Any]) -> None:
-    assert {statement_category(text) for text in form["hit"]} == {form["category"]}
-    assert form["category"] not in {statement_category(text) for text in form["miss"]}
-    assert form["reason"]
-
-
-@pytest.mark.parametrize("char", "a -,.no")
-def test_a_long_statement_is_fast(char: str) -> None:
-    start = time.perf_counter()
-    statement_category("to " + char * 20_000)
-    assert time.perf_counter() - start < 1
 
 
 def test_bare_lines_get_their_category_and_entries_with_titles_do_not(project: Project) -> None:

@@ -69,8 +69,8 @@ def _phrases_notice(path: str, connection: Connection) -> str:
     (number,) = rows.fetchone()
     if number < _MIN_WITHOUT_PHRASES or not _announce(path, _PHRASES, "told"):
         return ""
-    text = "memory: %d memories have no phrases, so only prompts in their own words find them; to add some: /memory:phrases"
-    return text % number
+    why = "have no phrases, so only prompts in their own words find them; to add some: /memory:phrases"
+    return "memory: %d memories %s" % (number, why)
 
 
 def _looks_unreadable(path: str) -> bool:
