@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_integer, loads
 from ..kernel.paths import locate
 from ..kernel.state_file import read_state
 
@@ -41,7 +41,7 @@ def status_text(paths: Paths, session: str, counts: dict[str, object] | None = N
     """
     if counts is None:
         counts = read_state(counts_path(paths)) if paths.state_dir is not None else {}
-    stored, pending = (_number(counts.get(name)) for name in ("memories", "pending"))
+    stored, pending = (as_integer(counts.get(name)) or 0 for name in ("memories", "pending"))
     if counts.get("recall") is False:
         return "memory off"
     injected = _injected(paths, session)
@@ -84,7 +84,3 @@ def _injected(paths: Paths, session: str) -> int:
 
     places = (history.PROMPT, history.CATALOG, history.TOOL, history.FAILURE, history.GUARD)
     return history.RecallHistory(paths, session).injected_counts(*places)[0]
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from ..kernel.data import load_data
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_number, loads
 from ..kernel.files import error_text, read_regular
 from ..kernel.overrides import load_overridden
 from ..kernel.paths import data_path
@@ -146,8 +146,8 @@ def _ask(value: object) -> str | None:
 
 
 def _number(value: object) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 5
-    return value if is_number else None  # type: ignore[return-value]
+    number = as_number(value)
+    return number if number is not None and 0 <= number <= 5 else None
 
 
 def new_setup(topic: str, pack: dict[str, Any], max_turns: int, target_coverage: float) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.clock import now, now_iso
+from ..kernel.fastjson import as_texts
 from ..kernel.files import error_text
 from ..kernel.state_file import read_state, write_state
 from . import InvalidMemory, index_md, writing
@@ -155,8 +156,7 @@ def supersede(paths: Paths, old: Item, new: Item) -> StoredMemory:
 
 
 def _with_older(names: list[str], data: dict[str, Any]) -> dict[str, Any]:
-    listed = data.get("supersedes")
-    present = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    present = as_texts(data.get("supersedes"))
     return {"supersedes": list(dict.fromkeys([*present, *names]))[:MAX_SUPERSEDES]}
 
 

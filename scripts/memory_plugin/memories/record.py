@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.data import load_data
-from ..kernel.fastjson import digest
+from ..kernel.fastjson import as_text, digest
 from . import InvalidMemory
 from .guard import Guard, InvalidGuard, parse_guard
 
@@ -116,7 +116,7 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         created_at=date_text(data.get("created_at")),
         updated_at=date_text(data.get("updated_at")),
         expires_at=_expiry(data),
-        superseded_by=_text(data.get("superseded_by")),
+        superseded_by=as_text(data.get("superseded_by")),
         supersedes=_texts(data.get("supersedes"))[:MAX_SUPERSEDES],
         guard=_guard(data),
         data=data,
@@ -152,7 +152,7 @@ def _status(value: object) -> str:
 
 def date_text(value: object) -> str:
     """Return a date or time in a memory's file; empty for any other text, because nobody accepts a date as text."""
-    text = _text(value).strip()
+    text = as_text(value).strip()
     return text if _DATE.match(text) else ""
 
 
@@ -172,7 +172,7 @@ def _expiry(data: dict[str, Any]) -> str:
 
 
 def _expiry_text(data: dict[str, Any]) -> str:
-    return (_text(data.get("expires_at")) or _text(data["content"].get("expires"))).strip()
+    return (as_text(data.get("expires_at")) or as_text(data["content"].get("expires"))).strip()
 
 
 def unreadable_expiry(memory: Memory) -> str:
@@ -195,10 +195,6 @@ def guard_problem(memory: Memory) -> str:
     except InvalidGuard as error:
         return str(error)
     return ""
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _texts(value: object, max_items: int = MAX_LISTED) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, Callable
 
+from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
@@ -163,11 +164,11 @@ def _change(
     def fields(data: dict[str, Any]) -> dict[str, Any]:
         changed = dict(fixed)
         if arguments.asked_as is not None:
-            phrases = [] if NONE in arguments.asked_as else _texts(data.get("asked_as"))
+            phrases = [] if NONE in arguments.asked_as else as_texts(data.get("asked_as"))
             phrases += [phrase for phrase in arguments.asked_as if phrase != NONE]
             changed["asked_as"] = list(dict.fromkeys(phrases))
         if arguments.tags is not None or arguments.add_tag:
-            tags = _texts(data.get("tags")) if arguments.tags is None else arguments.tags
+            tags = as_texts(data.get("tags")) if arguments.tags is None else arguments.tags
             changed["tags"] = list(dict.fromkeys([*tags, *arguments.add_tag]))
         if content:
             changed["content"] = {**data["content"], **content}
@@ -176,11 +177,6 @@ def _change(
         return changed
 
     return fields
-
-
-def _texts(value: object) -> list[str]:
-    """Return the texts in a list; empty for a value that is no list."""
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from ..fastjson import as_integer
 from .credentials import Endpoint
 from .errors import JudgeError
 from .models import EFFORT, SCHEMA, THINKING, TOKENS
@@ -166,7 +167,8 @@ def _gemini_text(payload: Body) -> ModelText:
 
 def _tokens(value: object) -> int | None:
     """Return a number of tokens; None for any other value."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40 else None
+    tokens = as_integer(value)
+    return tokens if tokens is not None and 0 <= tokens < 1 << 40 else None
 
 
 VENDORS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ..fastjson import loads
+from ..fastjson import as_integer, as_number, as_text, as_texts, loads
 from ..files import Unreadable, read_regular
 from ..paths import data_path
 
@@ -97,8 +97,7 @@ class Settings:
 
     def user_number(self, key: str) -> float:
         """Return the number under a key without the project's files; 0.0 if it is not a number."""
-        value = self._own.get(key, self._values.get(key))
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+        return float(as_number(self._own.get(key, self._values.get(key))) or 0)
 
     def with_values(self, values: Mapping[str, object]) -> Settings:
         """Return a copy of the settings with other values for some keys."""
@@ -122,23 +121,19 @@ class Settings:
 
     def integer(self, key: str) -> int:
         """Return the whole number under a key; 0 if it is not one."""
-        value = self._values.get(key)
-        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+        return as_integer(self._values.get(key)) or 0
 
     def number(self, key: str) -> float:
         """Return the number under a key; 0.0 if it is not a number."""
-        value = self._values.get(key)
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+        return float(as_number(self._values.get(key)) or 0)
 
     def text(self, key: str) -> str:
         """Return the string under a key, or "" if it is not a string."""
-        value = self._values.get(key)
-        return value if isinstance(value, str) else ""
+        return as_text(self._values.get(key))
 
     def texts(self, key: str) -> list[str]:
         """Return the strings of the list under a key; empty if it is not a list."""
-        value = self._values.get(key)
-        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+        return as_texts(self._values.get(key))
 
     def block(self, key: str) -> dict[str, Any]:
         """Return the names that the user chose under a key, with their values; empty if there are none."""
