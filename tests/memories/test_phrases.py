@@ -1,4 +1,4 @@
-"""Phrases are accepted apart from the text: whoever changes only them leaves the text trusted, and recall ignores new ones until then."""
+"""Phrases are accepted apart from the text: anyone who changes only them leaves the text trusted, and recall ignores new ones."""
 
 from __future__ import annotations
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
+from ..kernel.clock import now_iso
 from ..kernel.fastjson import loads
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..kernel.paths import Paths
@@ -28,6 +27,7 @@ from ..memories.record import (
     body_content,
     categories,
     category_named,
+    end_of,
     parse_memory,
 )
 from ..memories.similarity import plain_title
@@ -42,19 +42,9 @@ _NEVER = "never"
 # Options that can be repeated: name, destination, value, help.
 _REPEATED = (
     ("--file", "files", "PATH", "a file that the memory is about"),
-    (
-        "--asked-as",
-        "asked_as",
-        "PHRASE",
-        "a phrase that a later prompt might use (at most %d)" % MAX_ASKED_AS,
-    ),
-    (
-        "--guard-command",
-        "guard_commands",
-        "COMMAND",
-        "remind Claude before this command ('git push --force')",
-    ),
-    ("--guard-file", "guard_files", "PATTERN", "remind Claude before it changes files (.gitignore syntax)"),
+    ("--asked-as", "asked_as", "PHRASE", "a phrase that a later prompt might use (at most eight)"),
+    ("--guard-command", "guard_commands", "COMMAND", "remind Claude before 'git push --force'"),
+    ("--guard-file", "guard_files", "PATTERN", "remind Claude before it changes files (.gitignore)"),
 )
 _CONTEXT = "the problem: what went wrong, what was considered; - reads standard input"
 _ACTION = "remind Claude once a session (default), or have the client ask you each time"
@@ -64,21 +54,14 @@ _REFUSED = (
     "%s already has the title \"%s\". To change it: memory edit %s --body '...'. To replace it: add --supersedes %s."
     " To keep both, choose a different title."
 )
-# The formats that every supported Python parses, plus `Z` for UTC; newer versions also accept weeks and dates without hyphens.
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?\Z", re.ASCII)
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
+_DATE_LENGTH = len("2031-12-31")
 _FIXED = ("id", "category")
-
-
-def add_tags(parser: argparse.ArgumentParser) -> None:
-    """Declare `--tags`."""
-    text = "tags, separated by commas (at most %d)" % MAX_TAGS
-    parser.add_argument("--tags", type=_words, action="extend", metavar="a,b", help=text)
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
     """Declare the options that both commands share."""
-    add_tags(parser)
+    tags = "tags, separated by commas (at most %d)" % MAX_TAGS
+    parser.add_argument("--tags", type=_words, action="extend", metavar="a,b", help=tags)
     for option, name, value, text in _REPEATED:
         parser.add_argument(
             option, dest=name, action="append", metavar=value, help=text + "; can be repeated"
@@ -118,16 +101,12 @@ def _expiry(text: str) -> str:
     """Return a date unchanged and a time in UTC; empty for `never`. Raises ArgumentTypeError for an invalid or past date."""
     if text == _NEVER:
         return ""
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00") if _DATE.match(text) else "")
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-        form = _TIME if "T" in text or " " in text else "%Y-%m-%d"
-        written = moment.astimezone(timezone.utc).strftime(form)
-    except (ValueError, OverflowError):
-        raise argparse.ArgumentTypeError("expected a date such as 2031-12-31, got %r" % text) from None
-    if written < datetime.now(timezone.utc).strftime(_TIME)[: len(written)]:
+    moment = end_of(text)
+    if not moment:
+        raise argparse.ArgumentTypeError("expected a date such as 2031-12-31, got %r" % text)
+    if moment < now_iso():
         raise argparse.ArgumentTypeError("%s is in the past" % text)
-    return written
+    return moment if len(text) > _DATE_LENGTH else text
 
 
 def check_fields(arguments: argparse.Namespace) -> None:

@@ -115,7 +115,7 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         status=_status(data.get("record_status")),
         created_at=date_text(data.get("created_at")),
         updated_at=date_text(data.get("updated_at")),
-        expires_at=_expiry(data),
+        expires_at=end_of(_expiry_text(data)),
         superseded_by=as_text(data.get("superseded_by")),
         supersedes=_texts(data.get("supersedes"))[:MAX_SUPERSEDES],
         guard=_guard(data),
@@ -156,9 +156,9 @@ def date_text(value: object) -> str:
     return text if _DATE.match(text) else ""
 
 
-def _expiry(data: dict[str, Any]) -> str:
-    """Return when a memory expires, as `now_iso` writes it; a date means the end of its day. Empty for never and for an invalid date."""
-    match = _DATE.match(_expiry_text(data))
+def end_of(text: str) -> str:
+    """Return a time as `now_iso` writes it; a date means the end of its day. Empty for an invalid date."""
+    match = _DATE.match(text)
     if match is None:
         return ""
     day, clock, offset = match.group("day"), match.group("clock") or "23:59:59", match.group("offset") or "Z"
@@ -216,19 +216,7 @@ def _texts(value: object, max_items: int = MAX_LISTED) -> tuple[str, ...]:
 
 # Latin letters that Unicode does not decompose into an ASCII letter and a mark.
 _LETTERS = str.maketrans(
-    {
-        "ß": "ss",
-        "æ": "ae",
-        "œ": "oe",
-        "ø": "o",
-        "đ": "d",
-        "ð": "d",
-        "þ": "th",
-        "ł": "l",
-        "ħ": "h",
-        "\u0131": "i",
-        "ŋ": "n",
-    }
+    dict(zip("ßæœøđðþłħ\u0131ŋ", ["ss", "ae", "oe", "o", "d", "d", "th", "l", "h", "i", "n"]))
 )
 
 
@@ -241,10 +229,8 @@ def slugs(title: str) -> list[str]:
     letters = decomposed.encode("ascii", "ignore").decode("ascii").lower()
     words = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
     words = words or "memory-" + digest(title.encode("utf-8", "replace"), 4)
-    first = (
-        words if len(words) <= _MAX_SLUG else words[: _MAX_SLUG + 1].rpartition("-")[0] or words[:_MAX_SLUG]
-    )
-    return list(dict.fromkeys([first, words[:_EARLIER_SLUG].strip("-")]))
+    whole_words = words[: _MAX_SLUG + 1].rpartition("-")[0] if len(words) > _MAX_SLUG else words
+    return list(dict.fromkeys([whole_words or words[:_MAX_SLUG], words[:_EARLIER_SLUG].strip("-")]))
 
 
 def new_memory(

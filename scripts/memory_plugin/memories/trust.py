@@ -3,9 +3,9 @@
 A memory is pending until the digest of its text is appended to the record of trusted texts, which is outside every repository. A writer
 writes the file first and appends then: an interruption leaves the memory pending. Git plays no part.
 
-The phrases of `asked_as` are no text that Claude is told. Each decision is recorded without them, and once more with them: whoever changes
-only the phrases leaves the text trusted, but recall ignores new ones until they are accepted too. Records of earlier versions have
-only the second digest, which covers both.
+The phrases of `asked_as` are no text that Claude is told. Each decision is recorded without them, and once more with them: a change of only
+the phrases leaves the text trusted, but recall ignores new ones until they are accepted too. Records of earlier versions have only the
+second digest, which covers both.
 """
 
 from __future__ import annotations
@@ -207,26 +207,18 @@ class Trust:
         In a clone, a copy or a worktree a text is trusted before its name is recorded. If the record is locked or cannot be written, a
         later change counts as a new memory.
         """
-        new = self._unnamed(memories)
+        new = [stored for stored in memories if self._lacks_name(stored)]
         if new:
             with suppress(OSError), trust_lock(self._paths, 0.0):
                 self._load(locked=True)
                 self.trusted.append(
-                    self._decision(stored, digest, SEEN)
-                    for stored in self._unnamed(new)
-                    for digest in self._seen(stored)
+                    self._decision(stored, digest, SEEN) for stored in new for digest in self._seen(stored)
                 )
 
-    def _unnamed(self, memories: Iterable[StoredMemory]) -> list[StoredMemory]:
-        """Return the memories whose text is trusted, but whose name is not recorded in this project, or only the digest with phrases."""
-        return [
-            stored
-            for stored in memories
-            if (seen := self._seen(stored))
-            and not (
-                self._is_accepted(seen[0]) and self.trusted.last_named(self._decision(stored, "-", "-").name)
-            )
-        ]
+    def _lacks_name(self, stored: StoredMemory) -> bool:
+        """Return whether a text is trusted, but its name is not recorded in this project, or only the digest with phrases."""
+        seen, name = self._seen(stored), self._decision(stored, "-", "-").name
+        return bool(seen) and not (self._is_accepted(seen[0]) and self.trusted.last_named(name))
 
     def _seen(self, stored: StoredMemory) -> list[str]:
         """Return the digests that cover what the user accepted of a memory in any project."""

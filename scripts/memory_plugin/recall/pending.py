@@ -69,7 +69,7 @@ def _phrases_notice(path: str, connection: Connection) -> str:
     (number,) = rows.fetchone()
     if number < _MIN_WITHOUT_PHRASES or not _announce(path, _PHRASES, "told"):
         return ""
-    why = "have no phrases, so only prompts in their own words find them; to add some: /memory:phrases"
+    why = "have no phrases, so only prompts with the same words find them; to add some: /memory:phrases"
     return "memory: %d memories %s" % (number, why)
 
 

@@ -37,7 +37,6 @@ def test_json_output(project: Project) -> None:
         "created": True,
         "superseded": "",
         "similar": [],
-        "missing": [],
         "guard": None,
     }
 
@@ -200,14 +199,6 @@ def test_only_one_option_may_read_standard_input(project: Project) -> None:
     run = project.cli("save", *WORDS, "--body", "-", "--context", "-", stdin="x")
     assert (run.returncode, project.cli("list", "--json").json["memories"]) == (2, [])
     assert "only one of --body, --context and --content-json" in run.stderr
-
-
-def test_a_memory_without_phrases_gets_the_command_that_adds_them(project: Project) -> None:
-    (missing,) = project.cli("save", *WORDS, "--body", "Postgres 16", "--json").json["missing"]
-    assert missing["field"] == "asked_as"
-    assert project.cli(*shlex.split(missing["command"])[1:]).returncode == 0
-    assert project.cli("show", "use-postgres", "--json").json["asked_as"] == ["first phrase", "second phrase"]
-    assert "--asked-as" not in project.cli("save", "Tea is in the kitchen").stdout
 
 
 @pytest.mark.parametrize(

@@ -49,22 +49,12 @@ EXAMPLES = """\
 
 _GUARD = ("guard_commands", "guard_files", "guard_action")
 _OPTIONS = (
-    "title",
-    "body",
-    "context",
-    "content_json",
-    "tags",
-    "add_tag",
-    "files",
-    "asked_as",
-    "expires",
+    *("title", "body", "context", "content_json", "tags", "add_tag", "files", "asked_as", "expires"),
     *_GUARD,
 )
 _NOTHING = "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
 _SAME_TITLE = "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
-_PENDING = (
-    "--superseded-by: %s awaits approval, so it cannot replace a memory yet; first run: memory accept %s"
-)
+_PENDING = "--superseded-by: %s awaits approval and replaces nothing yet; first run: memory accept %s"
 _REPLACED = "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
 _NEW_PHRASES = "--asked-as: %s has phrases that await approval; first run: memory review"
 

@@ -18,6 +18,7 @@ from ...kernel.text.clean import terminal_safe
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import add_phrases
+from ...memories.memory_files import StoredMemory
 from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import MAX_ASKED_AS
 from ...memories.survey import Item, shortest_names, without_phrases
@@ -31,7 +32,7 @@ from ..options import add_flag
 HELP = "add search phrases to memories that have none"
 EXAMPLES = """\
   memory check phrases                    lists the memories without phrases; `memory phrases` does the same
-  memory check phrases --json             the first 20 with their text, for whoever writes phrases for them
+  memory check phrases --json             the first 20 with their text, to write phrases for them
   memory check phrases --json - < new.json
                                           {"memories": [{"id": "use-pnpm", "asked_as": ["which package manager"]}]}
   memory check phrases --judge            a judge writes them; shows the price first
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     for row in rows:
         name = str(row.get("id"))
         try:
-            written = add_phrases(context.paths, _named(name, due).stored, _checked(row.get("asked_as")))
+            written = add_phrases(context.paths, *_checked(due.get(name), row.get("asked_as")))
             stored.append({"id": name, "asked_as": list(written.stored.memory.asked_as)})
         except InvalidMemory as error:
             refused.append({"id": shown_line(name, _MAX_PHRASE), "reason": str(error)})
@@ -134,20 +135,16 @@ def _answer(value: object) -> dict[str, Any] | None:
     return {"memories": rows} if is_right else None
 
 
-def _named(name: str, due: dict[str, Item]) -> Item:
-    if name not in due:
+def _checked(item: Item | None, phrases: object) -> tuple[StoredMemory, list[str]]:
+    """Return a memory and its phrases, each on one line. Raises InvalidMemory."""
+    if item is None:
         raise InvalidMemory("no trusted memory without phrases has this id")
-    return due[name]
-
-
-def _checked(phrases: object) -> list[str]:
-    """Return the phrases, each on one line. Raises InvalidMemory."""
     if not isinstance(phrases, list) or not all(isinstance(phrase, str) for phrase in phrases):
         raise InvalidMemory(_FORMS)
     lines = list(filter(None, dict.fromkeys(" ".join(phrase.split()) for phrase in phrases)))
     if not 1 <= len(lines) <= MAX_ASKED_AS or max(map(len, lines)) > _MAX_PHRASE:
         raise InvalidMemory(_FORMS)
-    return lines
+    return item.stored, lines
 
 
 def _judge(context: CommandContext) -> Judge:

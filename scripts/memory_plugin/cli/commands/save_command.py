@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
-import textwrap
 from typing import Any
 
 from ...capture.candidate_file import CandidateFile
@@ -12,6 +10,7 @@ from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.imported_items import statement_category
 from ...memories.lifecycle import save, supersede
+from ...memories.markdown import title_for
 from ...memories.record import MAX_TITLE, categories, new_memory
 from ...memories.stores import named_store
 from ...memories.supersession import older_names
@@ -47,7 +46,6 @@ EXAMPLES = """\
 """
 
 _LONG_TITLE = 80
-_SENTENCE_END = re.compile(r"[.!?;](?=\s)")
 _TEXT = "what to remember, in one line; its first sentence becomes the title"
 _BODY = "the text to remember; - reads standard input (UTF-8, at most 1 MB)"
 _SUPERSEDES = "the memory that this one replaces; search still finds it, but it is no longer recalled"
@@ -106,22 +104,10 @@ def _derive_options(arguments: argparse.Namespace) -> None:
             raise UsageError('expected --%s, or the one-line form: memory save "..."' % missing)
         return
     if arguments.body is not None or arguments.content_json is not None:
-        raise UsageError(
-            "TEXT is the body; leave out --body and --content-json, or give --title instead of TEXT"
-        )
+        raise UsageError("TEXT is the body; leave out --body and --content-json, or use --title, not TEXT")
     arguments.body = text
-    arguments.title = _first_sentence(text) if arguments.title is None else arguments.title
+    arguments.title = title_for(text) if arguments.title is None else arguments.title
     arguments.category = arguments.category or statement_category(text)
-
-
-def _first_sentence(text: str) -> str:
-    """Return the first sentence of a text, shortened if it is long."""
-    line = " ".join(text.split())
-    match = _SENTENCE_END.search(line)
-    sentence = line[: match.start()] if match else line.rstrip(".")
-    if len(sentence) <= _LONG_TITLE:
-        return sentence
-    return textwrap.shorten(sentence, _LONG_TITLE, placeholder="\u2026")
 
 
 def _replace(context: CommandContext, old: Item | None, written: Written) -> str:
@@ -177,7 +163,6 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
                 "created": written.created,
                 "superseded": superseded,
                 "similar": [row._asdict() for row in similar],
-                "missing": [] if memory.asked_as else [_asked_as_missing(name)],
             }
         )
         return name
@@ -202,12 +187,3 @@ def _force_lines(commands: list[str], name: str) -> list[str]:
     short = [line for line in short if line not in commands]
     options = " ".join("--guard-command '%s'" % shown_line(line) for line in [*commands, *short])
     return ["  `-f` is not covered; to add it: memory edit %s %s" % (name, options)] if short else []
-
-
-def _asked_as_missing(name: str) -> dict[str, str]:
-    """Return advice for a memory without `asked_as` phrases, which let prompts with other words find it."""
-    return {
-        "field": "asked_as",
-        "why": "No search phrases yet. Add three to five, in the words of a later prompt",
-        "command": "memory edit %s --asked-as 'first phrase' --asked-as 'second phrase'" % name,
-    }
