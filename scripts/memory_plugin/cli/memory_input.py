@@ -27,8 +27,8 @@ from ..memories.record import (
     body_content,
     categories,
     category_named,
-    end_of,
     parse_memory,
+    utc_time,
 )
 from ..memories.similarity import plain_title
 from ..memories.stores import PROJECT, USER
@@ -101,7 +101,7 @@ def _expiry(text: str) -> str:
     """Return a date unchanged and a time in UTC; empty for `never`. Raises ArgumentTypeError for an invalid or past date."""
     if text == _NEVER:
         return ""
-    moment = end_of(text)
+    moment = utc_time(text)
     if not moment:
         raise argparse.ArgumentTypeError("expected a date such as 2031-12-31, got %r" % text)
     if moment < now_iso():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
 from typing import Any
 
 from ..kernel.data import load_data
+from ..kernel.fastjson import as_text
 from . import InvalidMemory
 from .markdown import title_for
 from .record import (
@@ -18,6 +18,7 @@ from .record import (
     is_id,
     new_memory,
     parse_memory,
+    utc_time,
 )
 
 # What our fields are called elsewhere: in front matter, in lists of notes, and in exports of other tools.
@@ -76,7 +77,7 @@ def item_data(item: object, category: str, identity: str = "") -> dict[str, Any]
     if isinstance(found["context"], str) and found["context"].strip():
         content[CONTEXT] = found["context"].strip()
     extra: dict[str, Any] = {name: texts_in(found[old]) for name, old in _STORED.items() if found[old]}
-    moment = _moment(found["created_at"])
+    moment = utc_time(as_text(found["created_at"]), "00:00:00")
     if moment:
         extra["created_at"] = moment
     # A UUID describes nothing, and a person would have to type it.
@@ -126,16 +127,3 @@ def _whole_memory(item: dict[str, Any], category: str, identity: str) -> dict[st
     data = {**new_memory(kind, "", "", {}, {}), **item, "category": kind.name, "id": own_id}
     parse_memory(data, "checked", kind)
     return data
-
-
-def _moment(value: object) -> str:
-    """Return a time of an export in the format of memories; empty if it is none."""
-    if not isinstance(value, str):
-        return ""
-    text = re.sub(r"[.,]\d+", "", value)  # fractions of seconds, and `Z`, are beyond Python 3.9
-    try:
-        moment = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-        return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError):
-        return ""

@@ -115,7 +115,7 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         status=_status(data.get("record_status")),
         created_at=date_text(data.get("created_at")),
         updated_at=date_text(data.get("updated_at")),
-        expires_at=end_of(_expiry_text(data)),
+        expires_at=utc_time(_expiry_text(data)),
         superseded_by=as_text(data.get("superseded_by")),
         supersedes=_texts(data.get("supersedes"))[:MAX_SUPERSEDES],
         guard=_guard(data),
@@ -156,12 +156,12 @@ def date_text(value: object) -> str:
     return text if _DATE.match(text) else ""
 
 
-def end_of(text: str) -> str:
-    """Return a time as `now_iso` writes it; a date means the end of its day. Empty for an invalid date."""
+def utc_time(text: str, default: str = "23:59:59") -> str:
+    """Return a time as `now_iso` writes it; a date means the end of its day, or the `default` time. Empty for an invalid date."""
     match = _DATE.match(text)
     if match is None:
         return ""
-    day, clock, offset = match.group("day"), match.group("clock") or "23:59:59", match.group("offset") or "Z"
+    day, clock, offset = match.group("day"), match.group("clock") or default, match.group("offset") or "Z"
     try:
         # Python 3.9 reads neither `Z` nor an offset without a colon.
         zone = "+00:00" if offset in "Zz" else "%s:%s" % (offset[:3], offset[-2:])

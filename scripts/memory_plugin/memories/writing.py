@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
@@ -73,7 +74,7 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
                 data["id"] = identity
                 stored = _write(store, category.name, path, data)
                 if listed:
-                    _list(store, stored)
+                    _list(store, path, stored)
                 return Written(stored, redacted, True)
             existing = _same_memory(store, category.name, path, data)
             if existing is not None:
@@ -117,7 +118,7 @@ def change(
         if cleaned:
             data, redacted = clean_data(data)
         changed = _write(store, stored.memory.category, stored.path, data)
-        _list(store, changed)
+        _list(store, stored.path, changed)
         return Written(changed, redacted, False)
 
 
@@ -126,7 +127,7 @@ def remove(paths: Paths, stored: StoredMemory) -> list[str]:
     _require_readable(stored.store)
     with store_lock(paths, stored.store):
         os.unlink(stored.path)
-        _list(stored.store, None, stored.path)
+        _list(stored.store, stored.path, None)
     return [stored.path]
 
 
@@ -161,15 +162,10 @@ def _prepare_store(store: Store) -> None:
         replace_file(ignore, b"index.md\n*.tmp\n", 0o666)
 
 
-def _list(store: Store, stored: StoredMemory | None, gone: str = "") -> None:
+def _list(store: Store, path: str, stored: StoredMemory | None) -> None:
     """Update the readable index. It is only for people, so a failure to write it does not stop the save."""
-    try:
-        if stored is None:
-            index_md.remove_line(store, gone)
-        else:
-            index_md.update_line(store, stored)
-    except OSError:
-        return
+    with suppress(OSError):
+        index_md.update_line(store, path, stored)
 
 
 def _write(store: Store, category: str, path: str, data: dict[str, Any]) -> StoredMemory:

@@ -136,6 +136,7 @@ def test_pulled_phrases_steer_nothing_until_they_are_accepted(staging: Project) 
     staging.cli("list")
     assert not found(staging, "zanzibar kumquat pelican please")
     assert found(staging, "where did all my demo data go?")
+    assert "its phrases changed since you accepted them" in staging.cli("show", "staging").stdout
     (group,) = staging.cli("review", "--json").json["groups"]
     (entry,) = group["entries"]
     assert entry["changes"] == [

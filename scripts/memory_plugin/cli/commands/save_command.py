@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
 
 from ...capture.candidate_file import CandidateFile
@@ -54,7 +55,7 @@ _PENDING = (
     "  It awaits approval and is not recalled until then: the user types"
     " `memory accept %s` in a terminal, or /memory:review"
 )
-_FORCE, _SHORT_FORCE = "--force", "-f"
+_FORCE = re.compile(r"(?<=\s)--force(?!\S)")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -182,8 +183,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
 
 def _force_lines(commands: list[str], name: str) -> list[str]:
     """Return a hint for a guard on `--force`, which most commands also spell `-f`; a guard covers only what it names."""
-    forced = [command for command in commands if _FORCE in command.split()]
-    short = [" ".join(_SHORT_FORCE if word == _FORCE else word for word in line.split()) for line in forced]
-    short = [line for line in short if line not in commands]
+    short = [_FORCE.sub("-f", command) for command in commands]
+    short = [command for command in short if command not in commands]
     options = " ".join("--guard-command '%s'" % shown_line(line) for line in [*commands, *short])
     return ["  `-f` is not covered; to add it: memory edit %s %s" % (name, options)] if short else []
