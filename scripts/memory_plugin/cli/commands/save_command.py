@@ -6,7 +6,6 @@ import argparse
 import re
 from typing import Any
 
-from ...capture.candidate_file import CandidateFile
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.imported_items import statement_category
@@ -19,7 +18,6 @@ from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index, similar_lines, similar_to
-from ..candidate_entries import find_candidate
 from ..command_context import CommandContext, UsageError
 from ..memory_input import (
     add_category,
@@ -86,6 +84,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     approved = may_trust(context, guarded=guarded)
     written = save(context.paths, store, data, approved)
     if arguments.candidate and approved:
+        from ...capture.candidate_file import CandidateFile  # most saves have no candidate
+
         CandidateFile(context.paths).change(lambda candidates: candidates.close([arguments.candidate]))
     replaced = _replace(context, old, written) if approved else ""
     refresh_index(context)
@@ -128,11 +128,14 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
         "asked_as": arguments.asked_as,
         "guard": guard_of(arguments, context.paths),
         "expires_at": arguments.expires,
-        "source": arguments.candidate and find_candidate(context, arguments.candidate).source,
     }
     extra: dict[str, Any] = {name: value for name, value in optional.items() if value}
     extra["tags"] = arguments.tags or []
     extra["related_files"] = project_files(arguments.files or [], context.paths)
+    if arguments.candidate:
+        from ..candidate_entries import find_candidate
+
+        extra["source"] = find_candidate(context, arguments.candidate).source
     if old is not None:
         new = "%s:%s/" % (arguments.scope, category.name)
         extra["supersedes"] = older_names(old.stored.key, old.stored.memory.supersedes, new)

@@ -41,7 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
-    item = choose(context.overview().items, " ".join(arguments.id))
+    name = " ".join(arguments.id)
+    item = choose(context.overview(names=[name]).items, name)
     if context.paths.state_dir and load_trust(context.paths, context.accept_from).awaits_phrases(item.stored):
         item = item._replace(reason=PHRASES)  # which the index does not know
     fields = shown_fields(item.stored.memory)
