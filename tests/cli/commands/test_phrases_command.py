@@ -104,7 +104,14 @@ def test_phrases_are_bounded(staging: Project, given: dict[str, Any], reason: st
     assert done["left"] == 1
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"memories": 7}', '{"memories": ["x"]}'], ids=repr)
+def test_lines_are_read_too(staging: Project) -> None:
+    text = "memory: staging-is-reset-every-night\nasked_as: %s\n" % "; ".join(PHRASES)
+    assert staging.cli("phrases", "-", stdin=text).stdout.startswith(
+        "staging-is-reset-every-night: %s\n" % "; ".join(PHRASES)
+    )
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"memories": 7}'], ids=repr)
 def test_another_form_is_refused(staging: Project, text: str) -> None:
     run = staging.cli("phrases", "--json", "-", stdin=text)
     assert run.returncode == 1

@@ -10,7 +10,7 @@ import argparse
 from typing import Any
 from uuid import uuid4
 
-from ...kernel.fastjson import loads
+from ...interview.answer_input import InvalidAnswer, decode_memories
 from ...kernel.judge.asking import Judge, judge_for
 from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import Question, load_rubric
@@ -33,15 +33,14 @@ HELP = "add search phrases to memories that have none"
 EXAMPLES = """\
   memory check phrases                    lists the memories without phrases; `memory phrases` does the same
   memory check phrases --json             the first 20 with their text, to write phrases for them
-  memory check phrases --json - < new.json
-                                          {"memories": [{"id": "use-pnpm", "asked_as": ["which package manager"]}]}
+  memory check phrases - < new.txt        stores phrases: lines `memory: ID`, each with `asked_as: PHRASE; PHRASE` below it
   memory check phrases --judge            a judge writes them; shows the price first
 """
 _BATCH = 20
 _MAX_PHRASE = 120
 _MAX_BODY = 1500
 _SECONDS = 120.0
-_FORM = 'phrases: expected {"memories": [{"id": "...", "asked_as": ["...", "..."]}]}'
+_FORM = "phrases: expected a line `memory: ID`, and below it `asked_as: PHRASE; PHRASE`, for each memory"
 _FORMS = "asked_as: expected 1 to %d texts of at most %d characters" % (MAX_ASKED_AS, _MAX_PHRASE)
 _LEFT = "%s without search phrases"
 _ADVICE = "  To add some: /memory:phrases in Claude Code, or memory edit ID --asked-as 'a phrase'"
@@ -51,7 +50,7 @@ _NOTICE = "memory: Claude wrote search phrases for %s; to see them: memory show 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "input", nargs="?", choices=["-"], metavar="-", help="store phrases from standard input (JSON)"
+        "input", nargs="?", choices=["-"], metavar="-", help="store phrases from standard input"
     )
     add_flag(
         parser, "--judge", "ask the judge of recall for phrases; `memory judge on retrieval` switches it on"
@@ -118,14 +117,12 @@ def _texts(due: dict[str, Item]) -> list[dict[str, str]]:
 
 
 def _read(text: str) -> list[dict[str, Any]]:
-    """Return the rows in a JSON text. Raises InvalidMemory for another form."""
+    """Return the rows in a text of lines or in JSON. Raises CommandError for another form."""
     try:
-        answer = _answer(loads(text))
-    except ValueError:
-        answer = None
-    if answer is None:
-        raise InvalidMemory(_FORM)
-    return list(answer["memories"])
+        rows = [row for row in decode_memories(text) if isinstance(row, dict)]
+    except InvalidAnswer:
+        raise CommandError(_FORM) from None
+    return [{"id": row.get("concept"), **row} for row in rows]
 
 
 def _answer(value: object) -> dict[str, Any] | None:
