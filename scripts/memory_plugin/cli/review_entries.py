@@ -24,7 +24,7 @@ from ..memories.memory_files import MAX_BYTES, StoredMemory
 from ..memories.memory_text import TEXT, TITLE, FieldChange, changes, shown_fields, text_digests
 from ..memories.record import Memory, categories, parse_memory
 from ..memories.stores import Store
-from ..memories.survey import CHANGED, Item, shortest_names
+from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
 from ..memories.trust import Trust, load_trust
 from .command_context import CommandContext
 from .memory_input import edited_draft
@@ -136,7 +136,7 @@ class PendingEntries:
 
     def _origin(self, item: Item) -> str:
         """Return the title of the memory's group: whether it is new or changed, and who is said to have written it."""
-        kind = "changed" if item.reason == CHANGED else "new"
+        kind = "changed" if item.reason in (CHANGED, PHRASES) else "new"
         commit = self._commits.get(item.stored.path)
         if commit:
             return "%s, said to be by %s" % (kind, commit.author)
@@ -204,7 +204,7 @@ class PendingEntries:
 
     def _last_trusted(self, item: Item) -> Memory | None:
         self._trust = self._trust or load_trust(self._context.paths)
-        data = self._trust.last_trusted(item.stored) if item.reason == CHANGED else None
+        data = self._trust.last_trusted(item.stored) if item.reason in (CHANGED, PHRASES) else None
         if data is None:
             return None
         try:
