@@ -17,7 +17,8 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="no Node")
 
 SESSION = "0a1b2c3d-0000-4000-8000-000000000000"
 # The calls of `$` that the module makes, on real files; `complete` is the model.
-FAKE = """
+FAKE = (
+    """
 import fs from "node:fs"
 import path from "node:path"
 const files = fs.promises
@@ -44,7 +45,9 @@ export const ask = async (folder, number, session = SESSION) => {
   for (let at = 0; at < 60 && !fs.existsSync(stem + ".answer"); at++) await new Promise((done) => setTimeout(done, 5))
   return fs.existsSync(stem + ".answer") ? JSON.parse(fs.readFileSync(stem + ".answer", "utf8")) : null
 }
-""" % SESSION
+"""
+    % SESSION
+)
 MAIN = """
 import { host, ask, SESSION } from "./fake.mjs"
 import { register } from "./register.mjs"

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...kernel.fastjson import digest
-from ...kernel.judge.errors import JudgeError
-from ...kernel.judge.question import value_at
+from ...kernel.judge.question import JudgeError, value_at
 from ..dimensions import OVERALL, dimensions, overall_description
 from ..score_rows import scores_of
 from .langfuse_client import LangfuseClient
