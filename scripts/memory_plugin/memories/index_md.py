@@ -6,20 +6,14 @@ One line for each active memory: `- [CATEGORY] title -> path #tags:a,b`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ..kernel.files import read_regular, replace_file
 from .hygiene import shown_items, shown_line
-from .memory_files import all_memories
+from .memory_files import StoredMemory, all_memories
 from .record import ACTIVE, MAX_TITLE, categories
-from .stores import USER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .memory_files import StoredMemory
-    from .stores import Store
+from .stores import USER, Store
 
 _HEADER = "# Memory Index\n"
 _MAX_BYTES = 32 << 20

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import BINARY, Unreadable, make_folder, read_regular, replace_file, stamp
 from ..kernel.locks import FileLock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths
 
 NOTHING = (0, 0)
 SEEN = "seen"  # a decision that only records the name of a memory whose text is trusted

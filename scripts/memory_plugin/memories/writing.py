@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
+from ..kernel.paths import Paths
 from ..kernel.state_file import read_state, write_state
 from . import InvalidMemory, index_md
-from .hygiene import clean_data
+from .hygiene import Redacted, clean_data
 from .memory_files import (
     MAX_BYTES,
     StoredMemory,
@@ -22,14 +24,7 @@ from .memory_files import (
 )
 from .memory_text import text_digests
 from .record import categories, is_id, parse_memory, slug
-from .stores import USER, store_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..kernel.paths import Paths
-    from .hygiene import Redacted
-    from .stores import Store
+from .stores import USER, Store, store_key
 
 LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000

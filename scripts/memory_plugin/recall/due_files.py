@@ -7,23 +7,17 @@ other processes can use the index between rounds.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
 
 from ..kernel.files import os_error_text, stamp
+from ..kernel.sqlite import Connection
 from ..memories.memory_files import TooManyEntries, examined, is_read, listing, why_not_read
-from ..memories.record import categories
-from .index_documents import file_marks, files_outside, indexed_file
+from ..memories.record import Category, categories
+from ..memories.stores import Store
+from .index_documents import IndexedFile, file_marks, files_outside, indexed_file
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import TypeVar
-
-    from ..kernel.sqlite import Connection
-    from ..memories.record import Category
-    from ..memories.stores import Store
-    from .index_documents import IndexedFile
-
-    Item = TypeVar("Item")
+Item = TypeVar("Item")
 
 # The maximum number of characters to redact in one memory: 30,000 of the body, 10,120 of the title, 4,000 of each list.
 MAX_MEMORY = 53_248

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from ..kernel.fastjson import dumps, loads
+from ..kernel.sqlite import Connection
 from ..memories.record import ACTIVE
-from ..memories.similarity import plain_title
-from ..memories.supersession import named_keys
-from .documents import FIELDS, Document, Terms, document_terms
+from ..memories.relations import named_keys, plain_title
+from .documents import FIELDS, Document, Terms, document_terms, named_rows
 from .index_file import (
     CHANGED,
     NAMED_FILES,
@@ -21,13 +22,6 @@ from .index_file import (
     meta_set,
 )
 from .model import load_model
-from .named_rows import named_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from ..kernel.sqlite import Connection
 
 _COLUMNS = (
     "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",

@@ -5,21 +5,18 @@ The stores are the current ones. Each session gets a history that is only in mem
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from ..kernel.clock import iso
+from ..kernel.context import Context
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Lines, open_transcript
 from ..kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
 from .answer import Answer
 from .gate import Prompt, turn_text
+from .history import RecallHistory
 from .pipeline import check_gate, fill_answer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..kernel.context import Context
-    from .history import RecallHistory
 
 
 class PastPrompt(NamedTuple):

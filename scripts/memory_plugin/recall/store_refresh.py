@@ -8,26 +8,29 @@ from __future__ import annotations
 
 import os
 from time import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
+from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
 from ..memories.claude_notes import note_files, notes_in
 from ..memories.memory_files import StoredMemory, read_memory
-from .documents import may_inject, memory_document, note_document, unreadable_document
-from .due_files import batches
-from .guard_rows import drop_guards, update_guards
-from .index_documents import drop, find_document, forget_stamps, indexed_file, notes_by_file, put, set_flags
+from ..memories.stores import Store
+from ..memories.trust import Trust
+from .documents import Document, may_inject, memory_document, note_document, unreadable_document
+from .due_files import DueFile, DueWork, ReadBudget, RefreshState, batches
+from .in_force import drop_guards, superseded_documents, update_guards
+from .index_documents import (
+    IndexedFile,
+    drop,
+    find_document,
+    forget_stamps,
+    indexed_file,
+    notes_by_file,
+    put,
+    set_flags,
+)
 from .index_file import UNSURE, set_unread, transaction
-from .superseding import superseded_documents
-
-if TYPE_CHECKING:
-    from ..kernel.sqlite import Connection
-    from ..memories.stores import Store
-    from ..memories.trust import Trust
-    from .documents import Document
-    from .due_files import DueFile, DueWork, ReadBudget, RefreshState
-    from .index_documents import IndexedFile
 
 _BATCH = 500
 # A file changed this recently may still be open for writing; the coarsest file system clock has steps of 2 s.

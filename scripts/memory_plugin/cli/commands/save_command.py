@@ -11,8 +11,8 @@ from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import save, supersede
 from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE, categories, new_memory
+from ...memories.relations import older_names
 from ...memories.stores import named_store
-from ...memories.supersession import older_names
 from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
