@@ -44,7 +44,7 @@ class DueFile(NamedTuple):
     known: IndexedFile | None
 
 
-class RefreshState:
+class RefreshState(NamedTuple):
     """The state known before a refresh.
 
     changed: the paths that changed; None if unknown
@@ -54,23 +54,12 @@ class RefreshState:
     entries: the maximum number of directory entries to list in a store; None for all
     """
 
-    __slots__ = ("changed", "done", "edited", "entries", "everything", "recheck")
-
-    def __init__(
-        self,
-        changed: set[str] | None,
-        everything: bool,
-        recheck: bool,
-        edited: set[str],
-        done: set[str],
-        entries: int | None,
-    ) -> None:
-        self.changed = changed
-        self.everything = everything
-        self.recheck = recheck
-        self.edited = edited
-        self.done = done
-        self.entries = entries
+    changed: set[str] | None
+    everything: bool
+    recheck: bool
+    edited: set[str]
+    done: set[str]
+    entries: int | None
 
     def has_changed(self, *paths: str) -> bool:
         """Return whether any of these paths may have changed."""

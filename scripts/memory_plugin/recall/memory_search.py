@@ -116,28 +116,11 @@ def _add_store(
 
 
 def _item(row: tuple[Any, ...], category: str, store: Store, trust: Trust) -> Item:
-    (
-        _,
-        identity,
-        _,
-        title,
-        tags,
-        files,
-        status,
-        created,
-        updated,
-        expires,
-        path,
-        stamp,
-        digest,
-        state,
-        _,
-        by,
-        supersedes,
-        superseded,
-    ) = row
+    _, identity, _, title, tags, files, status, created, updated, expires = row[:10]
+    path, stamp, digest, state, _, by, supersedes, superseded = row[10:]
     memory = Memory(
-        identity, category, Shown(title), _shown(tags), _shown(files), (), status, created, updated, expires, by, _shown(supersedes), None,
+        identity, category, Shown(title), _shown(tags), _shown(files), (), status, created, updated, expires, by,
+        _shown(supersedes), None,
         Unread(),
     )  # fmt: skip
     why = ""
@@ -205,15 +188,7 @@ def neighbors(
         stopwords = load_model(connection).stopwords
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
         for text in texts:
-            hits = rank(
-                connection,
-                analyze(text[:_MAX_TEXT]),
-                limit,
-                only_injectable=False,
-                expires_after=now_iso(),
-                deadline=deadline,
-                backend=backend,
-            )
+            hits = _ranked(connection, text[:_MAX_TEXT], limit, deadline, backend)
             keys.append([hit.key for hit in hits])
     except TimeoutError:
         keys += [[] for _ in texts[len(keys) :]]
@@ -222,6 +197,14 @@ def neighbors(
     finally:
         connection.close()
     return Neighbors(keys, others, stopwords)
+
+
+def _ranked(connection: Connection, text: str, limit: int, deadline: Deadline, backend: str) -> list[Hit]:
+    """Return the nearest memories, injectable or not."""
+    query, now = analyze(text), now_iso()
+    return rank(
+        connection, query, limit, only_injectable=False, expires_after=now, deadline=deadline, backend=backend
+    )
 
 
 def _search_index(paths: Paths, settings: Settings, query: str, limit: int) -> SearchResult:
@@ -254,15 +237,7 @@ def _temporary_index(paths: Paths, settings: Settings) -> Connection:
 def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> SearchResult:
     try:
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
-        hits = rank(
-            connection,
-            analyze(query),
-            limit,
-            only_injectable=False,
-            expires_after=now_iso(),
-            deadline=Deadline(_SECONDS),
-            backend=backend,
-        )
+        hits = _ranked(connection, query, limit, Deadline(_SECONDS), backend)
         return SearchResult(hits, backend, "", superseded_documents(connection, [hit.key for hit in hits]))
     finally:
         connection.close()

@@ -52,14 +52,8 @@ class RefreshReport(NamedTuple):
 
     def plus(self, other: RefreshReport) -> RefreshReport:
         """Return the sums of two reports, with the first problem of both."""
-        return RefreshReport(
-            self.read + other.read,
-            self.dropped + other.dropped,
-            self.reflagged + other.reflagged,
-            self.unreadable + other.unreadable,
-            self.remaining + other.remaining,
-            self.problem or other.problem,
-        )
+        read, dropped, reflagged, unreadable, left = (a + b for a, b in zip(self[:5], other[:5]))
+        return RefreshReport(read, dropped, reflagged, unreadable, left, self.problem or other.problem)
 
 
 class RefreshPass:

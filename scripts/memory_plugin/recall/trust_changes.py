@@ -90,7 +90,11 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
     path = paths.state("notices", paths.project_key + ".json")
     current = digest("\n".join(pending).encode("utf-8", "replace"))
     # Record first: if this fails, stay silent rather than repeat the line in every session.
-    if _was_announced(path, current) or not _record_announcement(path, current):
+    try:
+        if read_state(path).get(_PENDING) == current:
+            return ""
+        write_state(path, {_PENDING: current})
+    except OSError:
         return ""
     subject = "1 memory awaits" if len(pending) == 1 else "%d memories await" % len(pending)
     are = "is" if len(pending) == 1 else "are"
@@ -106,17 +110,3 @@ def _looks_unreadable(path: str) -> bool:
     except OSError:
         return True
     return not modes.S_ISREG(status.st_mode) or not os.access(path, os.R_OK)
-
-
-def _was_announced(path: str, current: str) -> bool:
-    """Return whether the user was told about the set of memories with this digest before."""
-    return read_state(path).get(_PENDING) == current
-
-
-def _record_announcement(path: str, current: str) -> bool:
-    """Record that the user is told about the set of memories with this digest; return False if that fails."""
-    try:
-        write_state(path, {_PENDING: current})
-    except OSError:
-        return False
-    return True
