@@ -6,7 +6,7 @@ which a memory was injected, do not count as its use, because they triggered it.
 
 from __future__ import annotations
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_texts, loads
 from ..kernel.records import Records
 
 TYPE_CHECKING = False
@@ -150,7 +150,7 @@ def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> b
     ).fetchone()
     if row is None:
         return False
-    if any(len(path) >= _MIN_NAME and path in reply for path in loads(row[1])):  # type: ignore[union-attr]
+    if any(len(path) >= _MIN_NAME and path in reply for path in as_texts(loads(row[1]))):
         return True
     from ..kernel.text.tokens import is_compound_name
 
