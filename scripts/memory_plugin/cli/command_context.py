@@ -120,7 +120,7 @@ class CommandContext(Context):
         title: str = "",
     ) -> Survey:
         """Return the same from the index, without texts; the arguments are those of `recall.memory_search`. Raises TrustUnreadable."""
-        from ..recall.memory_search import overview
+        from ..recall.overview import overview
 
         return overview(self.paths, self.settings, scope, is_current=is_current, names=names, title=title)
 

@@ -66,8 +66,8 @@ def _offer(context: Context) -> str:
 def _at_start(context: Context, source: str) -> tuple[str, str, str]:
     """Return the text for Claude, the line about memories that await approval, and the receipt (empty unless the user wants receipts)."""
     from ..kernel.sqlite import SqliteError
+    from ..recall.pending import due_notice
     from ..recall.session_catalog import current_index, is_catalog_on, session_catalog
-    from ..recall.trust_changes import due_notice
 
     connection = current_index(context)
     notice, answer = "", None

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import errno
 import math
-from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from functools import partial
-from typing import Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.clock import now, now_iso
 from ..kernel.fastjson import as_texts
 from ..kernel.files import error_text
-from ..kernel.paths import Paths
 from ..kernel.state_file import read_state, write_state
-from . import InvalidMemory, writing
+from . import InvalidMemory, index_md, writing
 from .hygiene import clean_text
 from .memory_files import StoredMemory, all_memories
 from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
 from .relations import name_for, older_names
-from .stores import Store
-from .survey import Item
 from .trust import TRUSTED, load_trust
-from .writing import Written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..kernel.paths import Paths
+    from .stores import Store
+    from .survey import Item
+    from .writing import Written
 
 _DAY = 86_400
 _JUMP = 7 * _DAY  # seconds without a refresh that look like a jump of the clock
@@ -64,7 +67,7 @@ def save_all(
     finally:
         written = (result for result in results if not isinstance(result, InvalidMemory))
         _trust(paths, written, approved, "import")
-        writing.rebuild_index_md(store, all_memories(store))
+        index_md.rebuild(store, all_memories(store))
     return results
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.commands.replay_command import PastPrompt, past_prompts, replay_prompt
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.history import RecallHistory
+from memory_plugin.recall.replay import PastPrompt, past_prompts, replay_prompt
 from tests.project import Project
 from tests.recall.store_files import ASK, BODY, TITLE, at_home, no_threshold
 from tests.replies.builders import assistant_record, call_record, result_record, user_record, write_transcript

@@ -1,4 +1,4 @@
-"""What commands list and search in the index."""
+"""The overview from the index says what a reading of all files says, and can be limited to what names or a title may mean."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories import memory_files
 from memory_plugin.memories.survey import Unread, survey
-from memory_plugin.recall.memory_search import overview
+from memory_plugin.recall.overview import overview
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put
 
