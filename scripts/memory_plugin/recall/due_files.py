@@ -28,8 +28,8 @@ HOOK_ENTRIES = 20_000
 # A round ends so that other processes can use the index, not to save time.
 ROUND_FILES = 10_000
 ROUND_CHARACTERS = 16 << 20
-# Parsed files stay in memory until they are written, with up to 24 times as many bytes as on disk.
-_BATCH_FILES = 3000
+# Parsed files stay in memory until they are written, with up to 24 times as many bytes as on disk; and no reader waits long.
+_BATCH_FILES = 500
 _BATCH_BYTES = 2 << 20
 
 

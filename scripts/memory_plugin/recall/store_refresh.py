@@ -32,7 +32,6 @@ from .index_documents import (
 )
 from .index_file import UNSURE, set_unread, transaction
 
-_BATCH = 500
 # A file changed this recently may still be open for writing; the coarsest file system clock has steps of 2 s.
 _RACY_SECONDS = 2.1
 
@@ -158,7 +157,7 @@ def _read(run: RefreshPass, store: Store, files: list[DueFile]) -> tuple[list[St
 def _write(
     run: RefreshPass, memories: list[StoredMemory], unreadable: list[Document], known: dict[str, IndexedFile]
 ) -> tuple[int, int]:
-    """Write the memories to the index in batches, so that no reader waits long.
+    """Write the memories to the index.
 
     Return how many were dropped because their files are no memories any more, and how many needed no text analysis.
     """
@@ -166,26 +165,21 @@ def _write(
     before = [known[document.path].key for document in unreadable if document.path in known]
     with transaction(connection):
         dropped = sum(find_document(connection, key) is not None for key in before)
+        superseded = superseded_documents(connection, [stored.key for stored in memories])
+        documents = list(unreadable)
+        for stored in memories:
+            trust, row = run.trust.state_of(stored), known.get(stored.path)
+            injectable = may_inject(stored, trust) and stored.key not in superseded
+            if row is not None and row.digest == stored.digest:
+                set_flags(connection, stored.key, injectable, trust, stored.stamp)
+                reflagged += 1
+            else:
+                before += [row.key] if row is not None and row.key != stored.key else []
+                documents.append(memory_document(stored, trust)._replace(injectable=injectable))
         drop(connection, before)
-        put(connection, unreadable)
-        run.count_read(len(unreadable))
-    for start in range(0, len(memories), _BATCH):
-        batch = memories[start : start + _BATCH]
-        with transaction(connection):
-            superseded = superseded_documents(connection, [stored.key for stored in batch])
-            documents = []
-            for stored in batch:
-                trust, row = run.trust.state_of(stored), known.get(stored.path)
-                injectable = may_inject(stored, trust) and stored.key not in superseded
-                if row is not None and row.digest == stored.digest:
-                    set_flags(connection, stored.key, injectable, trust, stored.stamp)
-                    reflagged += 1
-                else:
-                    drop(connection, [row.key] if row is not None and row.key != stored.key else [])
-                    documents.append(memory_document(stored, trust)._replace(injectable=injectable))
-            put(connection, documents)
-            update_guards(connection, batch, run.trust)
-            run.count_read(len(batch))
+        put(connection, documents)
+        update_guards(connection, memories, run.trust)
+        run.count_read(len(documents) + reflagged)
     return dropped, reflagged
 
 
