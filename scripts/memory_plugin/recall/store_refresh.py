@@ -14,6 +14,7 @@ from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
 from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
 from ..memories.claude_notes import note_files, notes_in
+from ..memories.hygiene import MAX_PHRASE, shown_items
 from ..memories.memory_files import StoredMemory, read_memory
 from ..memories.stores import Store
 from ..memories.trust import Trust
@@ -167,10 +168,15 @@ def _write(
         dropped = sum(find_document(connection, key) is not None for key in before)
         superseded = superseded_documents(connection, [stored.key for stored in memories])
         documents = list(unreadable)
-        for stored in memories:
+        for whole in memories:
+            stored = run.trust.with_accepted_phrases(whole)
             trust, row = run.trust.state_of(stored), known.get(stored.path)
             injectable = may_inject(stored, trust) and stored.key not in superseded
-            if row is not None and row.digest == stored.digest:
+            if (
+                row is not None
+                and row.digest == stored.digest
+                and (not whole.memory.asked_as or _has_same_phrases(connection, stored))
+            ):
                 set_flags(connection, stored.key, injectable, trust, stored.stamp)
                 reflagged += 1
             else:
@@ -181,6 +187,13 @@ def _write(
         update_guards(connection, memories, run.trust)
         run.count_read(len(documents) + reflagged)
     return dropped, reflagged
+
+
+def _has_same_phrases(connection: Connection, stored: StoredMemory) -> bool:
+    """Return whether the index has the phrases that recall may use now, which a decision changes without the file."""
+    document = find_document(connection, stored.key)
+    phrases = stored.memory.asked_as
+    return document is None or document.asked_as == shown_items(phrases, MAX_PHRASE)
 
 
 def refresh_notes(run: RefreshPass, folders: list[str], budget: ReadBudget) -> RefreshReport:
