@@ -44,7 +44,9 @@ def trusted(project: Project) -> set[str]:
             ("forget", "use-postgres", "--now"), "delete permanently 1 memory: Use Postgres", id="forget now"
         ),
         pytest.param(
-            ("config", "set", "search.limit", "5"), "set your setting search.limit to 5", id="config set"
+            ("config", "set", "retrieval.max_pointers", "5"),
+            "set your setting retrieval.max_pointers to 5",
+            id="config set",
         ),
         pytest.param(("config", "unset", "search"), "unset your setting search", id="config unset"),
         pytest.param(("judge", "on"), "switch on the judge for retrieval.", id="judge on"),

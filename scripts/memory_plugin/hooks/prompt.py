@@ -117,7 +117,7 @@ def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
 
     drift_id, text = ReplyState(context.paths, context.session).take_correction()
     settings = context.settings
-    if not text or not settings.flag("scoring.enabled") or not settings.flag("scoring.corrections"):
+    if not text or settings.text("scoring.mode") == "off" or not settings.flag("scoring.corrections"):
         return ""
     try:
         context.append("drift", {"kind": "said", "id": drift_id, "prompt_id": prompt.id})
@@ -133,16 +133,15 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
     from ..interview.reminder import Reminder
 
     try:
-        line = Reminder(context.paths, context.session).take_line()
+        return Reminder(context.paths, context.session).take_line()
     except OSError as error:
         problems.append("the reminder of the interview was not recorded: %s" % os_error_text(error))
         return ""
-    return line if context.settings.flag("interview.reminder") else ""
 
 
 def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
-    """Return the note for Claude to ask whether to keep a correction; empty unless `capture.offer` is `ask`."""
-    if context.settings.text("capture.offer") != "ask" or not prompt.is_from_user:
+    """Return the note for Claude to ask whether to keep a correction; empty unless `capture.mode` is `ask`."""
+    if context.settings.text("capture.mode") != "ask" or not prompt.is_from_user:
         return ""
     from ..capture.offer import ask_about
     from ..recall.gate import load_gate
@@ -190,7 +189,7 @@ def _unexpected_problem(answer: Answer) -> str:
 def _append_record(answer: Answer, prompt: Prompt, context: Context, problems: list[str]) -> None:
     """Append the decision to the ledger."""
     record = dict(answer.record, prompt_id=prompt.id, ms=context.deadline.elapsed_ms())
-    if context.settings.flag("ledger.prompt_text"):
+    if "prompts" in context.settings.texts("ledger.keep_text"):
         record["prompt"] = _allowed_text(prompt)
     try:
         context.append("recalls", record)

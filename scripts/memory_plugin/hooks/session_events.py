@@ -252,7 +252,7 @@ def handle_compaction(
 
 def _propose(event: str, transcript: str, context: Context) -> None:
     """Start the search for memory candidates in a session, unless it is switched off or there is no transcript."""
-    if not context.settings.flag("capture.enabled") or not os.path.isfile(transcript):
+    if context.settings.text("capture.mode") == "off" or not os.path.isfile(transcript):
         return
     from .background import start_proposals
 

@@ -41,10 +41,10 @@ def handle(
         id_field(payload.get("prompt_id")),
         path_field(payload.get("transcript_path")),
     )
-    problems = _score(reply, context, taint) if settings.flag("scoring.enabled") else []
+    problems = _score(reply, context, taint) if settings.text("scoring.mode") != "off" else []
     if settings.flag("retrieval.feedback") and context.session:
         problems += _record_uses(reply, context)
-    if settings.flag("capture.enabled"):
+    if settings.text("capture.mode") != "off":
         problems += _propose(reply, context)
     saved = _unseen_saves(context, problems)
     for problem in problems:
@@ -116,7 +116,7 @@ def _propose(reply: CompletedReply, context: Context) -> list[str]:
     """
     from ..capture.statement_model import may_hold_statement
 
-    if not reply.prompt and not context.settings.flag("scoring.enabled"):
+    if not reply.prompt and context.settings.text("scoring.mode") == "off":
         from ..replies.transcript_replies import read_last_reply
 
         reply.prompt = read_last_reply(reply.transcript).prompt

@@ -12,7 +12,7 @@ from math import log
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import loads
 from ..kernel.files import stamp
-from ..kernel.ledger import open_ledger
+from ..kernel.ledger import Ledger
 from ..kernel.text.tags import escape_content
 from .decision import tokens_of
 from .index_file import POSTINGS, STRONG_MARK, has_fts5
@@ -116,7 +116,7 @@ def _is_current(path: str, indexed: str) -> bool:
 def recently_used(context: Context) -> dict[str, str]:
     """Return key -> time of memories that replies used or users called useful recently, from the end of the ledger."""
     try:
-        with open(open_ledger(context.paths, context.settings, "feedback").path(), "rb") as file:
+        with open(Ledger(context.paths.state(), "feedback").path(), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _TAIL_BYTES))
             lines = file.read(_TAIL_BYTES).split(b"\n")

@@ -40,7 +40,9 @@ _ALWAYS_FITS = 30  # memories whose titles fit into any catalog
 
 def is_catalog_on(context: Context) -> bool:
     """Return whether the settings switch the catalog on."""
-    return context.settings.flag("retrieval.enabled") and context.settings.flag("retrieval.catalog.enabled")
+    return context.settings.flag("retrieval.enabled") and bool(
+        context.settings.integer("retrieval.catalog.max_tokens")
+    )
 
 
 def current_index(context: Context) -> Connection | None:

@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _latest(context: CommandContext, kind: str) -> dict[str, dict[str, float]]:
     """Return the latest scores of each session in the ledger: the scorer's or a person's (SCORE or LABEL)."""
-    rows = latest_rows(context.paths, context.settings, kind)
+    rows = latest_rows(context.paths, kind)
     return {name: with_overall(row) for name, row in rows.items()}
 
 

@@ -105,8 +105,8 @@ def _close(candidates: CandidateSet, action: str, names: list[str]) -> int:
 
 
 def _read_sessions(arguments: argparse.Namespace, context: CommandContext) -> int:
-    if not context.settings.flag("capture.enabled"):
-        raise CommandError("capture.enabled is off; to switch it on: memory config set capture.enabled true")
+    if context.settings.text("capture.mode") == "off":
+        raise CommandError("capture.mode is off; to switch capture on: memory config set capture.mode review")
     require_existing(*arguments.what)
     paths = list(arguments.what)
     if arguments.project or arguments.days is not None:

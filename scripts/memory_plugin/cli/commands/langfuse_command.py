@@ -178,7 +178,7 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Server
 
 
 def _status(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    overview = outbox_overview(context.paths, context.settings, access)
+    overview = outbox_overview(context.paths, access)
     record = {
         "host": overview.host,
         "not_queued": overview.unqueued,

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
         event = id_field(request["event"])
     except (ValueError, KeyError, TypeError):
         raise UsageError("expected a request of a hook on standard input") from None
-    if not context.settings.flag("capture.enabled"):
+    if context.settings.text("capture.mode") == "off":
         return DONE
     timed = Context(context.paths, context.settings, Deadline(_SECONDS), session)
     try:

@@ -155,7 +155,7 @@ def _print_counts(context: CommandContext) -> None:
 
 def _catalog(context: CommandContext) -> dict[str, int] | None:
     """Return the size of the last session catalog in this project; None if there was none, or catalogs are off."""
-    if context.paths.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
+    if context.paths.state_dir is None or not context.settings.integer("retrieval.catalog.max_tokens"):
         return None
     row = find_decision(context.paths, "last", place="catalog")
     if row is None or row.get("outcome") == "silent":

@@ -118,10 +118,10 @@ class OutboxOverview(NamedTuple):
     not_before: float
 
 
-def outbox_overview(paths: Paths, settings: Settings, access: ServerAccess) -> OutboxOverview:
+def outbox_overview(paths: Paths, access: ServerAccess) -> OutboxOverview:
     """Return what was sent and what was not, without asking the server."""
     outbox = Outbox(paths, access)
-    ids = {body["id"] for row in latest_rows(paths, settings).values() for body in score_bodies(row)}
+    ids = {body["id"] for row in latest_rows(paths).values() for body in score_bodies(row)}
     return OutboxOverview(
         access.address.authority,
         len(ids - outbox.sent.keys() - outbox.pending.keys()),
@@ -157,7 +157,7 @@ def send_scores(
     outbox = Outbox(paths, access)
     with outbox.lock():
         outbox.reload()
-        rows = latest_rows(paths, settings).values()
+        rows = latest_rows(paths).values()
         outbox.enqueue(body for row in rows for body in score_bodies(row))
         return push(outbox, LangfuseClient(access, Deadline(seconds)), progress, pauses)
 
