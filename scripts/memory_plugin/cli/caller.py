@@ -17,7 +17,7 @@ from ..hooks.client_record import (
     was_handed_over,
 )
 from ..hooks.environment import HANDED_OVER, clean, is_sensitive, restore_launch_values
-from ..kernel.ancestry import CLIENT_VARIABLE, Ancestor, ancestors, process
+from ..kernel.ancestry import CLIENT_VARIABLES, Ancestor, ancestors, process
 from ..kernel.paths import account_home, config_folder, config_folder_of
 from ..kernel.settings.values import SettingsFileError, content
 
@@ -60,7 +60,7 @@ class Caller:
         self.ignored: set[str] = set()
         self._initial_routes = {name: value for name, value in os.environ.items() if is_route(name)}
         claimed_session = os.environ.get(_SESSION, "")
-        was_started_by_client = bool(os.environ.get(CLIENT_VARIABLE) or claimed_session) or any(
+        was_started_by_client = bool(claimed_session or any(map(os.environ.get, CLIENT_VARIABLES))) or any(
             ancestor.was_started_by_client for ancestor in chain
         )
         self._client = outer_client(chain) or _client_of_orphan(chain)

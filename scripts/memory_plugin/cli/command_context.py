@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ..hooks.events import follow_hygiene
-from ..kernel.ancestry import CLIENT_VARIABLE
+from ..kernel.ancestry import CLIENT_VARIABLES
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
 from ..kernel.files import error_text
@@ -74,7 +74,7 @@ class CommandContext(Context):
 
         A project that sets the marker variable itself gains nothing: it is dropped like the project's other variables.
         """
-        return self.caller.inside or CLIENT_VARIABLE in self.taint.names
+        return self.caller.inside or not self.taint.names.keys().isdisjoint(CLIENT_VARIABLES)
 
     def approve_saves(self, number: int = 1) -> bool:
         """Return whether the user asked for `number` saves, and count them. One prompt covers at most three."""

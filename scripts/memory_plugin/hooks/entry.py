@@ -57,7 +57,9 @@ def run(event: str) -> int:
             paths = locate(folder)
         if starter is not None and event in _RECORDS_CLIENT and session:
             _record_client(paths, session, starter)
-        _answer(_handle(event, payload, paths, taint, deadline))
+        host = sys.argv[1] if len(sys.argv) > 1 else ""
+        handle = _handle_other_host if host else _handle
+        _answer(handle(event, payload, paths, taint, deadline))
     except Exception as error:
         _report(event, paths, session, error)
     return 0
@@ -103,6 +105,20 @@ def _handle(
         if not discard_damaged():
             raise
         return load_handler()(payload, paths, taint, deadline)
+
+
+def _handle_other_host(
+    event: str, payload: dict[str, object], paths: Paths, taint: Taint, deadline: Deadline
+) -> dict[str, object] | None:
+    """Handle an event of the agent that is named on the command line; the first output counts."""
+    from .hosts import translated_events, translated_output
+
+    host = sys.argv[1]
+    for translated in translated_events(host, payload):
+        output = _handle(event, translated, paths, taint, deadline)
+        if output:
+            return translated_output(host, payload, output)
+    return None
 
 
 def _read() -> bytes:

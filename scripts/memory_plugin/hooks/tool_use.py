@@ -126,7 +126,7 @@ def _asked(payload: dict[str, object], paths: Paths) -> dict[str, object] | None
     """Return the output that makes the client ask the user about a command of ours; None for any other call."""
     call = payload.get("tool_input")
     command = call.get("command") if isinstance(call, dict) else None
-    if not isinstance(command, str) or "memory" not in command:
+    if not isinstance(command, str) or "memory" not in command or payload.get("can_ask") is False:
         return None
     from .approval import ask
 

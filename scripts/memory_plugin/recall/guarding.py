@@ -36,7 +36,7 @@ _AFTER = "If the call is right all the same, the same call goes through when it 
 class ToolCall:
     """A tool call as the client describes it: the tool, its command or path, its id, its folder and its sub-agent."""
 
-    __slots__ = ("agent", "command", "folder", "id", "path", "tool", "transcript")
+    __slots__ = ("agent", "can_ask", "command", "folder", "id", "path", "tool", "transcript")
 
     def __init__(self, payload: dict[str, object]) -> None:
         tool_input = payload.get("tool_input")
@@ -48,6 +48,7 @@ class ToolCall:
         self.folder = _path(payload.get("cwd"))
         self.transcript = _path(payload.get("transcript_path"))
         self.agent = as_text(payload.get("agent_id"))
+        self.can_ask = payload.get("can_ask") is not False
 
 
 class GuardMatch:
@@ -129,14 +130,14 @@ def guard_answer(guarded: GuardedCall) -> Answer:
 def decide(answer: Answer, guarded: GuardedCall, context: Context) -> str:
     """Return DENY, ASK, or empty to let the call through, and fill in the answer with the reason that Claude or the user reads.
 
-    Let the client ask if the action of any guard is `ask`, else remind Claude of the guards that are new to this session.
+    Let the client ask if it can and the action of any guard is `ask`, else remind Claude of the guards that are new to this session.
 
     Raises OSError if the session's history cannot be read or written; the call then goes through.
     """
     if not context.settings.flag("guards.enabled"):
         answer.record["reason"] = "guards_disabled"
         return ""
-    asking = [match for match in guarded.matches if match.guard.action == ASK]
+    asking = [match for match in guarded.matches if match.guard.action == ASK and guarded.call.can_ask]
     due = [] if asking else _not_reminded(guarded, context)
     if asking:
         answer.block = _question(asking, guarded.prepared)
