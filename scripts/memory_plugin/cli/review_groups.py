@@ -10,9 +10,8 @@ from ..capture.candidate import is_candidate_id
 from ..kernel.fastjson import digest
 from ..memories.memory_text import text_digests
 from ..memories.survey import Item, choose
-from .approval import Approval, titled
 from .candidate_entries import CandidateEntries, decide_candidates
-from .command_context import CommandContext, CommandError, UsageError
+from .command_context import Approval, CommandContext, CommandError, UsageError, titled
 from .review_entries import BY, Action, PendingEntries, ReviewEntry
 
 Source = Union[PendingEntries, CandidateEntries]

@@ -130,7 +130,7 @@ def _refresh_status_script(event: Event) -> None:
     """Update the status line's script, because the plugin's folder changes with its version."""
     if not os.path.isdir(event.paths.state(FOLDER)):
         return
-    from .status_script import refresh_script
+    from .status_line import refresh_script
 
     try:
         refresh_script(event.paths)

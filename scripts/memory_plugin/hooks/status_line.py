@@ -1,6 +1,7 @@
-"""Print the status line for Claude Code: the numbers of memories stored, injected in this session, and pending.
+"""The status line for Claude Code: the numbers of memories stored, injected in this session, and pending.
 
-The client runs this after each message, so the counts are prepared beforehand, by the last change or refresh of the stores.
+The client runs a script in the state folder after each message, so the counts are prepared beforehand, by the last change or refresh of
+the stores. Settings cannot name the folder of the plugin, which changes with its version, so SessionStart writes it into the script.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import os
 import sys
 
 from ..kernel.fastjson import as_integer, loads
-from ..kernel.paths import locate
+from ..kernel.files import read_regular, replace_file
+from ..kernel.paths import data_path, locate
 from ..kernel.state_file import read_state
 
 TYPE_CHECKING = False
@@ -18,6 +20,33 @@ if TYPE_CHECKING:
 
 FOLDER = "statusline"
 _MAX_INPUT = 1 << 20
+BEFORE = "before.sh"
+_MAX_SCRIPT = 64 * 1024
+_SCRIPT = """\
+#!/bin/sh
+# Written by `memory config statusline install`, and again when a session starts, because the plugin's folder changes with its version.
+CLAUDE_CONFIG_DIR=%(config)s
+export CLAUDE_CONFIG_DIR
+script=%(script)s
+before=%(before)s
+ours() {
+    if [ ! -f "$script" ]; then
+        echo "memory: the plugin is gone from where it was; start a new session, or remove this line from your settings"
+    elif command -v python3 >/dev/null 2>&1; then
+        python3 -I -S "$script" statusline 2>/dev/null || echo "memory: recall is off, because python3 is older than 3.9"
+    else
+        python -I -S "$script" statusline 2>/dev/null || echo "memory: recall is off, because there is no Python 3.9 or newer"
+    fi
+}
+if [ -f "$before" ]; then
+    input=$(cat)
+    theirs=$(printf '%%s' "$input" | sh "$before")
+    line=$(printf '%%s' "$input" | ours)
+    printf '%%s\\n' "${theirs:+$theirs \u00b7 }$line"
+else
+    ours
+fi
+"""
 
 
 def run() -> int:
@@ -84,3 +113,33 @@ def _injected(paths: Paths, session: str) -> int:
 
     places = (history.PROMPT, history.CATALOG, history.TOOL, history.FAILURE, history.GUARD)
     return history.RecallHistory(paths, session).injected_counts(*places)[0]
+
+
+def script_path(paths: Paths) -> str:
+    """Return the path of the script. Raises RuntimeError without a state folder."""
+    return paths.state(FOLDER, "line.sh")
+
+
+def script_text(paths: Paths) -> str:
+    """Return the script for this installation of the plugin."""
+    from shlex import quote
+
+    plugin = os.path.dirname(data_path())
+    values = {
+        "config": quote(os.path.dirname(os.path.dirname(paths.state()))),
+        "script": quote(os.path.join(plugin.rstrip(os.sep), "scripts", "memory.py")),
+        "before": quote(paths.state(FOLDER, BEFORE)),
+    }
+    return _SCRIPT % values
+
+
+def refresh_script(paths: Paths) -> None:
+    """Rewrite the script if it exists and is out of date. Raises OSError."""
+    path = script_path(paths)
+    try:
+        present = read_regular(path, _MAX_SCRIPT)[0]
+    except OSError:
+        return
+    text = script_text(paths).encode("utf-8")
+    if present != text:
+        replace_file(path, text, durable=False)

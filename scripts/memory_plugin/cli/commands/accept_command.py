@@ -1,21 +1,22 @@
-"""`memory accept`: approve pending memories, so that they are recalled."""
+"""`memory accept` and `memory reject`: approve pending memories, so that they are recalled, or reject them."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from types import SimpleNamespace
 
+from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import Item, choose, shortest_names
-from ...memories.trust import PENDING, load_trust
+from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ..after_change import refresh_index
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..memory_view import guard_lines, holds_guard
 from ..options import add_flag
-from ..review_entries import ACCEPT, ReviewEntry
+from ..review_entries import ACCEPT, REJECT, ReviewEntry
 from ..review_groups import about_items, about_selection, add_selection, decide_selected
 
 HELP = "approve pending memories, so that they are recalled; store candidates"
@@ -144,3 +145,62 @@ def _count_by_category(chosen: list[Item]) -> str:
     counts = Counter(item.stored.memory.category for item in chosen)
     parts = ", ".join("%d %s" % (number, category) for category, number in sorted(counts.items()))
     return "%s (%s)" % (counted(len(chosen), "memory"), parts)
+
+
+def _rejection(arguments: argparse.Namespace, context: CommandContext) -> Approval:
+    """Return the texts to reject."""
+    _check_rejection(arguments)
+    return about_selection("reject", arguments, context)
+
+
+def _check_rejection(arguments: argparse.Namespace) -> None:
+    """Raise UsageError unless the arguments select memories in one way."""
+    if bool(arguments.ids) == bool(arguments.group):
+        raise UsageError("name the memories to reject, or use --group with a group listed by memory review")
+
+
+def _run_reject(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Reject the named memories, candidates or a group, and print them."""
+    _check_rejection(arguments)
+    decided = decide_selected(arguments, context, REJECT)
+    rejected = (
+        _reject(arguments.ids, context)
+        if decided is None
+        else [(entry.id, entry.title) for entry in decided[0]]
+    )
+    lines = ["rejected: %s  %s" % row for row in rejected]
+    if decided is None or arguments.group:  # only `memory capture clear` undoes it for candidates
+        refresh_index(context)
+        lines.append("  To undo this: memory accept ID. The files stay where they are.")
+    context.console.result(arguments.json, {"rejected": [name for name, _ in rejected]}, *lines)
+
+
+def _reject(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
+    items = context.survey().items
+    names = shortest_names(items)
+    chosen = [choose(items, name) for name in dict.fromkeys(ids)]
+    for item in chosen:
+        name = names[item.stored.key]
+        if item.trust == TRUSTED:
+            raise InvalidMemory("%s is trusted; to stop recalling it: memory forget %s" % (name, name))
+        if item.trust == REJECTED:
+            raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))
+    load_trust(context.paths).reject(*(item.stored for item in chosen))
+    return [(names[item.stored.key], shown_line(item.stored.memory.title)) for item in chosen]
+
+
+PARTS = {
+    "reject": SimpleNamespace(
+        HELP="reject pending memories, so that these texts are never recalled or offered again",
+        EXAMPLES="""\
+  memory reject use-mysql retry-policy
+  memory reject c-0123456789              rejects a candidate of memory review
+  memory reject --group g1f2e3d4c         a whole group of memory review
+  memory list --status rejected
+  memory accept use-mysql                 undoes a rejection
+""",
+        configure=add_selection,
+        approval=_rejection,
+        run=_run_reject,
+    )
+}

@@ -9,8 +9,7 @@ from ...kernel.stats import Estimate
 from ...sessions.calibration import Agreement, UnreadableLabels, compare, read_labels, with_overall
 from ...sessions.score_rows import LABEL, SCORE, latest_rows
 from ...sessions.session_files import project_transcripts, transcripts_below
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError
+from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
 from ..labeling import label_series
 from ..options import add_flag, require_existing

@@ -8,9 +8,8 @@ from ...capture.candidate import KINDS
 from ...capture.candidate_file import CandidateFile, CandidateSet
 from ...capture.pipeline import Progress, capture_files, project_transcripts
 from ...memories.hygiene import shown_line
-from ..approval import Approval
 from ..candidate_entries import keep_other_candidates, may_use, section_watch
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_flag, require_existing
 

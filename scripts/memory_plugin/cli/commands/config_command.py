@@ -24,8 +24,7 @@ from ...kernel.settings.schema import (
 from ...kernel.settings.user_file import EditError, FileChange, set_value, unset
 from ...kernel.settings.values import JUDGE_SWITCHES, USER, Settings, merged
 from ...kernel.text.clean import plain, terminal_safe
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..options import add_actions, add_flag
 from ..setting_problems import problem_record, problem_sentence, readable, unknown_key_hint, unread_overrides
 

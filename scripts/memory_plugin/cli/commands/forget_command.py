@@ -1,18 +1,18 @@
-"""`memory forget`: stop recalling a memory, and keep its file, or delete it after a grace period or at once."""
+"""`memory forget`: stop recalling a memory; its file is kept, or deleted later or at once. `memory restore` brings it back."""
 
 from __future__ import annotations
 
 import argparse
+from types import SimpleNamespace
 
 from ...memories import InvalidMemory
-from ...memories.lifecycle import archive, forget
+from ...memories.lifecycle import archive, forget, restore, unsupersede
 from ...memories.record import RETIRED, date_text
-from ...memories.survey import Item, choose, shortest_names
+from ...memories.survey import SUPERSEDED, Item, choose, life_cycle_state, shortest_names, superseding
 from ...memories.trust import load_trust
 from ..after_change import refresh_index, replaced_lines
-from ..approval import Approval, titled
-from ..command_context import CommandContext
-from ..memory_view import as_json, is_guarded
+from ..command_context import Approval, CommandContext, titled
+from ..memory_view import approval_lines, as_json, is_guarded, status_text
 
 HELP = "stop recalling a memory, and delete its file after a grace period"
 EXAMPLES = """\
@@ -28,7 +28,7 @@ _GRACE = "  its file will be deleted after %s; to bring it back until then: memo
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+    _take_id(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--now", action="store_true", help="delete the file at once, permanently")
     what.add_argument("--keep", action="store_true", help="archive the memory: its file stays")
@@ -98,3 +98,44 @@ def _archive(arguments: argparse.Namespace, item: Item, items: list[Item], conte
 def _since(item: Item) -> str:
     day = date_text(item.stored.memory.data.get("retired_at"))[:10]
     return ", since " + day if day else ""
+
+
+def _take_id(parser: argparse.ArgumentParser) -> None:
+    """Declare the memory's id."""
+    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+
+
+def _restore(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Make the memory active again. Without approval, a memory that the user had forgotten is pending."""
+    before = context.overview().items
+    item = choose(before, arguments.id)
+    approved = context.approve_saves()
+    if life_cycle_state(item) == SUPERSEDED:
+        stored = unsupersede(context.paths, item.stored, superseding(before, item), approved)
+    else:
+        stored = restore(context.paths, item.stored, approved).stored
+    refresh_index(context)
+    items = context.overview(is_current=True).items
+    after = choose(items, stored.key)
+    name = shortest_names(items)[after.stored.key]
+    context.console.result(
+        arguments.json,
+        as_json(after),
+        "restored: %s (%s)" % (after.stored.memory.id, status_text(after)),
+        *approval_lines(after, name),
+    )
+    if approved:
+        context.report_saves([(name, after.stored.memory.title)])
+
+
+PARTS = {
+    "restore": SimpleNamespace(
+        HELP="bring back a forgotten, archived or superseded memory",
+        EXAMPLES="""\
+  memory list --status retired
+  memory restore use-mysql
+""",
+        configure=_take_id,
+        run=_restore,
+    )
+}

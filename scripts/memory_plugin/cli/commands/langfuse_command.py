@@ -15,8 +15,7 @@ from ...sessions.langfuse.langfuse_client import HOSTS, LangfuseClient, find_acc
 from ...sessions.langfuse.pull import keep_session, read_session
 from ...sessions.langfuse.push import Outbox, outbox_overview, send_scores
 from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError
+from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
 from ..judges import address_sentences, ignored_sentences, keep_address
 from ..options import add_actions, add_keep_address

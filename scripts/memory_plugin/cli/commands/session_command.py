@@ -35,8 +35,7 @@ from ...sessions.session_files import (
     subagent_answers,
 )
 from ...sessions.session_signals import Timeline, collect_signals, signals_record
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_actions, add_flag, require_existing
 from ..session_views import show_scores, show_signals, show_timeline

@@ -8,16 +8,14 @@ import shutil
 from shlex import quote
 from typing import Any
 
-from ...hooks.status_line import FOLDER, status_text
-from ...hooks.status_script import BEFORE, script_path, script_text
+from ...hooks.status_line import BEFORE, FOLDER, script_path, script_text, status_text
 from ...kernel.files import make_folder, replace_file
 from ...kernel.paths import Paths
 from ...kernel.settings.user_file import EditError, change_text, with_value, without
 from ...kernel.settings.values import SettingsFileError, content
 from ...kernel.state_file import read_state, write_state
 from ..after_change import current_counts, prepare_counts
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError
+from ..command_context import Approval, CommandContext, CommandError
 
 HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
 EXAMPLES = """\

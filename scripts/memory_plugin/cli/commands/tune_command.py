@@ -33,8 +33,7 @@ from ...replies.tuning import (
     propose_pack,
     study_scores,
 )
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_days_option, add_flag, days_ago, require_days
 
