@@ -138,7 +138,7 @@ def test_a_problem_as_a_record(box: Box) -> None:
         "file": path,
         "line": 4,
         "key": "interview.max_turns",
-        "expected": "a whole number from 1 to 100",
+        "expected": "a whole number from 1 to 200",
         "got": '"x"',
         "hint": "until it is fixed, the value of another layer or the default counts",
     }

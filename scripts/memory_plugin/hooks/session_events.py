@@ -103,8 +103,8 @@ def handle_subagent(event: Event) -> dict[str, object] | None:
 def _two_lines(lines: list[str]) -> str:
     """Return what the user sees: at most two lines, the second of which joins all but the first."""
     notices = [" ".join(line.split()) for line in lines if line]
-    others = "; ".join(line.removeprefix(_LINE_START) for line in notices[1:])
-    return "\n".join(filter(None, [*notices[:1], others]))
+    others = [*notices[1:2], *(line.removeprefix(_LINE_START) for line in notices[2:])]
+    return "\n".join(filter(None, [*notices[:1], "; ".join(others)]))
 
 
 def _settings_notice(settings: Settings, source: str) -> str:
