@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..capture.candidate import CONTRADICTED, COVERED, HINTS, Candidate, Coverage, compare, is_candidate_id
 from ..capture.candidate_file import CandidateFile
@@ -26,15 +26,10 @@ from ..memories.survey import life_cycle_state, shortest_names, survey
 from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
 from ..recall.uses import injected_in_session
-from .command_context import UsageError
+from .command_context import CommandContext, UsageError
 from .memory_input import edited_draft
 from .memory_view import redaction_lines
 from .review_entries import ACCEPT, BY, EDIT, REJECT, Action, ReviewEntry, ReviewOutcome
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .command_context import CommandContext
 
 KIND = "candidate"
 NEVER = Action("x", "never again")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..hooks.environment import launch_folder
 from ..hooks.events import error_location
@@ -16,9 +16,6 @@ from .command_context import CommandContext, CommandError, UsageError, needed_ap
 from .command_line import USAGE, module_of, parse_arguments
 from .console import Console, finish_streams, open_closed_streams
 from .options import require_existing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FAILED = 1
 _INTERRUPTED = 130

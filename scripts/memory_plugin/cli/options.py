@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from ..kernel.clock import iso, now
 from .command_context import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _FILE = ".json"
 _MAX_DAYS = 3650

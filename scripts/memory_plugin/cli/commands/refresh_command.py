@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
 
 from ...kernel.clock import now
 from ...kernel.files import is_draft
+from ...kernel.paths import Paths
 from ...memories import InvalidMemory, index_md
 from ...memories.lifecycle import is_clock_steady, remove_expired_retired
 from ...memories.memory_files import why_not_read
@@ -20,12 +22,6 @@ from ...recall.store_refresh import RefreshReport
 from ..after_change import prepare_counts
 from ..command_context import CommandContext, CommandError
 from ..console import counted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...kernel.paths import Paths
 
 HELP = "refresh the index, and delete memories that were forgotten long ago"
 EXAMPLES = """\

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from json import JSONDecoder, dumps
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import Busy, FileLock
@@ -21,12 +22,8 @@ from .load import load
 from .schema import find_key, keys, require_valid, top_level
 from .values import JUDGE_ENABLED, JUDGE_SWITCHES, MAX_BYTES, SettingsFileError, decoded, merged
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Callable
-
-    Rewrite = Callable[[str], str]
-    Path = tuple[str, ...]
+Rewrite = Callable[[str], str]
+Path = tuple[str, ...]
 
 _ATTEMPTS = 3
 _LOCK_WAIT = 2.0  # seconds
