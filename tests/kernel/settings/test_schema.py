@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from memory_plugin.kernel.settings.schema import allowed, expected, keys, misfit, project_limit, shown
+from memory_plugin.kernel.settings.schema import allowed, expected, keys, mismatch, project_limit, shown
 
 URL = keys()["judge.base_url"].rule
 VARIABLE = keys()["judge.key_variable"].rule
@@ -96,7 +96,7 @@ def test_blocks_of_names_of_the_users_own(value: object, *, good: bool) -> None:
 
 def fits(rule: dict[str, Any], value: object) -> bool:
     """Return whether nothing is wrong with a value."""
-    return misfit(rule, value) is None
+    return mismatch(rule, value) is None
 
 
 DIRECTIONS = ("lower", "raise")

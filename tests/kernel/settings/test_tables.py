@@ -9,7 +9,7 @@ import pytest
 
 from memory_plugin.interview.setup import check_pack, new_setup
 from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.settings.schema import WrongValueError, find_key, keys, misfit, table_value
+from memory_plugin.kernel.settings.schema import WrongValueError, find_key, keys, mismatch, table_value
 from memory_plugin.kernel.settings.user_file import set_value
 from memory_plugin.kernel.settings.values import merged
 from tests.kernel.settings.files import PROJECT, USER, Box, block
@@ -101,7 +101,7 @@ def test_weights_are_set_together(box: Box) -> None:
 @pytest.mark.parametrize("key", [SCORING, PROMPT])
 def test_everything_that_can_be_changed_may_be_set_to_what_is_shipped(key: str) -> None:
     shipped = table_value(key, None)
-    assert misfit(keys()[key].rule, shipped) is None
+    assert mismatch(keys()[key].rule, shipped) is None
     assert merged(load_data(*keys()[key].rule["x-table"]), shipped) == load_data(*keys()[key].rule["x-table"])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .schema import allowed, misfit, project_limit, shown
+from .schema import allowed, mismatch, project_limit, shown
 from .values import JUDGE_ENABLED, USER, Problem, Settings, merged
 
 TYPE_CHECKING = False
@@ -83,7 +83,7 @@ def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...],
 
     A block with a default is one value, and is used as a whole or not at all.
     """
-    problem = misfit(rule, value) if "default" in rule or not isinstance(value, dict) else None
+    problem = mismatch(rule, value) if "default" in rule or not isinstance(value, dict) else None
     if problem is not None:
         reading.invalid.add(key)
         below, expected, got, item = problem

@@ -32,7 +32,7 @@ _MAX_SHOWN = 24
 _MAX_CHOICES = 12
 
 
-def misfit(rule: dict[str, Any], value: object) -> tuple[tuple[str, ...], str, str, object] | None:
+def mismatch(rule: dict[str, Any], value: object) -> tuple[tuple[str, ...], str, str, object] | None:
     """Return None for a value with the type, range, choice and format of its key.
 
     Otherwise: the path below the key, empty for the whole value; what was expected there; what was found; and the invalid item of a list or
@@ -41,9 +41,9 @@ def misfit(rule: dict[str, Any], value: object) -> tuple[tuple[str, ...], str, s
     if not _fits(rule, value):
         return (), expected(rule), shown(value), None
     if isinstance(value, list):
-        invalid = [item for item in value if misfit(rule["items"], item)]
+        invalid = [item for item in value if mismatch(rule["items"], item)]
         return ((), expected(rule), "one with " + shown(invalid[0]), invalid[0]) if invalid else None
-    return _misfit_below(rule, value) if isinstance(value, dict) else None
+    return _mismatch_below(rule, value) if isinstance(value, dict) else None
 
 
 def _fits(rule: dict[str, Any], value: object) -> bool:
@@ -61,14 +61,14 @@ def _fits(rule: dict[str, Any], value: object) -> bool:
     return not isinstance(value, str) or _text_fits(rule, value)
 
 
-def _misfit_below(
+def _mismatch_below(
     rule: dict[str, Any], value: dict[str, Any]
 ) -> tuple[tuple[str, ...], str, str, object] | None:
     for name, item in value.items():
         below = rule_below(rule, name)
         if below is None:
             return (name,), "a known name", "one that does not exist", name
-        problem = misfit(below, item)
+        problem = mismatch(below, item)
         if problem is not None:
             return ((name, *problem[0]), *problem[1:])
     total = sum({**rule["default"], **value}.values()) if "x-sum" in rule else 0
@@ -91,7 +91,7 @@ def rule_below(rule: dict[str, Any], name: str) -> dict[str, Any] | None:
     if name in known:
         return known[name]
     others = rule.get("additionalProperties")
-    return others if isinstance(others, dict) and misfit(rule["propertyNames"], name) is None else None
+    return others if isinstance(others, dict) and mismatch(rule["propertyNames"], name) is None else None
 
 
 def _text_fits(rule: dict[str, Any], value: str) -> bool:
@@ -318,7 +318,7 @@ def parsed(key: Key, text: str) -> object:
 
 def require_valid(key: Key, value: object) -> None:
     """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
-    problem = misfit(key.rule, value)
+    problem = mismatch(key.rule, value)
     if problem is None:
         return
     path, expected_value, got, item = problem
