@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
+from memory_plugin.kernel.data import session_file
 from memory_plugin.kernel.locks import Busy, FileLock
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.kernel.state_file import session_file
 from memory_plugin.recall.history import (
     CATALOG,
     FAILURE,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..kernel.data import read_state, session_file, write_state
 from ..kernel.fastjson import digest
-from ..kernel.state_file import read_state, session_file, write_state
 from .statement_model import may_hold_statement
 
 TYPE_CHECKING = False

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from ..hooks.background import start_refresh
 from ..hooks.status_line import FOLDER, counts_path
+from ..kernel.data import write_state
 from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
-from ..kernel.state_file import write_state
 from ..memories.hygiene import shown_line
 from ..memories.memory_files import all_memories
 from ..memories.record import ACTIVE, Memory, body_text

@@ -73,6 +73,7 @@ COMMANDS = {  # name: module
     **dict.fromkeys(_INTERNAL, "internal_command"),
     "refresh": "refresh_command",
     "check text": "scan_command",
+    "config completions": "statusline_command",
     "import promote": "import_command",
     "reject": "accept_command",
     "restore": "forget_command",

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 
 from ..kernel.context import LedgerError
+from ..kernel.data import session_file
 from ..kernel.files import os_error_text
-from ..kernel.state_file import session_file
 from ..memories.save_requests import asks_to_save
 from ..recall.answer import Answer
 from ..recall.gate import Prompt

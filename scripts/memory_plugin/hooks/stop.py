@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from ..kernel.data import session_file
 from ..kernel.fastjson import as_text
 from ..kernel.files import os_error_text
-from ..kernel.state_file import session_file
 from ..replies.pipeline import CompletedReply, score_reply
 
 TYPE_CHECKING = False

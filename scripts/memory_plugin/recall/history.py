@@ -12,10 +12,10 @@ import errno
 import os
 import stat as modes
 
+from ..kernel.data import session_file
 from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.files import BINARY, make_folder, read_regular
 from ..kernel.locks import lock_handle
-from ..kernel.state_file import session_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

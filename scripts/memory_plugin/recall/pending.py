@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import stat as modes
 
+from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import digest
 from ..kernel.files import os_error_text
-from ..kernel.state_file import read_state, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

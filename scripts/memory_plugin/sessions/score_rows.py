@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..kernel.clock import now_iso
+from ..kernel.data import read_state
 from ..kernel.fastjson import digest
 from ..kernel.ledger import Ledger
 from ..kernel.paths import Paths, locate
-from ..kernel.state_file import read_state
 from .dimensions import OVERALL, dimensions, improvement_band, overall_score
 from .scoring_request import PreparedSession, rubric_digest
 

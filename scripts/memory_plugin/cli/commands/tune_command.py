@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...kernel.clock import now_iso
+from ...kernel.data import read_state, write_state
 from ...kernel.files import Unreadable, read_regular, replace_file
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values
 from ...kernel.settings.values import USER
-from ...kernel.state_file import read_state, write_state
 from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
 from ...replies.filler import USER_PACK, FillerRules, load_filler_rules
 from ...replies.reply_signals import WordLists, measure_reply

@@ -12,6 +12,7 @@ from time import sleep
 from typing import Any, NamedTuple
 
 from ...kernel.clock import Deadline, now
+from ...kernel.data import read_state, write_state
 from ...kernel.fastjson import digest, dumps
 from ...kernel.files import make_folder
 from ...kernel.judge.credentials import ServerAccess
@@ -20,7 +21,6 @@ from ...kernel.judge.question import value_at
 from ...kernel.locks import FileLock
 from ...kernel.paths import Paths
 from ...kernel.settings.values import Settings
-from ...kernel.state_file import read_state, write_state
 from ..score_rows import latest_rows
 from .langfuse_client import MODERN, LangfuseClient, find_access, probe
 from .score_payloads import ensure_configs, score_bodies
