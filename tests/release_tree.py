@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHIPPED = (
-    ".claude-plugin", ".codex-plugin", "agents", "bin", "config", "hooks", "plugin.json", "scripts", "skills",
+    ".claude-plugin", ".codex-plugin", "agents", "bin", "config", "hooks", "plugin.json", "scripts", "skills", "evals",
     "README.md", "docs", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", # read by people, and by plugin directories
 )  # fmt: skip
 

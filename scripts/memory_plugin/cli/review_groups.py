@@ -8,8 +8,9 @@ from typing import NamedTuple, Union
 
 from ..capture.candidate import is_candidate_id
 from ..kernel.fastjson import digest
+from ..memories.memory_files import StoredMemory
 from ..memories.memory_text import text_digests
-from ..memories.survey import Item, choose
+from ..memories.survey import choose
 from .candidate_entries import CandidateEntries, decide_candidates
 from .command_context import Approval, CommandContext, CommandError, UsageError, titled
 from .review_entries import BY, Action, PendingEntries, ReviewEntry
@@ -64,10 +65,10 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group", metavar="GROUP", default="", help="a group listed by memory review")
 
 
-def about_items(action: str, items: Sequence[Item]) -> Approval:
+def about_memories(action: str, memories: Sequence[StoredMemory]) -> Approval:
     """Return that the user decides about these memories, by their exact texts."""
-    texts = {text_digests(item.stored.memory).full for item in items}
-    return Approval(titled(action, [item.stored.memory.title for item in items]), texts)
+    texts = {text_digests(stored.memory).full for stored in memories}
+    return Approval(titled(action, [stored.memory.title for stored in memories]), texts)
 
 
 def about_selection(verb: str, arguments: argparse.Namespace, context: CommandContext) -> Approval:
@@ -80,7 +81,7 @@ def about_selection(verb: str, arguments: argparse.Namespace, context: CommandCo
         ]
     else:
         items = context.survey().items
-        return about_items(verb, [choose(items, name) for name in dict.fromkeys(arguments.ids)])
+        return about_memories(verb, [choose(items, name).stored for name in dict.fromkeys(arguments.ids)])
     titles = [entry.title for entry in entries]
     return Approval(
         titled(verb, titles, "entry" if arguments.group else "candidate"),

@@ -6,6 +6,7 @@ One line for each active memory: `- [CATEGORY] title -> path #tags:a,b`.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..kernel.files import read_regular, replace_file
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _HEADER = "# Memory Index\n"
 _MAX_BYTES = 32 << 20
+# `memory refresh` alone adds lines to a longer list, because one more line rewrites all of it.
+_MAX_UPDATED = 256 << 10
 _ARROW = " -> "
 
 
@@ -48,6 +51,13 @@ def rebuild(store: Store, memories: Iterable[StoredMemory]) -> int:
     }
     _save(store, lines)
     return len(lines)
+
+
+def is_long(store: Store) -> bool:
+    """Return whether the index is too long to add single lines to it; the next `rebuild` adds them."""
+    with suppress(OSError):
+        return os.path.getsize(_path(store)) > _MAX_UPDATED
+    return False
 
 
 def _is_listed(stored: StoredMemory) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat as modes
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.fastjson import digest, loads
@@ -12,7 +13,7 @@ from . import InvalidMemory
 from .record import Memory, categories, parse_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from .record import Category
     from .stores import Store
@@ -106,6 +107,17 @@ def listing(folder: str, max_entries: int | None = None) -> list[tuple[str, os.s
     OSError if it cannot be read, and TooManyEntries if it has more than `max_entries` entries (None: no limit).
     """
     return _within_folder_limit(list(_entries(folder, max_entries)))[0]
+
+
+def examined(paths: Iterable[str]) -> dict[str, os.stat_result]:
+    """Return the status of those of these files that exist, as `listing` does for a folder."""
+    found: dict[str, os.stat_result] = {}
+    for path in paths:
+        with suppress(OSError):
+            status = os.lstat(path)
+            if modes.S_ISREG(status.st_mode) and _has_memory_name(os.path.basename(path)):
+                found[path] = status
+    return found
 
 
 def _within_folder_limit(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
+from ..kernel.data import read_state, write_state
 from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
 from . import InvalidMemory, index_md
@@ -23,12 +25,15 @@ from .record import categories, is_id, parse_memory, slug
 from .stores import USER, store_key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..kernel.paths import Paths
     from .hygiene import Redacted
     from .stores import Store
 
 LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000
+_MAX_RECORDED = 50  # writes, of which a refresh of the index has usually seen all but the last few
 
 
 class Written(NamedTuple):
@@ -69,8 +74,9 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
             path = store.path(category.name, identity)
             if not os.path.lexists(path):
                 data["id"] = identity
-                stored = _write(store, category.name, path, data)
-                if listed:
+                with _recorded(paths, store, path):
+                    stored = _write(store, category.name, path, data)
+                if listed and not index_md.is_long(store):
                     _list(store, stored)
                 return Written(stored, redacted, True)
             existing = _same_memory(store, category.name, path, data)
@@ -114,7 +120,8 @@ def change(
         redacted: list[Redacted] = []
         if cleaned:
             data, redacted = clean_data(data)
-        changed = _write(store, stored.memory.category, stored.path, data)
+        with _recorded(paths, store, stored.path):
+            changed = _write(store, stored.memory.category, stored.path, data)
         _list(store, changed)
         return Written(changed, redacted, False)
 
@@ -124,6 +131,8 @@ def remove(paths: Paths, stored: StoredMemory) -> list[str]:
     _require_readable(stored.store)
     with store_lock(paths, stored.store):
         os.unlink(stored.path)
+        with suppress(FileNotFoundError):
+            os.unlink(_record_path(paths, stored.store))  # it has the file's name
         _list(stored.store, None, stored.path)
     return [stored.path]
 
@@ -142,6 +151,44 @@ def sweep(paths: Paths, store: Store) -> list[str]:
         for path in drafts:
             os.unlink(path)
     return drafts
+
+
+@contextmanager
+def _recorded(paths: Paths, store: Store, path: str) -> Iterator[None]:
+    """Record how the block, which changes one file under the lock, changes the mark of its folder."""
+    folder, record = os.path.dirname(path), _record_path(paths, store)
+    before = _folder_mark(folder)
+    yield
+    with suppress(OSError):
+        writes = [*read_state(record).get("writes", ()), [before, _folder_mark(folder), path]]
+        write_state(record, {"writes": writes[-_MAX_RECORDED:]})
+
+
+def _record_path(paths: Paths, store: Store) -> str:
+    return paths.state("index", store_key(store) + ".writes.json")
+
+
+def _folder_mark(folder: str) -> str:
+    """Return the time of change and the inode of a folder; empty if its clock is too coarse to tell two changes apart."""
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return ""
+    return "%d:%d" % (status.st_mtime_ns, status.st_ino) if status.st_mtime_ns % 1_000_000_000 else ""
+
+
+def own_writes(paths: Paths, store: Store, folder: str, before: str, after: str) -> list[str]:
+    """Return the files whose recorded writes lead from one mark of a folder (`time:inode`) to another; none if others changed it, too.
+
+    Each write begins at the mark that the one before it left, so a change by somebody else breaks the chain. Only a change within
+    the few milliseconds of a write cannot be seen in the marks.
+    """
+    files: list[str] = []
+    for start, end, path in read_state(_record_path(paths, store)).get("writes", ()):
+        if start == before and os.path.dirname(path) == folder:
+            files.append(path)
+            before = end
+    return files if before == after else []
 
 
 def _require_readable(store: Store) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.clock import now_iso
@@ -41,6 +42,7 @@ _PHRASE_WORDS = 100
 UNREADABLE = "unreadable"
 _MAX_SHOWN_FILES = 5
 _RULES = ("preference", "constraint")  # categories
+_form = lru_cache(maxsize=20_000)(form)  # memories of one store share most of their words
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
 
 
@@ -214,23 +216,18 @@ class Terms:
         return _stems(self.fields[2]) - self.strong()
 
 
-def document_terms(document: Document, stopwords: dict[str, frozenset[str]], memo: dict[str, str]) -> Terms:
-    """Return the terms of a document without its language's stop words; `memo` caches word forms between calls."""
+def document_terms(document: Document, stopwords: dict[str, frozenset[str]]) -> Terms:
+    """Return the terms of a document without its language's stop words."""
     texts = (document.title, "\n".join(document.tags), document.body, "\n".join(document.files))
     fields = [tokenize(text)[:MAX_WORDS] for text in texts]
     phrases = [tokenize(text)[:_PHRASE_WORDS] for text in (*document.asked_as, *document.inherited)]
     ignored = stopwords[language([word for field in (*fields, *phrases) for word in field], stopwords)]
-    asked_as = "\n".join(filter(None, (_field(phrase, ignored, memo) for phrase in phrases)))
-    return Terms((*(_field(field, ignored, memo) for field in fields), asked_as))
+    asked_as = "\n".join(filter(None, (_field(phrase, ignored) for phrase in phrases)))
+    return Terms((*(_field(field, ignored) for field in fields), asked_as))
 
 
-def _field(field_words: list[str], ignored: frozenset[str], memo: dict[str, str]) -> str:
-    forms: list[str] = []
-    for word in field_words:
-        if word not in ignored:
-            if word not in memo:
-                memo[word] = form(word)
-            forms.append(memo[word])
+def _field(field_words: list[str], ignored: frozenset[str]) -> str:
+    forms = [_form(word) for word in field_words if word not in ignored]
     return " " + "  ".join(forms) + " " if forms else ""
 
 

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.files import os_error_text, stamp
-from ..memories.memory_files import TooManyEntries, is_read, listing, why_not_read
+from ..memories.memory_files import TooManyEntries, examined, is_read, listing, why_not_read
 from ..memories.record import categories
 from .index_documents import file_marks, files_outside, indexed_file
 
@@ -82,15 +82,9 @@ class RefreshState:
         """Return whether any of these paths may have changed."""
         return self.changed is None or not self.changed.isdisjoint(paths)
 
-    def is_due(self, folder: str) -> bool:
-        """Return whether a folder must be listed."""
-        touched = self.edited.union(self.changed or ())
-        return (
-            self.everything
-            or self.recheck
-            or self.has_changed(folder)
-            or any(os.path.dirname(path) == folder for path in touched)
-        )
+    def must_list(self, folder: str) -> bool:
+        """Return whether a folder must be listed; otherwise only the files in it that are known to be due are examined."""
+        return self.everything or self.recheck or self.has_changed(folder)
 
 
 class DueWork(NamedTuple):
@@ -116,11 +110,18 @@ def find_due(connection: Connection, store: Store, state: RefreshState) -> DueWo
     """Return the work due in a store: files whose mark differs from the index, and files of the index that are gone."""
     work = DueWork(store, [], files_outside(connection, store.scope, store.root), [], [])
     left, is_closed = state.entries, bool(why_not_read(store))
+    named: dict[str, list[str]] = {}
+    for path in state.edited.union(state.changed or ()):
+        named.setdefault(os.path.dirname(path), []).append(path)
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
         if is_closed or not is_read(folder):
             work.gone.extend(file_marks(connection, store.scope, folder))
-        elif state.is_due(folder):
+        elif not state.must_list(folder):
+            paths = named.get(folder, [])
+            known = {path: row.mark for path in paths if (row := indexed_file(connection, store.scope, path))}
+            _compare(connection, work, category, examined(paths), known, state)
+        else:
             try:
                 files = dict(listing(folder, left))
             except TooManyEntries:
@@ -130,7 +131,7 @@ def find_due(connection: Connection, store: Store, state: RefreshState) -> DueWo
                 work = work._replace(problem=work.problem or os_error_text(error))
                 continue
             left = None if left is None else left - len(files)
-            _compare(connection, work, category, files, state)
+            _compare(connection, work, category, files, file_marks(connection, store.scope, folder), state)
     return work
 
 
@@ -139,11 +140,11 @@ def _compare(
     work: DueWork,
     category: Category,
     files: dict[str, os.stat_result],
+    marks: dict[str, str],
     state: RefreshState,
 ) -> None:
-    """Add to `work` the files of a folder that differ from the index."""
+    """Add to `work` the files of a folder that differ from the index; `marks` are those of the index."""
     scope, folder = work.store.scope, os.path.join(work.store.root, category.folder)
-    marks = file_marks(connection, scope, folder)
     for path, status in files.items():
         known = marks.pop(path, None)
         is_known = known is not None and known in (stamp(status), unread_mark(status))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.fastjson import dumps, loads
 from ..memories.record import ACTIVE
+from ..memories.similarity import plain_title
 from ..memories.supersession import named_keys
 from .documents import FIELDS, Document, Terms, document_terms
 from .index_file import (
@@ -34,7 +35,10 @@ _COLUMNS = (
 )  # fmt: skip
 _LISTS = ("tags", "files", "asked_as")
 _SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
-_INSERT = "INSERT INTO documents (%s) VALUES (%s)" % (", ".join(_COLUMNS), ", ".join("?" * len(_COLUMNS)))
+_INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
+    ", ".join(_COLUMNS),
+    ", ".join("?" * len(_COLUMNS)),
+)
 
 
 class IndexedFile(NamedTuple):
@@ -177,7 +181,6 @@ class _Counts:
 def put(connection: Connection, documents: Iterable[Document]) -> None:
     """Add documents, replacing those with the same keys, inside the caller's transaction."""
     stopwords = load_model(connection).stopwords
-    memo: dict[str, str] = {}
     counts = _Counts()
     fts5 = has_fts5(connection)
     for document in documents:
@@ -185,7 +188,7 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
         rowid: int = connection.execute(_INSERT, _row(document)).lastrowid  # type: ignore[assignment]
         if document.status != ACTIVE:
             continue
-        terms = document_terms(document, stopwords, memo)
+        terms = document_terms(document, stopwords)
         connection.execute(
             "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms.fields)
         )
@@ -262,7 +265,8 @@ def scrub(connection: Connection) -> None:
 
 
 def _row(document: Document) -> tuple[object, ...]:
-    return tuple(_column(name, getattr(document, name)) for name in _COLUMNS)
+    columns = (_column(name, getattr(document, name)) for name in _COLUMNS)
+    return *columns, storable(plain_title(document.title))
 
 
 def _column(name: str, value: Any) -> object:  # noqa: ANN401  (a text, a list of texts, or `injectable`)

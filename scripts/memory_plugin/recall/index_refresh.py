@@ -21,6 +21,7 @@ from ..memories.record import categories
 from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
+from ..memories.writing import own_writes
 from .documents import memory_document
 from .due_files import RefreshState, find_due, round_read_budget, split_by_budget
 from .guard_rows import seed_guards, write_guards
@@ -30,7 +31,9 @@ from .index_file import (
     GUARDS,
     INDEX_ERRORS,
     NAMED_FILES,
+    OWN,
     PROJECT_ROOT,
+    UNSURE,
     WRITTEN,
     IndexUnavailable,
     changed_paths,
@@ -41,6 +44,7 @@ from .index_file import (
     open_index,
     refresh_lock,
     save_snapshot,
+    saved_marks,
     set_unread,
     settled_snapshot,
     snapshot,
@@ -158,7 +162,9 @@ def refresh(
     trust = load_trust(paths, settings.texts("trust.accept_from"))
     decided, trust_state = new_decisions(connection, trust.trusted, trust.rejected, trust.accept_from)
     state = RefreshState(
-        changed_paths(connection),
+        _changed_by_others(
+            connection, paths, marks, full=full or decided is None, is_hook=budget.entries is not None
+        ),
         full,
         decided is None,
         files_of_texts(connection, decided or ()),
@@ -193,6 +199,33 @@ def refresh(
         meta_set(connection, DECIDED, trust_state)
         set_unread(connection, report.remaining)
     return report
+
+
+def _changed_by_others(
+    connection: Connection, paths: Paths, marks: dict[str, str], *, full: bool, is_hook: bool
+) -> set[str] | None:
+    """Return `changed_paths`, with the files that this plugin wrote in place of a folder that nobody else changed.
+
+    Such a folder is marked OWN until a full refresh lists it, or the next session's start does (`is_hook`).
+    """
+    changed, saved = changed_paths(connection), saved_marks(connection)
+    if changed is None or saved is None or full:
+        return changed
+    for store in stores(paths):
+        for category in categories().values():
+            folder = os.path.join(store.root, category.folder)
+            before, after = saved.get(folder, UNSURE), marks[folder]
+            if before == after + OWN:
+                changed.update([folder] if is_hook else [])
+                marks[folder] = after if is_hook else before
+            elif folder in changed:
+                times = (mark.rsplit(":", 2)[0] for mark in (before, after))
+                files = own_writes(paths, store, folder, *times)
+                if files:
+                    changed.remove(folder)
+                    changed.update(files)
+                    marks[folder] += OWN
+    return changed
 
 
 def _write_prepared(paths: Paths, connection: Connection, full: bool) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 _MAX_TEXT = 2000  # characters
+_OTHERS = "SELECT key FROM documents WHERE scope != 'native' AND status = 'active' ORDER BY rowid LIMIT ?"
 
 
 class SearchResult(NamedTuple):
@@ -45,9 +46,10 @@ class SearchResult(NamedTuple):
 
 
 class Neighbors(NamedTuple):
-    """For each text the keys of the nearest memories, best first, and the stop words of that index by language."""
+    """For each text the keys of the nearest memories, best first; the keys of some others; the stop words of that index by language."""
 
     keys: list[list[str]]
+    others: list[str]
     stopwords: dict[str, frozenset[str]]
 
 
@@ -65,8 +67,10 @@ def search(paths: Paths, settings: Settings, query: str, limit: int) -> SearchRe
         return result._replace(problem=error_text(error))
 
 
-def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) -> Neighbors | None:
-    """Return the `limit` nearest memories of each text, from the index as it is.
+def neighbors(
+    paths: Paths, settings: Settings, texts: list[str], limit: int, others_limit: int = 0
+) -> Neighbors | None:
+    """Return the `limit` nearest memories of each text, and `others_limit` any others, from the index as it is.
 
     After ten seconds the remaining texts get none. Returns None if no index answers: a missing duplicate check must not make a save fail.
     """
@@ -76,7 +80,9 @@ def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) ->
         return None
     deadline = Deadline(_SECONDS)
     keys: list[list[str]] = []
+    others: list[str] = []
     try:
+        others = [key for (key,) in connection.execute(_OTHERS, (others_limit,))]
         stopwords = load_model(connection).stopwords
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
         for text in texts:
@@ -96,7 +102,7 @@ def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) ->
         return None
     finally:
         connection.close()
-    return Neighbors(keys, stopwords)
+    return Neighbors(keys, others, stopwords)
 
 
 def _search_index(paths: Paths, settings: Settings, query: str, limit: int) -> SearchResult:

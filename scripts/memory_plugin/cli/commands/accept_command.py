@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, islice
 from types import SimpleNamespace
 
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
+from ...memories.memory_files import StoredMemory, all_memories
 from ...memories.record import ACTIVE
-from ...memories.survey import Item, choose, shortest_names
-from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
+from ...memories.stores import stores
+from ...memories.survey import choose, shortest_names
+from ...memories.trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..memory_view import guard_lines, holds_guard
 from ..options import add_flag
 from ..review_entries import ACCEPT, REJECT, ReviewEntry
-from ..review_groups import about_items, about_selection, add_selection, decide_selected
+from ..review_groups import about_memories, about_selection, add_selection, decide_selected
 
 HELP = "approve pending memories, so that they are recalled; store candidates"
 EXAMPLES = """\
@@ -29,6 +33,7 @@ EXAMPLES = """\
   memory accept --all --guards            guards too
 """
 
+_BATCH = 1000
 _GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a guard by name, so that the user decides about each"
 
 
@@ -45,8 +50,10 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if arguments.guards:
         raise CommandError(_GUARDS_INSIDE)
     if arguments.all:
-        items = [item for item in context.survey().items if _is_open(item) and not holds_guard(item.stored)]
-        return about_items("accept", items)
+        trust = load_trust(context.paths, context.accept_from)
+        return about_memories(
+            "accept", [stored for stored in _pending(context, trust) if not holds_guard(stored)]
+        )
     return about_selection("accept", arguments, context)
 
 
@@ -56,13 +63,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     decided = decide_selected(arguments, context, ACCEPT)
     if decided is not None:
         _print_entries(*decided, arguments, context)
+    elif arguments.all:
+        _accept_all(arguments, context)
     else:
-        with context.console.working("accept"):
-            items = context.survey().items
-        if arguments.all:
-            _accept_all(arguments, context, items)
-        else:
-            _accept([choose(items, name) for name in dict.fromkeys(arguments.ids)], arguments, context, [])
+        _accept_named(arguments, context)
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -73,11 +77,6 @@ def _check(arguments: argparse.Namespace) -> None:
         )
     if arguments.guards and not arguments.all:
         raise UsageError("--guards only works with --all; a memory that you name needs no --guards")
-
-
-def _is_open(item: Item) -> bool:
-    """Return whether a memory is pending; superseded ones too, because one inherits phrases only from a trusted text."""
-    return item.trust == PENDING and item.stored.memory.status == ACTIVE
 
 
 def _print_entries(
@@ -92,37 +91,67 @@ def _print_entries(
     )
 
 
-def _accept_all(arguments: argparse.Namespace, context: CommandContext, items: list[Item]) -> None:
-    pending = [item for item in items if _is_open(item)]
-    chosen = [item for item in pending if arguments.guards or not holds_guard(item.stored)]
-    names = shortest_names(items)
-    chosen_keys = {item.stored.key for item in chosen}
-    left_out = [names[item.stored.key] for item in pending if item.stored.key not in chosen_keys]
-    asks = bool(chosen) and not arguments.json and context.console.can_prompt()
-    if asks and not context.console.confirm("accept %s?" % _count_by_category(chosen)):
-        context.console.line("nothing was changed; to read them first: memory review")
-        return
-    _accept(chosen, arguments, context, left_out)
-
-
-def _accept(
-    chosen: list[Item], arguments: argparse.Namespace, context: CommandContext, left_out: list[str]
-) -> None:
-    with context.console.working("accepting %s" % counted(len(chosen), "memory")):
-        load_trust(context.paths).accept([item.stored for item in chosen], "accept")
+def _accept_named(arguments: argparse.Namespace, context: CommandContext) -> None:
+    with context.console.working("accept"):
+        items = context.survey().items
+        chosen = [choose(items, name).stored for name in dict.fromkeys(arguments.ids)]
+        load_trust(context.paths).accept(chosen, "accept")
         refresh_index(context)
     if arguments.json:
-        accepted = [item.stored.memory.id for item in chosen]
-        context.console.json({"accepted": accepted, "left_out": left_out})
+        accepted = [stored.memory.id for stored in chosen]
+        context.console.json({"accepted": accepted, "left_out": []})
         return
-    for item in chosen:
-        _print(item, context)
-    if arguments.all:
-        _print_summary(chosen, left_out, context)
+    for stored in chosen:
+        _print(stored, context)
 
 
-def _print(item: Item, context: CommandContext) -> None:
-    memory = item.stored.memory
+def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Accept in batches, of which each is recorded before the next is read: a store may be large, and the command may be killed."""
+    trust = load_trust(context.paths, context.accept_from)
+    if not arguments.json and context.console.can_prompt():
+        with context.console.working("accept"):
+            pending = Counter(
+                stored.memory.category for stored in _pending(context, trust) if _fits(arguments, stored)
+            )
+        if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
+            context.console.line("nothing was changed; to read them first: memory review")
+            return
+    accepted: list[str] = []
+    left_out: list[str] = []
+    counts: Counter[str] = Counter()
+    with context.console.working("accepting"):
+        found = _pending(context, trust)
+        while batch := list(islice(found, _BATCH)):
+            left_out += [stored.key for stored in batch if not _fits(arguments, stored)]
+            chosen = [stored for stored in batch if _fits(arguments, stored)]
+            trust.accept(chosen, "accept")
+            accepted += [stored.memory.id for stored in chosen]
+            counts.update(stored.memory.category for stored in chosen)
+            for stored in () if arguments.json else chosen:
+                _print(stored, context)
+        refresh_index(context)
+    if left_out:
+        names = shortest_names(context.overview(is_current=True, names=left_out).items)
+        left_out = [names.get(key, key) for key in left_out]
+    if arguments.json:
+        context.console.json({"accepted": accepted, "left_out": left_out})
+    else:
+        _print_summary(counts, left_out, context)
+
+
+def _pending(context: CommandContext, trust: Trust) -> Iterator[StoredMemory]:
+    """Yield the memories that are pending; superseded ones too, because one inherits phrases only from a trusted text."""
+    for stored in chain.from_iterable(map(all_memories, stores(context.paths))):
+        if stored.memory.status == ACTIVE and trust.state_of(stored) == PENDING:
+            yield stored
+
+
+def _fits(arguments: argparse.Namespace, stored: StoredMemory) -> bool:
+    return arguments.guards or not holds_guard(stored)
+
+
+def _print(stored: StoredMemory, context: CommandContext) -> None:
+    memory = stored.memory
     context.console.line("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
     for line in guard_lines(memory):
         context.console.line("  " + line)
@@ -130,21 +159,20 @@ def _print(item: Item, context: CommandContext) -> None:
         context.console.line("  it replaces " + ", ".join(map(shown_line, memory.supersedes)))
 
 
-def _print_summary(chosen: list[Item], left_out: list[str], context: CommandContext) -> None:
-    if not chosen:
+def _print_summary(counts: Counter[str], left_out: list[str], context: CommandContext) -> None:
+    if not counts:
         context.console.line("no memory was pending" if not left_out else "nothing was accepted")
     else:
-        context.console.line("accepted %s" % _count_by_category(chosen))
+        context.console.line("accepted %s" % _count_by_category(counts))
     if left_out:
         text = "not accepted, because they have a guard (name them, or use --guards): %s"
         context.console.line(text % ", ".join(left_out))
 
 
-def _count_by_category(chosen: list[Item]) -> str:
+def _count_by_category(counts: Counter[str]) -> str:
     """Return the number of memories, in total and by category."""
-    counts = Counter(item.stored.memory.category for item in chosen)
     parts = ", ".join("%d %s" % (number, category) for category, number in sorted(counts.items()))
-    return "%s (%s)" % (counted(len(chosen), "memory"), parts)
+    return "%s (%s)" % (counted(sum(counts.values()), "memory"), parts)
 
 
 def _rejection(arguments: argparse.Namespace, context: CommandContext) -> Approval:

@@ -7,7 +7,6 @@ import re
 import textwrap
 from typing import Any
 
-from ...capture.candidate_file import CandidateFile
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import save, supersede
@@ -18,7 +17,6 @@ from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index, similar_lines, similar_to
-from ..candidate_entries import find_candidate
 from ..command_context import CommandContext, UsageError
 from ..memory_input import (
     add_category,
@@ -92,6 +90,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     approved = may_trust(context, guarded=guarded)
     written = save(context.paths, store, data, approved)
     if arguments.candidate and approved:
+        from ...capture.candidate_file import CandidateFile  # most saves have no candidate
+
         CandidateFile(context.paths).change(lambda candidates: candidates.close([arguments.candidate]))
     replaced = _replace(context, old, written) if approved else ""
     refresh_index(context)
@@ -160,6 +160,8 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
     if arguments.expires:
         extra["expires_at"] = arguments.expires
     if arguments.candidate:
+        from ..candidate_entries import find_candidate
+
         extra["source"] = find_candidate(context, arguments.candidate).source
     if old is not None:
         new = "%s:%s/" % (arguments.scope, category.name)

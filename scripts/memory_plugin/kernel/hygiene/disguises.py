@@ -29,7 +29,7 @@ _ENTITY = re.compile(
 )
 _ESCAPE = re.compile(
     r"\\(?:(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,20}m|u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U000[0-9A-Fa-f]{5}"
-    r"|x[2-7][0-9A-Fa-f]|\r?\n[ \t]{0,40})"
+    r"|x[2-7][0-9A-Fa-f]|\r?\n[ \t]{0,40}|(?<=\w\\)[!#$%&*+_~])"
 )
 _COLOR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _VALUE = r"[\w+/=.~!#$%^&*-]"
@@ -323,6 +323,8 @@ def _percent(escaped: str) -> str:
 def _escape(escaped: str) -> str:
     """Return the character that an escape means; "" for a color and for a continued line."""
     code = escaped.lstrip("\\")
+    if code in "!#$%&*+_~":  # of Markdown
+        return code
     if code[0] not in "uUx" or "[" in code:
         return ""
     number = int(code[1:].strip("{}"), 16)

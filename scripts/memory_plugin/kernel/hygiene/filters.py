@@ -34,11 +34,16 @@ _TIME_UUID = r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[167][0-9A-Fa-f]{3}-[89ABab][0-9A-F
 _SEQUENCE = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz9876543210"
 _SEQUENCE_LENGTH = 10
 _MIN_WORD = 4
+_MARKS = frozenset("!$%&*+^#~=?@")  # which passwords contain, and names seldom
 _MIN_WORDY_SHARE = 0.6
 
 _CLOSE = r"""\\*["'`)\]}*]{0,3}[ \t]{0,8}"""
 _TYPE = r"""(?:: ?[A-Za-z][\w.\[\]<>|? ]{0,24}?(?= ?=))?"""
-_OPERATOR = r"""(?:=>|->(?=[ \t])|[\u2192\u21d2]|:=|\?=|\|\|=|={1,3}|!==?|:{1,3}|>|(?<=["'`]),|\((?=\\*["'`])|(?<=` )(?=`))"""
+_CELL = r"""\|(?=[ \t]{1,8}[`*]{0,3}[^\s|]{4,200}[ \t]{1,8}\|)"""  # the value is the whole next cell of a row
+_OPERATOR = (
+    r"""(?:=>|->(?=[ \t])|[\u2192\u21d2]|:=|\?=|\|\|=|={1,3}|!==?|:{1,3}|>|(?<=["'`]),|\((?=\\*["'`])|(?<=` )(?=`)|%s)"""
+    % _CELL
+)
 _INNER = (
     r"""(?:["']?(?i:value|values|secret|default|current|plain|plaintext|data)["']?[ \t]{0,3}[:=][ \t]{0,3})"""
 )
@@ -228,6 +233,20 @@ def _is_word(run: str) -> bool:
     return 3 * sum(pairs) >= 2 * len(pairs)
 
 
+def _prose(candidate: PatternMatch) -> bool:
+    """Reject what `wordy` rejects, unless a mark and a digit make a password of the words: `Blue!Heron44`."""
+    value = candidate.value
+    marked = not _MARKS.isdisjoint(value[:-1]) and any(map(str.isdigit, value)) and "@" not in value
+    return not marked and _wordy(candidate)
+
+
+def _few_kinds(candidate: PatternMatch) -> bool:
+    """Reject a value that does not mix a digit with both cases, or with letters and a mark."""
+    value = candidate.value
+    cases = [any(map(str.islower, value)), any(map(str.isupper, value))]
+    return _no_digit(candidate) or not (all(cases) or (any(cases) and not _MARKS.isdisjoint(value)))
+
+
 def _no_digit(candidate: PatternMatch) -> bool:
     return not any(map(str.isdigit, candidate.value))
 
@@ -301,6 +320,7 @@ FILTERS: Mapping[str, Callable[[PatternMatch], bool]] = {
     "date": _date,
     "example": _example,
     "example-host": _example_host,
+    "few-kinds": _few_kinds,
     "hash": _hash,
     "letters": _letters,
     "masked": _masked,
@@ -309,6 +329,7 @@ FILTERS: Mapping[str, Callable[[PatternMatch], bool]] = {
     "number": _number,
     "path": _path,
     "placeholder": _placeholder,
+    "prose": _prose,
     "range": _range,
     "repeated": _repeated,
     "scope": _scope,
