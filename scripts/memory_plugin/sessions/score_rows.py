@@ -51,11 +51,16 @@ def append_row(paths: Paths, row: dict[str, Any]) -> None:
 
 
 def latest_rows(paths: Paths, kind: str = SCORE) -> dict[str, dict[str, Any]]:
-    """Return each session's current row by session id, in the order in which they were written."""
+    """Return each session's current row by session id, in the order in which they were written.
+
+    A person's labels add up: a later one replaces only the dimensions that it has.
+    """
     latest: dict[str, dict[str, Any]] = {}
     for row in Ledger(paths.state(), _NAME).rows():
         if row.get("kind") == kind and "session" in row and "dimensions" in row:
-            latest.pop(row["session"], None)  # so that the row moves to the end
+            before = latest.pop(row["session"], {})  # so that the row moves to the end
+            if kind == LABEL:
+                row["dimensions"] = {**before.get("dimensions", {}), **row["dimensions"]}
             latest[row["session"]] = row
     return latest
 

@@ -12,9 +12,13 @@ from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.errors import JudgeError
 from memory_plugin.sessions.langfuse import langfuse_client as client_module
 from memory_plugin.sessions.langfuse import push as push_module
-from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient, find_access
+from memory_plugin.sessions.langfuse.langfuse_client import (
+    LangfuseClient,
+    find_access,
+    score_bodies,
+    score_configs,
+)
 from memory_plugin.sessions.langfuse.push import Outbox, PushResult, push
-from memory_plugin.sessions.langfuse.score_payloads import score_bodies, score_configs
 from memory_plugin.sessions.pipeline import grade_session
 from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import IDS, Bench, push_scores

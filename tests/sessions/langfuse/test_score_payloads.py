@@ -9,14 +9,15 @@ import pytest
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.errors import JudgeError
-from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient, find_access
-from memory_plugin.sessions.langfuse.push import send_scores
-from memory_plugin.sessions.langfuse.score_payloads import (
+from memory_plugin.sessions.langfuse.langfuse_client import (
+    LangfuseClient,
     ensure_configs,
     existing_configs,
+    find_access,
     score_bodies,
     score_configs,
 )
+from memory_plugin.sessions.langfuse.push import send_scores
 from memory_plugin.sessions.pipeline import grade_session
 from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import IDS, Bench

@@ -11,10 +11,18 @@ from ...kernel.clock import Deadline, iso
 from ...kernel.judge.credentials import ServerAccess
 from ...kernel.judge.errors import JudgeError, explain_failure
 from ...kernel.text.clean import terminal_safe
-from ...sessions.langfuse.langfuse_client import HOSTS, LangfuseClient, find_access, probe, server_route
+from ...sessions.langfuse.langfuse_client import (
+    HOSTS,
+    LangfuseClient,
+    ensure_configs,
+    existing_configs,
+    find_access,
+    probe,
+    score_configs,
+    server_route,
+)
 from ...sessions.langfuse.pull import keep_session, read_session
 from ...sessions.langfuse.push import Outbox, outbox_overview, send_scores
-from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
 from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
 from ..judges import address_sentences, ignored_sentences, keep_address

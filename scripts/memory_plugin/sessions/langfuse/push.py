@@ -22,8 +22,7 @@ from ...kernel.locks import FileLock
 from ...kernel.paths import Paths
 from ...kernel.settings.values import Settings
 from ..score_rows import latest_rows
-from .langfuse_client import MODERN, LangfuseClient, find_access, probe
-from .score_payloads import ensure_configs, score_bodies
+from .langfuse_client import MODERN, LangfuseClient, ensure_configs, find_access, probe, score_bodies
 
 _MAX_TRIES = 3
 _MAX_BYTES = 64 << 20
