@@ -266,7 +266,8 @@ def _changed_value(name: str, before: Settings, now: Settings) -> str:
 
 
 def _in_effect(name: str, settings: Settings) -> str:
-    value, layer = plain(_written(_value(name, name, settings)), _MAX_VALUE), settings.origin(name)
+    present = settings.get(name) if name in keys() else _value(name, name, settings)
+    value, layer = plain(_written(present), _MAX_VALUE), settings.origin(name)
     decider = {"default": ", the default", "user": ""}.get(layer, ", decided by the project's files")
     return value + decider
 
