@@ -142,7 +142,8 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
 def _pending(context: CommandContext, trust: Trust) -> Iterator[StoredMemory]:
     """Yield the memories that are pending; superseded ones too, because one inherits phrases only from a trusted text."""
     for stored in chain.from_iterable(map(all_memories, stores(context.paths))):
-        if stored.memory.status == ACTIVE and trust.state_of(stored) == PENDING:
+        waits = trust.state_of(stored) == PENDING or trust.awaits_phrases(stored)
+        if waits and stored.memory.status == ACTIVE:
             yield stored
 
 
@@ -209,7 +210,7 @@ def _reject(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
     chosen = [choose(items, name) for name in dict.fromkeys(ids)]
     for item in chosen:
         name = names[item.stored.key]
-        if item.trust == TRUSTED:
+        if item.trust == TRUSTED and not item.waits:
             raise InvalidMemory("%s is trusted; to stop recalling it: memory forget %s" % (name, name))
         if item.trust == REJECTED:
             raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))

@@ -13,7 +13,7 @@ from ...memories.lifecycle import save_all
 from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE
 from ...memories.stores import named_store
 from ...memories.writing import Written
-from ..after_change import refresh_index
+from ..after_change import phrase_lines, refresh_index
 from ..command_context import Approval, CommandContext, titled
 from ..console import counted
 from ..import_plan import (
@@ -27,7 +27,7 @@ from ..import_plan import (
     with_similar,
     would_store,
 )
-from ..memory_input import add_category, add_scope, add_tags
+from ..memory_input import add_category, add_fields, add_scope
 from ..memory_view import find_note
 from ..options import add_flag, require_existing
 from . import save_command
@@ -166,6 +166,8 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
         console.line("%s would be stored, %d already stored, %d skipped" % (new, same, skipped_ones))
         return
     console.line("%d stored, %d already stored, %d skipped" % (counts["created"], same, skipped_ones))
+    for line in phrase_lines(context) if approved else []:
+        console.line(line)
     if counts["created"] + same and not approved:
         console.line(
             "They await approval and are not recalled until then: /memory:status, or memory accept --all in a terminal"
@@ -173,30 +175,16 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
 
 
 # The options of `memory save` that this command does not have.
-_UNSET = dict.fromkeys(
-    (
-        *("context", "content_json", "files", "expires", "supersedes", "candidate", "text"),
-        *("guard_commands", "guard_files", "guard_action"),
-    )
-)
+_UNSET = dict.fromkeys(("supersedes", "candidate", "text"))
 
 
 def _take_note(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `import promote`."""
     parser.add_argument("note", metavar="NOTE", help="the note's name, as listed by memory list --notes")
     add_category(parser, "one of %%s (default: %s)" % DEFAULT_CATEGORY)
-    parser.add_argument(
-        "--title",
-        metavar="TEXT",
-        help="one line, at most %d characters (default: the note's title)" % MAX_TITLE,
-    )
-    add_tags(parser)
-    parser.add_argument(
-        "--asked-as",
-        action="append",
-        metavar="PHRASE",
-        help="a phrase that a later prompt might use, so that recall finds this memory; can be repeated",
-    )
+    text = "one line, at most %d characters (default: the note's title)" % MAX_TITLE
+    parser.add_argument("--title", metavar="TEXT", help=text)
+    add_fields(parser)
     add_scope(parser)
 
 
