@@ -78,6 +78,7 @@ COMMANDS = {  # name: module
     "import promote": "import_command",
     "reject": "accept_command",
     "restore": "forget_command",
+    "why": "status_command",
 }
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")

@@ -54,8 +54,7 @@ def _offer(context: Context) -> str:
 def _at_start(event: Event, source: str) -> tuple[str, str, str]:
     """Return the text for Claude, the line about memories that await approval, and the receipt (empty unless the user wants receipts)."""
     from ..kernel.sqlite import SqliteError
-    from ..recall.pending import due_notice
-    from ..recall.session_catalog import current_index, is_catalog_on, session_catalog
+    from ..recall.session_catalog import current_index, due_notice, is_catalog_on, session_catalog
 
     context = event.context
     connection = current_index(context)
@@ -108,9 +107,11 @@ def _two_lines(lines: list[str]) -> str:
 
 
 def _settings_notice(settings: Settings, source: str) -> str:
-    """Return a line about settings without effect because they are invalid; empty if all are valid or the session is not starting."""
+    """Return a line about recall that is off, or about settings without effect because they are invalid; usually empty."""
     if source not in _STARTS_SESSION:
         return ""
+    if not settings.flag("retrieval.enabled"):
+        return "memory: recall is off; to switch it on: memory config set retrieval.enabled true"
     unread = [problem.file for problem in settings.problems if problem.kind == "file"]
     if unread:
         from ..kernel.text.clean import terminal_safe

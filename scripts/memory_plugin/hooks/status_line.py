@@ -1,7 +1,7 @@
-"""The status line for Claude Code: the numbers of memories stored, injected in this session, and pending.
+"""The status line for Claude Code: the numbers of memories stored, told in this session, and pending; and the script that prints it.
 
-The client runs a script in the state folder after each message, so the counts are prepared beforehand, by the last change or refresh of
-the stores. Settings cannot name the folder of the plugin, which changes with its version, so SessionStart writes it into the script.
+The client runs it after each message, so the counts are prepared beforehand, by the last change or refresh of the stores. Its settings
+cannot name the plugin's folder, which changes with the version: they name a script in the state folder, which SessionStart rewrites.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ import sys
 
 from ..kernel.data import read_state
 from ..kernel.fastjson import as_integer, loads
-from ..kernel.files import read_regular, replace_file
 from ..kernel.paths import data_path, locate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
-FOLDER = "statusline"
+FOLDER, BEFORE = "statusline", "before.sh"
 _MAX_INPUT = 1 << 20
-BEFORE = "before.sh"
 _MAX_SCRIPT = 64 * 1024
 _SCRIPT = """\
 #!/bin/sh
@@ -63,7 +61,7 @@ def run() -> int:
 
 
 def status_text(paths: Paths, session: str, counts: dict[str, object] | None = None) -> str:
-    """Return the line, such as `31 memories, 2 recalled, 1 pending`; parts that are zero are left out.
+    """Return the line, such as `31 memories, 2 told, 1 pending`; parts that are zero are left out.
 
     `session` is the session whose injected memories are counted; empty for none. `counts` are the counts of the project; None for those
     that were prepared.
@@ -75,7 +73,7 @@ def status_text(paths: Paths, session: str, counts: dict[str, object] | None = N
         return "memory off"
     injected = _injected(paths, session)
     parts = ["%d %s" % (stored, "memory" if stored == 1 else "memories")] if counts else ["memory"]
-    parts += ["%d recalled" % injected] if injected else []
+    parts += ["%d told" % injected] if injected else []
     parts += ["%d pending" % pending] if pending else []
     return " \u00b7 ".join(parts)
 
@@ -106,12 +104,12 @@ def _folder(payload: dict[str, object]) -> str:
 
 
 def _injected(paths: Paths, session: str) -> int:
-    """Return how many memories were injected in full in a session."""
+    """Return how many memories were injected in full in a session; the rules of its start, which every session gets, do not count."""
     if not session or paths.state_dir is None:
         return 0
     from ..recall import history
 
-    places = (history.PROMPT, history.CATALOG, history.TOOL, history.FAILURE, history.GUARD)
+    places = (history.PROMPT, history.TOOL, history.FAILURE, history.GUARD)
     return history.RecallHistory(paths, session).injected_counts(*places)[0]
 
 
@@ -122,7 +120,7 @@ def script_path(paths: Paths) -> str:
 
 def script_text(paths: Paths) -> str:
     """Return the script for this installation of the plugin."""
-    from shlex import quote
+    from shlex import quote  # the line itself does without
 
     plugin = os.path.dirname(data_path())
     values = {
@@ -135,6 +133,8 @@ def script_text(paths: Paths) -> str:
 
 def refresh_script(paths: Paths) -> None:
     """Rewrite the script if it exists and is out of date. Raises OSError."""
+    from ..kernel.files import read_regular, replace_file
+
     path = script_path(paths)
     try:
         present = read_regular(path, _MAX_SCRIPT)[0]

@@ -23,7 +23,7 @@ _NOTE_DAYS = 1.0
 
 def _grade(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     """Judge the reply and record the result; a failure that disables the judge for the session is recorded as an event."""
-    from ...kernel.judge.asking import judge_for
+    from ...kernel.judge.asking import Judge
     from ...replies.grading import DISABLING_FAILURES, GradeRequest, grade_reply, read_turn
 
     try:
@@ -35,7 +35,7 @@ def _grade(arguments: argparse.Namespace, context: CommandContext) -> int:  # no
     deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)
     timed = Context(paths, settings, deadline, id_field(request.session))
     try:
-        judge = judge_for("scoring", timed, off=context.taint.why_off)
+        judge = Judge("scoring", timed, off=context.taint.why_off)
         failure = grade_reply(request, user, calls, judge, timed)
     except OSError as error:
         log_event(paths, timed.session, _TURN_ENDED, PROBLEM, str(error))
