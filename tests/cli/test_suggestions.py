@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from memory_plugin.cli.command_line import GROUPS
-from memory_plugin.cli.commands.completions_command import SHELLS
+from memory_plugin.cli.commands.statusline_command import SHELLS
 from tests.project import Project
 
 

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import accumulate, groupby
 from unicodedata import category, normalize
 
-from ..text.invisible import LOOKALIKES
+from ..text.tags import LOOKALIKES
 from .filters import words as word_list
 
 TYPE_CHECKING = False
