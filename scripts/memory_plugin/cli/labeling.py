@@ -13,7 +13,7 @@ from ..sessions.dimensions import dimensions
 from ..sessions.score_rows import LABEL, RowNotWritten, append_row, latest_rows, project_of, session_id_of
 from ..sessions.scoring_request import TranscriptDigest
 from ..sessions.session_signals import SessionSignals, Timeline, collect_signals
-from .command_context import CommandContext, CommandError
+from .command_context import CommandContext, CommandError, UsageError
 from .console import Console, counted
 from .session_views import show_signals, show_timeline, show_turns
 
@@ -42,6 +42,21 @@ def read_session(path: str) -> ShownSession:
     signals = collect_signals(path, add)
     name = session_id_of(path, signals.totals.session)
     return ShownSession(name, signals, timeline, [shown.turn for shown in digest.shown])
+
+
+def parse_scores(words: list[str]) -> dict[str, float]:
+    """Return the scores given by `--set`. Raises UsageError for an invalid one."""
+    scores = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        score = parse_score(name, text) if name in dimensions() else None
+        if score is None:
+            raise UsageError(
+                "--set %s: expected DIMENSION=SCORE, such as goal_achievement=complete or tool_efficiency=0.8"
+                % word[:100]
+            )
+        scores[name] = score
+    return scores
 
 
 def ask_scores(console: Console, session: ShownSession) -> tuple[dict[str, float], bool]:
