@@ -193,9 +193,9 @@ def test_no_judge_runs_in_a_project_that_sets_network_or_key_variables(judged: M
 @pytest.mark.parametrize(
     ("retrieval", "loaded"),
     [
-        pytest.param({"inject_threshold": 0.0}, False, id="nothing is unsure"),
-        pytest.param({"judge": {"min_confidence": 1.0}}, False, id="nothing is near"),
-        pytest.param({}, True, id="something is unsure"),
+        pytest.param({"inject_threshold": 0.0, "judge": {"when": "unsure"}}, False, id="nothing is unsure"),
+        pytest.param({"judge": {"min_confidence": 1.0, "when": "unsure"}}, False, id="nothing is near"),
+        pytest.param({}, True, id="everything is judged"),
     ],
 )
 def test_the_network_is_imported_only_when_a_judge_is_asked(

@@ -77,6 +77,7 @@ _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
 _GAP = re.compile(r" {2,}")
+_JSON = "--json"
 _COMMENT = 6  # columns before a comment that has a line of its own
 _WORD = r"""(?:"[^"]*"|'[^']*'|[^\s"'])+"""
 _OPTION = re.compile(r"--%s(?: +(?!--|\\$)%s)*|%s" % (_WORD, _WORD, _WORD))
@@ -88,6 +89,9 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     argv = _as_search_command(list(words))
     if argv[:1] == ["help"]:  # like git
         argv = [*argv[1:3], "--help"]
+    end = argv.index("--") if "--" in argv else len(argv)
+    if _JSON in argv[:end]:  # argparse takes no positional arguments on both sides of an option
+        argv = [_JSON, *(word for word in argv[:end] if word != _JSON), *argv[end:]]
     argv, command = _joined(argv)
     parser = _parser(command)
     if not argv:
@@ -140,7 +144,7 @@ def _joined(argv: list[str]) -> tuple[list[str], str]:
 
 def _after_options(argv: list[str], at: int) -> int:
     """Return the position of the first word from `at` on that is not one of the options for all commands."""
-    while at < len(argv) and argv[at].partition("=")[0] in ("--json", "--root"):
+    while at < len(argv) and argv[at].partition("=")[0] in (_JSON, "--root"):
         at += 2 if argv[at] == "--root" else 1
     return at
 

@@ -11,7 +11,7 @@ from ..kernel.data import load_data
 from ..kernel.judge.asking import Judge, judge_for
 from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
 from ..kernel.judge.errors import explain_failure, setup_options
-from ..kernel.judge.models import family_of, price_of
+from ..kernel.judge.models import family_of, model_table, price_of
 from ..kernel.judge.vendors import endpoint_of
 from ..kernel.records import Records
 from ..kernel.settings.user_file import set_value
@@ -27,6 +27,10 @@ FEATURES = tuple(JUDGE_SWITCHES)
 _UNKNOWN = (
     "unknown for %s; the caps assume $%g and $%g per million tokens in and out until you set its price:"
     " memory config set judge.prices '{\"%s\": [IN, OUT]}'"
+)
+_THROUGH_CLIENT = (
+    "Questions go through Claude Code (2.1.287 or later) with your own login. No key is needed; the calls count against your plan,"
+    " at most %d in a session and %d a day."
 )
 _OF_THIS_MACHINE = (
     "%s runs on this machine; the caps assume $%g and $%g per million tokens in and out,"
@@ -69,7 +73,7 @@ def advice(failure: str, feature: str) -> list[str]:
     if failure != "no_key":
         return list(explain_failure(failure, feature))
     ways = ["- " + way for way in setup_options(feature)]
-    return [judged_feature(feature)["without"], "There are two ways to set up a judge:", *ways]
+    return [judged_feature(feature)["without"], "The ways to set up a judge:", *ways]
 
 
 def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
@@ -83,6 +87,13 @@ def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
     return text % (shape["about"], prices, *caps)
 
 
+def host_sentence(settings: Settings) -> str:
+    """Return a sentence about questions that go through Claude Code, with the highest number of calls that the caps allow."""
+    least = model_table()["host"]["least"]
+    calls = [int(settings.number("judge.caps." + cap) / least) for cap in ("session_usd", "day_usd")]
+    return _THROUGH_CLIENT % tuple(calls)
+
+
 def dollars(amount: float) -> str:
     """Return a dollar amount with four decimals, or six if four would show zero."""
     return "$%.4f" % amount if amount >= 0.0001 or not amount else "$%.6f" % amount
@@ -92,7 +103,7 @@ def _price(judge: Judge, calls: int, tokens: list[int], settings: Settings) -> s
     price = price_of(judge.model, judge.backend, settings.block("judge.prices"))
     if price.known:
         models = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
-        more = family_of(judge.model, judge.backend).more_tokens if judge.backend != "scripted" else 1.0
+        more = family_of(judge.model, judge.backend).more_tokens
         cost = price.dollars(*(round(count * more) for count in tokens)) * calls
         about = "about " + dollars(cost) if cost else "nothing"
         return "%s (%s, prices of %s)" % (about, models, price.as_of)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .history import RecallHistory
     from .ranking import Hit
 
+UNASKED = "unasked"  # the approval of a hit about which no judge answered
 _NOTES = "native"  # the scope of Claude Code's own notes, as stored in indexes and ledgers
 _MIN_THRESHOLD, _MAX_THRESHOLD = 0.2, 0.98  # of a memory with feedback
 _OPEN, _CLOSE = "<memory-context>\n", "</memory-context>"
@@ -91,8 +92,8 @@ def choose(
 ) -> Choice:
     """Return the choice among the hits, which are sorted best first.
 
-    `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others. `is_current` returns
-    whether a hit's file is unchanged since it was indexed; it is called only for hits that would be used.
+    `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others, but UNASKED ones get
+    at least a pointer. `is_current` returns whether a hit's file is unchanged since it was indexed; it is called only for hits to be used.
     """
     selection = _Selection(limits, history, is_current)
     choice = selection.choice
@@ -108,18 +109,19 @@ def choose(
         if for_pointer:
             selection.point(hit)
         elif not for_full:
-            choice.withheld[hit.key] = "declined" if hit.key in approvals else "below_threshold"
+            is_declined = approvals.get(hit.key, UNASKED) != UNASKED
+            choice.withheld[hit.key] = "declined" if is_declined else "below_threshold"
     choice.reason = _reason(qualified, choice)
     return choice
 
 
 def _qualifies(hit: Hit, approval: str, limits: Limits) -> tuple[bool, bool]:
     """Return whether a hit qualifies for its full text, and whether for a pointer."""
-    if approval:
+    if approval and approval != UNASKED:
         return approval == "both", approval != "none" and limits.max_pointers > 0
     full = hit.confidence >= shifted_threshold(limits.inject_threshold, hit.shift)
     pointer = hit.pointer_confidence >= shifted_threshold(limits.pointer_threshold, hit.shift)
-    return full, limits.max_pointers > 0 and pointer
+    return full, limits.max_pointers > 0 and (pointer or approval == UNASKED)
 
 
 def shifted_threshold(threshold: float, shift: float) -> float:

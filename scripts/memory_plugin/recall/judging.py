@@ -1,13 +1,13 @@
 """Ask two judges about the candidates of a prompt or search: which are relevant, and which are useful.
 
 On a prompt, a memory that both judges approve is injected, and one that only one approves becomes a pointer. A search shows the memories
-that are approved. With `when: unsure` the judges see the candidates between `min_confidence` and the inject threshold, with `always` the
-best `candidate_pool_size`. They see titles, categories and tags in random order. `path` names the result:
+that are approved. The judges see the best `candidate_pool_size` candidates, with `when: unsure` only those between `min_confidence` and the
+inject threshold: titles, categories and tags in random order. `path` names the result:
 
     judged    both judges answered
     partial   one of them answered
     single    one combined question was answered
-    fallback  none answered: the thresholds decide, at most `fallback_top_k` in full
+    fallback  none answered: the thresholds decide, at most `fallback_top_k` in full, and the best of these get at least a pointer
     no_key    there is no key: as `fallback`
     disabled  judges are switched off here: the thresholds decide
     rules     no candidate was unsure, or sure ones fill every place: the thresholds decide
@@ -52,7 +52,8 @@ class JudgeCandidates:
 class Judged:
     """The judges' verdicts on the candidates, and how they were reached.
 
-    approvals: key of each judged hit -> "both", "one" or "none" of the judges that answered; empty if none did: the thresholds decide
+    approvals: key of each judged hit -> "both", "one" or "none" of the judges that answered. If none did, the best few are "unasked":
+        the thresholds decide, but give at least a pointer
     max_inject: how many may be injected in full; silenced: why nothing at all may be injected, usually empty
     search_hits: the hits that a search shows, in the order of the ranking
     path, reasons: the result as in the table above, and what failed
@@ -122,6 +123,8 @@ def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons
     elif path == "rules":
         max_inject = _max_output(AUTO, settings)
     judged = Judged(path, max_inject)
+    if path in ("fallback", "no_key"):
+        judged.approvals = {hit.key: "unasked" for hit in hits[:max_inject]}
     if max_inject == 0:
         judged.silenced = "no_fallback" if path in ("fallback", "no_key") else "max_inject"
     judged.reasons = reasons

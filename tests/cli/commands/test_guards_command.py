@@ -150,6 +150,18 @@ def test_claude_cannot_remove_a_guard_even_on_a_save_request(project: Project, c
     assert [(row["matched"], row["action"]) for row in matches] == [(FORCE, "remind")]
 
 
+def test_json_may_come_before_the_tested_command(project: Project) -> None:
+    assert project.cli("guards", "test", "--json", FORCE).json == {"enabled": True, "matches": []}
+
+
+def test_a_save_names_the_other_form_of_an_option(project: Project) -> None:
+    options = ("save", "--category", "constraint", "--title", TITLE, "--body", RULE, "--guard-command")
+    text = " ".join(project.cli(*options, FORCE).stdout.split())
+    assert "not covered, though it does the same: `git push -f`" in text
+    both = project.cli("edit", IDENTITY, "--guard-command", FORCE, "--guard-command", "git push -f")
+    assert "not covered" not in both.stdout
+
+
 def test_accepting_everything_leaves_guards_out(project: Project) -> None:
     put(project, "guarded", memory("Guarded", "x", guard={"commands": ["ls"]}))
     put(project, "plain", memory("Plain", "y"))

@@ -32,6 +32,7 @@ JUDGE = "retrieval.judge.enabled"
         pytest.param("retrieval.tool.max_per_session", 2, 2, id="less at tool calls"),
         pytest.param("retrieval.judge.modes.search.verification", "strict", "strict", id="a stricter judge"),
         pytest.param("retrieval.judge.dual_verification", False, False, id="one judge instead of two"),
+        pytest.param("retrieval.judge.when", "unsure", "unsure", id="the judge only where rules are unsure"),
     ],
 )
 @pytest.mark.parametrize("layer", [PROJECT, LOCAL])
@@ -71,7 +72,6 @@ def test_keys_that_a_project_may_set_are_applied(
         pytest.param("judge.caps.session_usd", 1, id="a session's cap raised"),
         pytest.param("judge.caps.day_usd", 1.5, id="a day's cap raised"),
         pytest.param("retrieval.judge.enabled", True, id="the judge"),
-        pytest.param("retrieval.judge.when", "always", id="the judge always"),
         pytest.param("retrieval.judge.model", "claude-opus-4", id="a dearer model"),
         pytest.param("retrieval.judge.candidate_pool_size", 50, id="more candidates"),
         pytest.param("retrieval.judge.modes.auto.verification", "lenient", id="a laxer judge"),
@@ -122,10 +122,11 @@ def test_a_switch_that_the_user_turned_off_stays_off(box: Box) -> None:
     assert (settings.flag("retrieval.enabled"), [p.kind for p in settings.problems]) == (False, ["refused"])
 
 
-def test_a_project_may_set_what_the_user_raised(box: Box) -> None:
-    box.write(USER, block("retrieval.judge.when", "always"))
+@pytest.mark.parametrize(("user", "refused"), [("always", []), ("unsure", ["refused"])])
+def test_a_project_may_set_what_the_user_has(box: Box, user: str, refused: list[str]) -> None:
+    box.write(USER, block("retrieval.judge.when", user))
     box.write(PROJECT, block("retrieval.judge.when", "always"))
-    assert box.load().problems == []
+    assert [problem.kind for problem in box.load().problems] == refused
 
 
 @pytest.mark.parametrize(
@@ -231,23 +232,17 @@ def test_a_wrong_key_is_a_problem_and_the_rest_of_the_file_counts(
 
 SOURCE = {"enabled": True, "candidate_pool_size": 15}
 WHEN = {
-    "no judge": ({}, "unsure", False),
+    "no judge": ({}, "always", False),
     "the source's own block": ({"retrieval": {"judge": SOURCE}}, "always", True),
+    "the same in our block": ({"memory": {"retrieval": {"judge": SOURCE}}}, "always", True),
     "an empty one": ({"retrieval": {"judge": {}}}, "always", True),
     "it says when": ({"retrieval": {"judge": {"when": "unsure"}}}, "unsure", True),
-    "it says something else": ({"retrieval": {"judge": {"when": "now and then"}}}, "unsure", True),
-    "our block": ({"memory": {"retrieval": {"judge": SOURCE}}}, "unsure", True),
-    "both: ours wins": (
-        {"retrieval": {"judge": SOURCE}, "memory": {"retrieval": {"judge": {}}}},
-        "unsure",
-        True,
-    ),
-    "top level without a judge": ({"retrieval": {"max_inject": 2}}, "unsure", False),
+    "ours says when": ({"memory": {"retrieval": {"judge": {"when": "unsure"}}}}, "unsure", True),
 }
 
 
 @pytest.mark.parametrize("name", WHEN)
-def test_a_top_level_judge_block_asks_always(box: Box, name: str) -> None:
+def test_a_judge_block_means_the_same_at_the_top_level(box: Box, name: str) -> None:
     content, when, on = WHEN[name]
     box.write(USER, content)
     settings = box.load()
@@ -256,7 +251,6 @@ def test_a_top_level_judge_block_asks_always(box: Box, name: str) -> None:
 
 @pytest.mark.parametrize("layer", [PROJECT, LOCAL])
 def test_a_projects_block_at_the_top_level_switches_no_judge_on(box: Box, layer: str) -> None:
-    box.write(USER, {"memory": {"retrieval": {"judge": {}}}})
     box.write(layer, {"retrieval": {"judge": {"candidate_pool_size": 5}}})
     settings = box.load()
-    assert (settings.text("retrieval.judge.when"), settings.problems) == ("unsure", [])
+    assert (settings.is_judge_enabled("retrieval"), settings.problems) == (False, [])

@@ -13,6 +13,7 @@ from ...kernel.clock import Deadline
 from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.errors import JudgeError, explain_failure
+from ...kernel.judge.host import HOST
 from ...kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
@@ -28,19 +29,21 @@ from ..judges import (
     calls,
     costs,
     dollars,
+    host_sentence,
     judged_feature,
     judges_of,
     keep_address,
     opinions,
     where,
 )
-from ..options import add_actions, add_keep_address
+from ..options import add_actions, add_flag, add_keep_address
 
 DONE, FAILED = 0, 1
 
 HELP = "configure the model that judges where rules are unsure: on, off, check, stats, reset"
 EXAMPLES = """\
   memory judge on             recall: shows what is sent and what it costs, then switches it on
+  memory judge on --host      through Claude Code, with your own login: no key is needed
   memory judge on scoring     replies; also: sessions, interview, evaluation
   memory judge check          asks one small question to test it
   memory judge stats          calls, costs and agreement over the last 30 days
@@ -54,6 +57,8 @@ _ACTIONS = {
     "reset": "forget failures, disabled sessions and cached verdicts, and retry immediately",
     "stats": "show calls, outcomes, costs and agreement",
 }
+_BACKEND = "judge.backend"
+_OFFER = "No key was found. Ask through Claude Code, with your own login? The calls count against your plan."
 _ALL = "all"
 _CHECK_SECONDS = 10.0
 _OFF = "The judge is off. To switch it on: memory judge on"
@@ -73,6 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             help="the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices),
         )
     add_keep_address(actions["on"])
+    add_flag(actions["on"], "--host", "ask through Claude Code, with your own login instead of a key")
     actions["stats"].add_argument(
         "--days", type=int, default=30, metavar="N", help="the last N days (default: 30)"
     )
@@ -82,6 +88,8 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     """Return the judge to switch on, with its price; None for other actions."""
     if arguments.action != "on":
         return None
+    if arguments.host:
+        context.settings = context.settings.with_values({_BACKEND: HOST})
     judges = judges_of(context, arguments.feature)
     price = costs(judges, arguments.feature, context.settings)
     return Approval("switch on the judge for %s. %s" % (arguments.feature, price))
@@ -110,8 +118,14 @@ def check_question() -> Question:
 def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     shape, judges = judged_feature(feature), judges_of(context, feature)
+    missing = judges[0].unready(anyway=True)
+    is_offered = missing is not None and missing.failure == "no_key" and feature != "evaluation"
+    if arguments.host or (is_offered and context.console.confirm(_OFFER)):
+        set_value(context.paths.config_dir, _BACKEND, HOST)
+        context.settings = load(context.paths.config_dir, context.paths.project_root)
+        judges = judges_of(context, feature)
     price = costs(judges, feature, context.settings)
-    before = [shape["sent"], price, *where(context, judges), *_key_sentences(judges, feature)]
+    before = [shape["sent"], price, *where(context, judges), *_key_sentences(judges, feature, context)]
     if not arguments.json:
         _print(before, context)  # before an address is confirmed
     key, values, _ = JUDGE_SWITCHES[feature]
@@ -129,7 +143,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
         record = {"feature": feature, "on": on, "changed": change.changed, "file": change.path}
         context.console.json({**record, "said": before + kept})
         return DONE
-    is_ready = any(judge.unready(anyway=True) is None for judge in judges)
+    is_ready = any(judge.backend == HOST or judge.unready(anyway=True) is None for judge in judges)
     until = "" if is_ready else ", but nothing is asked until one of these is set up"
     switched = "Switched on in %s%s. To try it: memory judge check%s"
     after = [*kept, switched % (terminal_safe(change.path), until, _argument(feature)), shape["also"]]
@@ -145,8 +159,10 @@ def _print(texts: list[str], context: CommandContext) -> None:
         context.console.paragraph(text.removeprefix(lead), lead, len(lead))
 
 
-def _key_sentences(judges: list[Judge], feature: str) -> list[str]:
+def _key_sentences(judges: list[Judge], feature: str, context: CommandContext) -> list[str]:
     """Return sentences about which API keys were found, as far as is known before the judge is on, and what to do without one."""
+    if judges[0].backend == HOST:
+        return [host_sentence(context.settings)]
     problems = [judge.unready(anyway=True) for judge in judges]
     lines = []
     for judge, problem in zip(judges, problems):

@@ -18,6 +18,7 @@ from ..ledger import open_ledger
 from .budget import Caps, Settlement, SpendingBudget, VerdictCache
 from .credentials import UserEnvironment, address_source, resolve_access
 from .errors import JudgeError
+from .host import HOST, require_listener
 from .models import Billing, RequestOptions, family_of
 from .question import Verdict, read_reply
 from .vendors import endpoint_of
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from .question import Question, Values
 
 FOLDER = "judge"  # in the state folder
-_FORMAT_OF = {"scripted": "anthropic"}  # a script has no request format; its questions are counted like those
 _OFF_NOTICE = "the judge is off for this session: its provider refused the key (%s); see: memory judge check"
 
 
@@ -98,7 +98,7 @@ class Judge:
         return self.unready(anyway=True) is None and self._access is not None and not self._access.headers
 
     def address_source(self) -> AddressSource | None:
-        """Return the address of the server and what names it; None for the scripted backend, which has no server."""
+        """Return the address of the server and what names it; None for a backend without a server of ours."""
         endpoint = endpoint_of(self.backend)
         if endpoint is None:
             return None
@@ -147,7 +147,7 @@ class Judge:
 
     def highest_price(self, questions: Sequence[Question]) -> float:
         """Return the highest possible cost of some questions in US dollars, which would be reserved."""
-        family = family_of(self.model, _FORMAT_OF.get(self.backend, self.backend), iso(now())[:10])
+        family = family_of(self.model, self.backend, iso(now())[:10])
         options = RequestOptions(family, frozenset())
         return sum(self._billing.highest(question, options.max_tokens(question)) for question in questions)
 
@@ -166,6 +166,8 @@ class Judge:
         if self._paths.state_dir is None:
             raise JudgeError("no_state", "spending cannot be recorded: %s" % self._paths.why_no_state)
         endpoint = endpoint_of(self.backend)
+        if self.backend == HOST:
+            require_listener(os.path.join(self._folder, HOST), self._session)
         if endpoint is not None and self._access is None:
             variables = UserEnvironment(self._paths.config_dir)
             self._access = resolve_access(endpoint, self._settings, variables, self._helper)
@@ -174,7 +176,7 @@ class Judge:
     def server(self) -> str:
         """Return the id under which failures and rejected options are remembered: a model at an address."""
         if self._access is None:
-            return "script"
+            return "%s %s" % (self.backend, self.model)
         address = self._access.address
         return "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, self.model)
 
@@ -189,7 +191,7 @@ class Judge:
             tls, refused = self._tls(), accounts.refused(self.server)
         except JudgeError as failed:
             return [Verdict(None, failed.name, failed.detail) for _ in questions]
-        family = family_of(self.model, _FORMAT_OF.get(self.backend, self.backend), iso(now())[:10])
+        family = family_of(self.model, self.backend, iso(now())[:10])
         shared = _Round(accounts, tls, RequestOptions(family, refused), retry)
         verdicts, rejected = self._round(questions, deadline, shared)
         new_parts = frozenset().union(*rejected)
@@ -229,14 +231,14 @@ class Judge:
     def _call(self, questions: Sequence[Question], deadline: Deadline, shared: _Round) -> list[CallOutcome]:
         from .calls import JudgeCall, make_calls
 
-        script = os.path.join(self._folder, "script.json")
         calls = [
             JudgeCall(
                 question,
                 self.backend,
                 self.model,
                 self._access,
-                script,
+                self._folder,
+                self._session,
                 shared.tls,
                 shared.options,
                 shared.retry,

@@ -1,4 +1,4 @@
-r"""Calls to a model: made in parallel until the deadline, each in the form of its vendor's API.
+r"""Calls to a model: made in parallel until the deadline, through the client or in the form of a vendor's API.
 
 The backend `scripted` answers from a file, for tests and trials, without network and key: `judge/script.json` in the state folder.
 
@@ -10,19 +10,23 @@ The first reply whose `rubric`, if given, matches the question is used, after `d
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from functools import partial
+from threading import Thread
 from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..fastjson import dumps, loads
 from ..files import read_regular
 from .errors import CallOutcome, JudgeError
+from .host import HOST, ask_client
 from .models import rejected_parts
 from .question import value_at
-from .vendors import SCRIPTED, VENDORS
+from .vendors import SCRIPTED, VENDORS, anthropic_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from ssl import SSLContext
 
     from ..clock import Deadline
@@ -35,6 +39,8 @@ if TYPE_CHECKING:
     Body = dict[str, Any]
 
 _HTTP_OK, _TOO_MANY, _FIRST_SERVER_ERROR = 200, 429, 500
+# Why the client has no answer: `refused` is a request that it does not send, such as one for a model that a policy blocks.
+_BY_REASON = {"aborted": "timeout", "empty-reply": "truncated", "refused": "http_400"}
 _MALFORMED = (400, 422)  # statuses for a request that the server does not accept
 _BY_STATUS = {_TOO_MANY: "rate_limited", 503: "overloaded", 529: "overloaded"}
 _RETRY_AFTER = 1.0  # seconds, if the server does not say
@@ -44,15 +50,16 @@ _MAX_SCRIPT_BYTES = 1 << 20
 class JudgeCall(NamedTuple):
     """One question to one model.
 
-    `access` is None for the scripted backend, which reads `script`. `retry` allows one more try after 429 and 5xx, never while a prompt
-    waits.
+    `access` is None for the backends without a server, which use files in `folder`. `retry` allows one more try after 429 and 5xx, never
+    while a prompt waits.
     """
 
     question: Question
     backend: str
     model: str
     access: ServerAccess | None
-    script: str
+    folder: str
+    session: str
     tls: SSLContext | None
     options: RequestOptions
     retry: bool
@@ -60,13 +67,22 @@ class JudgeCall(NamedTuple):
 
 def make_calls(calls: Sequence[JudgeCall], deadline: Deadline) -> list[CallOutcome]:
     """Make all calls in parallel and return their outcomes, at the deadline at the latest."""
-    from .transport import run_until  # threads and the network, only when a question is sent
-
     outcomes: list[CallOutcome | None] = [None] * len(calls)
     started = deadline.elapsed_ms()
     run_until(deadline, [partial(_make, call, deadline, outcomes, at) for at, call in enumerate(calls)])
     waited = round(deadline.elapsed_ms() - started, 1)
     return [outcome or CallOutcome("timeout", waited) for outcome in outcomes]
+
+
+def run_until(deadline: Deadline, tasks: Iterable[Callable[[], None]]) -> None:
+    """Run every task in a daemon thread and return when all have ended, at the deadline at the latest."""
+    threads = [Thread(target=task, daemon=True) for task in tasks]
+    for thread in threads:
+        with suppress(RuntimeError):  # the process may have no more threads
+            thread.start()
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join(deadline.remaining())
 
 
 def _make(call: JudgeCall, deadline: Deadline, outcomes: list[CallOutcome | None], at: int) -> None:
@@ -76,6 +92,8 @@ def _make(call: JudgeCall, deadline: Deadline, outcomes: list[CallOutcome | None
     try:
         if call.backend == SCRIPTED:
             _answer_from_script(call, deadline, outcome)
+        elif call.backend == HOST:
+            _ask_client(call, deadline, outcome)
         else:
             _ask_vendor(VENDORS[call.backend], call, deadline, outcome)
     except JudgeError as error:
@@ -85,6 +103,26 @@ def _make(call: JudgeCall, deadline: Deadline, outcomes: list[CallOutcome | None
         outcome.failure, outcome.detail = "error", type(error).__name__
     outcome.ms = round(deadline.elapsed_ms() - started, 1)
     outcomes[at] = outcome
+
+
+def _ask_client(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
+    """Send a call's request through the client and fill in the outcome. Raises JudgeError."""
+    rubric = call.question.rubric
+    request = {
+        "model": call.model,
+        "system": rubric.system,
+        "prompt": call.question.message,
+        "maxTokens": call.options.max_tokens(call.question),
+        "effort": "low",  # which the client drops if the model takes none
+    }
+    result = ask_client(os.path.join(call.folder, HOST), call.session, request, deadline)
+    status, text = result.get("status"), result.get("text")
+    if result.get("isAnswered") is not True or not isinstance(text, str):
+        if isinstance(status, int):
+            raise JudgeError(_BY_STATUS.get(status, "http_%d" % status))
+        raise JudgeError(_BY_REASON.get(str(result.get("reason")), "network"))
+    outcome.tokens_in, outcome.tokens_out = anthropic_tokens(result.get("usage"))
+    outcome.text = text
 
 
 def _ask_vendor(vendor: Vendor, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
@@ -165,7 +203,7 @@ def _payload(response: Response) -> Body:
 
 def _answer_from_script(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
     """Answer a call from its script. Raises JudgeError; `no_script` if no reply matches."""
-    reply = _scripted_reply(call.script, call.question.rubric.id)
+    reply = _scripted_reply(os.path.join(call.folder, "script.json"), call.question.rubric.id)
     sleep(min(float(reply.get("delay", 0)), deadline.remaining()))
     if deadline.remaining() <= 0:
         raise JudgeError("timeout")

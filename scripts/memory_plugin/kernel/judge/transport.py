@@ -10,18 +10,16 @@ from __future__ import annotations
 import os
 import socket
 import ssl
-from contextlib import suppress
 from http.client import HTTPException, LineTooLong
-from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.error import URLError
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector
 from urllib.request import Request as UrlRequest
 
+from .calls import run_until
 from .errors import JudgeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from http.client import HTTPResponse
 
     from ..clock import Deadline
@@ -58,17 +56,6 @@ class Response(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
-
-
-def run_until(deadline: Deadline, tasks: Iterable[Callable[[], None]]) -> None:
-    """Run every task in a daemon thread and return when all have ended, at the deadline at the latest."""
-    threads = [Thread(target=task, daemon=True) for task in tasks]
-    for thread in threads:
-        with suppress(RuntimeError):  # the process may have no more threads
-            thread.start()
-    for thread in threads:
-        if thread.ident is not None:
-            thread.join(deadline.remaining())
 
 
 def fetch(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SSLContext | None) -> Response:

@@ -1,7 +1,7 @@
 """The APIs through which models are asked: for each vendor its address, the form of a request, and how a response is read.
 
 To add one, add it to `VENDORS`, a family with an empty prefix to `config/judges/models.json`, and its name to the choices of
-`judge.backend` in `config/settings.schema.json`. `scripted` answers from a file and needs no vendor.
+`judge.backend` in `config/settings.schema.json`. `host` asks through Claude Code, and `scripted` answers from a file; they need no vendor.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from urllib.parse import quote
 from ..fastjson import as_integer
 from .credentials import Endpoint
 from .errors import JudgeError
+from .host import HOST
 from .models import EFFORT, SCHEMA, THINKING, TOKENS
 from .question import value_at
 
@@ -56,8 +57,8 @@ class Vendor(NamedTuple):
 
 
 def endpoint_of(backend: str) -> Endpoint | None:
-    """Return the endpoint of a backend; None for the scripted one, which has no server."""
-    return None if backend == SCRIPTED else VENDORS[backend].endpoint
+    """Return the endpoint of a backend; None for those without a server of ours."""
+    return VENDORS[backend].endpoint if backend in VENDORS else None
 
 
 def _anthropic_body(question: Question, model: str, options: RequestOptions) -> Body:
@@ -91,13 +92,17 @@ def _anthropic_text(payload: Body) -> ModelText:
     if payload.get("type") != "message" or not isinstance(blocks, list):
         raise JudgeError("parse_error", "the response is not a message")
     texts = [str(value_at(block, "text") or "") for block in blocks if value_at(block, "type") == "text"]
+    failure = _ANTHROPIC_STOPS.get(str(payload.get("stop_reason")), "")
+    return ModelText("\n".join(texts), failure, *anthropic_tokens(payload.get("usage")))
+
+
+def anthropic_tokens(usage: object) -> tuple[int | None, int | None]:
+    """Return the tokens in and out of a message's usage; None for what it does not state."""
     uncached, created, read, tokens_out = (
-        _tokens(value_at(payload, "usage", name + "_tokens"))
+        _tokens(value_at(usage, name + "_tokens"))
         for name in ("input", "cache_creation_input", "cache_read_input", "output")
     )
-    tokens_in = None if uncached is None else uncached + (created or 0) + (read or 0)
-    failure = _ANTHROPIC_STOPS.get(str(payload.get("stop_reason")), "")
-    return ModelText("\n".join(texts), failure, tokens_in, tokens_out)
+    return None if uncached is None else uncached + (created or 0) + (read or 0), tokens_out
 
 
 def _openai_body(question: Question, model: str, options: RequestOptions) -> Body:
@@ -243,4 +248,4 @@ VENDORS = {
         ),
     ),
 }
-BACKENDS = (*VENDORS, SCRIPTED)
+BACKENDS = (*VENDORS, HOST, SCRIPTED)

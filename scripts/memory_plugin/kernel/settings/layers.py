@@ -13,22 +13,17 @@ if TYPE_CHECKING:
 
 _MAX_PROBLEMS = 100  # of one file; a hostile one may hold a hundred thousand invalid keys
 _BLOCK = "memory"
-_JUDGE, _WHEN = "retrieval.judge", "retrieval.judge.when"
 
 
 class _Reading:
-    """The content of one file: its valid keys (`leaves`), its blocks, the keys with invalid values, and its problems.
+    """The content of one file: its valid keys (`leaves`), its blocks, the keys with invalid values, and its problems."""
 
-    `has_top_judge` says that the block `retrieval.judge` is at the top level and not in `memory`.
-    """
-
-    __slots__ = ("blocks", "file", "has_top_judge", "invalid", "leaves", "problems")
+    __slots__ = ("blocks", "file", "invalid", "leaves", "problems")
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.leaves: dict[str, tuple[object, Block, tuple[str, ...]]] = {}
         self.blocks: set[str] = set()
-        self.has_top_judge = False
         self.invalid: set[str] = set()
         self.problems: list[Problem] = []
 
@@ -55,13 +50,8 @@ def _read(schema: Block, path: str, content: Block) -> _Reading:
     for name in schema["x-top-level"]:
         if name in content:
             _check(reading, schema["properties"][name], content[name], (name,), name)
-    at_top = _JUDGE in reading.blocks
-    reading.blocks.discard(_JUDGE)
     if _BLOCK in content:
         _check(reading, schema, content[_BLOCK], (_BLOCK,), "")
-    reading.has_top_judge = at_top and _JUDGE not in reading.blocks
-    if at_top:
-        reading.blocks.add(_JUDGE)
     return reading
 
 
@@ -93,16 +83,6 @@ def _apply_user(settings: Settings, reading: _Reading) -> None:
         is_set = switch in reading.leaves or switch in reading.invalid
         if switch.endswith(JUDGE_ENABLED) and settings.get(switch) is not None and not is_set:
             settings.set_value(switch, True, USER)
-    _apply_top_judge(settings, reading)
-
-
-def _apply_top_judge(settings: Settings, reading: _Reading) -> None:
-    """Judge every prompt's candidates if the judge's block is at the top level, as it means in the original format.
-
-    The block `memory` takes precedence, as for all keys.
-    """
-    if reading.has_top_judge and _WHEN not in reading.leaves and _WHEN not in reading.invalid:
-        settings.set_value(_WHEN, "always", USER)
 
 
 def _apply_project(settings: Settings, own: dict[str, object], reading: _Reading, layer: str) -> None:
