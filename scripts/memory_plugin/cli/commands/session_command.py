@@ -35,13 +35,12 @@ from ...sessions.session_files import (
     project_transcripts,
     subagent_answers,
 )
-from ...sessions.session_signals import Timeline, collect_signals, signals_record
+from ...sessions.session_signals import collect_signals, signals_record
 from ..approval import Approval
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
-from ..labeling import ask_scores, parse_scores, read_session, store_label
 from ..options import add_actions, add_flag, require_existing
-from ..session_views import show_scores, show_signals, show_timeline
+from ..session_views import ask_scores, parse_scores, read_session, show_scores, show_signals, store_label
 
 DONE, FAILED = 0, 1
 HELP = "show and grade a session: signals, score, prepare, store, label, list"
@@ -85,9 +84,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 help="a transcript file, or a session id or its first characters",
             )
             add_flag(action, "--current", "the current session; outside one, the project's newest")
-    actions["signals"].add_argument(
-        "--moments", type=int, default=60, metavar="N", help="the number of timeline lines (default: 60)"
-    )
     add_flag(actions["score"], "--project", "all sessions of the project that have no grade yet")
     add_flag(actions["score"], "--again", "with --project: include sessions that are already graded")
     add_flag(actions["score"], "--yes", "accept the price of a long session (up to judge.caps.request_usd)")
@@ -150,13 +146,11 @@ def session_scorer(context: CommandContext) -> SessionScorer:
 
 
 def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    timeline = Timeline()
-    signals = collect_signals(path, timeline.add)
+    signals = collect_signals(path)
     if arguments.json:
         context.console.json({"file": path, **signals_record(signals), "scores": None})
         return DONE
     show_signals(context.console, os.path.basename(path), signals)
-    show_timeline(context.console, timeline.moments(signals.detections, max(0, arguments.moments)))
     show_scores(context.console, None)
     context.console.line("To grade it: memory session score, or /memory:score-session in Claude Code")
     return DONE
