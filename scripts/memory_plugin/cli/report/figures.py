@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ...kernel.records import Records
 from ...kernel.text.clean import plain
-from ...replies.score_history import EffectMeter
+from ...replies.score_history import EffectMeter, ScoreJoin
 from ...sessions.score_rows import SCORE, scores_of
 
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
@@ -134,36 +134,6 @@ def _missed_prompt(row: dict[str, Any], best: dict[str, Any]) -> MissedPrompt:
     )
 
 
-class ReplyFigures:
-    """The scores of replies, from the ledger `scores`."""
-
-    def __init__(self) -> None:
-        self.days: dict[str, Counter[str]] = {}  # replies, padded and drifted
-        self.densities: list[float] = []
-        self.rules: Counter[str] = Counter()
-        self.models: Counter[str] = Counter()
-        self.padded_by_model: Counter[str] = Counter()
-
-    def add(self, row: dict[str, Any]) -> None:
-        """Count one scored reply."""
-        if row.get("kind") != "score" or "padding_count" not in row or "matches" not in row:
-            return
-        padded = row["padding_count"] > 0
-        day = self.days.setdefault(row["time"][:_DAY], Counter())
-        day.update(replies=1, padded=padded, drifted=bool(row.get("drift")))
-        density = row.get("density")
-        if density is not None and density <= 1:
-            self.densities.append(density)
-        model = row.get("model") or "unknown"
-        self.models[model] += 1
-        self.padded_by_model[model] += padded
-        self.rules.update(rule for _, _, rule in row["matches"])
-
-    def total(self, name: str) -> int:
-        """Return the number of replies, or of those that were padded or drifted."""
-        return sum(day[name] for day in self.days.values())
-
-
 class SessionFigures:
     """The latest grade of each session, from the ledger `sessions`."""
 
@@ -243,16 +213,16 @@ class LedgerFigures:
 
     def __init__(self, folder: str, since: str, until: str, project: str) -> None:
         """Read the ledgers; `project` is the only one to count, or empty for all."""
-        self.recalls, self.replies = RecallFigures(), ReplyFigures()
+        self.recalls = RecallFigures()
         self.sessions, self.spend = SessionFigures(), SpendFigures()
         self.events: Counter[str] = Counter()
         self.lines = self.skipped = 0
-        meter = EffectMeter()
+        join, meter = ScoreJoin(), EffectMeter()
         readers = {
             "recalls": (self.recalls.add,),
             "feedback": (self.recalls.add_feedback,),
             "drift": (meter.add_drift,),
-            "scores": (self.replies.add, meter.add_score),
+            "scores": (join.add, meter.add_score),
             "sessions": (self.sessions.add,),
             "judge-calls": (self.spend.add,),
             "evaluations": (self.spend.add_evaluation,),
@@ -265,7 +235,7 @@ class LedgerFigures:
                     add(row)
             self.lines += records.lines
             self.skipped += records.skipped
-        self.effect = meter.effect()
+        self.replies, self.effect = join.scores(), meter.effect()
 
     def _add_event(self, row: dict[str, Any]) -> None:
         self.events[plain("%s: %s" % (row.get("event"), row.get("what")), _MAX_EVENT)] += 1

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ...kernel.data import load_data
 from ...recall.explain import reason_text
+from ...replies.score_history import ScoreGroup, count_patterns, group_by_day, group_scores
 from ...sessions.dimensions import dimensions
 from ..checks import Check
 from .elements import (
@@ -183,13 +184,15 @@ def _bar(color: str, number: float, total: float, unit: str) -> Bar:
 
 def _replies(report: Report) -> Section:
     replies, effect = report.ledgers.replies, report.ledgers.effect
-    totals = {name: replies.total(name) for name in ("replies", "padded", "drifted")}
-    density = sum(replies.densities) / len(replies.densities) if replies.densities else None
+    totals, density = {"replies": len(replies), "padded": 0, "drifted": 0}, None
+    for group in group_scores(replies, lambda _: "all"):
+        totals.update(padded=group.padded.k, drifted=group.drifted.k)
+        density = group.density
     figures = {
         **totals,
         "density": _rounded(density, 3),
-        "models": dict(ranked(replies.models)),
-        "patterns": dict(ranked(replies.rules)),
+        "models": {group.name: group.replies for group in _by_model(report)},
+        "patterns": dict(ranked(dict(count_patterns(replies)))),
         "effect": {
             "corrected": effect.corrected._asdict(),
             "control": effect.control._asdict(),
@@ -211,7 +214,7 @@ def _replies(report: Report) -> Section:
             ),
             Chart(
                 "Share of replies with filler, by day",
-                {date: (day["replies"], day["padded"]) for date, day in replies.days.items()},
+                {day.name: (day.replies, day.padded.k) for day in group_by_day(replies)},
                 [("accent", "replies"), ("accent", "share of replies with filler")],
                 "%s of %s replies contain filler." % (count(totals["padded"]), count(totals["replies"])),
                 is_share=True,
@@ -222,7 +225,10 @@ def _replies(report: Report) -> Section:
 
 
 def _filler(report: Report) -> Table:
-    data, rules = load_data("replies", "filler")["rules"], ranked(report.ledgers.replies.rules)
+    data, rules = (
+        load_data("replies", "filler")["rules"],
+        ranked(dict(count_patterns(report.ledgers.replies))),
+    )
     hits = {rule["id"]: rule["hit"][0].split("\n")[0][:_MAX_EXAMPLE] for rule in data if rule.get("hit")}
     examples = {name: "\u201c%s\u201d" % hit for name, hit in hits.items() if hit}
     table = _ranking("Most common filler", "Rule", "pointed", rules, "Matches")
@@ -258,11 +264,14 @@ def _effect_sentence(report: Report) -> str:
     return text.replace("-", "\u2212")
 
 
+def _by_model(report: Report) -> list[ScoreGroup]:
+    return group_scores(report.ledgers.replies, lambda score: score.model)
+
+
 def _models(report: Report) -> Table:
-    replies = report.ledgers.replies
     rows: list[list[Cell]] = [
-        [Name(name), count(number), percent(replies.padded_by_model[name], number)]
-        for name, number in ranked(replies.models)[:_MAX_ROWS]
+        [Name(group.name), count(group.replies), percent(group.padded.k, group.replies)]
+        for group in _by_model(report)[:_MAX_ROWS]
     ]
     return Table(
         "Models", [("Model", "name"), ("Replies", "n"), ("With filler", "n")], rows if len(rows) > 1 else []
