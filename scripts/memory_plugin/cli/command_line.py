@@ -46,6 +46,7 @@ GROUPS = {
 PAIRS = {
     "check text": "hygiene",
     "check secrets": "scan",
+    "check phrases": "phrases",
     "config statusline": "statusline",
     "config completions": "completions",
     "evaluate rules": "rules",

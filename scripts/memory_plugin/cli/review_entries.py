@@ -12,7 +12,7 @@ from ..memories.lifecycle import rewrite
 from ..memories.memory_files import StoredMemory
 from ..memories.memory_text import TEXT, TITLE, FieldChange, changes, shown_fields, text_digests
 from ..memories.record import Memory, categories, parse_memory
-from ..memories.survey import CHANGED, Item, shortest_names
+from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
 from ..memories.trust import Trust, load_trust
 from .claimed_commits import ClaimedCommit, claimed_commits
 from .command_context import CommandContext
@@ -114,7 +114,7 @@ class PendingEntries:
     def _origin(self, item: Item) -> dict[str, str]:
         """Return the name of the memory's group for each way of grouping."""
         stored = item.stored
-        kind = "changed" if item.reason == CHANGED else "new"
+        kind = "changed" if item.reason in (CHANGED, PHRASES) else "new"
         commit = self._commits.get(stored.path)
         outside = _OWN_STORE if stored.store.worktree is None else _UNCOMMITTED
         by = "said to be by %s" % commit.author if commit else outside
@@ -188,7 +188,7 @@ class PendingEntries:
 
     def _last_trusted(self, item: Item) -> Memory | None:
         self._trust = self._trust or load_trust(self._context.paths)
-        data = self._trust.last_trusted(item.stored) if item.reason == CHANGED else None
+        data = self._trust.last_trusted(item.stored) if item.reason in (CHANGED, PHRASES) else None
         if data is None:
             return None
         try:

@@ -10,7 +10,7 @@ from ..memories.memory_files import FileProblem, StoredMemory, skipped_entries, 
 from ..memories.record import Memory, categories
 from ..memories.similarity import plain_title
 from ..memories.stores import stores
-from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, survey
+from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, may_mean, survey
 from ..memories.trust import PENDING, TRUSTED, load_trust
 from .documents import UNREADABLE
 from .index_documents import storable, texts
@@ -78,11 +78,15 @@ def overview(
 
 
 def _keys(connection: Connection, names: Collection[str], title: str) -> list[str]:
-    """Return the keys of the memories with the ids in some names, or with the ids of those with a title in its form for comparison."""
+    """Return the keys of the memories that some names may mean, and of those with their ids or with the title (as `plain_title`)."""
     ids = {storable(name.rpartition("/")[2]) for name in names}
     if title:
         ids.update(row[0] for row in connection.execute(_TITLED, (storable(title),)))
     ids.discard("")  # of a file that is no memory
+    for name in names:
+        if connection.execute(_NAMED, (storable(name.rpartition("/")[2]),)).fetchone() is None:
+            rows = connection.execute("SELECT id, key, title FROM documents WHERE id > ''").fetchall()
+            ids.update(identity for identity, key, begun in rows if may_mean(name, key, begun))
     return [row[0] for identity in sorted(ids) for row in connection.execute(_NAMED, (identity,))]
 
 

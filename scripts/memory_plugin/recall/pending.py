@@ -1,4 +1,4 @@
-"""Find memories that await approval, and decide when to tell the user about them.
+"""Find memories that await approval or have no phrases, and decide when to tell the user about them.
 
 This runs at every session start, so the modules that read memories and trust are imported only if there is a problem.
 """
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
 
 _PENDING = "pending"
+_PHRASES = "phrases"
+_MIN_WITHOUT_PHRASES = 5
 _RECORDS = ("trusted.jsonl", "rejected.jsonl")
 
 
@@ -33,6 +35,8 @@ def pending_keys(connection: Connection) -> list[str]:
 def due_notice(paths: Paths, connection: Connection | None) -> str:
     """Return a line for the user about the memories that await approval, once per set of memories; usually empty.
 
+    If none await it, many memories without phrases are a reason for a line, once in each project.
+
     `connection` is the index, or None if it cannot answer. Raises SqliteError.
     """
     folder = paths.state("trust")
@@ -44,16 +48,29 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
         except OSError as error:
             return "memory: " + os_error_text(error)
     pending = [] if connection is None else pending_keys(connection)
-    if not pending:
-        return ""
     path = paths.state("notices", paths.project_key + ".json")
+    if not pending:
+        return "" if connection is None else _phrases_notice(path, connection)
     current = digest("\n".join(pending).encode("utf-8", "replace"))
     # Record first: if this fails, stay silent rather than repeat the line in every session.
-    if _was_announced(path, current) or not _record_announcement(path, current):
+    if not _announce(path, _PENDING, current):
         return ""
     subject = "1 memory awaits" if len(pending) == 1 else "%d memories await" % len(pending)
     are = "is" if len(pending) == 1 else "are"
     return "memory: %s approval and %s not recalled until then. To review: /memory:review" % (subject, are)
+
+
+def _phrases_notice(path: str, connection: Connection) -> str:
+    if _PHRASES in read_state(path):
+        return ""
+    rows = connection.execute(
+        "SELECT count(*) FROM documents WHERE injectable = 1 AND scope != 'native' AND asked_as = '[]'"
+    )
+    (number,) = rows.fetchone()
+    if number < _MIN_WITHOUT_PHRASES or not _announce(path, _PHRASES, "told"):
+        return ""
+    why = "have no phrases, so only prompts with the same words find them; to add some: /memory:phrases"
+    return "memory: %d memories %s" % (number, why)
 
 
 def _looks_unreadable(path: str) -> bool:
@@ -67,15 +84,13 @@ def _looks_unreadable(path: str) -> bool:
     return not modes.S_ISREG(status.st_mode) or not os.access(path, os.R_OK)
 
 
-def _was_announced(path: str, current: str) -> bool:
-    """Return whether the user was told about the set of memories with this digest before."""
-    return read_state(path).get(_PENDING) == current
-
-
-def _record_announcement(path: str, current: str) -> bool:
-    """Record that the user is told about the set of memories with this digest; return False if that fails."""
+def _announce(path: str, name: str, current: str) -> bool:
+    """Record what the user is told under a name; return False if they were told this before, or it cannot be recorded."""
+    state = read_state(path)
+    if state.get(name) == current:
+        return False
     try:
-        write_state(path, {_PENDING: current})
+        write_state(path, {**state, name: current})
     except OSError:
         return False
     return True

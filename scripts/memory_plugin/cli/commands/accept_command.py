@@ -141,7 +141,8 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
 def _pending(context: CommandContext, trust: Trust) -> Iterator[StoredMemory]:
     """Yield the memories that are pending; superseded ones too, because one inherits phrases only from a trusted text."""
     for stored in chain.from_iterable(map(all_memories, stores(context.paths))):
-        if stored.memory.status == ACTIVE and trust.state_of(stored) == PENDING:
+        waits = trust.state_of(stored) == PENDING or trust.awaits_phrases(stored)
+        if waits and stored.memory.status == ACTIVE:
             yield stored
 
 

@@ -63,7 +63,7 @@ def _reject(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
     chosen = [choose(items, name) for name in dict.fromkeys(ids)]
     for item in chosen:
         name = names[item.stored.key]
-        if item.trust == TRUSTED:
+        if item.trust == TRUSTED and not item.waits:
             raise InvalidMemory("%s is trusted; to stop recalling it: memory forget %s" % (name, name))
         if item.trust == REJECTED:
             raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))

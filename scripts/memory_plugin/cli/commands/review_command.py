@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from ...kernel.files import error_text
 from ...memories import InvalidMemory
-from ..after_change import refresh_index
+from ..after_change import phrase_lines, refresh_index
 from ..command_context import CommandContext, UsageError
 from ..console import Console, counted
 from ..review_entries import ACCEPT, BY, REJECT, Action, ReviewEntry
@@ -71,6 +71,8 @@ def _walk(groups: list[Group], sources: dict[str, Source], context: CommandConte
     context.console.line()
     left = number - sum(review.done.values())
     context.console.line(", ".join([*counts, "still pending %d" % left]))
+    for line in phrase_lines(context) if review.done["accept"] else []:
+        context.console.line(line)
 
 
 def _print(groups: list[Group], sources: dict[str, Source], context: CommandContext) -> None:
