@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
+from ..kernel.data import read_state, write_state
 from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
-from ..kernel.state_file import read_state, write_state
 from . import InvalidMemory, index_md
 from .hygiene import clean_data
 from .memory_files import (

@@ -25,8 +25,7 @@ from ...replies.tuning import (
     propose_pack,
     study_scores,
 )
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError
+from ..command_context import Approval, CommandContext, CommandError
 from ..options import add_days_option, add_flag, days_ago, require_days
 
 HELP = "improve the reply rules, based on a judge's verdicts"
