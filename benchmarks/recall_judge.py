@@ -4,8 +4,8 @@
 
 DATA is a folder of stores as for `recall_natural.py`. Ranking, questions, decision and prices are the product's; only the answer of the
 model is made up. `--plain` cuts each memory to its title and the first sentence of its text, without tags and phrases. A judge that errs
-in 10 % gives a wrong answer to one question in ten: it omits what is needed, or else approves a random other candidate.
-With `--per-candidate`, which is harder, the verdict on each single candidate is wrong in 10 %.
+in 10% gives a wrong answer to one question in ten: it omits what is needed, or else approves a random other candidate.
+With `--per-candidate`, which is harder, the verdict on each single candidate is wrong in 10%.
 
 told: share of the prompts that need a memory which got one that they need in full; reached: in full or as a pointer; wrong: share of the
 memories told, on all prompts, that do not bear on their prompt; calls, tokens and dollars are those of all prompts, each.

@@ -11,7 +11,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.sessions.langfuse import langfuse_client, push
 from memory_plugin.sessions.langfuse.langfuse_client import score_configs
 from memory_plugin.sessions.pipeline import grade_session

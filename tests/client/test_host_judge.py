@@ -122,10 +122,12 @@ def test_a_judge_that_is_off_costs_no_call(sandbox: Sandbox) -> None:
 def test_two_sessions_at_once_get_their_own_answers(sandbox: Sandbox) -> None:
     with_host_judges(sandbox, delay=1.0)
     turns: list[Turn] = []
-    threads = [
-        threading.Thread(target=lambda text=text: turns.append(sandbox.prompt(text, plugins=PLUGIN)))  # type: ignore[misc]
-        for text in (QUESTION, "Does the billing database test suite run at night?")
-    ]
+
+    def ask(text: str) -> None:
+        turns.append(sandbox.prompt(text, plugins=PLUGIN))
+
+    texts = (QUESTION, "Does the billing database test suite run at night?")
+    threads = [threading.Thread(target=ask, args=(text,)) for text in texts]
     for thread in threads:
         thread.start()
     for thread in threads:

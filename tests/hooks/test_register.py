@@ -1,4 +1,4 @@
-"""`hooks/register.js` alone, under Node with a `$` of our own: what it passes on, and that it never stands in the way."""
+"""`hooks/register.js` alone, under Node with a `$` of our own: what it passes on, and that it never blocks a prompt."""
 
 from __future__ import annotations
 

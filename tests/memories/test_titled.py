@@ -120,3 +120,9 @@ def test_every_command_takes_a_beginning_and_names_the_candidates(
 def test_a_category_or_scope_alone_is_no_name(several: Project, name: str) -> None:
     found = several.cli("show", name, "--json").json
     assert found is None or found["id"].startswith(name)
+
+
+def test_a_pulled_title_captures_no_name(several: Project) -> None:
+    put(several, "hostile", memory("rot", "x"))
+    assert "2 memories fit" in several.cli("edit", "rot", "--add-tag", "x").stderr
+    assert several.cli("show", "Rotate the SECRET_KEY in March!", "--json").json["trust"] == "trusted"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..evaluation.jury import judge_at
 from ..kernel.data import load_data
-from ..kernel.judge.asking import Judge, judge_for
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
-from ..kernel.judge.errors import explain_failure, setup_options
 from ..kernel.judge.models import family_of, model_table, price_of
+from ..kernel.judge.question import explain_failure, setup_options
 from ..kernel.judge.vendors import endpoint_of
 from ..kernel.records import Records
 from ..kernel.settings.user_file import set_value
@@ -54,7 +54,7 @@ def judges_of(context: CommandContext, feature: str) -> list[Judge]:
     settings = context.settings
     if feature == "evaluation":
         return [judge_at(context.within(0), name, off) for name in settings.texts("evaluation.judge.judges")]
-    return [judge_for(feature, context, off=off)]
+    return [Judge(feature, context, off=off)]
 
 
 def where(context: CommandContext, judges: list[Judge]) -> list[str]:
@@ -138,28 +138,18 @@ def opinions(paths: Paths, days: int) -> dict[str, Any]:
     `none_kept` is the number of latest judged decisions in a row that kept no memory. `agreement` is the share of candidates on which both
     agreed, in [0, 1]; None without votes.
     """
-    votes: Counter[tuple[bool, bool]] = Counter()
     by_path: Counter[str] = Counter()
-    none_kept = 0
+    none_kept = agreed = total = 0
     for row in Records(paths.state(), "recalls", days_ago(days)):
-        judged = row.get("judge")
-        if judged is None:
-            continue
-        by_path[judged.get("path", "")] += 1
-        pairs = [tuple(pair) for pair in judged.get("verdicts", {}).values() if None not in pair]
-        votes.update(pairs)
+        judged = row.get("judge") or {}
+        by_path.update(filter(None, [judged.get("path")]))
+        pairs = [pair for pair in judged.get("verdicts", {}).values() if None not in pair]
+        agreed += sum(relevant == useful for relevant, useful in pairs)
+        total += len(pairs)
         if pairs:
             none_kept = 0 if any(True in pair for pair in pairs) else none_kept + 1
-    agreed, total = votes[True, True] + votes[False, False], sum(votes.values())
-    return {
-        "both": votes[True, True],
-        "neither": votes[False, False],
-        "only_relevant": votes[True, False],
-        "only_useful": votes[False, True],
-        "paths": dict(by_path),
-        "none_kept": none_kept,
-        "agreement": agreed / total if total else None,
-    }
+    agreement = agreed / total if total else None
+    return {"paths": dict(by_path), "none_kept": none_kept, "agreement": agreement}
 
 
 def address_sentences(context: CommandContext, route: AddressSource, names: tuple[str, ...]) -> list[str]:
@@ -179,12 +169,12 @@ def ignored_sentences(context: CommandContext, names: tuple[str, ...]) -> list[s
     return lines
 
 
-def keep_address(context: CommandContext, route: AddressSource, key: str, *, keep: bool) -> list[str]:
+def keep_address(context: CommandContext, route: AddressSource | None, key: str, *, keep: bool) -> list[str]:
     """Offer to save an address that only the environment sets in the user's own settings; return what to print about it.
 
     The address is saved under `key` if `keep` is true, or if the user confirms it in a terminal. Raises EditError.
     """
-    if route.source != ENVIRONMENT or context.caller.inside:
+    if route is None or route.source != ENVIRONMENT or context.caller.inside:
         return []
     url = terminal_safe(route.url)
     notice = (

@@ -178,24 +178,23 @@ def without_phrases(items: list[Item]) -> list[Item]:
 def choose(items: list[Item], name: str) -> Item:
     """Return the memory that a user means by an id, `category/id`, `scope:category/id` or title, or by the beginning of one of these.
 
-    Of memories with this id, a pending one comes first; of others, an active one. Raises InvalidMemory, which names the candidates if the
-    name fits several.
+    Of memories with this id, a pending one comes first; of others, an active one, and a trusted one with the whole title, which no pulled
+    file can claim. Raises InvalidMemory, which names the candidates if the name fits several.
     """
     hits = [item for item in items if name in _names(item)]
     if hits:
         hits = [item for item in hits if item.trust == PENDING] or hits
     else:
-        title = _comparable(name)
-        hits = [item for item in items if _comparable(item.stored.memory.title) == title]
-        hits = hits or [item for item in items if may_mean(name, item.stored.key, item.stored.memory.title)]
+        hits = [item for item in items if may_mean(name, item.stored.key, item.stored.memory.title)]
         hits = [item for item in hits if life_cycle_state(item) == ACTIVE] or hits
+        trusted = [(item, _comparable(item.stored.memory.title)) for item in hits if item.trust == TRUSTED]
+        hits = [item for item, title in trusted if title == _comparable(name)] or hits
     if not hits:
         raise InvalidMemory("%s: no memory has this id; `memory list --status all` shows all" % name)
     if len(hits) > 1:
         names = shortest_names(items)
         shown = ", ".join(sorted(names[item.stored.key] for item in hits)[:_MAX_NAMED])
-        more = " and %d more" % (len(hits) - _MAX_NAMED) if len(hits) > _MAX_NAMED else ""
-        raise InvalidMemory("%s: %d memories fit; name one of %s%s" % (name, len(hits), shown, more))
+        raise InvalidMemory("%s: %d memories fit; name one of %s" % (name, len(hits), shown))
     return read_item(hits[0])
 
 

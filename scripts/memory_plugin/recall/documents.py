@@ -148,10 +148,15 @@ def unreadable_document(scope: str, path: str, mark: str, reason: str) -> Docume
 
 def _rule(memory: Memory, title: str) -> str:
     """Return the line of a standing rule, a preference or constraint without files; empty for other memories."""
-    if memory.category not in _RULES or memory.files:
+    if not is_standing_rule(memory):
         return ""
     rule = memory.data["content"].get(categories()[memory.category].primary)
     return rule_line(title, shown_line(rule, MAX_RULE_LENGTH) if isinstance(rule, str) else "")
+
+
+def is_standing_rule(memory: Memory) -> bool:
+    """Return whether a memory is a rule of every session: a preference or constraint without files."""
+    return memory.category in _RULES and not memory.files
 
 
 def may_inject(stored: StoredMemory, trust: str) -> bool:

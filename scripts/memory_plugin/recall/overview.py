@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
-from ..kernel.sqlite import SqliteError
+from ..kernel.paths import Paths
+from ..kernel.settings.values import Settings
+from ..kernel.sqlite import Connection, SqliteError
 from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, StoredMemory, skipped_entries, why_not_read
 from ..memories.record import Memory, categories
 from ..memories.relations import plain_title
-from ..memories.stores import stores
+from ..memories.stores import Store, stores
 from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, may_mean, survey
-from ..memories.trust import PENDING, TRUSTED, load_trust
+from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE
 from .index_documents import storable, texts
 from .index_file import IndexUnavailable, index_path, open_index
 from .index_refresh import refresh_index
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
-    from ..kernel.sqlite import Connection
-    from ..memories.stores import Store
-    from ..memories.trust import Trust
 
 _WAIT = 0.5  # seconds for another process that refreshes the index
 _QUERY = """SELECT d.key, d.id, d.category, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import dumps, loads
-from ..kernel.judge.asking import Judge, judge_for
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, Rubric, Verdict, excerpt, load_rubric, one_line, read_rubric
 from ..kernel.transcript.reader import turns_since_prompt
 from ..kernel.transcript.rows import COMMAND, PROMPT
@@ -165,7 +165,7 @@ def grade_deeply(
 
     `disabled_reason` is why the judge must not be asked, or "".
     """
-    judge = judge_for("scoring", context, off=disabled_reason)
+    judge = Judge("scoring", context, off=disabled_reason)
     verdict = judge.ask(deep_question(material), context.deadline, retry=True)
     return (verdict.values["levels"] if verdict.values else levels_by_rules(signals)), verdict
 

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 from ..kernel.clock import Deadline, now_iso
 from ..kernel.context import Context
 from ..kernel.files import error_text, os_error_text
-from ..kernel.judge.asking import Judge, judge_for
-from ..kernel.judge.errors import JudgeError
-from ..kernel.judge.question import Verdict
+from ..kernel.judge.asking import Judge
+from ..kernel.judge.question import JudgeError, Verdict
 from ..kernel.locks import Busy, FileLock
 from ..kernel.paths import Paths
 from ..kernel.records import Records
@@ -50,7 +49,7 @@ class SessionScorer(NamedTuple):
     def judge(self, session: str) -> Judge:
         """Return the judge of sessions; the cap per session applies to the graded session."""
         context = Context(self.paths, self.settings, Deadline(0), session)
-        return judge_for("sessions", context, off=self.off, request=self.request)
+        return Judge("sessions", context, off=self.off, request=self.request)
 
     def price(self, prepared: PreparedSession) -> float:
         """Return the highest price of grading a session, in US dollars."""

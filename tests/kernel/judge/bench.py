@@ -106,9 +106,8 @@ class Bench:
     def asker(self, session: str = SESSION, off: str = "", *, helper: bool = False) -> Judge:
         """Return a judge."""
         settings = self.settings()
-        model = settings.text("retrieval.judge.model")
         context = Context(self.paths, settings, Deadline(60), session)
-        return Judge("retrieval", model, context, off=off, helper=helper)
+        return Judge("retrieval", context, off=off, helper=helper)
 
     def ask(
         self, seconds: float = 20.0, session: str = SESSION, *, retry: bool = False, data: object = "x"

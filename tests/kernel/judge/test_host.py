@@ -168,15 +168,20 @@ def test_the_caps_bound_the_number_of_calls(bench: Bench, listen: Callable[[Resu
     assert set(failures[asked:]) == {"over_budget"}
 
 
-def test_two_questions_are_asked_in_parallel(bench: Bench, listen: Callable[[Result], Client]) -> None:
-    waiting = threading.Barrier(2, timeout=5)
+def test_two_questions_are_asked_in_parallel(bench: Bench) -> None:
+    both = threading.Barrier(2, timeout=5)
 
-    def result(_: dict[str, Any]) -> object:
-        return ANSWER
+    class Waiting(Client):
+        """Answers only when both questions are there."""
 
-    client = listen(result)
-    client.answer = lambda path: threading.Thread(  # type: ignore[method-assign]
-        target=lambda: (waiting.wait(), Client.answer(client, path)), daemon=True
-    ).start()
+        def answer(self, path: str) -> None:
+            threading.Thread(target=self.answer_with_the_other, args=(path,), daemon=True).start()
+
+        def answer_with_the_other(self, path: str) -> None:
+            both.wait()
+            super().answer(path)
+
+    client = Waiting(bench.paths.state("judge", "host"), lambda _: ANSWER)
     verdicts = bench.asker().ask_all([question(data=1), question(data=2)], Deadline(5))
+    client.is_over = True
     assert [verdict.failure for verdict in verdicts] == ["", ""]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
 from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient, find_access, probe, score_bodies
 from memory_plugin.sessions.langfuse.pull import (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.sessions.langfuse.langfuse_client import (
     LangfuseClient,
     ensure_configs,

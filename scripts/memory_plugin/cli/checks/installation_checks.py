@@ -9,7 +9,7 @@ from collections import deque
 from ... import VERSION
 from ...hooks.environment import OFF, is_sensitive, switched_off
 from ...kernel.files import read_regular
-from ...kernel.judge.errors import JudgeError
+from ...kernel.judge.question import JudgeError
 from ...kernel.overrides import check_overrides, overridable, override_problems
 from ...kernel.records import Records, ledger_names
 from ...kernel.settings.user_file import line_of

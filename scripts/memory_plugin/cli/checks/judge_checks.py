@@ -8,9 +8,9 @@ from ...evaluation import EvaluationError
 from ...kernel.clock import iso, now
 from ...kernel.judge.asking import FOLDER
 from ...kernel.judge.budget import SpendingBudget
-from ...kernel.judge.errors import JudgeError, explain_failure
-from ...kernel.judge.host import HOST
 from ...kernel.judge.models import family_of, model_table, price_of
+from ...kernel.judge.question import JudgeError, explain_failure
+from ...kernel.judge.vendors import HOST
 from ..command_context import CommandContext
 from ..console import counted
 from ..judges import FEATURES, KEPT_NOTHING, advice, dollars, host_sentence, judges_of, opinions, where

@@ -8,7 +8,7 @@ import sys
 from ...hooks.events import PROBLEM, id_field, log_event, path_field
 from ...kernel.clock import Deadline
 from ...kernel.context import Context
-from ...kernel.judge.asking import judge_for
+from ...kernel.judge.asking import Judge
 from ...replies.grading import DISABLING_FAILURES, GradeRequest, grade_reply, read_turn
 from ..command_context import CommandContext, UsageError
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
     deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)
     timed = Context(paths, settings, deadline, id_field(request.session))
     try:
-        judge = judge_for("scoring", timed, off=context.taint.why_off)
+        judge = Judge("scoring", timed, off=context.taint.why_off)
         failure = grade_reply(request, user, calls, judge, timed)
     except OSError as error:
         log_event(paths, timed.session, EVENT, PROBLEM, str(error))

@@ -12,9 +12,15 @@ from ...evaluation import EvaluationError
 from ...kernel.clock import Deadline
 from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
-from ...kernel.judge.errors import JudgeError, explain_failure
-from ...kernel.judge.host import HOST
-from ...kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
+from ...kernel.judge.question import (
+    JudgeError,
+    Question,
+    Verdict,
+    chosen_indices,
+    explain_failure,
+    load_rubric,
+)
+from ...kernel.judge.vendors import HOST
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
 from ...kernel.settings.values import JUDGE_SWITCHES
@@ -132,11 +138,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     current = context.settings.get(key)
     change = set_value(context.paths.config_dir, key, current if current in values else values[0])
     route = judges[0].address_source() if len(judges) == 1 else None
-    kept = (
-        keep_address(context, route, "judge.base_url", keep=arguments.keep_address)
-        if route is not None
-        else []
-    )
+    kept = keep_address(context, route, "judge.base_url", keep=arguments.keep_address)
     now = load(context.paths.config_dir, context.paths.project_root)
     on = now.is_judge_enabled(feature) and not context.taint.judges_off
     if arguments.json:
@@ -193,20 +195,17 @@ def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     judges = judges_of(context, feature)
-    deadline = Deadline(_CHECK_SECONDS * len(judges))
     verdicts = [
-        judge.ask(check_question(), deadline.within(_CHECK_SECONDS), retry=True, fresh=True)
-        for judge in judges
+        judge.ask(check_question(), Deadline(_CHECK_SECONDS), retry=True, fresh=True) for judge in judges
     ]
+    results = list(zip(judges, verdicts))
     if arguments.json:
-        records = [
-            _check_record(judge, verdict, feature, context) for judge, verdict in zip(judges, verdicts)
-        ]
+        records = [_check_record(*result, feature, context) for result in results]
         context.console.json(records[0] if len(records) == 1 else {"judges": records})
     elif not context.settings.is_judge_enabled(feature):
         context.console.paragraph(_OFF + _argument(feature))
     else:
-        for judge, verdict in zip(judges, verdicts):
+        for judge, verdict in results:
             _print([*_check_sentences(judge, verdict, feature), *judge.warnings()], context)
         _print(where(context, judges), context)
     return FAILED if any(verdict.failure for verdict in verdicts) else DONE
@@ -233,13 +232,13 @@ def _check_record(judge: Judge, verdict: Verdict, feature: str, context: Command
 
 
 def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
-    if not verdict.failure:
-        who = "%s through %s" % (judge.model, judge.backend)
-        cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
-        return ["The judge works: %s answered in %.0f ms; cost %s." % (who, verdict.ms, cost)]
-    cause = ": ".join(filter(None, [verdict.failure, verdict.detail]))
-    line = "The judge call failed: %s (model %s, backend %s)." % (cause, judge.model, judge.backend)
-    return [line, *advice(verdict.failure, feature)]
+    if verdict.failure:
+        cause = ": ".join(filter(None, [verdict.failure, verdict.detail]))
+        line = "The judge call failed: %s (model %s, backend %s)." % (cause, judge.model, judge.backend)
+        return [line, *advice(verdict.failure, feature)]
+    cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
+    text = "The judge works: %s through %s answered in %.0f ms; cost %s."
+    return [text % (judge.model, judge.backend, verdict.ms, cost)]
 
 
 def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -247,12 +246,8 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     totals, votes = calls(paths, arguments.days), opinions(paths, arguments.days)
     figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
     if arguments.json:
-        account = {
-            "day_usd": figures.day,
-            "session_usd": figures.session,
-            "session_off": figures.off,
-            "requested_usd": figures.requested,
-        }
+        names = ("day_usd", "session_usd", "session_off", "requested_usd")
+        account = dict(zip(names, (figures.day, figures.session, figures.off, figures.requested)))
         console.json({"calls": totals, "opinions": votes, "account": account})
         return DONE
     _print_calls(totals, arguments.days, context)

@@ -9,7 +9,7 @@ import argparse
 
 from ...kernel.clock import Deadline, iso
 from ...kernel.judge.credentials import ServerAccess
-from ...kernel.judge.errors import JudgeError, explain_failure
+from ...kernel.judge.question import JudgeError, explain_failure
 from ...kernel.text.clean import terminal_safe
 from ...sessions.langfuse.langfuse_client import (
     HOSTS,

@@ -12,8 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from ...hooks.events import PROBLEM, log_event
-from ...kernel.judge.errors import explain_failure
-from ...kernel.judge.question import read_reply
+from ...kernel.judge.question import explain_failure, read_reply
 from ...kernel.overrides import check_overrides
 from ...kernel.text.clean import terminal_safe
 from ...sessions.pipeline import (

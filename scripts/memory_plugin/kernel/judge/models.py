@@ -16,8 +16,7 @@ from ..fastjson import loads
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .errors import CallOutcome
-    from .question import Question
+    from .question import CallOutcome, Question
 
     Names = Sequence[tuple[str, tuple[str, ...]]]
 

@@ -16,15 +16,13 @@ from urllib.error import URLError
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector
 from urllib.request import Request as UrlRequest
 
-from .calls import run_until
-from .errors import JudgeError
+from .question import JudgeError
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
     from ..clock import Deadline
-    from .address import Address
-    from .credentials import ServerAccess
+    from .credentials import Address, ServerAccess
 
     Headers = tuple[tuple[str, str], ...]
 
@@ -56,24 +54,6 @@ class Response(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
-
-
-def fetch(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SSLContext | None) -> Response:
-    """Send a request and return its response, at the deadline at the latest. Raises JudgeError like `send`."""
-    results: list[Response | JudgeError] = []
-
-    def work() -> None:
-        try:
-            results.append(send(access, request, deadline, tls))
-        except JudgeError as error:
-            # Without its traceback, which would keep the connection alive.
-            results.append(JudgeError(error.name, error.detail, unsent=error.unsent))
-
-    run_until(deadline, [work])
-    result = results[0] if results else JudgeError("timeout")
-    if isinstance(result, JudgeError):
-        raise result
-    return result
 
 
 def send(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SSLContext | None) -> Response:

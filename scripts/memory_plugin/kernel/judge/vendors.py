@@ -11,10 +11,8 @@ from urllib.parse import quote
 
 from ..fastjson import as_integer
 from .credentials import Endpoint
-from .errors import JudgeError
-from .host import HOST
 from .models import EFFORT, SCHEMA, THINKING, TOKENS
-from .question import value_at
+from .question import JudgeError, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
     Body = dict[str, Any]
 
-SCRIPTED = "scripted"
+HOST, SCRIPTED = "host", "scripted"
 _KEY, _BEARER, _GOOGLE_KEY = "x-api-key: %s", "authorization: Bearer %s", "x-goog-api-key: %s"
 
 

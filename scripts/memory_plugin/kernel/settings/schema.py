@@ -63,7 +63,7 @@ def _text_fits(rule: dict[str, Any], value: str) -> bool:
 
 def _is_url(value: str) -> bool:
     """Return whether a judge accepts this address."""
-    from ..judge.address import parse_address  # rarely set, and not needed while a prompt waits
+    from ..judge.credentials import parse_address  # rarely set, and not needed while a prompt waits
 
     return parse_address(value) is not None
 

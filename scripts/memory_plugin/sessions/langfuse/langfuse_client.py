@@ -14,17 +14,17 @@ from urllib.parse import urlencode
 
 from ...kernel.clock import Deadline
 from ...kernel.fastjson import digest, dumps, loads
-from ...kernel.judge.address import parse_address
+from ...kernel.judge.calls import fetch
 from ...kernel.judge.credentials import (
     AddressSource,
     ServerAccess,
     UserEnvironment,
     address_source,
+    parse_address,
     proxy_for,
 )
-from ...kernel.judge.errors import JudgeError
-from ...kernel.judge.question import value_at
-from ...kernel.judge.transport import Request, fetch, tls_context
+from ...kernel.judge.question import JudgeError, value_at
+from ...kernel.judge.transport import Request, tls_context
 from ...kernel.paths import Paths
 from ...kernel.settings.values import Settings
 from ..dimensions import OVERALL, dimensions, overall_description

@@ -15,8 +15,7 @@ from ...kernel.clock import Deadline, now
 from ...kernel.fastjson import digest, dumps
 from ...kernel.files import make_folder
 from ...kernel.judge.credentials import ServerAccess
-from ...kernel.judge.errors import JudgeError
-from ...kernel.judge.question import value_at
+from ...kernel.judge.question import JudgeError, value_at
 from ...kernel.locks import FileLock
 from ...kernel.paths import Paths
 from ...kernel.settings.values import Settings
