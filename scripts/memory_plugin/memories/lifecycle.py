@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.clock import now, now_iso
+from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import as_texts
 from ..kernel.files import error_text
-from ..kernel.state_file import read_state, write_state
 from . import InvalidMemory, writing
 from .hygiene import clean_text
 from .memory_files import StoredMemory, all_memories

@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
+from ..kernel.data import read_state, write_state
 from ..kernel.files import is_draft, make_folder, read_regular, replace_file
 from ..kernel.locks import FileLock
-from ..kernel.state_file import read_state, write_state
 from . import InvalidMemory
 from .hygiene import clean_data, shown_items, shown_line
 from .memory_files import (

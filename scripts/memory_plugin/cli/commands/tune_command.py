@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...kernel.clock import now_iso
+from ...kernel.data import read_state, write_state
 from ...kernel.files import Unreadable, read_regular, replace_file
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values
 from ...kernel.settings.values import USER
-from ...kernel.state_file import read_state, write_state
 from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
 from ...replies.filler import USER_PACK, FillerRules, load_filler_rules
 from ...replies.reply_signals import WordLists, measure_reply
@@ -31,8 +31,7 @@ from ...replies.tuning import (
     propose_pack,
     study_scores,
 )
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_days_option, add_flag, days_ago, require_days
 
