@@ -1,7 +1,10 @@
 """Measure recall on prompts as people type them, over the stores of small projects, and its stability as a store grows.
 
     recall_natural.py --data DIR [--only a,b] [--without-asked-as]    measure what is injected and pointed to, by type of prompt
+    recall_natural.py --data DIR --plain [--scripted-phrases]         the same with a title and one sentence, as people type memories
     recall_natural.py --data DIR --growth                             compare the same prompt among 3, 30 and 300 memories
+
+`--scripted-phrases` adds phrases that a script writes from each memory alone, never from a prompt: a lower bound for what a model writes.
 
 A store is a folder with corpus.jsonl {id, category, title, body, tags, files, asked_as, supersedes?}, queries.jsonl {id, text, type,
 before?}, qrels.tsv (grade 2: needed, 1: helps) and negatives.jsonl {id, text, kind}. `benchmarks/made` is one such folder, made for this.
@@ -13,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -31,6 +35,24 @@ from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import Hit, rank
 
 SIZES = (3, 30, 300)
+_SENTENCE_END = re.compile(r"(?<=[.!?;\u3002])\s|\n")
+_WORD = re.compile(r"\w[\w.-]*\w", re.UNICODE)
+_LONG_SENTENCE = 160
+# Everyday words of the field that stand for one another, as a script may know them.
+_SYNONYMS = {
+    "database": "db", "db": "database", "deploy": "release", "release": "deploy", "login": "sign in", "auth": "login",
+    "tests": "test suite", "ci": "build pipeline", "build": "compile", "error": "failure", "fails": "breaks", "slow": "performance",
+    "cache": "caching", "config": "settings", "environment": "env", "delete": "remove", "remove": "delete", "folder": "directory",
+    "dependency": "package", "logging": "logs", "logs": "logging", "password": "credentials", "secret": "key", "server": "host",
+    "schedule": "cron", "queue": "worker",
+}  # fmt: skip
+_TEMPLATES = (
+    "how do we handle %s",
+    "what is the rule for %s",
+    "problem with %s",
+    "can I change %s",
+    "why %s",
+)
 NEEDED = 2
 MAX_INJECTED = 3
 MAX_POINTED = 3
@@ -94,9 +116,28 @@ def results_for(
     return found
 
 
-def whole_store(source: Set, *, asked_as: bool = True) -> list[PromptResult]:
-    """Return the results of all prompts of a store in the unchanged store."""
+def plain_form(record: Record) -> Record:
+    """Return a memory as a person in a hurry types it: the title and one sentence."""
+    sentence = _SENTENCE_END.split(str(record["body"]).strip(), maxsplit=1)[0][:_LONG_SENTENCE]
+    return dict(record, body=sentence, tags=[], asked_as=[])
+
+
+def with_scripted_phrases(record: Record) -> Record:
+    """Return a memory with five phrases made of its own words: question forms, and synonyms of the field."""
+    title = [word.lower() for word in _WORD.findall(str(record["title"])) if len(word) > 3]
+    body = [word.lower() for word in _WORD.findall(str(record["body"])) if len(word) > 4]
+    other = [_SYNONYMS.get(word, word) for word in title]
+    texts = [title[:3], other[:4], body[:3], other[-3:], [word for word in body if word not in title][:4]]
+    phrases = [form % " ".join(words) for form, words in zip(_TEMPLATES, texts) if words]
+    return dict(record, asked_as=list(dict.fromkeys(phrases)))
+
+
+def whole_store(
+    source: Set, *, asked_as: bool = True, change: Callable[[Record], Record] | None = None
+) -> list[PromptResult]:
+    """Return the results of all prompts of a store in the unchanged store, or in one whose memories `change` converted."""
     memories = current(source) if asked_as else [dict(record, asked_as=[]) for record in current(source)]
+    memories = memories if change is None else [change(record) for record in memories]
     variant = "whole" if asked_as else "bare"
     return results_for(memories, source.queries, source.relevant, source.name, variant) + results_for(
         memories, source.negatives, {}, source.name, variant
@@ -197,6 +238,8 @@ def main() -> int:
     parser.add_argument("--data", required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--without-asked-as", action="store_true")
+    parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--scripted-phrases", action="store_true")
     parser.add_argument("--growth", action="store_true")
     options = parser.parse_args()
     sources = sets(options.data, options.only)
@@ -215,7 +258,13 @@ def main() -> int:
         )
         print("same side from %d to %d: %.3f" % (*SIZES[1:], same_side(results, limits[0], SIZES[1:])))
         return 0
-    found = {source.name: whole_store(source, asked_as=not options.without_asked_as) for source in sources}
+
+    def change(record: Record) -> Record:
+        record = plain_form(record) if options.plain else record
+        return with_scripted_phrases(record) if options.scripted_phrases else record
+
+    asked_as = not options.without_asked_as
+    found = {source.name: whole_store(source, asked_as=asked_as, change=change) for source in sources}
     for name, results in found.items():
         report_line = figures(results, limits)
         print(

@@ -26,6 +26,7 @@ SECRET = "-".join(["sk", "ant", "api03", "x" * 40])
     [
         ("retrieval.max_injct", "retrieval.max_inject"),
         ("retreival.max_inject", "retrieval.max_inject"),
+        ("retreival", "retrieval"),
         ("max_inject", "retrieval.max_inject"),
         ("prompt_text", "ledger.prompt_text"),
         ("retrieval.judge.timeout", "retrieval.judge.timeout_per_call"),

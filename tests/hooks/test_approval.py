@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from importlib import import_module
 from typing import Any
 
 import pytest
 
-from memory_plugin.cli.command_line import ALIASES, COMMANDS
+from memory_plugin.cli.command_line import ALIASES, COMMANDS, module_of
 from memory_plugin.hooks.approval import ASKING, command_words
 from tests.project import SESSION, Project
 from tests.recall.store_files import memory, put
@@ -97,9 +96,7 @@ def test_nothing_is_asked_where_nothing_needs_approval_or_nobody_inside_may_appr
 
 
 def test_every_command_that_needs_approval_is_known_to_the_hook() -> None:
-    modules = {
-        name: import_module("memory_plugin.cli.commands." + module) for name, module in COMMANDS.items()
-    }
+    modules = {name: module_of(name) for name in COMMANDS}
     asking = {name for name, module in modules.items() if hasattr(module, "approval")}
     old = {
         old

@@ -16,7 +16,7 @@ from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE, Memory, body_text
 from ..memories.similarity import NEAR_DUPLICATE, SAME_TITLE, Similarity
-from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
+from ..memories.survey import Item, life_cycle_state, read_item, shortest_names, without_phrases
 from ..memories.trust import TRUSTED
 from ..recall import index_refresh
 from ..recall.index_file import IndexUnavailable
@@ -126,6 +126,13 @@ def similar_lines(similar_memories: list[Similar]) -> list[str]:
         if similar.command:
             lines.append("    if the new one replaces it: " + similar.command)
     return lines
+
+
+def phrase_lines(context: CommandContext) -> list[str]:
+    """Return a line about the memories without search phrases; no lines if all have some."""
+    number = len(without_phrases(context.survey().items))
+    text = "%s without search phrases; to add some: /memory:phrases in Claude Code"
+    return [text % counted(number, "memory")] if number else []
 
 
 def replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str]:

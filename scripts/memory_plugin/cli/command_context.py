@@ -86,18 +86,23 @@ class CommandContext(Context):
 
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Queue a notice that tells the user what Claude saved; `memories` are (name, title) pairs."""
-        if not self.inside_client:
-            return
-        from ..memories.grants import record_saves
         from ..memories.hygiene import shown_line
 
         line = "memory: Claude saved %s (%s), as you asked; to undo: memory forget %s"
-        lines = [line % (shown_line(title), name, name) for name, title in memories]
+        self.notify([line % (shown_line(title), name, name) for name, title in memories])
+
+    def notify(self, lines: list[str]) -> None:
+        """Queue lines that tell the user, when the turn ends, what a command of Claude changed."""
+        if not self.inside_client or not self.session:
+            return
+        from ..memories.grants import record_saves
+
         try:
             record_saves(self.paths, self.session, lines)
         except OSError as error:
             self.console.error(
-                "The memory is saved, but the notice after this reply will be missing: %s" % error_text(error)
+                "The change is stored, but the notice after this reply will be missing: %s"
+                % error_text(error)
             )
 
     @property

@@ -46,6 +46,7 @@ GROUPS = {
 PAIRS = {
     "check text": "hygiene",
     "check secrets": "scan",
+    "check phrases": "phrases",
     "config statusline": "statusline",
     "config completions": "completions",
     "evaluate rules": "rules",
@@ -72,6 +73,9 @@ LISTED = tuple(name for group in GROUPS.values() for name in group)
 COMMANDS = {  # name: module
     **{name: name + "_command" for name in (*LISTED, *_INTERNAL) if name not in NOUNS},
     **{name: old + "_command" for name, old in PAIRS.items()},
+    "reject": "accept_command",
+    "restore": "forget_command",
+    "why": "status_command",
 }
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
@@ -101,8 +105,9 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
 
 
 def module_of(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, approval, run)
-    """Return the module of a command."""
-    return import_with_cache_repair(lambda: import_module(".commands." + COMMANDS[command], __package__))
+    """Return the module of a command, or the part of it that is another command."""
+    module = import_with_cache_repair(lambda: import_module(".commands." + COMMANDS[command], __package__))
+    return module.PARTS.get(command, module) if hasattr(module, "PARTS") else module
 
 
 def help_of(name: str) -> str:

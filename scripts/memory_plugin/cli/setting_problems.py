@@ -46,6 +46,7 @@ def unknown_key_hint(key: str) -> str:
         successor, names = None, []
     if successor:
         return "no longer used; set instead: " + successor
+    names += {name.rpartition(".")[0]: 0 for name in names if "." in name}  # the blocks
     same_name = [name for name in names if name.rpartition(".")[2] == key.rpartition(".")[2]]
     nearest = [*get_close_matches(key, names, 1, 0.6), *same_name][:1]
     return "".join("nearest key: %s; " % name for name in nearest) + "`memory config show` lists all keys"

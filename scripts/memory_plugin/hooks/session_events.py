@@ -66,8 +66,7 @@ def _offer(context: Context) -> str:
 def _at_start(context: Context, source: str) -> tuple[str, str, str]:
     """Return the text for Claude, the line about memories that await approval, and the receipt (empty unless the user wants receipts)."""
     from ..kernel.sqlite import SqliteError
-    from ..recall.pending import due_notice
-    from ..recall.session_catalog import current_index, is_catalog_on, session_catalog
+    from ..recall.session_catalog import current_index, due_notice, is_catalog_on, session_catalog
 
     connection = current_index(context)
     notice, answer = "", None
@@ -153,9 +152,11 @@ def _output(event: str, context: str, lines: list[str]) -> dict[str, object] | N
 
 
 def _settings_notice(settings: Settings, payload: dict[str, object]) -> str:
-    """Return a line about settings without effect because they are invalid; empty if all are valid or the session is not starting."""
+    """Return a line about recall that is off, or about settings without effect because they are invalid; usually empty."""
     if payload.get("source") not in _STARTS_SESSION:
         return ""
+    if not settings.flag("retrieval.enabled"):
+        return "memory: recall is off; to switch it on: memory config set retrieval.enabled true"
     unread = [problem.file for problem in settings.problems if problem.kind == "file"]
     if unread:
         from ..kernel.text.clean import terminal_safe
@@ -175,7 +176,7 @@ def _refresh_status_script(paths: Paths, session: str) -> None:
     """Update the status line's script, because the plugin's folder changes with its version."""
     if not os.path.isdir(paths.state(FOLDER)):
         return
-    from .status_script import refresh_script
+    from .status_line import refresh_script
 
     try:
         refresh_script(paths)

@@ -19,6 +19,7 @@ from contextlib import suppress
 
 from ..kernel.clock import now
 from ..kernel.fastjson import as_texts, digest, dumps
+from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
 from ..kernel.state_file import read_state, session_file, write_state
 
@@ -68,14 +69,12 @@ def use_saves(paths: Paths, session: str, number: int) -> bool:
 
 
 def record_saves(paths: Paths, session: str, lines: list[str]) -> None:
-    """Store lines about what was saved under the grant, until `take_unshown_saves` returns them. Raises OSError."""
+    """Store lines about what Claude saved until `take_unshown_saves` returns them, also without a grant. Raises OSError."""
     path = session_file(paths, session, PART)
-    if not os.path.lexists(path):
-        return
+    make_folder(os.path.dirname(path))
     with FileLock(path + ".lock", _LOCK_WAIT):
-        state = _read(paths, session)
-        if state:
-            write_state(path, {**state, "unshown": [*as_texts(state.get("unshown")), *lines]})
+        state = _read(paths, session) or {"project": paths.project_key}
+        write_state(path, {**state, "unshown": [*as_texts(state.get("unshown")), *lines]})
 
 
 def take_unshown_saves(paths: Paths, session: str) -> list[str]:

@@ -28,19 +28,12 @@ _MAX_UPDATED = 256 << 10
 _ARROW = " -> "
 
 
-def update_line(store: Store, stored: StoredMemory) -> None:
-    """Update the line of one memory."""
-    lines = _lines(store)
-    lines.pop(_shown_path(store, stored.path), None)
-    if _is_listed(stored):
-        lines[_shown_path(store, stored.path)] = _line(store, stored)
-    _save(store, lines)
-
-
-def remove_line(store: Store, path: str) -> None:
-    """Remove the line of a memory whose file was deleted."""
+def update_line(store: Store, path: str, stored: StoredMemory | None) -> None:
+    """Update the line of the memory in a file; None if the file was deleted."""
     lines = _lines(store)
     lines.pop(_shown_path(store, path), None)
+    if stored is not None and _is_listed(stored):
+        lines[_shown_path(store, path)] = _line(store, stored)
     _save(store, lines)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.files import is_draft, make_folder, replace_file
@@ -21,7 +22,7 @@ from .memory_files import (
     why_not_read,
 )
 from .memory_text import text_digests
-from .record import categories, is_id, parse_memory, slug
+from .record import categories, is_id, parse_memory, slugs
 from .stores import USER, store_key
 
 if TYPE_CHECKING:
@@ -66,18 +67,19 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
     data, redacted = clean_data(data)
     category = categories()[data["category"]]
     requested_id = data.get("id")
-    base = str(requested_id) if is_id(requested_id) else slug(data["title"])
+    own = [str(requested_id)] if is_id(requested_id) else slugs(data["title"])
+    base, earlier = own[0], own[1:]
     with store_lock(paths, store):
         _prepare_store(store)
-        for number in range(1, _MAX_SAME_TITLE):
-            identity = base if number == 1 else "%s-%d" % (base[:74], number)
+        numbered = ("%s-%d" % (base[:74], number) for number in range(2, _MAX_SAME_TITLE))
+        for identity in chain(earlier, [base], numbered):
             path = store.path(category.name, identity)
-            if not os.path.lexists(path):
+            if not os.path.lexists(path) and identity not in earlier:
                 data["id"] = identity
                 with _recorded(paths, store, path):
                     stored = _write(store, category.name, path, data)
                 if listed and not index_md.is_long(store):
-                    _list(store, stored)
+                    _list(store, path, stored)
                 return Written(stored, redacted, True)
             existing = _same_memory(store, category.name, path, data)
             if existing is not None:
@@ -122,7 +124,7 @@ def change(
             data, redacted = clean_data(data)
         with _recorded(paths, store, stored.path):
             changed = _write(store, stored.memory.category, stored.path, data)
-        _list(store, changed)
+        _list(store, stored.path, changed)
         return Written(changed, redacted, False)
 
 
@@ -133,7 +135,7 @@ def remove(paths: Paths, stored: StoredMemory) -> list[str]:
         os.unlink(stored.path)
         with suppress(FileNotFoundError):
             os.unlink(_record_path(paths, stored.store))  # it has the file's name
-        _list(stored.store, None, stored.path)
+        _list(stored.store, stored.path, None)
     return [stored.path]
 
 
@@ -206,15 +208,10 @@ def _prepare_store(store: Store) -> None:
         replace_file(ignore, b"index.md\n*.tmp\n", 0o666)
 
 
-def _list(store: Store, stored: StoredMemory | None, gone: str = "") -> None:
+def _list(store: Store, path: str, stored: StoredMemory | None) -> None:
     """Update the readable index. It is only for people, so a failure to write it does not stop the save."""
-    try:
-        if stored is None:
-            index_md.remove_line(store, gone)
-        else:
-            index_md.update_line(store, stored)
-    except OSError:
-        return
+    with suppress(OSError):
+        index_md.update_line(store, path, stored)
 
 
 def _write(store: Store, category: str, path: str, data: dict[str, Any]) -> StoredMemory:

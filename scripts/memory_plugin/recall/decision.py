@@ -283,7 +283,7 @@ def receipt(full: list[Hit], pointers: list[Hit], which: str) -> str:
     if full:
         parts.append("told Claude " + _titles(full))
     if pointers and which == "all":
-        parts.append(("pointed to " if parts else "pointed Claude to ") + _titles(pointers))
+        parts.append("pointed to " + _titles(pointers))
     return "memory: " + "; ".join(parts) if parts else ""
 
 

@@ -18,7 +18,7 @@ from ..kernel.text.stem import form
 from ..kernel.text.tags import escape_content
 from ..kernel.text.tokens import language, tokenize
 from ..memories.hygiene import scan_together, shown_block, shown_items, shown_line
-from ..memories.memory_text import text_digests
+from ..memories.memory_text import repeats_title, told_digests
 from ..memories.record import ACTIVE, MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED
 from .catalog_entries import MAX_RULE_LENGTH, rule_line
@@ -51,7 +51,7 @@ class Document(NamedTuple):
 
     key: unique over all scopes
     path, stamp, digest: its source file, "mtime_ns:size:inode" of that file, and the digest of its bytes
-    full_digest, text_digest: those of `memories.trust`
+    full_digest, text_digest: those of the text without the phrases, which every decision of `memories.trust` names
     expires_at: "" for never, else ISO 8601 in UTC
     body: empty if the document was read from the index, which has only its terms
     inject: the text to inject, already redacted and escaped
@@ -94,7 +94,7 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
     `inherited` are the phrases of memories that this one replaces.
     """
     memory = stored.memory
-    digests = text_digests(memory)
+    digests = told_digests(memory)
     label = categories()[memory.category].label
     text, lesson_text = body_text(memory), body_text(memory, MAX_CONTEXT)
     scan_together(
@@ -142,10 +142,15 @@ def unreadable_document(scope: str, path: str, mark: str, reason: str) -> Docume
 
 def _rule(memory: Memory, title: str) -> str:
     """Return the line of a standing rule, a preference or constraint without files; empty for other memories."""
-    if memory.category not in _RULES or memory.files:
+    if not is_standing_rule(memory):
         return ""
     rule = memory.data["content"].get(categories()[memory.category].primary)
     return rule_line(title, shown_line(rule, MAX_RULE_LENGTH) if isinstance(rule, str) else "")
+
+
+def is_standing_rule(memory: Memory) -> bool:
+    """Return whether a memory is a rule of every session: a preference or constraint without files."""
+    return memory.category in _RULES and not memory.files
 
 
 def may_inject(stored: StoredMemory, trust: str) -> bool:
@@ -188,7 +193,8 @@ def _block(name: str, category: str, updated: str, title: str, body: str, files:
     """
     date = ' updated="%s"' % updated[:10] if _DAY.match(updated) else ""
     head = '<memory id="%s" category="%s"%s>' % (escape(plain(name, 300)), escape(category), date)
-    lines = [head, escape_content(title), escape_content(block(body, MAX_LESSON))]
+    lesson = block(body, MAX_LESSON)
+    lines = [head, "" if repeats_title(lesson, title) else escape_content(title), escape_content(lesson)]
     if files:
         lines.append("Files: " + escape_content(", ".join(files[:_MAX_SHOWN_FILES])))
     return "\n".join([*filter(None, lines), "</memory>"])

@@ -252,7 +252,7 @@ def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) ->
         return None
     if stored is None or stored.digest != document.digest:
         return None
-    return memory_document(stored, document.trust, inherited)
+    return memory_document(stored, document.trust, inherited)._replace(asked_as=document.asked_as)
 
 
 def _watched(paths: Paths, settings: Settings) -> list[str]:

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
-from ..kernel.sqlite import SqliteError
+from ..kernel.paths import Paths
+from ..kernel.settings.values import Settings
+from ..kernel.sqlite import Connection, SqliteError
 from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, StoredMemory, skipped_entries, why_not_read
 from ..memories.record import Memory, categories
 from ..memories.similarity import plain_title
-from ..memories.stores import stores
-from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, survey
-from ..memories.trust import PENDING, TRUSTED, load_trust
+from ..memories.stores import Store, stores
+from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, may_mean, survey
+from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE
 from .index_documents import storable, texts
 from .index_file import IndexUnavailable, index_path, open_index
 from .index_refresh import refresh_index
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
-    from ..kernel.sqlite import Connection
-    from ..memories.stores import Store
-    from ..memories.trust import Trust
 
 _WAIT = 0.5  # seconds for another process that refreshes the index
 _QUERY = """SELECT d.key, d.id, d.category, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,
@@ -78,11 +72,15 @@ def overview(
 
 
 def _keys(connection: Connection, names: Collection[str], title: str) -> list[str]:
-    """Return the keys of the memories with the ids in some names, or with the ids of those with a title in its form for comparison."""
+    """Return the keys of the memories that some names may mean, and of those with their ids or with the title (as `plain_title`)."""
     ids = {storable(name.rpartition("/")[2]) for name in names}
     if title:
         ids.update(row[0] for row in connection.execute(_TITLED, (storable(title),)))
     ids.discard("")  # of a file that is no memory
+    for name in names:
+        if connection.execute(_NAMED, (storable(name.rpartition("/")[2]),)).fetchone() is None:
+            rows = connection.execute("SELECT id, key, title FROM documents WHERE id > ''").fetchall()
+            ids.update(identity for identity, key, begun in rows if may_mean(name, key, begun))
     return [row[0] for identity in sorted(ids) for row in connection.execute(_NAMED, (identity,))]
 
 

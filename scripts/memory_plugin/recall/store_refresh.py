@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
 from ..memories import InvalidMemory
 from ..memories.claude_notes import note_files, notes_in
+from ..memories.hygiene import MAX_PHRASE, shown_items
 from ..memories.memory_files import StoredMemory, read_memory
 from .documents import may_inject, memory_document, note_document, unreadable_document
 from .due_files import batches
@@ -177,10 +178,15 @@ def _write(
         with transaction(connection):
             superseded = superseded_documents(connection, [stored.key for stored in batch])
             documents = []
-            for stored in batch:
+            for whole in batch:
+                stored = run.trust.with_accepted_phrases(whole)
                 trust, row = run.trust.state_of(stored), known.get(stored.path)
                 injectable = may_inject(stored, trust) and stored.key not in superseded
-                if row is not None and row.digest == stored.digest:
+                if (
+                    row is not None
+                    and row.digest == stored.digest
+                    and (not whole.memory.asked_as or _has_same_phrases(connection, stored))
+                ):
                     set_flags(connection, stored.key, injectable, trust, stored.stamp)
                     reflagged += 1
                 else:
@@ -190,6 +196,13 @@ def _write(
             update_guards(connection, batch, run.trust)
             run.count_read(len(batch))
     return dropped, reflagged
+
+
+def _has_same_phrases(connection: Connection, stored: StoredMemory) -> bool:
+    """Return whether the index has the phrases that recall may use now, which a decision changes without the file."""
+    document = find_document(connection, stored.key)
+    phrases = stored.memory.asked_as
+    return document is None or document.asked_as == shown_items(phrases, MAX_PHRASE)
 
 
 def refresh_notes(run: RefreshPass, folders: list[str], budget: ReadBudget) -> RefreshReport:

@@ -57,7 +57,7 @@ def test_saving_accepting_showing_and_listing_say_it_in_words(project: Project) 
     assert (
         "the client asks you whenever Claude runs `terraform apply`" in project.cli("accept", "other").stdout
     )
-    assert "guards in force: 2" in project.cli("status").stdout
+    assert "2 guards in force" in project.cli("status").stdout
     assert project.cli("status", "--json").json["guards"] == 2
 
 

@@ -12,7 +12,7 @@ from ...memories.lifecycle import save_all
 from ...memories.record import DEFAULT_CATEGORY
 from ...memories.stores import named_store
 from ...memories.writing import Written
-from ..after_change import refresh_index
+from ..after_change import phrase_lines, refresh_index
 from ..command_context import CommandContext
 from ..console import counted
 from ..import_plan import (
@@ -163,6 +163,8 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
         console.line("%s would be stored, %d already stored, %d skipped" % (new, same, skipped_ones))
         return
     console.line("%d stored, %d already stored, %d skipped" % (counts["created"], same, skipped_ones))
+    for line in phrase_lines(context) if approved else []:
+        console.line(line)
     if counts["created"] + same and not approved:
         console.line(
             "They await approval and are not recalled until then: /memory:status, or memory accept --all in a terminal"

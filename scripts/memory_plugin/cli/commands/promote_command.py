@@ -7,7 +7,7 @@ import argparse
 from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE
 from ..approval import Approval, titled
 from ..command_context import CommandContext
-from ..memory_input import add_category, add_scope, add_tags
+from ..memory_input import add_category, add_fields, add_scope
 from ..memory_view import find_note
 from . import save_command
 
@@ -20,30 +20,16 @@ EXAMPLES = """\
 """
 
 # The options of `memory save` that this command does not have.
-_UNSET = dict.fromkeys(
-    (
-        *("context", "content_json", "files", "expires", "supersedes", "candidate", "text"),
-        *("guard_commands", "guard_files", "guard_action"),
-    )
-)
+_UNSET = dict.fromkeys(("supersedes", "candidate", "text"))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("note", metavar="NOTE", help="the note's name, as listed by memory list --notes")
     add_category(parser, "one of %%s (default: %s)" % DEFAULT_CATEGORY)
-    parser.add_argument(
-        "--title",
-        metavar="TEXT",
-        help="one line, at most %d characters (default: the note's title)" % MAX_TITLE,
-    )
-    add_tags(parser)
-    parser.add_argument(
-        "--asked-as",
-        action="append",
-        metavar="PHRASE",
-        help="a phrase that a later prompt might use, so that recall finds this memory; can be repeated",
-    )
+    text = "one line, at most %d characters (default: the note's title)" % MAX_TITLE
+    parser.add_argument("--title", metavar="TEXT", help=text)
+    add_fields(parser)
     add_scope(parser)
 
 

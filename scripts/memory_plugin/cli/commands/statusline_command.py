@@ -8,8 +8,7 @@ import shutil
 from shlex import quote
 from typing import Any
 
-from ...hooks.status_line import FOLDER, status_text
-from ...hooks.status_script import BEFORE, script_path, script_text
+from ...hooks.status_line import BEFORE, FOLDER, script_path, script_text, status_text
 from ...kernel.files import make_folder, replace_file
 from ...kernel.paths import Paths
 from ...kernel.settings.user_file import EditError, change_text, with_value, without
