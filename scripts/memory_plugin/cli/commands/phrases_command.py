@@ -11,9 +11,8 @@ from typing import Any
 from uuid import uuid4
 
 from ...interview.answer_input import InvalidAnswer, decode_memories
-from ...kernel.judge.asking import Judge, judge_for
-from ...kernel.judge.errors import explain_failure
-from ...kernel.judge.question import Question, load_rubric
+from ...kernel.judge.asking import Judge
+from ...kernel.judge.question import Question, explain_failure, load_rubric
 from ...kernel.text.clean import terminal_safe
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
@@ -147,7 +146,7 @@ def _checked(item: Item | None, phrases: object) -> tuple[StoredMemory, list[str
 def _judge(context: CommandContext) -> Judge:
     """Return the judge of recall, with an account for this request. Raises CommandError if it cannot be asked."""
     off = terminal_safe(context.taint.why_off)
-    judge = judge_for("retrieval", context.within(_SECONDS), off=off, request="request %s" % uuid4().hex)
+    judge = Judge("retrieval", context.within(_SECONDS), off=off, request="request %s" % uuid4().hex)
     problem = judge.unready()
     if problem is not None:
         why = problem.detail or " ".join(explain_failure(problem.failure, "retrieval"))
