@@ -15,7 +15,7 @@ from ..kernel.state_file import write_state
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE, Memory, body_text
-from ..memories.similarity import NEAR_DUPLICATE, SAME_TITLE, Similarity
+from ..memories.relations import NEAR_DUPLICATE, SAME_TITLE, Similarity
 from ..memories.survey import Item, life_cycle_state, read_item, shortest_names, without_phrases
 from ..memories.trust import TRUSTED
 from ..recall import index_refresh

@@ -124,7 +124,7 @@ class CommandContext(Context):
         names: Collection[str] | None = None,
         title: str = "",
     ) -> Survey:
-        """Return the same from the index, without texts; the arguments are those of `recall.overview`. Raises TrustUnreadable."""
+        """Return the same from the index, without texts; the arguments are those of `recall.memory_search`. Raises TrustUnreadable."""
         from ..recall.overview import overview
 
         return overview(self.paths, self.settings, scope, is_current=is_current, names=names, title=title)

@@ -30,7 +30,7 @@ from ..memories.record import (
     parse_memory,
     utc_time,
 )
-from ..memories.similarity import plain_title
+from ..memories.relations import plain_title
 from ..memories.stores import PROJECT, USER
 from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
 from .command_context import CommandContext, CommandError, UsageError

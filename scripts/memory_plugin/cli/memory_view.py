@@ -14,7 +14,7 @@ from ..memories.record import ACTIVE, Memory, guard_problem
 from ..memories.survey import Item, life_cycle_state
 from ..memories.trust import TRUSTED, load_trust
 from ..memories.writing import Written
-from ..recall.guard_rows import guarded_version
+from ..recall.in_force import guarded_version
 from .command_context import CommandContext, CommandError
 
 _MAX_ITEMS = 1000

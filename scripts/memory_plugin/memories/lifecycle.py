@@ -16,7 +16,7 @@ from . import InvalidMemory, index_md, writing
 from .hygiene import clean_text
 from .memory_files import StoredMemory, all_memories
 from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
-from .supersession import name_for, older_names
+from .relations import name_for, older_names
 from .trust import TRUSTED, load_trust, with_phrases
 
 if TYPE_CHECKING:

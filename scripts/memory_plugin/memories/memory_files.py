@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import stat as modes
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import ReadFailed, Unreadable, read_regular, stamp
 from . import InvalidMemory
-from .record import Memory, categories, parse_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from .record import Category
-    from .stores import Store
+from .record import Category, Memory, categories, parse_memory
+from .stores import Store
 
 MAX_BYTES = 256 * 1024
 MAX_FILES = 200_000

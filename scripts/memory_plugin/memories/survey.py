@@ -10,8 +10,8 @@ from ..kernel.clock import now_iso
 from . import InvalidMemory
 from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, why_not_read
 from .record import ACTIVE, categories
+from .relations import Link, Resolution, named_keys, resolve
 from .stores import stores
-from .supersession import Link, Resolution, named_keys, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
 
 if TYPE_CHECKING:

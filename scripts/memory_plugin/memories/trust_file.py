@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from io import BytesIO
+from typing import NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import BINARY, Unreadable, make_folder, read_regular, replace_file, stamp
 from ..kernel.locks import FileLock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths
 
 NOTHING = (0, 0)
 SEEN = "seen"  # a decision that only records the name of a memory whose text is trusted
@@ -147,14 +145,13 @@ class DecisionFile:
         lines = (line for line in self._data.splitlines() if name in line)
         return [decision for line in lines if (decision := _parse(line)) is not None]
 
-    def since(self, end: tuple[int, int]) -> list[Decision] | None:
-        """Return the decisions appended after `end`; None if the file was replaced or truncated."""
+    def since(self, end: tuple[int, int]) -> Iterable[Decision] | None:
+        """Return the decisions appended after `end`, parsed one by one; None if the file was replaced or truncated."""
         if end == self.end:
             return []
         if (self.end[0] != end[0] and end != NOTHING) or self.end[1] < end[1]:
             return None
-        lines = self._data[end[1] :].splitlines()
-        return [decision for line in lines if (decision := _parse(line)) is not None]
+        return filter(None, map(_parse, BytesIO(self._data[end[1] :])))
 
     def _last(self, mark: bytes, rest: bytes) -> Decision | None:
         self._searches += 1

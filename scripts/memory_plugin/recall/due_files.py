@@ -7,23 +7,17 @@ other processes can use the index between rounds.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
 
 from ..kernel.files import os_error_text, stamp
+from ..kernel.sqlite import Connection
 from ..memories.memory_files import TooManyEntries, examined, is_read, listing, why_not_read
-from ..memories.record import categories
-from .index_documents import file_marks, files_outside, indexed_file
+from ..memories.record import Category, categories
+from ..memories.stores import Store
+from .index_documents import IndexedFile, file_marks, files_outside, indexed_file
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import TypeVar
-
-    from ..kernel.sqlite import Connection
-    from ..memories.record import Category
-    from ..memories.stores import Store
-    from .index_documents import IndexedFile
-
-    Item = TypeVar("Item")
+Item = TypeVar("Item")
 
 # The maximum number of characters to redact in one memory: 30,000 of the body, 10,120 of the title, 4,000 of each list.
 MAX_MEMORY = 53_248
@@ -34,8 +28,8 @@ HOOK_ENTRIES = 20_000
 # A round ends so that other processes can use the index, not to save time.
 ROUND_FILES = 10_000
 ROUND_CHARACTERS = 16 << 20
-# Parsed files stay in memory until they are written, with up to 24 times as many bytes as on disk.
-_BATCH_FILES = 3000
+# Parsed files stay in memory until they are written, with up to 24 times as many bytes as on disk; and no reader waits long.
+_BATCH_FILES = 500
 _BATCH_BYTES = 2 << 20
 
 
@@ -50,7 +44,7 @@ class DueFile(NamedTuple):
     known: IndexedFile | None
 
 
-class RefreshState:
+class RefreshState(NamedTuple):
     """The state known before a refresh.
 
     changed: the paths that changed; None if unknown
@@ -60,23 +54,12 @@ class RefreshState:
     entries: the maximum number of directory entries to list in a store; None for all
     """
 
-    __slots__ = ("changed", "done", "edited", "entries", "everything", "recheck")
-
-    def __init__(
-        self,
-        changed: set[str] | None,
-        everything: bool,
-        recheck: bool,
-        edited: set[str],
-        done: set[str],
-        entries: int | None,
-    ) -> None:
-        self.changed = changed
-        self.everything = everything
-        self.recheck = recheck
-        self.edited = edited
-        self.done = done
-        self.entries = entries
+    changed: set[str] | None
+    everything: bool
+    recheck: bool
+    edited: set[str]
+    done: set[str]
+    entries: int | None
 
     def has_changed(self, *paths: str) -> bool:
         """Return whether any of these paths may have changed."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from contextlib import closing, suppress
 from time import sleep
-from typing import TYPE_CHECKING
 
 from ..kernel.clock import now
 from ..kernel.files import Unreadable, make_folder
+from ..kernel.paths import Paths
+from ..kernel.settings.values import Settings
+from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
 from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
@@ -22,9 +24,9 @@ from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
 from ..memories.writing import own_writes
-from .documents import memory_document
-from .due_files import RefreshState, find_due, round_read_budget, split_by_budget
-from .guard_rows import seed_guards, write_guards
+from .documents import Document, memory_document
+from .due_files import ReadBudget, RefreshState, find_due, round_read_budget, split_by_budget
+from .in_force import apply_supersession, seed_guards, write_guards
 from .index_documents import count_documents, files_by_trust, files_of_texts, scrub, total_documents
 from .index_file import (
     CHANGED,
@@ -53,15 +55,7 @@ from .index_file import (
 from .index_tables import create_index, refresh_model
 from .named_files import named_files_path, write_named_files
 from .store_refresh import RefreshPass, RefreshReport, refresh_notes, refresh_store
-from .superseding import apply_supersession
 from .trust_changes import DECIDED, new_decisions
-
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
-    from ..kernel.sqlite import Connection
-    from .documents import Document
-    from .due_files import ReadBudget
 
 _MAX_ROUNDS = 1000
 _PAUSE = 0.01  # seconds in which a waiting command gets the lock

@@ -5,28 +5,24 @@ Also find the memories nearest to a text that is about to be saved, to detect du
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.clock import Deadline, now_iso
 from ..kernel.files import error_text
-from ..kernel.sqlite import SqliteError
+from ..kernel.paths import Paths
+from ..kernel.settings.values import Settings
+from ..kernel.sqlite import Connection, SqliteError
 from ..memories.claude_notes import native_folders, notes
 from ..memories.survey import supersession, survey
 from .documents import memory_document, note_document
+from .in_force import set_superseded, superseded_documents
 from .index_documents import put
 from .index_file import INDEX_ERRORS, IndexUnavailable, index_path, is_locked, open_index, transaction
 from .index_refresh import rebuild_index, refresh_index
 from .index_tables import create_index_in_memory
 from .model import load_model
 from .query import analyze
-from .ranking import candidate_backend, rank
-from .superseding import set_superseded, superseded_documents
-
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
-    from ..kernel.sqlite import Connection
-    from .ranking import Hit
+from .ranking import Hit, candidate_backend, rank
 
 _SECONDS = 10.0
 _MAX_TEXT = 2000  # characters
@@ -86,15 +82,7 @@ def neighbors(
         stopwords = load_model(connection).stopwords
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
         for text in texts:
-            hits = rank(
-                connection,
-                analyze(text[:_MAX_TEXT]),
-                limit,
-                only_injectable=False,
-                expires_after=now_iso(),
-                deadline=deadline,
-                backend=backend,
-            )
+            hits = _ranked(connection, text[:_MAX_TEXT], limit, deadline, backend)
             keys.append([hit.key for hit in hits])
     except TimeoutError:
         keys += [[] for _ in texts[len(keys) :]]
@@ -103,6 +91,14 @@ def neighbors(
     finally:
         connection.close()
     return Neighbors(keys, others, stopwords)
+
+
+def _ranked(connection: Connection, text: str, limit: int, deadline: Deadline, backend: str) -> list[Hit]:
+    """Return the nearest memories, injectable or not."""
+    query, now = analyze(text), now_iso()
+    return rank(
+        connection, query, limit, only_injectable=False, expires_after=now, deadline=deadline, backend=backend
+    )
 
 
 def _search_index(paths: Paths, settings: Settings, query: str, limit: int) -> SearchResult:
@@ -135,15 +131,7 @@ def _temporary_index(paths: Paths, settings: Settings) -> Connection:
 def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> SearchResult:
     try:
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
-        hits = rank(
-            connection,
-            analyze(query),
-            limit,
-            only_injectable=False,
-            expires_after=now_iso(),
-            deadline=Deadline(_SECONDS),
-            backend=backend,
-        )
+        hits = _ranked(connection, query, limit, Deadline(_SECONDS), backend)
         return SearchResult(hits, backend, "", superseded_documents(connection, [hit.key for hit in hits]))
     finally:
         connection.close()

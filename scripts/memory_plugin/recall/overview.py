@@ -11,7 +11,7 @@ from ..kernel.sqlite import Connection, SqliteError
 from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, StoredMemory, skipped_entries, why_not_read
 from ..memories.record import Memory, categories
-from ..memories.similarity import plain_title
+from ..memories.relations import plain_title
 from ..memories.stores import Store, stores
 from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, may_mean, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust

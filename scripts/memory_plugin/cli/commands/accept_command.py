@@ -156,29 +156,17 @@ def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Accept in batches, of which each is recorded before the next is read: a store may be large, and the command may be killed."""
-    trust = load_trust(context.paths, context.accept_from)
     if not arguments.json and context.console.can_prompt():
         with context.console.working("accept"):
+            trust = load_trust(context.paths, context.accept_from)
             pending = Counter(
                 stored.memory.category for stored in _pending(context, trust) if _fits(arguments, stored)
             )
         if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
             context.console.line("nothing was changed; to read them first: memory review")
             return
-    accepted: list[str] = []
-    left_out: list[str] = []
-    counts: Counter[str] = Counter()
     with context.console.working("accepting"):
-        found = _pending(context, trust)
-        while batch := list(islice(found, _BATCH)):
-            left_out += [stored.key for stored in batch if not _fits(arguments, stored)]
-            chosen = [stored for stored in batch if _fits(arguments, stored)]
-            trust.accept(chosen, "accept")
-            accepted += [stored.memory.id for stored in chosen]
-            counts.update(stored.memory.category for stored in chosen)
-            for stored in () if arguments.json else chosen:
-                _print(stored, context)
+        accepted, left_out, counts = _accept_batches(arguments, context)
         refresh_index(context)
     if left_out:
         names = shortest_names(context.overview(is_current=True, names=left_out).items)
@@ -187,6 +175,29 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.json({"accepted": accepted, "left_out": left_out})
     else:
         _print_summary(counts, left_out, context)
+
+
+def _accept_batches(
+    arguments: argparse.Namespace, context: CommandContext
+) -> tuple[list[str], list[str], Counter[str]]:
+    """Record each batch before the next is read: a store may be large, and the command may be killed.
+
+    Return the ids of the accepted memories, the keys of those left out, and the number accepted by category.
+    """
+    accepted: list[str] = []
+    left_out: list[str] = []
+    counts: Counter[str] = Counter()
+    trust = load_trust(context.paths, context.accept_from)
+    found = _pending(context, trust)
+    while batch := list(islice(found, _BATCH)):
+        left_out += [stored.key for stored in batch if not _fits(arguments, stored)]
+        chosen = [stored for stored in batch if _fits(arguments, stored)]
+        trust.accept(chosen, "accept")
+        accepted += [stored.memory.id for stored in chosen]
+        counts.update(stored.memory.category for stored in chosen)
+        for stored in () if arguments.json else chosen:
+            _print(stored, context)
+    return accepted, left_out, counts
 
 
 def _print(stored: StoredMemory, context: CommandContext) -> None:

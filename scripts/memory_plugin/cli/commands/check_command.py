@@ -20,8 +20,8 @@ from ...memories.record import (
     guard_problem,
     unreadable_expiry,
 )
+from ...memories.relations import Link, named_keys, resolve
 from ...memories.stores import PROJECT, USER, Store
-from ...memories.supersession import Link, named_keys, resolve
 from ..command_context import CommandContext, UsageError
 from ..console import counted
 from ..options import require_existing

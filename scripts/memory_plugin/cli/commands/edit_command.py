@@ -11,8 +11,7 @@ from ...memories.hygiene import shown_line
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.memory_files import StoredMemory
 from ...memories.record import ACTIVE, MAX_TITLE, categories
-from ...memories.similarity import plain_title
-from ...memories.supersession import name_for
+from ...memories.relations import name_for, plain_title
 from ...memories.survey import Item, choose, life_cycle_state, shortest_names, successors, superseding
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written

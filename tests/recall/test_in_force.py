@@ -9,10 +9,10 @@ import pytest
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
+from memory_plugin.recall.in_force import inherited_phrases
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh, refresh_index
 from memory_plugin.recall.memory_search import search
-from memory_plugin.recall.superseding import inherited_phrases
 from tests.project import Project
 from tests.recall.store_files import accept_all, all_documents, at_home, memory, put, store
 
