@@ -24,6 +24,9 @@ FIRST_WITH_MODS = (2, 1, 287)
 has_mods = tuple(map(int, version().split("."))) >= FIRST_WITH_MODS
 pytestmark = pytest.mark.client
 needs_mods = pytest.mark.skipif(not has_mods, reason="this client loads no mods")
+# A reply that the rules are unsure about, and what a judge says about it.
+FILLER = "I understand. The proxy listens on port 8080, set in config/proxy.toml under the key listen."
+GRADE = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0, "phrases": [{"index": 0, "filler": True}], "missed": []}
 TOKEN: dict[str, str | None] = {"ANTHROPIC_API_KEY": None, "CLAUDE_CODE_OAUTH_TOKEN": "made-up"}
 
 
@@ -34,6 +37,8 @@ class HostJudges(Judges):
 
     def pick(self, kind: str, path: str, body: Body) -> tuple[Reply, str]:
         """Return the reply to a request."""
+        if kind == "side" and '"SyA"' in json.dumps(body.get("messages")).replace("\\", ""):
+            return {"text": json.dumps(GRADE)}, "judge"
         if kind == "side" and "</data>" in json.dumps(body.get("messages")):
             reply, _ = super().pick("other", path, body)
             return {**reply, "delay": self.delay}, "judge"
@@ -153,14 +158,20 @@ def test_claude_runs_our_commands_with_it(sandbox: Sandbox) -> None:
 @pytest.mark.usefixtures("tmux")
 def test_in_a_terminal_prompts_and_replies_are_judged(sandbox: Sandbox) -> None:
     with_host_judges(sandbox)
+    memory(sandbox, "judge", "on", "scoring")
+    sandbox.api.script.default = {"text": FILLER}
     terminal = sandbox.terminal("--plugin-dir", PLUGIN_ROOT)
     terminal.wait(READY)
-    for text in (QUESTION, "Again: " + QUESTION):
+    for number, text in enumerate((QUESTION, "Again: " + QUESTION), 1):
         terminal.submit(text)
-        terminal.wait(re.escape(text) + ".*Hello\\.")
+        terminal.wait(re.escape(text) + ".*I understand")
         terminal.settle()
+        assert sandbox.ledger("lcars/memory/judge-calls.jsonl", wait=20, at_least=3 * number)
     assert [judged["path"] for judged in judgments(sandbox)] == ["judged", "judged"]
-    assert asked(sandbox.api.requests) == sum(
-        not row["cached"] for row in ledger_rows(sandbox, "judge-calls")
-    )
+    calls = ledger_rows(sandbox, "judge-calls")
+    assert [(row["feature"], row["outcome"]) for row in calls if row["feature"] == "scoring"] == [
+        ("scoring", "ok"),
+        ("scoring", "ok"),
+    ]
+    assert asked(sandbox.api.requests) == sum(not row["cached"] for row in calls)
     terminal.submit("/exit")

@@ -166,7 +166,9 @@ def test_the_judges_are_enabled_by_settings_of_another_program(sandbox: Sandbox)
 
 
 def test_clear_cases_are_decided_by_rules_without_a_judge(sandbox: Sandbox) -> None:
-    with_memory(sandbox).settings({"memory": {"retrieval": {"inject_threshold": 0.0, "judge": {}}}})
+    with_memory(sandbox).settings(
+        {"memory": {"retrieval": {"inject_threshold": 0.0, "judge": {"when": "unsure"}}}}
+    )
     turn = sandbox.prompt(ASK, plugins=PLUGIN)
     assert judge_decision(sandbox, turn)["path"] == "rules"
     assert is_recalled(turn)

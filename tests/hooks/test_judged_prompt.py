@@ -285,3 +285,34 @@ def test_no_secret_from_a_prompt_memory_or_key_is_written_or_sent(judged: MakeJu
         assert gone not in sent
         assert [text for text in outputs if gone in text] == []
         assert [path for path, text in written.items() if gone in text and path not in mine] == []
+
+
+BLOCKS: dict[str, dict[str, Any]] = {
+    "no key": {"retrieval": {"judge": {"enabled": True}}},
+    "a dead server": {
+        "env": {"ANTHROPIC_API_KEY": KEY},
+        "memory": {"judge": {"base_url": "http://127.0.0.1:9"}, "retrieval": {"judge": {"enabled": True}}},
+    },
+    "no client that listens": {"memory": {"judge": {"backend": "host"}, "retrieval": {"judge": {}}}},
+    "switched off": {"retrieval": {"judge": {"enabled": False}}},
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_the_prompt_of_the_original_design_gets_a_pointer_without_a_judge(
+    project: Project, name: str
+) -> None:
+    titles = {
+        "JWT authentication token refresh flow": ["auth", "jwt", "token"],
+        "Staging is reset every night at 03:00": [],
+        "Billing runs on Postgres 16": [],
+        "CSS follows BEM naming": [],
+        "Release branch is cut on Thursdays": [],
+    }
+    for number, (title, tags) in enumerate(titles.items()):
+        put_accepted(project, "m%d" % number, memory(title, "Body.", tags=tags))
+    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
+        json.dump(BLOCKS[name], file)
+    run = project.prompt("how to fix the authentication bug")
+    assert "m0: JWT authentication token refresh flow" in run.context
+    assert "m1" not in run.context

@@ -42,8 +42,12 @@ export const SESSION = "%s"
 export const ask = async (folder, number, session = SESSION) => {
   const stem = path.join(folder, `${session}.${number}`)
   fs.writeFileSync(stem + ".ask", JSON.stringify({ model: "m", prompt: "p" + number }))
-  for (let at = 0; at < 60 && !fs.existsSync(stem + ".answer"); at++) await new Promise((done) => setTimeout(done, 5))
-  return fs.existsSync(stem + ".answer") ? JSON.parse(fs.readFileSync(stem + ".answer", "utf8")) : null
+  for (let at = 0; at < 60; at++) {
+    await new Promise((done) => setTimeout(done, 5))
+    const text = fs.existsSync(stem + ".answer") ? fs.readFileSync(stem + ".answer", "utf8") : ""
+    if (text.endsWith("\\n")) return JSON.parse(text)
+  }
+  return null
 }
 """
     % SESSION

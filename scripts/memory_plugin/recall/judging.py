@@ -7,15 +7,17 @@ inject threshold: titles, categories and tags in random order. `path` names the 
     judged    both judges answered
     partial   one of them answered
     single    one combined question was answered
-    fallback  none answered: the thresholds decide, at most `fallback_top_k` in full, and the best of these get at least a pointer
+    fallback  none answered: the thresholds decide, at most `fallback_top_k` in full; the best that many get at least a pointer if the
+              prompt has words of their titles
     no_key    there is no key: as `fallback`
-    disabled  judges are switched off here: the thresholds decide
+    disabled  judges are switched off here: as `fallback`, but with as many in full as ever
     rules     no candidate was unsure, or sure ones fill every place: the thresholds decide
 """
 
 from __future__ import annotations
 
 from ..kernel.fastjson import digest
+from .decision import UNASKED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 AUTO, SEARCH = "auto", "search"
 _BLOCK = "retrieval.judge."
 _SEARCH_POOL = 20
+_TITLE = 0.15  # share of a title's words, by weight, that a prompt must have for a pointer without a judge
 _MAX_PROMPT, _MAX_TITLE, _MAX_TAG = 500, 120, 40  # characters
 _MAX_TAGS = 12  # of one memory
 # (rubric, key of its answer)
@@ -52,7 +55,7 @@ class JudgeCandidates:
 class Judged:
     """The judges' verdicts on the candidates, and how they were reached.
 
-    approvals: key of each judged hit -> "both", "one" or "none" of the judges that answered. If none did, the best few are "unasked":
+    approvals: key of each judged hit -> "both", "one" or "none" of the judges that answered. If none did, the best few are UNASKED:
         the thresholds decide, but give at least a pointer
     max_inject: how many may be injected in full; silenced: why nothing at all may be injected, usually empty
     search_hits: the hits that a search shows, in the order of the ranking
@@ -123,8 +126,9 @@ def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons
     elif path == "rules":
         max_inject = _max_output(AUTO, settings)
     judged = Judged(path, max_inject)
-    if path in ("fallback", "no_key"):
-        judged.approvals = {hit.key: "unasked" for hit in hits[:max_inject]}
+    if path != "rules":
+        best = hits[: settings.integer(_BLOCK + "fallback_top_k")]
+        judged.approvals = {hit.key: UNASKED for hit in best if hit.signals.get("title_covered", 0) >= _TITLE}
     if max_inject == 0:
         judged.silenced = "no_fallback" if path in ("fallback", "no_key") else "max_inject"
     judged.reasons = reasons

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..kernel.files import os_error_text
 from ..kernel.quick_import import import_ahead
+from ..kernel.settings.values import USER
 from .gate import MIN_LENGTH, SHORT, effective_length, last_turn, load_gate
 
 TYPE_CHECKING = False
@@ -80,7 +81,7 @@ def fill_answer(
 
             apply_feedback(hits, context)
         judged = None
-        if hits and ask_judges and lookup.answered_by == "fts5" and settings.is_judge_enabled("retrieval"):
+        if hits and ask_judges and lookup.answered_by == "fts5" and _has_judge(settings):
             judged = _judge(answer, prompt, previous_turn, _not_injected_yet(hits, history), context)
         choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
         _describe(answer, lookup, hits, choice, settings)
@@ -105,6 +106,11 @@ def check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
     if not previous_turn and effective_length(prompt.visible_text) < MIN_LENGTH:
         refusal = SHORT
     return previous_turn, refusal
+
+
+def _has_judge(settings: Settings) -> bool:
+    """Return whether the user has a judge, if only one that is switched off: then the best candidates still get a pointer."""
+    return settings.is_judge_enabled("retrieval") or settings.origin("retrieval.judge.enabled") == USER
 
 
 def _not_injected_yet(hits: list[Hit], history: RecallHistory) -> list[Hit]:
