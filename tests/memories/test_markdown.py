@@ -94,6 +94,7 @@ def test_any_text_is_read_and_every_word_is_kept(text: str) -> None:
         ("- [x] Pin versions exactly.", "Pin versions exactly"),
         ("Node 20.1 is required. Older ones fail.", "Node 20.1 is required"),
         ("Tabs.", "Style: Tabs"),
+        ("Use \x007\x00 pins.", "Use 7 pins"),
         ("The web app has one backend. `packages/rules` holds the rules.", "The web app has one backend"),
     ],
 )

@@ -111,15 +111,14 @@ def _handler(event: str) -> Handler:
 
 
 def _handle_other_host(event: Event) -> dict[str, object] | None:
-    """Handle an event of the agent that is named on the command line; the first output counts."""
-    from .hosts import translated_events, translated_output
+    """Handle an event of the agent that is named on the command line."""
+    from .hosts import joined_output, translated_events, translated_output
 
     host = sys.argv[1]
-    for payload in translated_events(host, event.payload):
-        output = _handle(Event(event.name, payload, event.paths, event.taint, event.deadline))
-        if output:
-            return translated_output(host, event.payload, output)
-    return None
+    events = translated_events(host, event.payload)
+    outputs = [_handle(Event(event.name, each, event.paths, event.taint, event.deadline)) for each in events]
+    output = joined_output(list(filter(None, outputs)))
+    return output and translated_output(host, event.payload, output)
 
 
 def _read() -> bytes:

@@ -176,7 +176,7 @@ def without_markdown(text: str) -> str:
         spans.append(match[0])
         return "\0%d\0" % (len(spans) - 1)
 
-    text = _CODE_SPAN.sub(put_aside, text)
+    text = _CODE_SPAN.sub(put_aside, text.replace("\0", ""))
     text = _LINK.sub(r"\1", _COMMENT.sub(" ", text))
     lines = (_MARK.sub("", line).strip() for line in text.splitlines())
     text = " ".join(line for line in lines if not line.startswith(("```", "~~~", "|", "---", "===")))
