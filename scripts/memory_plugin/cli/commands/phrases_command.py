@@ -12,14 +12,14 @@ from uuid import uuid4
 
 from ...interview.answer_input import InvalidAnswer, decode_memories
 from ...kernel.judge.asking import Judge
-from ...kernel.judge.question import Question, explain_failure, load_rubric
+from ...kernel.judge.question import Question, excerpt, explain_failure, load_rubric, one_line
 from ...kernel.text.clean import terminal_safe
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import add_phrases
 from ...memories.memory_files import StoredMemory
 from ...memories.memory_text import TEXT, TITLE, shown_fields
-from ...memories.record import MAX_ASKED_AS
+from ...memories.record import MAX_ASKED_AS, MAX_TITLE
 from ...memories.survey import Item, shortest_names, without_phrases
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, CommandError
@@ -154,7 +154,9 @@ def _judge(context: CommandContext) -> Judge:
 
 
 def _questions(due: dict[str, Item]) -> list[Question]:
-    texts, rubric = _texts(due), load_rubric("memories/phrases")
+    rubric, texts = load_rubric("memories/phrases"), _texts(due)
+    for row in texts:  # without personal data, which a memory may hold
+        row.update(title=one_line(row["title"], MAX_TITLE), body=excerpt(row["body"], _MAX_BODY))
     batches = (texts[at : at + _BATCH] for at in range(0, len(texts), _BATCH))
     return [Question(rubric, {"memories": batch}, _answer) for batch in batches]
 
