@@ -255,6 +255,19 @@ def test_a_write_of_our_own_lists_no_folder_then_or_later(project: Project, list
         assert (listed, after_a_write(paths).read) == ([], 0)
 
 
+@pytest.mark.parametrize("record", [None, 1, [1, [2], ["a", "b", None]], {"a": 1}], ids=str)
+def test_a_damaged_record_of_writes_stops_nothing(project: Project, record: object) -> None:
+    with at_home(project) as paths:
+        fully(paths)
+        name = writing.store_key(project_store(paths)) + ".writes.json"
+        project.write(paths.state("index", name), {"writes": record})
+        written(paths, "Kafka")
+        project.write(paths.state("index", name), {"writes": record})
+        later()
+        after_a_write(paths)
+        assert titles(paths) == {"Kafka"}
+
+
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_a_change_by_somebody_else_beside_a_write_is_found(project: Project, first: str) -> None:
     with at_home(project) as paths:

@@ -9,6 +9,12 @@ from uuid import uuid4
 
 import pytest
 
+from memory_plugin.cli.commands.phrases_command import _questions
+from memory_plugin.memories.memory_files import StoredMemory
+from memory_plugin.memories.record import categories, parse_memory
+from memory_plugin.memories.stores import Store
+from memory_plugin.memories.survey import Item
+from memory_plugin.memories.trust import TRUSTED
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.project import Project, Run
 
@@ -188,6 +194,19 @@ def test_a_judge_writes_phrases_after_the_price_was_accepted(staging: Project) -
     assert "send title and text of 1 memory to" in asked.stderr
     assert "at most $" in asked.stderr
     assert staging.cli("phrases", "--judge", "--yes", "--json").json["stored"][0]["asked_as"] == PHRASES
+
+
+def test_a_judge_gets_no_personal_data() -> None:
+    data = {
+        "title": "Ask jane@corp.io",
+        "content": {"decision": "Jane is at jane@corp.io or +49 170 1234567."},
+    }
+    memory = parse_memory(data, "ask-jane", categories()["decision"])
+    stored = StoredMemory(memory, Store("project", "/p/.claude/memory", "/p"), "/p/x.json", "", "")
+    (question,) = _questions({"ask-jane": Item(stored, TRUSTED, "")})
+    assert "[redacted:email]" in question.message
+    assert "corp.io" not in question.message
+    assert "1234567" not in question.message
 
 
 def test_inside_the_client_the_user_decides_about_the_judge(staging: Project) -> None:
