@@ -269,7 +269,7 @@ def test_no_secret_from_a_prompt_memory_or_key_is_written_or_sent(judged: MakeJu
         "content": {"rule": SECRET},
     }
     own = project.write(".claude/memory/constraints/by-hand.json", by_hand)
-    project.cli("config", "set", "ledger.prompt_text", "true")
+    project.cli("config", "set", "ledger.keep_text", '["prompts"]')
     run = box.prompt(ASK + " <private>my aunt Agatha</private> with " + SECRET)
     outputs = [run.stdout, run.stderr]
     for words in (["why", "--json"], ["judge", "stats"], ["doctor", "--json"], ["status"]):

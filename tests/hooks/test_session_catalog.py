@@ -151,9 +151,11 @@ def test_a_subagent_gets_at_most_300_tokens(project: Project) -> None:
     assert len(catalogs(project)[0]["injected"]) == 12  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("key", ["retrieval.catalog.enabled", "retrieval.enabled"])
-def test_the_catalog_can_be_turned_off(stored: Project, key: str) -> None:
-    stored.cli("config", "set", key, "false")
+@pytest.mark.parametrize(
+    ("key", "off"), [("retrieval.catalog.max_tokens", "0"), ("retrieval.enabled", "false")]
+)
+def test_the_catalog_can_be_turned_off(stored: Project, key: str, off: str) -> None:
+    stored.cli("config", "set", key, off)
     assert stored.start().context == ""
     assert subagent(stored) == ""
     assert not os.path.exists(os.path.join(stored.state, "recalls.jsonl"))

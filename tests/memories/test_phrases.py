@@ -112,6 +112,13 @@ def test_a_change_of_phrases_leaves_the_text_trusted(
     assert trust.with_accepted_phrases(stored) is stored
 
 
+def test_a_text_in_place_of_the_list_accepts_none_of_its_parts(paths: Paths, store: Store, put: Put) -> None:
+    accepted(paths, store, put, asked_as="anything at all, where is it kept")
+    put("mine", asked_as=[NEW])
+    trust, stored = now(paths, store)
+    assert trust.with_accepted_phrases(stored).memory.asked_as == ()
+
+
 @pytest.mark.parametrize("phrases", [[], [OWN]], ids=["without phrases", "with phrases"])
 def test_an_acceptance_of_an_earlier_version_holds(
     paths: Paths, store: Store, put: Put, phrases: list[str]

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from ..hooks.background import start_refresh
 from ..hooks.status_line import FOLDER, counts_path
+from ..kernel.data import write_state
 from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
-from ..kernel.state_file import write_state
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE, Memory, body_text

@@ -1,9 +1,15 @@
-"""The context that every command receives, and the errors that end a command."""
+"""The context that every command receives, the errors that end a command, and what a command needs the user's own decision for.
+
+A command that changes trust, settings or anything that cannot be undone has a function `approval`, which says for its arguments what the
+user decides about. In the user's own terminal that is the command itself. Inside the client it is a ticket of the permission dialog.
+"""
 
 from __future__ import annotations
 
+import argparse
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..hooks.events import follow_hygiene
 from ..kernel.ancestry import CLIENT_VARIABLES
@@ -14,7 +20,7 @@ from ..kernel.settings.load import load
 from .caller import identify
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from ..hooks.environment import Taint
     from ..kernel.paths import Paths
@@ -27,6 +33,13 @@ _FAILED, _USAGE = 1, 2
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
 _MOVED = "%s is not used because the project's %s sets it"
 _UNREAD = "the project's %s cannot be read, so it may have set one"
+
+_MAX_NAMED = 5
+_NOT_APPROVED = (
+    "nothing was changed: to %s, the user must allow it. Run the command in a terminal, or alone and as it is in Claude Code,"
+    " so that a dialog asks the user"
+)
+_CHANGED = "nothing was changed: a text is not the one that the dialog showed; run the command again"
 
 
 class CommandError(Exception):
@@ -132,3 +145,39 @@ class CommandContext(Context):
     def with_settings(self, settings: Settings) -> Context:
         """Return the same context with different settings, for trying them out."""
         return Context(self.paths, settings, self.deadline, self.session)
+
+
+class Approval(NamedTuple):
+    """What the user decides about: an action, such as "change settings", and the digests of the texts that it accepts or rejects."""
+
+    action: str
+    texts: Collection[str] = ()
+
+
+def titled(action: str, titles: Sequence[str], noun: str = "memory") -> str:
+    """Return an action with the number of things and their titles, at most five: "accept 2 memories: A, B"."""
+    from ..memories.hygiene import shown_line
+    from .console import counted
+
+    named = ", ".join(shown_line(title, 80) for title in titles[:_MAX_NAMED])
+    more = ", and %d more" % (len(titles) - _MAX_NAMED) if len(titles) > _MAX_NAMED else ""
+    return "%s %s: %s%s" % (action, counted(len(titles), noun), named, more)
+
+
+def needed_approval(module: Any, arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ANN401  (a command)
+    """Return what a command needs the user's decision for; None if these arguments need none. Raises CommandError."""
+    approval = getattr(module, "approval", None)
+    found: Approval | None = approval(arguments, context) if approval is not None else None
+    return found
+
+
+def require_approval(approval: Approval, words: Sequence[str], number: str, context: CommandContext) -> None:
+    """Raise CommandError unless the user decided this, in the client's dialog for exactly these words and texts."""
+    from ..memories.grants import take_ticket
+
+    covered = take_ticket(context.paths, context.session, number, words) if number else None
+    if covered is None:
+        raise CommandError(_NOT_APPROVED % approval.action)
+    if not covered.issuperset(approval.texts):
+        raise CommandError(_CHANGED)
+    context.has_ticket = True

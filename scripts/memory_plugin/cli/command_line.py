@@ -8,16 +8,14 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from .. import VERSION
 from ..kernel.bytecode import import_with_cache_repair
 from .console import Console, terminal_width, wrapped
 from .options import add_actions, add_common_options
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 USAGE = 2
 # The commands that the help lists, in two tiers. To add one: a name here, a module `commands/NAME_command.py`, and a test.
@@ -55,13 +53,13 @@ PAIRS = {
     "replies history": "scores",
     "replies tune": "tune",
     "report replay": "replay",
-    "session label": "label",
     "session calibrate": "calibrate",
     "session langfuse": "langfuse",
 }
 ALIASES = {
     **{old: name for name, old in PAIRS.items()},
     "archive": "forget --keep",
+    "label": "session label",
     "useful": "feedback useful",
     "wrong": "feedback wrong",
 }
@@ -71,8 +69,13 @@ NOUNS = {
 _INTERNAL = ("grade", "refresh", "propose", "describe")  # started by hooks; the help leaves them out
 LISTED = tuple(name for group in GROUPS.values() for name in group)
 COMMANDS = {  # name: module
-    **{name: name + "_command" for name in (*LISTED, *_INTERNAL) if name not in NOUNS},
+    **{name: name + "_command" for name in LISTED if name not in NOUNS},
     **{name: old + "_command" for name, old in PAIRS.items()},
+    **dict.fromkeys(_INTERNAL, "internal_command"),
+    "refresh": "refresh_command",
+    "check text": "scan_command",
+    "config completions": "statusline_command",
+    "import promote": "import_command",
     "reject": "accept_command",
     "restore": "forget_command",
     "why": "status_command",

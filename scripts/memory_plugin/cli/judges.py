@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..evaluation.jury import judge_at
 from ..kernel.data import load_data
@@ -13,15 +13,13 @@ from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
 from ..kernel.judge.models import family_of, model_table, price_of
 from ..kernel.judge.question import explain_failure, setup_options
 from ..kernel.judge.vendors import endpoint_of
+from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings.user_file import set_value
 from ..kernel.settings.values import JUDGE_SWITCHES, Settings
 from ..kernel.text.clean import terminal_safe
 from .command_context import CommandContext
 from .options import days_ago
-
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
 
 FEATURES = tuple(JUDGE_SWITCHES)
 _UNKNOWN = (

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
+from ..kernel.data import read_state
 from ..kernel.fastjson import as_integer, loads
 from ..kernel.paths import data_path, locate
-from ..kernel.state_file import read_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ import os
 from contextlib import suppress
 
 from ..kernel.clock import now
+from ..kernel.data import read_state, session_file, write_state
 from ..kernel.fastjson import as_texts, digest, dumps
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
-from ..kernel.state_file import read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

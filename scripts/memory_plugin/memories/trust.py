@@ -11,26 +11,20 @@ second digest, which covers both.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..kernel.fastjson import dumps, loads
+from ..kernel.fastjson import as_texts, dumps, loads
 from ..kernel.files import make_folder, read_regular, replace_file
-from ..kernel.paths import locate
+from ..kernel.paths import Paths, locate
 from . import InvalidMemory
 from .hygiene import clean_data
-from .memory_text import text_digests, told_digests
-from .stores import USER
+from .memory_files import StoredMemory
+from .memory_text import TextDigests, text_digests, told_digests
+from .stores import USER, Store
 from .trust_file import SEEN, Decision, DecisionFile, decision_paths, trust_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from ..kernel.paths import Paths
-    from .memory_files import StoredMemory
-    from .memory_text import TextDigests
-    from .stores import Store
 
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
 WITHDRAWN, LIFTED = "withdrawn", "lifted"
@@ -81,6 +75,8 @@ class Trust:
 
     def has_new_phrases(self, stored: StoredMemory) -> bool:
         """Return whether the user accepted the text, but not together with the phrases that its file has now."""
+        if not stored.memory.asked_as:
+            return False
         told, whole = _digests(stored)
         is_new = self._is_accepted(told.full) and not self._is_accepted(whole.full)
         return is_new and not self.is_accepted_by_setting(stored)
@@ -93,7 +89,7 @@ class Trust:
         """Return a memory without those phrases that somebody added to its trusted text since the user last accepted it."""
         if not self.has_new_phrases(stored):
             return stored
-        accepted = (self.last_trusted(stored) or {}).get("asked_as") or ()
+        accepted = as_texts((self.last_trusted(stored) or {}).get("asked_as"))
         return with_phrases(stored, [text for text in stored.memory.asked_as if text in accepted])
 
     def is_trusted(self, stored: StoredMemory) -> bool:

@@ -29,6 +29,7 @@ _TITLES_OPEN = "<memory-titles>\nPossibly related; full text: memory show ID\n"
 _TITLES_CLOSE = "</memory-titles>\n"
 # Estimates for Claude's tokenizers: a token is about 4 characters of English, and about 1.5 characters of other scripts.
 _ASCII_PER_TOKEN, _OTHER_PER_TOKEN = 4.0, 1.5
+_MAX_CHARACTERS = 9000  # the client cuts a hook's output at 10,000
 _MAX_RECEIPT_TITLES = 2
 _MAX_TITLE_IN_RECEIPT = 60  # characters, if there are several titles
 
@@ -43,7 +44,6 @@ class Limits:
         "max_pointers",
         "max_tokens",
         "pointer_threshold",
-        "repeat_after",
     )
 
     def __init__(self, settings: Settings, room: int) -> None:
@@ -53,8 +53,7 @@ class Limits:
         self.max_inject = settings.integer("retrieval.max_inject")
         self.max_pointers = settings.integer("retrieval.max_pointers")
         self.max_tokens = settings.integer("retrieval.max_tokens")
-        self.max_characters = min(settings.integer("retrieval.max_characters"), room)
-        self.repeat_after = settings.integer("retrieval.repeat_after_turns")
+        self.max_characters = min(_MAX_CHARACTERS, room)
 
 
 class Choice:
@@ -162,7 +161,7 @@ class _Selection:
             self.choice.pointers.append(hit)
 
     def _why_not_injected(self, hit: Hit) -> str:
-        if self._history.was_injected(hit.key, hit.injection_text, self._limits.repeat_after):
+        if self._history.was_injected(hit.key, hit.injection_text):
             return "already_injected"
         if len(self.choice.full) >= self._limits.max_inject:
             return "over_limit"
@@ -173,7 +172,7 @@ class _Selection:
     def _why_not_pointed(self, hit: Hit, line: str) -> str:
         if hit.scope == _NOTES:
             return "note"  # Claude Code lists its notes at the start of a session, and `memory show` cannot show them
-        if self._history.was_injected(hit.key, hit.injection_text, self._limits.repeat_after):
+        if self._history.was_injected(hit.key, hit.injection_text):
             return "already_injected"
         if self._history.was_pointed(hit.key, line):
             return "already_pointed"

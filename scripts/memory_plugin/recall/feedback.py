@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
+from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import as_integer, digest, loads
 from ..kernel.files import make_folder, read_regular
 from ..kernel.locks import FileLock
-from ..kernel.state_file import read_state, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

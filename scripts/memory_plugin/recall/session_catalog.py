@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 import stat as modes
 
+from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import digest
 from ..kernel.files import os_error_text
-from ..kernel.state_file import read_state, write_state
 from .answer import Answer
 from .catalog_entries import (
     arrange,
@@ -53,7 +53,9 @@ _ALWAYS_FITS = 30  # memories whose titles fit into any catalog
 
 def is_catalog_on(context: Context) -> bool:
     """Return whether the settings switch the catalog on."""
-    return context.settings.flag("retrieval.enabled") and context.settings.flag("retrieval.catalog.enabled")
+    return context.settings.flag("retrieval.enabled") and bool(
+        context.settings.integer("retrieval.catalog.max_tokens")
+    )
 
 
 def current_index(context: Context) -> Connection | None:

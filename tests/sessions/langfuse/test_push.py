@@ -196,11 +196,7 @@ def test_scores_that_are_never_stored_are_refused(graded: Bench, langfuse: Langf
 def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfuse: Langfuse) -> None:
     push_scores(graded)
     outbox = outbox_of(graded)
-    good = next(
-        body
-        for row in latest_rows(graded.scorer.paths, graded.scorer.settings).values()
-        for body in score_bodies(row)
-    )
+    good = next(body for row in latest_rows(graded.scorer.paths).values() for body in score_bodies(row))
     no_name, no_subject = {**good, "id": "no name", "name": ""}, {**good, "id": "no subject", "sessionId": ""}
     outbox.enqueue([no_name, {**good, "id": "fine"}, no_subject])
     result = push(

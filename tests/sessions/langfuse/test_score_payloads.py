@@ -78,7 +78,7 @@ def test_an_invalid_ledger_line_has_no_scores(graded: Bench, changes: dict[str, 
     (first, *_) = graded.rows()
     with open(graded.config / "lcars" / "memory" / "sessions.jsonl", "w", encoding="utf-8") as file:
         file.write(json.dumps({**first, "overall_quality": None, **changes, "scorer": 3}) + "\n")
-    rows = latest_rows(graded.scorer.paths, graded.scorer.settings).values()
+    rows = latest_rows(graded.scorer.paths).values()
     assert [body for row in rows for body in score_bodies(row)] == []
 
 

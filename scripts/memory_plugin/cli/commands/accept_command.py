@@ -18,9 +18,8 @@ from ...memories.stores import stores
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
 from ..after_change import refresh_index
-from ..approval import Approval, titled
 from ..candidate_entries import decide_candidates, find_group, review_sources
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError, titled
 from ..console import counted
 from ..memory_view import guard_lines, holds_guard
 from ..options import add_flag

@@ -11,8 +11,7 @@ from ...memories.record import RETIRED, date_text
 from ...memories.survey import SUPERSEDED, Item, choose, life_cycle_state, shortest_names, superseding
 from ...memories.trust import REJECTED, load_trust
 from ..after_change import refresh_index, replaced_lines
-from ..approval import Approval, titled
-from ..command_context import CommandContext
+from ..command_context import Approval, CommandContext, titled
 from ..memory_view import approval_lines, as_json, is_guarded, status_text
 
 _FORGET_EXAMPLES = """\

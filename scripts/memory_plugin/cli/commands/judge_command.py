@@ -25,8 +25,7 @@ from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
 from ...kernel.settings.values import JUDGE_SWITCHES
 from ...kernel.text.clean import terminal_safe
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError
+from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
 from ..judges import (
     FEATURES,

@@ -23,8 +23,7 @@ from ...sessions.langfuse.langfuse_client import (
 )
 from ...sessions.langfuse.pull import keep_session, read_session
 from ...sessions.langfuse.push import Outbox, outbox_overview, send_scores
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError
+from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
 from ..judges import address_sentences, ignored_sentences, keep_address
 from ..options import add_actions, add_keep_address
@@ -186,7 +185,7 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Server
 
 
 def _status(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    overview = outbox_overview(context.paths, context.settings, access)
+    overview = outbox_overview(context.paths, access)
     record = {
         "host": overview.host,
         "not_queued": overview.unqueued,

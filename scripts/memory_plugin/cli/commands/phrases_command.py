@@ -22,8 +22,7 @@ from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import MAX_ASKED_AS
 from ...memories.survey import Item, shortest_names, without_phrases
 from ..after_change import refresh_index
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError
+from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
 from ..memory_input import text_of
 from ..options import add_flag

@@ -10,8 +10,7 @@ from subprocess import DEVNULL, Popen
 from ...kernel.clock import iso, now
 from ...kernel.records import ledger_names
 from ..command_context import CommandContext, CommandError, UsageError
-from ..options import add_days_option, add_flag, require_days
-from ..output_file import reports_folder, write_output
+from ..options import add_days_option, add_flag, reports_folder, require_days, write_output
 from ..report.elements import day_label, print_section
 from ..report.figures import LedgerFigures
 from ..report.memory_rows import memory_figures, missed_rows

@@ -157,7 +157,7 @@ def _guards_in_force(context: CommandContext) -> int:
 
 def _catalog(context: CommandContext) -> dict[str, int] | None:
     """Return the size of the last session catalog in this project; None if there was none, or catalogs are off."""
-    if context.paths.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
+    if context.paths.state_dir is None or not context.settings.integer("retrieval.catalog.max_tokens"):
         return None
     row = explain.find_decision(context.paths, explain.LAST, place="catalog")
     if row is None or row.get("outcome") == "silent":

@@ -132,17 +132,14 @@ def entropy(value: str) -> float:
     return -sum(share * log2(share) for share in shares)
 
 
+def _containing(pattern: str) -> Callable[[PatternMatch], bool]:
+    """Return the filter that rejects a value in which a pattern matches."""
+    return lambda candidate: _compiled(pattern).search(candidate.value) is not None
+
+
 def _example(candidate: PatternMatch) -> bool:
     """Reject a key from documentation: vendors write EXAMPLE into it."""
     return "EXAMPLE" in candidate.value or "example" in candidate.value
-
-
-def _masked(candidate: PatternMatch) -> bool:
-    return _compiled(_MASKED).search(candidate.value) is not None
-
-
-def _repeated(candidate: PatternMatch) -> bool:
-    return _compiled(_REPEATED).search(candidate.value) is not None
 
 
 def _sequence(candidate: PatternMatch) -> bool:
@@ -153,11 +150,6 @@ def _sequence(candidate: PatternMatch) -> bool:
         for at in range(0, len(lower) - _SEQUENCE_LENGTH + 1, _SEQUENCE_LENGTH)
     )
     return any(piece in _SEQUENCE for piece in pieces)
-
-
-def _template(candidate: PatternMatch) -> bool:
-    """Reject a variable that is filled in later: `${X}`, `{{ x }}`, `<x>`, `%s`, `$1`."""
-    return _compiled(_TEMPLATE).search(candidate.value) is not None
 
 
 @cache
@@ -281,11 +273,6 @@ def _not_mail(candidate: PatternMatch) -> bool:
     return name == "git" or remote or domain.rpartition(".")[2].lower() in words("file_endings")
 
 
-def _date(candidate: PatternMatch) -> bool:
-    """Reject a date or a span of years."""
-    return _compiled(_DATE).search(candidate.value) is not None
-
-
 def _scope(candidate: PatternMatch) -> bool:
     """Reject a single name before `::`, which is code unless a prefix length follows."""
     is_single = candidate.value.endswith("::") and candidate.value.count(":") == 2
@@ -296,11 +283,6 @@ def _range(candidate: PatternMatch) -> bool:
     """Reject a range from one number to a greater one: lines, pages, years."""
     low, _, high = candidate.value.partition("-")
     return low.isdigit() and high.isdigit() and len(high) - len(low) in (0, 1) and int(low) < int(high)
-
-
-def _time_uuid(candidate: PatternMatch) -> bool:
-    """Reject a UUID made from the time (RFC 9562, versions 1, 6 and 7): it can be guessed and usually names a record."""
-    return _compiled(_TIME_UUID).fullmatch(candidate.value) is not None
 
 
 def _version(candidate: PatternMatch) -> bool:
@@ -317,13 +299,13 @@ def _shared_home(candidate: PatternMatch) -> bool:
 
 FILTERS: Mapping[str, Callable[[PatternMatch], bool]] = {
     "code": _code,
-    "date": _date,
+    "date": _containing(_DATE),  # or a span of years
     "example": _example,
     "example-host": _example_host,
     "few-kinds": _few_kinds,
     "hash": _hash,
     "letters": _letters,
-    "masked": _masked,
+    "masked": _containing(_MASKED),
     "no-digit": _no_digit,
     "not-mail": _not_mail,
     "number": _number,
@@ -331,14 +313,15 @@ FILTERS: Mapping[str, Callable[[PatternMatch], bool]] = {
     "placeholder": _placeholder,
     "prose": _prose,
     "range": _range,
-    "repeated": _repeated,
+    "repeated": _containing(_REPEATED),
     "scope": _scope,
     "sequence": _sequence,
     "shared-home": _shared_home,
     "slug": _slug,
     "stand-in": _stand_in,
-    "template": _template,
-    "time-uuid": _time_uuid,
+    "template": _containing(_TEMPLATE),  # filled in later: `${X}`, `{{ x }}`, `<x>`, `%s`, `$1`
+    # A UUID made from the time (RFC 9562, versions 1, 6 and 7) can be guessed and usually names a record.
+    "time-uuid": _containing(r"\A%s\Z" % _TIME_UUID),
     "url-stand-in": _url_stand_in,
     "version": _version,
     "wordy": _wordy,

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..clock import iso, now
-from ..ledger import open_ledger
+from ..ledger import Ledger
 from .budget import Caps, Settlement, SpendingBudget, VerdictCache
 from .calls import Target, make_calls, require_listener
 from .credentials import UserEnvironment, address_source, resolve_access
@@ -250,5 +250,5 @@ class Judge:
             "tokens_out": verdict.tokens_out,
             "cost_usd": None if verdict.cost is None else round(verdict.cost, 8),
         }
-        ledger = open_ledger(self._paths, self._settings, "judge-calls")
+        ledger = Ledger(self._paths.state(), "judge-calls")
         ledger.append(self._session, self._paths.project_key, row)

@@ -13,11 +13,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..clock import iso, now
-from ..data import load_data
+from ..data import load_data, read_state, write_state
 from ..fastjson import digest, dumps, loads
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import FileLock
-from ..state_file import read_state, write_state
 from .models import PARTS
 from .question import JudgeError
 

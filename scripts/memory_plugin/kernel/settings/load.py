@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ..paths import data_path
+from ..paths import config_folder, data_path
 from .values import LOCAL, PROJECT, USER, Problem, Settings, SettingsFileError, content, defaults, schema
 
 TYPE_CHECKING = False
@@ -41,6 +41,11 @@ def load(config_dir: str | None, project_root: str | None, trial: str = "") -> S
     return settings
 
 
+def user_block(key: str) -> dict[str, Any]:
+    """Return the object under a key that only the user sets, where no settings are at hand."""
+    return load(config_folder(), None).block(key)
+
+
 def _collect(files: list[tuple[str, str]], settings: Settings, contents: Contents) -> None:
     for layer, path in files:
         try:
@@ -57,7 +62,11 @@ def _collect(files: list[tuple[str, str]], settings: Settings, contents: Content
 
 def _may_have_keys(settings: Settings, content: dict[str, Any]) -> bool:
     """Return whether a file may have a key of the plugin. Most have none, and then the schema is not loaded."""
-    return "memory" in content or any(name.partition(".")[0] in content for name in settings.all_keys())
+    return (
+        "memory" in content
+        or "pluginConfigs" in content
+        or any(name.partition(".")[0] in content for name in settings.all_keys())
+    )
 
 
 def _user_file(config_dir: str | None) -> list[tuple[str, str]]:
