@@ -1,7 +1,9 @@
 """Measure recall on prompts as people type them, over the stores of small projects, and its stability as a store grows.
 
-    recall_natural.py --data DIR [--only a,b] [--without-asked-as]    measure what is injected and pointed to, by type of prompt
-    recall_natural.py --data DIR --growth                             compare the same prompt among 3, 30 and 300 memories
+    recall_natural.py --data DIR [--only a,b]    measure what is injected and pointed to, by type of prompt
+    recall_natural.py --data DIR --form plain    the same with memories as a hurried person types them (--form bare: without phrases only)
+    recall_natural.py --data DIR --form mixed    half of the memories plain: each half in mixed stores and among its own form
+    recall_natural.py --data DIR --growth        compare the same prompt among 3, 30 and 300 memories
 
 A store is a folder with corpus.jsonl {id, category, title, body, tags, files, asked_as, supersedes?}, queries.jsonl {id, text, type,
 before?}, qrels.tsv (grade 2: needed, 1: helps) and negatives.jsonl {id, text, kind}. `benchmarks/made` is one such folder, made for this.
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -31,6 +34,10 @@ from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import Hit, rank
 
 SIZES = (3, 30, 300)
+FORMS = ("phrases", "bare", "plain", "mixed", "mixed again")  # of the memories of a store
+MIXED = ("mixed", "mixed again")
+_SENTENCE_END = re.compile(r"(?<=[.!?;\u3002])\s|\n")
+_MAX_SENTENCE = 160  # characters
 NEEDED = 2
 MAX_INJECTED = 3
 MAX_POINTED = 3
@@ -94,13 +101,52 @@ def results_for(
     return found
 
 
-def whole_store(source: Set, *, asked_as: bool = True) -> list[PromptResult]:
-    """Return the results of all prompts of a store in the unchanged store."""
-    memories = current(source) if asked_as else [dict(record, asked_as=[]) for record in current(source)]
-    variant = "whole" if asked_as else "bare"
-    return results_for(memories, source.queries, source.relevant, source.name, variant) + results_for(
-        memories, source.negatives, {}, source.name, variant
+def in_form(source: Set, form: str) -> list[Record]:
+    """Return the current memories of a set in one of FORMS; in a mixed one half of them is plain, in the other the other half."""
+    memories = current(source)
+    if form == "phrases":
+        return memories
+    if form == "bare":
+        return [dict(record, asked_as=[]) for record in memories]
+    typed = plain_ids(source, form)
+    return [plain(record) if record["id"] in typed else record for record in memories]
+
+
+def plain_ids(source: Set, form: str) -> set[str]:
+    """Return the memories that are plain in a store of this form."""
+    ids = [str(record["id"]) for record in current(source)]
+    random.Random(source.name).shuffle(ids)
+    return set({"plain": ids, "mixed": ids[::2], "mixed again": ids[1::2]}.get(form, []))
+
+
+def plain(record: Record) -> Record:
+    """Return a memory as a hurried person types it: title and first sentence, without phrases and tags."""
+    first = _SENTENCE_END.split(str(record["body"]).strip(), maxsplit=1)[0][:_MAX_SENTENCE]
+    return dict(record, body=first, tags=[], asked_as=[])
+
+
+def whole_store(source: Set, form: str = "phrases") -> list[PromptResult]:
+    """Return the results of all prompts of a store whose memories have one of FORMS."""
+    memories = in_form(source, form)
+    return results_for(memories, source.queries, source.relevant, source.name, form) + results_for(
+        memories, source.negatives, {}, source.name, form
     )
+
+
+def mixed_figures(sources: list[Set], limits: tuple[float, float]) -> None:
+    """Print the figures of memories with phrases and of plain ones, each among their own form and in mixed stores."""
+    stores = {(source.name, form): whole_store(source, form) for source in sources for form in FORMS}
+    for half in ("phrases", "plain"):
+        alone, among = [], []
+        for source, form in ((source, form) for source in sources for form in MIXED):
+            ids = plain_ids(source, form)
+            for own, mixed in zip(stores[source.name, half], stores[source.name, form]):
+                if mixed.needed() and all((key in ids) == (half == "plain") for key in mixed.needed()):
+                    alone.append(own)
+                    among.append(mixed)
+        print_figures(half + " alone", alone, limits)
+        print_figures(half + " in mixed", among, limits)
+    report([result for (_, form), found in stores.items() for result in found if form in MIXED], limits, "mixed")
 
 
 def growing_stores(source: Set, others: list[Set]) -> list[PromptResult]:
@@ -178,15 +224,13 @@ def report(results: list[PromptResult], limits: tuple[float, float], label: str 
     for name, belongs in groups:
         chosen = [result for result in results if belongs(result)]
         if chosen:
-            print(
-                "%-16s %4d  %s"
-                % (
-                    name,
-                    len(chosen),
-                    "  ".join("%s %.2f" % item for item in figures(chosen, limits).items()),
-                ),
-                flush=True,
-            )
+            print_figures(name, chosen, limits)
+
+
+def print_figures(label: str, results: list[PromptResult], limits: tuple[float, float]) -> None:
+    """Print the figures of some results on one line."""
+    values = "  ".join("%s %.2f" % item for item in figures(results, limits).items())
+    print("%-16s %4d  %s" % (label, len(results), values), flush=True)
 
 
 def main() -> int:
@@ -196,7 +240,7 @@ def main() -> int:
     )
     parser.add_argument("--data", required=True)
     parser.add_argument("--only", default="")
-    parser.add_argument("--without-asked-as", action="store_true")
+    parser.add_argument("--form", default="phrases", choices=(*FORMS[:4],))
     parser.add_argument("--growth", action="store_true")
     options = parser.parse_args()
     sources = sets(options.data, options.only)
@@ -215,14 +259,12 @@ def main() -> int:
         )
         print("same side from %d to %d: %.3f" % (*SIZES[1:], same_side(results, limits[0], SIZES[1:])))
         return 0
-    found = {source.name: whole_store(source, asked_as=not options.without_asked_as) for source in sources}
+    if options.form == "mixed":
+        mixed_figures(sources, limits)
+        return 0
+    found = {source.name: whole_store(source, options.form) for source in sources}
     for name, results in found.items():
-        report_line = figures(results, limits)
-        print(
-            "%-16s %4d  %s"
-            % (name, len(results), "  ".join("%s %.2f" % item for item in report_line.items())),
-            flush=True,
-        )
+        print_figures(name, results, limits)
     report([result for results in found.values() for result in results], limits)
     return 0
 

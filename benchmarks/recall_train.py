@@ -76,7 +76,10 @@ GROUPS = {
     "lengths": ("asked", "length", "words"),
 }
 # The weight of an example by the variant of its store. Benchmark sets weigh less: they have many examples, mostly longer questions.
-VARIANT_WEIGHTS = {"whole": 1.0, "bare": 0.4, "half": 0.5, "grown": 0.7, "3": 0.6, "30": 0.6, "300": 0.6}
+VARIANT_WEIGHTS = {
+    "phrases": 1.0, "bare": 0.4, "plain": 1.0, "mixed": 0.5, "mixed again": 0.5, "half": 0.5, "grown": 0.7, "3": 0.6, "30": 0.6,
+    "300": 0.6,
+}  # fmt: skip
 SET_WEIGHT = 0.1
 WANTS_SET_WEIGHT = {True: 0.15, False: 1.5}  # by whether the question belongs to the set
 KIND_WEIGHTS = {
