@@ -9,7 +9,8 @@ Four small models over the signals of `signals.py`:
 
 `confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin), and min(`stands_out` scaled by `concerns`, `answers` +
 ahead_ease). It is capped at `concerns` + concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is
-max(`confidence`, min(`wants`, `answers` + pointer_ease)).
+max(`confidence`, min(`wants`, `answers` + pointer_ease)). A memory without phrases has shifts of its own (plain_answers, plain_wants,
+plain_ease), because the same log-odds are right more often, or less often, for it.
 """
 
 from __future__ import annotations
@@ -108,16 +109,18 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
 
     `settings` has the values of `config/recall/confidence.json`. The pointer confidence is at least the confidence.
     """
-    answers, wants, concerns = signals["answers"], signals["wants"], signals["concerns"]
+    answers, concerns, plain = signals["answers"], signals["concerns"], signals["unasked"]
+    wants = signals["wants"] + plain * settings["plain_wants"]
     base = settings["base"]
     lead_log_odds = _log_odds(concerns * (base + (1 - base) * signals["stands_out"]))
     if _is_thin_match(signals, settings):
         lead_log_odds = -inf
-    by_relevance = min(answers, wants - settings["wants_margin"])
+    by_relevance = min(answers + plain * settings["plain_answers"], wants - settings["wants_margin"])
     by_lead = min(lead_log_odds, answers + settings["ahead_ease"])
     chance = sigmoid(min(max(by_relevance, by_lead), _log_odds(concerns) + settings["concerns_ease"]))
     confidence = _scaled(chance, concerns, base)
-    return confidence, max(confidence, sigmoid(min(wants, answers + settings["pointer_ease"])))
+    ease = settings["pointer_ease"] + plain * settings["plain_ease"]
+    return confidence, max(confidence, sigmoid(min(wants, answers + ease)))
 
 
 def _is_thin_match(signals: dict[str, float], settings: dict[str, Any]) -> bool:
