@@ -47,7 +47,7 @@ OWN, OWN_NEGATIVE, OTHERS = 1.0, 3.0, 0.05
 PLAIN = 0.6
 INVERSE_REGULARIZATION = 0.02  # C of the logistic regression; chosen by cross-validation over stores
 # Probabilities from which a memory is pointed to and injected; chosen by cross-validation, with a margin for other people's stores.
-POINT_FROM, INJECT_FROM = 0.45, 0.6
+POINT_FROM, INJECT_FROM = 0.5, 0.6
 REASONS = {
     "points": "Is this memory worth a pointer after a failed command? Logistic model over the signals of "
     "recall/at_failure.py, even odds where a pointer pays. Fitted by benchmarks/failure_train.py.",

@@ -106,7 +106,7 @@ WANTS_KIND_WEIGHTS = {"cross": 0.4, "everyday": 1.0, "prompt": 1.0, "near": 1.1,
 HELPS_WEIGHT = 0.6
 # The intercepts are shifted so that these become even odds: a probability that a memory answers, and log-odds that a prompt wants any
 # memory. Chosen by cross-validation over stores.
-INJECT_FROM, WANTS_FROM = 0.29, -1.05
+INJECT_FROM, WANTS_FROM = 0.32, -1.1
 REASONS = {
     "answers": "Does this memory bear on the prompt? Boosted trees over the signals of recall/signals.py. "
     "Fitted by benchmarks/recall_train.py.",

@@ -9,8 +9,7 @@ Four small models over the signals of `signals.py`:
 
 `confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin), and min(`stands_out` scaled by `concerns`, `answers` +
 ahead_ease). It is capped at `concerns` + concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is
-max(`confidence`, min(`wants`, `answers` + pointer_ease)). A memory without phrases has shifts of its own (plain_answers, plain_wants,
-plain_ease), because the same log-odds are right more often, or less often, for it.
+max(`confidence`, min(`wants`, `answers` + pointer_ease)); a memory without phrases has plain_ease in addition.
 """
 
 from __future__ import annotations
@@ -109,17 +108,16 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
 
     `settings` has the values of `config/recall/confidence.json`. The pointer confidence is at least the confidence.
     """
-    answers, concerns, plain = signals["answers"], signals["concerns"], signals["unasked"]
-    wants = signals["wants"] + plain * settings["plain_wants"]
+    answers, wants, concerns = signals["answers"], signals["wants"], signals["concerns"]
     base = settings["base"]
     lead_log_odds = _log_odds(concerns * (base + (1 - base) * signals["stands_out"]))
     if _is_thin_match(signals, settings):
         lead_log_odds = -inf
-    by_relevance = min(answers + plain * settings["plain_answers"], wants - settings["wants_margin"])
+    by_relevance = min(answers, wants - settings["wants_margin"])
     by_lead = min(lead_log_odds, answers + settings["ahead_ease"])
     chance = sigmoid(min(max(by_relevance, by_lead), _log_odds(concerns) + settings["concerns_ease"]))
     confidence = _scaled(chance, concerns, base)
-    ease = settings["pointer_ease"] + plain * settings["plain_ease"]
+    ease = settings["pointer_ease"] + settings["plain_ease"] * signals["unasked"]
     return confidence, max(confidence, sigmoid(min(wants, answers + ease)))
 
 
