@@ -146,7 +146,9 @@ def mixed_figures(sources: list[Set], limits: tuple[float, float]) -> None:
                     among.append(mixed)
         print_figures(half + " alone", alone, limits)
         print_figures(half + " in mixed", among, limits)
-    report([result for (_, form), found in stores.items() for result in found if form in MIXED], limits, "mixed")
+    report(
+        [result for (_, form), found in stores.items() for result in found if form in MIXED], limits, "mixed"
+    )
 
 
 def growing_stores(source: Set, others: list[Set]) -> list[PromptResult]:

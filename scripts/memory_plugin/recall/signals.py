@@ -166,7 +166,9 @@ def _are_neighbors(pair: tuple[str, str], fields: tuple[str, ...]) -> bool:
 
 def _title_signals(title: str, prompt: PromptTerms) -> dict[str, float]:
     share, mass = _coverage(title, prompt)
-    named = [stem in prompt.masses for stem in dict.fromkeys(token.partition("~")[0] for token in title.split())]
+    named = [
+        stem in prompt.masses for stem in dict.fromkeys(token.partition("~")[0] for token in title.split())
+    ]
     return {
         "title_covered": share,
         "title_held": log(1 + mass),
