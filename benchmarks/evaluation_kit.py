@@ -17,7 +17,7 @@ from typing import Any
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.evaluation.conversation import Conversation, ConversationTurn
-from memory_plugin.evaluation.evaluation_gates import run_gates
+from memory_plugin.evaluation.evaluation_gates import find_full_names, run_gates
 from memory_plugin.evaluation.packs import load_pack
 from memory_plugin.evaluation.rule_matching import find_matches
 
@@ -99,6 +99,26 @@ def kit(folder: str, show: bool) -> None:
         print("crisis       %-24s found %d of %d" % (kind, found, total))
 
 
+def names(folder: str) -> None:
+    """Print how many full names of a kit's texts are found, and how many findings are no name."""
+    full = found = wrong = 0
+    for row in records(os.path.join(folder, "pii_spans.jsonl")):
+        text = row["full_text"]
+        spans = list(find_full_names(text))
+        people = [
+            (span["start_position"], span["end_position"])
+            for span in row["spans"]
+            if span["entity_type"] == "PERSON"
+        ]
+        overlaps = [
+            (name, span) for name in people for span in spans if span[0] < name[1] and name[0] < span[1]
+        ]
+        full += sum(" " in text[slice(*name)] for name in people)
+        found += len({name for name, _ in overlaps if " " in text[slice(*name)]})
+        wrong += len(set(spans) - {span for _, span in overlaps})
+    print("names        found %d of %d full names, false %d" % (found, full, wrong))
+
+
 def count(
     counts: dict[str, list[int]], kind: str, text: str, found: bool, show: bool, *, wanted: bool
 ) -> None:
@@ -128,6 +148,9 @@ def speed() -> None:
         "speed        %.2f ms a turn, all gates, %d turns"
         % ((time.process_time() - started) * 1e3 / len(turns), len(turns))
     )
+    for runs in zip(*(run_gates(packs, Conversation("speed", turns, 0)) for _ in range(5))):
+        best = min(result.ms for result in runs) / len(turns)
+        print("speed        %.3f ms a turn, %s of %s, best of five" % (best, runs[0].gate, runs[0].pack))
     worst = ("", 0.0)
     for piece in HOSTILE:
         text = piece * (100_000 // len(piece))
@@ -152,6 +175,7 @@ def main() -> int:
         table(name, pack, speaker, positive, options.show)
     if options.kit:
         kit(options.kit, options.show)
+        names(options.kit)
     speed()
     return 0
 

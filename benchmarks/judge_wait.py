@@ -198,7 +198,7 @@ from memory_plugin.kernel.settings.load import load
 places = locate(sys.argv[1])
 settings = load(places.config_dir, places.project_root)
 context = Context(places, settings, Deadline(20), "pair")
-judge = Judge("retrieval", settings.text("retrieval.judge.model"), context)
+judge = Judge("retrieval", context, helper=False)
 took = []
 for at in range(int(sys.argv[2]) + 1):
     asked = [Question(load_rubric(name), at, lambda value: value) for name in ("relevance", "usefulness")]

@@ -69,8 +69,8 @@ def most() -> tuple[int, int]:
 
 def _retrieval() -> dict[str, Any]:
     with open(data_path("defaults.json"), encoding="utf-8") as file:
-        found: dict[str, Any] = json.load(file)["retrieval"]
-    return found
+        found: dict[str, Any] = json.load(file)
+    return {key[len("retrieval.") :]: value for key, value in found.items() if key.startswith("retrieval.")}
 
 
 def index(corpus: str, state: str) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
-from benchmarks.recall_natural import FORMS, PromptResult, growing_stores, in_form, results_for, whole_store
+from benchmarks.recall_natural import MIXED, PromptResult, growing_stores, in_form, results_for, whole_store
 from benchmarks.recall_stores import Record, Set, sets
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -49,7 +49,7 @@ def natural_examples(sources: list[Set], everyday: list[Record]) -> list[PromptR
             for prompt in rng.sample([*other.queries, *other.negatives], 6)
         ]
         prompts = _renamed([*unrelated, *rng.sample(everyday, min(80, len(everyday)))])
-        for form in FORMS:
+        for form in ("phrases", "bare", "plain", *MIXED):
             results += whole_store(source, form)
         for form in ("phrases", "plain"):
             memories = in_form(source, form)

@@ -2,8 +2,11 @@
 
     recall_natural.py --data DIR [--only a,b]    measure what is injected and pointed to, by type of prompt
     recall_natural.py --data DIR --form plain    the same with memories as a hurried person types them (--form bare: without phrases only)
+    recall_natural.py --data DIR --form scripted the plain form with phrases that a script writes from each memory alone
     recall_natural.py --data DIR --form mixed    half of the memories plain: each half in mixed stores and among its own form
     recall_natural.py --data DIR --growth        compare the same prompt among 3, 30 and 300 memories
+
+Scripted phrases never come from a prompt: they are a lower bound for what a model writes.
 
 A store is a folder with corpus.jsonl {id, category, title, body, tags, files, asked_as, supersedes?}, queries.jsonl {id, text, type,
 before?}, qrels.tsv (grade 2: needed, 1: helps) and negatives.jsonl {id, text, kind}. `benchmarks/made` is one such folder, made for this.
@@ -34,10 +37,26 @@ from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import Hit, rank
 
 SIZES = (3, 30, 300)
-FORMS = ("phrases", "bare", "plain", "mixed", "mixed again")  # of the memories of a store
+FORMS = ("phrases", "bare", "plain", "scripted", "mixed")  # of the memories of a store
 MIXED = ("mixed", "mixed again")
 _SENTENCE_END = re.compile(r"(?<=[.!?;\u3002])\s|\n")
 _MAX_SENTENCE = 160  # characters
+_WORD = re.compile(r"\w[\w.-]*\w", re.UNICODE)
+# Everyday words of the field that stand for one another, as a script may know them.
+_SYNONYMS = {
+    "database": "db", "db": "database", "deploy": "release", "release": "deploy", "login": "sign in", "auth": "login",
+    "tests": "test suite", "ci": "build pipeline", "build": "compile", "error": "failure", "fails": "breaks", "slow": "performance",
+    "cache": "caching", "config": "settings", "environment": "env", "delete": "remove", "remove": "delete", "folder": "directory",
+    "dependency": "package", "logging": "logs", "logs": "logging", "password": "credentials", "secret": "key", "server": "host",
+    "schedule": "cron", "queue": "worker",
+}  # fmt: skip
+_TEMPLATES = (
+    "how do we handle %s",
+    "what is the rule for %s",
+    "problem with %s",
+    "can I change %s",
+    "why %s",
+)
 NEEDED = 2
 MAX_INJECTED = 3
 MAX_POINTED = 3
@@ -102,12 +121,14 @@ def results_for(
 
 
 def in_form(source: Set, form: str) -> list[Record]:
-    """Return the current memories of a set in one of FORMS; in a mixed one half of them is plain, in the other the other half."""
+    """Return the current memories of a set in one of FORMS or MIXED; in a mixed one half of them is plain, in the other the other half."""
     memories = current(source)
     if form == "phrases":
         return memories
     if form == "bare":
         return [dict(record, asked_as=[]) for record in memories]
+    if form == "scripted":
+        return [with_scripted_phrases(plain(record)) for record in memories]
     typed = plain_ids(source, form)
     return [plain(record) if record["id"] in typed else record for record in memories]
 
@@ -125,8 +146,18 @@ def plain(record: Record) -> Record:
     return dict(record, body=first, tags=[], asked_as=[])
 
 
+def with_scripted_phrases(record: Record) -> Record:
+    """Return a memory with five phrases made of its own words: question forms, and synonyms of the field."""
+    title = [word.lower() for word in _WORD.findall(str(record["title"])) if len(word) > 3]
+    body = [word.lower() for word in _WORD.findall(str(record["body"])) if len(word) > 4]
+    other = [_SYNONYMS.get(word, word) for word in title]
+    texts = [title[:3], other[:4], body[:3], other[-3:], [word for word in body if word not in title][:4]]
+    phrases = [form % " ".join(words) for form, words in zip(_TEMPLATES, texts) if words]
+    return dict(record, asked_as=list(dict.fromkeys(phrases)))
+
+
 def whole_store(source: Set, form: str = "phrases") -> list[PromptResult]:
-    """Return the results of all prompts of a store whose memories have one of FORMS."""
+    """Return the results of all prompts of a store whose memories have one of FORMS or MIXED."""
     memories = in_form(source, form)
     return results_for(memories, source.queries, source.relevant, source.name, form) + results_for(
         memories, source.negatives, {}, source.name, form
@@ -135,7 +166,11 @@ def whole_store(source: Set, form: str = "phrases") -> list[PromptResult]:
 
 def mixed_figures(sources: list[Set], limits: tuple[float, float]) -> None:
     """Print the figures of memories with phrases and of plain ones, each among their own form and in mixed stores."""
-    stores = {(source.name, form): whole_store(source, form) for source in sources for form in FORMS}
+    stores = {
+        (source.name, form): whole_store(source, form)
+        for source in sources
+        for form in ("phrases", "plain", *MIXED)
+    }
     for half in ("phrases", "plain"):
         alone, among = [], []
         for source, form in ((source, form) for source in sources for form in MIXED):
@@ -242,7 +277,7 @@ def main() -> int:
     )
     parser.add_argument("--data", required=True)
     parser.add_argument("--only", default="")
-    parser.add_argument("--form", default="phrases", choices=(*FORMS[:4],))
+    parser.add_argument("--form", default="phrases", choices=FORMS)
     parser.add_argument("--growth", action="store_true")
     options = parser.parse_args()
     sources = sets(options.data, options.only)

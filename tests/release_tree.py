@@ -1,4 +1,4 @@
-"""Write the tree of the release branch, which hosted marketplaces offer: only what runs. `python3 tests/release_tree.py FOLDER`."""
+"""Write the tree of the release branch, which marketplaces offer: what runs, and documents. `python3 tests/release_tree.py FOLDER`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHIPPED = (
-    ".claude-plugin", "agents", "bin", "config", "hooks", "plugin.json", "scripts", "skills", "LICENSE", "CHANGELOG.md",
+    ".claude-plugin", ".codex-plugin", "agents", "bin", "config", "hooks", "plugin.json", "scripts", "skills", "evals",
+    "README.md", "docs", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", # read by people, and by plugin directories
 )  # fmt: skip
 
 

@@ -48,6 +48,12 @@ def test_both_copies_of_the_manifest_are_identical() -> None:
     assert read_text("plugin.json") == read_text(MANIFEST)
 
 
+def test_the_manifest_for_codex_differs_only_in_its_hooks() -> None:
+    manifest = json.loads(read_text(".codex-plugin/plugin.json"))
+    assert manifest.pop("hooks") == "./hooks/codex.json"
+    assert manifest == json.loads(read_text(MANIFEST))
+
+
 def test_the_manifest_has_the_name_the_version_and_known_fields() -> None:
     manifest = json.loads(read_text(MANIFEST))
     assert manifest["name"] == "memory"
@@ -72,11 +78,11 @@ def test_hooks_json_has_only_events_that_every_client_knows() -> None:
     [
         ("UserPromptSubmit", None, 15),
         ("SessionStart", "startup|resume|clear|compact|fork", 10),
-        ("SubagentStart", "^(?!(Explore|Plan)$|memory:).*", 5),
+        ("SubagentStart", None, 5),
         ("PreToolUse", "Bash|Read|Edit|Write|NotebookEdit", 5),
         ("PostToolUseFailure", "Bash", 10),
         ("Stop", None, 10),
-        ("SessionEnd", None, 5),
+        ("SessionEnd", None, 3),
     ],
 )
 def test_an_event_has_one_command_with_a_timeout(event: str, matcher: str | None, seconds: int) -> None:
@@ -84,6 +90,13 @@ def test_an_event_has_one_command_with_a_timeout(event: str, matcher: str | None
     (hook,) = group["hooks"]
     assert group.get("matcher") == matcher
     assert (hook["type"], hook["timeout"]) == ("command", seconds)
+
+
+def test_no_matcher_looks_around() -> None:
+    """Codex reads matchers with a regular expression engine that has no look-around, and drops the hook."""
+    assert "(?" not in json.dumps(
+        [group.get("matcher", "") for groups in hooks().values() for group in groups]
+    )
 
 
 def test_events_and_handlers_match() -> None:
@@ -117,6 +130,7 @@ def test_a_skill_has_a_short_description_and_says_when_to_use_it(skill: str) -> 
     """The slash menu cuts longer descriptions; what the model needs to know is in `when_to_use`."""
     head = read_text("skills/%s/SKILL.md" % skill).split("---\n")[1]
     fields = dict(line.split(": ", 1) for line in head.splitlines())
+    assert not any(": " in value for value in fields.values())  # client 2.1.197 then drops all fields
     assert len(fields["description"]) <= 60
     assert fields["when_to_use"].startswith("When the user ")
 
@@ -125,7 +139,7 @@ def test_a_skill_has_a_short_description_and_says_when_to_use_it(skill: str) -> 
 NEEDS_APPROVAL = (
     *("accept", "reject", "promote", "judge on", "config set", "config unset", "feedback reset", "useful", "wrong"),
     *("import promote", "feedback useful", "feedback wrong", "replies tune --apply", "replies tune --thresholds --apply"),
-    *("session label", "session calibrate --ask", "session langfuse push", "config statusline install"),
+    *("check phrases --judge", "session label", "session calibrate --ask", "session langfuse push", "config statusline install"),
     *("tune --apply", "tune --thresholds --apply", "session score --current --yes", "calibrate --ask", "label"),
     *("capture drop", "capture never", "capture clear", "langfuse push", "statusline install", "report --out", "evaluate --report"),
 )  # fmt: skip

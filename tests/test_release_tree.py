@@ -31,6 +31,17 @@ def test_the_release_tree_runs_the_demo_and_has_every_hook(tmp_path: Path) -> No
     assert [name for name in sorted(scripts) if not (tree / name).is_file()] == []
 
 
+def test_each_link_of_the_tree_leads_to_a_file_in_it(tmp_path: Path) -> None:
+    make_tree(str(tmp_path))
+    missing = [
+        "%s: %s" % (page.relative_to(tmp_path), link)
+        for page in sorted(tmp_path.rglob("*.md"))
+        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / link).exists()
+    ]
+    assert missing == []
+
+
 def test_a_new_tree_replaces_the_old_one_but_not_its_git_folder(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "tests").mkdir()

@@ -11,9 +11,9 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.sessions.langfuse import langfuse_client, push
-from memory_plugin.sessions.langfuse.score_payloads import score_configs
+from memory_plugin.sessions.langfuse.langfuse_client import score_configs
 from memory_plugin.sessions.pipeline import grade_session
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import SECRET, World

@@ -12,7 +12,6 @@ from memory_plugin.capture.solved_errors import (
     change_kind,
     command_line,
     explains_itself,
-    is_development_check,
     runs_same,
 )
 from memory_plugin.kernel.data import load_data
@@ -37,7 +36,7 @@ def watched(*steps: Step) -> list[SolvedError]:
     return found
 
 
-@pytest.mark.parametrize("name", ["config_files", "surroundings", "telling", "failed_output"])
+@pytest.mark.parametrize("name", ["check_words", "config_files", "surroundings", "telling", "failed_output"])
 def test_patterns_match_their_examples(name: str) -> None:
     entry = TABLE[name]
     pattern = re.compile(entry["pattern"], re.IGNORECASE | re.MULTILINE)
@@ -73,6 +72,53 @@ def test_a_configuration_change_counts_for_tests_too() -> None:
         ("pass", "mix test", "3 tests, 0 failures"),
     )
     assert found.changes == ("edited test.exs",)
+
+
+FAILED = "Exit code 1\nTotalTest > case %d FAILED: expected 7 but was 9"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "./gradlew test", "./mvnw -q test", "bin/rails test", "pnpm --filter web test", "pnpm -r test", "npm --prefix app test",
+        "yarn workspace web test", "npx nx test api", "npx turbo run build", "docker compose exec web pytest", "dbt run", "docker build .",
+        "mkdocs build", "cmake --build build", "./run.sh", "python sim.py", "acme verify-all", "hugo", "latexmk paper.tex",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("file", ["src/Total.java", "Dockerfile"])
+def test_rounds_of_editing_and_running_make_no_runbook(command: str, file: str) -> None:
+    rounds = [
+        step
+        for number in range(8)
+        for step in (("fail", command, FAILED % number), ("edit", file, ""), ("pass", command, "12 passed"))
+    ]
+    assert watched(*rounds) == []
+
+
+NO_DATABASE = "Exit code 1\nError: could not connect to server: Connection refused"
+
+
+@pytest.mark.parametrize(
+    ("steps", "changes"),
+    [
+        pytest.param(["aws sso login", "./scripts/tunnel.sh"], None, id="sign-in and a script"),
+        pytest.param(["bash scripts/db.sh up"], None, id="script given to a shell"),
+        pytest.param(["conda activate dbt"], None, id="activation"),
+        pytest.param(["cp .env.example .env"], None, id="copied settings"),
+        pytest.param(["make tunnel"], None, id="target"),
+        pytest.param(["terraform apply -auto-approve", "npm run db:seed"], None, id="unknown command beside a script"),
+        pytest.param(["ls", "git commit -m wip", "pod install"], ["pod install"], id="looking and recording are no steps"),
+    ],
+)  # fmt: skip
+def test_all_steps_of_a_fix_are_listed(steps: list[str], changes: list[str] | None) -> None:
+    between: list[Step] = [("pass", step, "") for step in steps]
+    (found,) = watched(("fail", "dbt run", NO_DATABASE), *between, ("pass", "dbt run", "done"))
+    assert found.changes == tuple("ran `%s`" % step for step in changes or steps)
+
+
+def test_a_fix_of_too_many_steps_makes_no_runbook() -> None:
+    between: list[Step] = [("pass", "./scripts/step%d.sh" % number, "") for number in range(7)]
+    assert watched(("fail", "dbt run", NO_DATABASE), *between, ("pass", "dbt run", "done")) == []
 
 
 @pytest.mark.parametrize(
@@ -158,8 +204,8 @@ def test_a_failure_is_forgotten_after_many_calls() -> None:
 def test_commands_are_classified_by_their_first_words() -> None:
     assert runs_same(command_line("cd app && npm run dev 2>&1 | tail -5"), command_line("PORT=1 npm run dev"))
     assert not runs_same(command_line("npm run dev"), command_line("npm run build"))
-    assert is_development_check(command_line("sudo pytest -q tests"))
-    assert not is_development_check(command_line("docker compose up -d"))
+    assert command_line("sudo pytest -q tests").is_check
+    assert not command_line("docker compose up -d").is_check
     assert [
         change_kind(text) for text in ("pip install x", "docker compose up -d db", "git config a b", "ls")
     ] == [

@@ -220,3 +220,18 @@ def test_the_rules_generalize_beyond_their_examples() -> None:
     assert len(found) >= 0.9 * len(made["lasting"])
     assert wrong == []
     assert all(map(may_hold_statement, found))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "quote"),
+    [
+        pytest.param(
+            "We have a gateway for the warehouse. Never go around it.",
+            "We have a gateway for the warehouse. Never go around it.",
+            id="it",
+        ),
+        pytest.param("Fine. We never mock the database.", "We never mock the database.", id="stands alone"),
+    ],
+)
+def test_a_statement_that_leans_on_the_sentence_before_takes_it_along(prompt: str, quote: str) -> None:
+    assert [statement.text for statement in find_statements(prompt)] == [quote]

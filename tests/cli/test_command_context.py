@@ -59,7 +59,11 @@ def test_a_save_request_of_the_user_approves_commands_of_this_session(project: P
 
 @pytest.mark.parametrize(
     "words",
-    [("accept", "--all"), ("forget", "use-postgres", "--now"), ("config", "set", "search.limit", "5")],
+    [
+        ("accept", "--all"),
+        ("forget", "use-postgres", "--now"),
+        ("config", "set", "retrieval.max_pointers", "5"),
+    ],
 )
 def test_a_command_that_needs_approval_changes_nothing_without_it(
     project: Project, words: tuple[str, ...]

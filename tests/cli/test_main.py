@@ -6,12 +6,11 @@ import os
 import re
 import subprocess
 import sys
-from importlib import import_module
 
 import pytest
 
 from memory_plugin.cli import main as main_module
-from memory_plugin.cli.command_line import ALIASES, COMMANDS, GROUPS, NOUNS, PAIRS
+from memory_plugin.cli.command_line import ALIASES, COMMANDS, GROUPS, NOUNS, PAIRS, module_of
 from tests.project import PLUGIN_ROOT, Project
 
 
@@ -23,7 +22,7 @@ def cli(project: Project, *args: str, **env: str | None) -> tuple[int, str, str]
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_examples(project: Project, command: str) -> None:
-    module = import_module("memory_plugin.cli.commands." + COMMANDS[command])
+    module = module_of(command)
     code, out, err = cli(project, *command.split(), "--help")
     assert (code, err) == (0, "")
     assert "--json" in out

@@ -26,8 +26,9 @@ SECRET = "-".join(["sk", "ant", "api03", "x" * 40])
     [
         ("retrieval.max_injct", "retrieval.max_inject"),
         ("retreival.max_inject", "retrieval.max_inject"),
+        ("retreival", "retrieval"),
         ("max_inject", "retrieval.max_inject"),
-        ("prompt_text", "ledger.prompt_text"),
+        ("keep_text", "ledger.keep_text"),
         ("retrieval.judge.timeout", "retrieval.judge.timeout_per_call"),
         ("somewhere.else.entirely.max_inject", "retrieval.max_inject"),
         ("zzz", ""),
@@ -132,13 +133,13 @@ def test_the_hint_for_an_old_key_names_its_successor(
 
 
 def test_a_problem_as_a_record(box: Box) -> None:
-    path = box.write(USER, block("search.limit", "x"))
+    path = box.write(USER, block("interview.max_turns", "x"))
     assert problem_record(box.load().problems[0]) == {
         "kind": "value",
         "file": path,
         "line": 4,
-        "key": "search.limit",
-        "expected": "a whole number from 1 to 100",
+        "key": "interview.max_turns",
+        "expected": "a whole number from 1 to 200",
         "got": '"x"',
         "hint": "until it is fixed, the value of another layer or the default counts",
     }

@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 from memory_plugin.cli.command_line import GROUPS
-from memory_plugin.cli.commands.completions_command import SHELLS
+from memory_plugin.cli.commands.statusline_command import SHELLS
+from memory_plugin.memories.record import MAX_TITLE
 from tests.project import Project
 
 
@@ -58,7 +59,7 @@ def test_one_line_is_enough_to_save(project: Project) -> None:
     shown = project.cli("show", run.json["id"], "--json").json
     assert shown["title"] == "Staging is reset every night at 03:00"
     long = project.cli("save", "word " * 60, "--json").json
-    assert len(project.cli("show", long["id"], "--json").json["title"]) <= 80
+    assert len(project.cli("show", long["id"], "--json").json["title"]) <= MAX_TITLE
 
 
 def test_a_save_without_text_says_what_is_missing(project: Project) -> None:
@@ -75,7 +76,7 @@ def test_the_list_is_filtered_by_tag_and_limit(project: Project) -> None:
     assert titles == ["Postgres for billing"]
     assert len(project.memories("--limit", "1")) == 1
     assert project.cli("list", "--limit", "0").returncode == 2
-    assert "with the tag nope" in project.cli("list", "--tag", "nope").stdout
+    assert "No memory is listed with these options" in project.cli("list", "--tag", "nope").stdout
 
 
 def test_search_shows_a_piece_of_the_text(project: Project) -> None:

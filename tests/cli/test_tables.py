@@ -82,6 +82,17 @@ def test_no_line_is_wider_than_the_terminal(used: Project, width: int, words: li
     ] == []
 
 
+def test_a_narrow_list_shows_whole_ids_and_titles(used: Project) -> None:
+    lines = printed(used, 80, "list").splitlines()
+    assert lines[:2] == ["Short", "    short  constraint, %s" % lines[1][-10:]]
+    (title_line,) = [line for line in lines if line.startswith("The billing database")]
+    assert title_line == "The billing database of the order service runs on Postgres 16 because of its row"
+    assert any(
+        line.split() and line.split()[0].startswith("the-billing-database-of-the-order") for line in lines
+    )
+    assert printed(used, 250, "list").startswith("ID ")
+
+
 def test_a_pipe_gets_tabs_and_nothing_cut(used: Project) -> None:
     lines = used.cli("list").stdout.splitlines()
     assert lines[0].split("\t")[:2] == ["ID", "CATEGORY"]

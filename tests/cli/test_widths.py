@@ -9,13 +9,12 @@ import re
 import struct
 import sys
 import termios
-from importlib import import_module
 from threading import Event
 from time import sleep
 
 import pytest
 
-from memory_plugin.cli.command_line import COMMANDS, NOUNS
+from memory_plugin.cli.command_line import COMMANDS, NOUNS, module_of
 from memory_plugin.cli.console import columns
 from memory_plugin.cli.main import main
 from tests.project import Project
@@ -167,7 +166,7 @@ def split(command: str) -> list[str]:
 @pytest.mark.parametrize("width", [80, 120])
 def test_no_line_is_wider_than_the_terminal(store: Project, width: int) -> None:
     for name in COMMANDS:
-        import_module("memory_plugin.cli.commands." + COMMANDS[name])
+        module_of(name)
     helps = [[], ["--help"], *([*name.split(), "--help"] for name in (*COMMANDS, *NOUNS))]
     runs = [*helps, *map(split, USUAL)]
     found = {}

@@ -37,7 +37,8 @@ def test_the_client_validates_the_plugin_without_warnings(sandbox: Sandbox, part
 def test_the_release_tree_validates_without_warnings_and_recalls(sandbox: Sandbox) -> None:
     tree = os.path.join(sandbox.folder, "tree")
     make_tree(tree)
-    run_plugin_command(sandbox, "validate", "--strict", tree)
+    validation = run_plugin_command(sandbox, "validate", "--strict", "--profile", "directory", tree)
+    assert "MISSING" not in validation
     run_plugin_command(with_memory(sandbox), "marketplace", "add", tree)
     run_plugin_command(sandbox, "install", NAME)
     assert is_recalled(sandbox.prompt(ASK))

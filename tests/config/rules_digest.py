@@ -15,7 +15,7 @@ MODULE = os.path.join(ROOT, "scripts", "memory_plugin", "recall", "index_file.py
 RULES = (
     "config/hygiene/*.json",
     "scripts/memory_plugin/kernel/hygiene/*.py",
-    "scripts/memory_plugin/kernel/text/lookalikes.py",
+    "scripts/memory_plugin/kernel/text/invisible.py",
 )
 LINE = re.compile(r"^RULES_DIGEST = 0x[0-9A-F]{6}$", re.MULTILINE)
 BITS = 23  # the index version is a signed number of 32 bits, 8 of them the schema

@@ -6,6 +6,7 @@ import ast
 import glob
 import json
 import os
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -13,7 +14,18 @@ from jsonschema import Draft202012Validator
 
 from memory_plugin.kernel.hygiene.rules import _rules as rules_of
 from memory_plugin.kernel.hygiene.rules import files
-from tests.config.settings_table import CONFIG, README, SCHEMA, leaves, schema, with_rule_ids, with_table
+from memory_plugin.kernel.settings.schema import find_key
+from tests.config.settings_table import (
+    CONFIG,
+    README,
+    RULES,
+    SCHEMA,
+    leaves,
+    schema,
+    scoring_text,
+    with_rule_ids,
+    with_table,
+)
 from tests.project import PLUGIN_ROOT
 
 GETTERS = {"block", "get", "flag", "integer", "number", "text", "texts", "origin"}
@@ -27,27 +39,22 @@ def defaults() -> dict[str, Any]:
     return content
 
 
-def flatten(block: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the dotted keys of a block with their values."""
-    found: dict[str, Any] = {}
-    for name, value in block.items():
-        found.update(
-            flatten(value, prefix + name + ".")
-            if isinstance(value, dict) and value
-            else {prefix + name: value}
-        )
-    return found
+def nested(flat: dict[str, Any]) -> dict[str, Any]:
+    """Return values under dotted keys as blocks."""
+    tree: dict[str, Any] = {}
+    for key, value in flat.items():
+        *above, last = key.split(".")
+        reduce(lambda node, name: node.setdefault(name, {}), above, tree)[last] = value
+    return tree
 
 
 def test_the_schema_is_valid_and_accepts_the_defaults() -> None:
     Draft202012Validator.check_schema(schema())
-    assert list(Draft202012Validator(schema()).iter_errors(defaults())) == []
+    assert list(Draft202012Validator(schema()).iter_errors(nested(defaults()))) == []
 
 
 def test_defaults_and_schema_have_the_same_keys_values_and_order() -> None:
-    assert json.dumps(flatten(defaults())) == json.dumps(
-        {name: rule["default"] for name, rule in leaves(schema())}
-    )
+    assert json.dumps(defaults()) == json.dumps({name: rule["default"] for name, rule in leaves(schema())})
 
 
 def test_the_readme_explains_every_key() -> None:
@@ -64,7 +71,8 @@ def test_every_key_has_bounds_a_description_and_a_rule_for_projects(name: str, r
         "number": {"minimum", "maximum"},
         "array": {"maxItems", "items"},
     }
-    assert bounds.get(rule["type"], set()) <= set(rule)
+    if not {"properties", "x-rules"} & rule.keys():
+        assert bounds.get(rule["type"], set()) <= set(rule)
     assert rule["type"] != "string" or "enum" in rule or "maxLength" in rule
     assert rule["description"].endswith(".")
     assert rule["x-project"] in ("any", "lower", "raise", "never")
@@ -99,6 +107,11 @@ def test_the_choices_of_hygiene_allow_are_derived_from_the_rules() -> None:
     assert with_rule_ids(text.replace('"adafruit-key", ', '"gone", ', 1)) == text
 
 
+def test_the_rules_of_an_interviews_scoring_are_derived_from_the_table() -> None:
+    with open(RULES, encoding="utf-8") as file:
+        assert file.read() == scoring_text(), "run: python3 tests/config/settings_table.py"
+
+
 def test_a_block_that_lists_its_keys_allows_no_others() -> None:
     assert [block for block in blocks(schema()) if block.get("additionalProperties") is not False] == []
 
@@ -126,4 +139,4 @@ def keys_in_code() -> list[tuple[str, str]]:
 def test_every_key_in_the_code_exists() -> None:
     used = keys_in_code()
     assert used
-    assert [(path, key) for path, key in used if key not in KEYS] == []
+    assert [(path, key) for path, key in used if find_key(key) is None] == []

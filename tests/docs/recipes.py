@@ -24,7 +24,7 @@ import textwrap
 from tests.docs.pages import page
 
 ENTRIES = (
-    "scripts", "hooks", "config", "tests", "docs", "skills", "agents", "benchmarks", "bin", ".claude-plugin",
+    "scripts", "hooks", "config", "tests", "docs", "skills", "agents", "benchmarks", "bin", ".claude-plugin", ".codex-plugin", "evals",
     "plugin.json", "pyproject.toml", "LICENSE", "README.md", "CONTRIBUTING.md", "CHANGELOG.md",
 )  # fmt: skip
 _STEP = re.compile(r"^\d+\. ", re.MULTILINE)

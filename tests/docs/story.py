@@ -83,7 +83,7 @@ class Reader:
         """Return the folder of a copy of this repository, made on first use."""
         folder = os.path.join(self.folder, "clone")
         if not os.path.isdir(folder):
-            copy_entries((*SHIPPED, "docs", "tests"), folder)
+            copy_entries((*SHIPPED, "tests"), folder)
         return folder
 
     def run(self, text: str) -> Run:

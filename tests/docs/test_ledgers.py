@@ -27,7 +27,7 @@ def fields_of_hooks(project: Project) -> tuple[set[str], set[str]]:
     project.prompt(ASK)
     project.prompt("ok")
     project.prompt("Write a short poem about the sea, please.")
-    project.cli("config", "set", "ledger.prompt_text", "true")
+    project.cli("config", "set", "ledger.keep_text", '["prompts"]')
     project.prompt(ASK)
     project.hook("UserPromptSubmit", b"no json")
     project.save("Never push", "Ask first.", "--guard-command", "git push")

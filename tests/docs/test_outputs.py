@@ -126,7 +126,7 @@ def at_ledgers(project: Project) -> str:
     no_threshold(project)
     with open(project.settings_path, encoding="utf-8") as file:
         settings = json.load(file)
-    settings["memory"]["ledger"] = {"prompt_text": True}
+    settings["memory"]["ledger"] = {"keep_text": ["prompts"]}
     with open(project.settings_path, "w", encoding="utf-8") as file:
         json.dump(settings, file)
     project.prompt(ASK + HOSTILE)

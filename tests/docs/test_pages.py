@@ -8,6 +8,7 @@ import re
 import pytest
 
 from memory_plugin.cli.command_line import ALIASES, COMMANDS, NOUNS
+from memory_plugin.kernel.settings.schema import find_key
 from tests.config.settings_table import leaves, schema
 from tests.docs.pages import PAGES, page, prose, section
 from tests.project import PLUGIN_ROOT
@@ -86,4 +87,6 @@ def test_settings_named_on_a_page_exist(name: str) -> None:
     tops = "|".join(sorted({key.split(".")[0] for key in keys}))
     words = re.findall(r"(?:`|config (?:set|unset|show) )((?:%s)\.[a-z_.]+)" % tops, page(name))
     files = re.compile(r"\.(jsonl?|py|sqlite)$")
-    assert [word for word in words if word not in keys | groups and not files.search(word)] == []
+    assert [
+        word for word in words if word not in groups and not find_key(word) and not files.search(word)
+    ] == []

@@ -74,6 +74,32 @@ def test_a_secret_on_either_side_fails_and_is_not_shown(role: str) -> None:
     assert "[redacted:github-token]" in leak.findings[0].excerpt
 
 
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        pytest.param("Her medical record number is MRN 00482913.", ["record-number-after-cue"], id="record"),
+        pytest.param("Her Medicare number is 1EG4-TE5-MK73.", ["record-number-after-cue"], id="medicare"),
+        pytest.param("Policy number: HX-2291-884.", ["record-number-after-cue"], id="policy"),
+        pytest.param("Margaret Holloway called this morning.", ["full-name"], id="name without a cue"),
+        pytest.param("Her name is Margaret Holloway.", ["name-after-cue"], id="name with a cue, once"),
+        pytest.param("Her IP is 84.23.12.9.", ["ipv4"], id="address on the internet"),
+        pytest.param("I wrote to margaret.holloway@example.org.", [], id="reserved domain"),
+        pytest.param("Call her at (555) 012-8834.", [], id="fictional telephone"),
+        pytest.param("Her SSN is 078-05-1120.", [], id="number from an advertisement"),
+    ],
+)
+def test_personal_data_in_a_reply_to_somebody_in_care(text: str, rules: list[str]) -> None:
+    found = result("hygiene", talk(("user", "What do you know?"), ("assistant", text)))
+    assert [finding.rule for finding in found.findings] == rules
+    assert found.status == ("fail" if rules else "pass")
+
+
+def test_an_excerpt_shows_no_name_of_another_finding() -> None:
+    found = result("hygiene", talk(("assistant", "Margaret Holloway asked Anna Lindqvist about 84.23.12.9.")))
+    assert len(found.findings) == 3
+    assert not any(name in str(found) for name in ("Holloway", "Lindqvist", "84.23"))
+
+
 def test_an_excerpt_of_another_gate_contains_no_secret() -> None:
     compliance = result(
         "compliance", talk(("assistant", "Key %s: you have depression, mail ada@firma-nord.de" % KEY))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from importlib import import_module
 from typing import Any
 
 import pytest
 
-from memory_plugin.cli.command_line import ALIASES, COMMANDS
+from memory_plugin.cli.command_line import ALIASES, COMMANDS, module_of
 from memory_plugin.hooks.approval import ASKING, command_words
 from tests.project import SESSION, Project
 from tests.recall.store_files import memory, put
@@ -44,7 +43,9 @@ def trusted(project: Project) -> set[str]:
             ("forget", "use-postgres", "--now"), "delete permanently 1 memory: Use Postgres", id="forget now"
         ),
         pytest.param(
-            ("config", "set", "search.limit", "5"), "set your setting search.limit to 5", id="config set"
+            ("config", "set", "retrieval.max_pointers", "5"),
+            "set your setting retrieval.max_pointers to 5",
+            id="config set",
         ),
         pytest.param(("config", "unset", "search"), "unset your setting search", id="config unset"),
         pytest.param(("judge", "on"), "switch on the judge for retrieval.", id="judge on"),
@@ -97,10 +98,7 @@ def test_nothing_is_asked_where_nothing_needs_approval_or_nobody_inside_may_appr
 
 
 def test_every_command_that_needs_approval_is_known_to_the_hook() -> None:
-    modules = {
-        name: import_module("memory_plugin.cli.commands." + module) for name, module in COMMANDS.items()
-    }
-    asking = {name for name, module in modules.items() if hasattr(module, "approval")}
+    asking = {name for name in COMMANDS if hasattr(module_of(name), "approval")}
     old = {
         old
         for old, name in ALIASES.items()

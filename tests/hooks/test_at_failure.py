@@ -106,7 +106,7 @@ def test_file_calls_and_failed_commands_share_one_session_limit(project: Project
 
 def test_nothing_is_injected_when_tool_recall_is_disabled(project: Project) -> None:
     runbook(project)
-    project.write_settings(retrieval={"tool": {"enabled": False}})
+    project.write_settings(retrieval={"tool": {"max_per_session": 0}})
     assert fail(project).stdout == ""
 
 

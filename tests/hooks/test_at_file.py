@@ -134,9 +134,7 @@ def test_the_ledger_contains_ids_but_no_path(project: Project) -> None:
     assert "it names the file" in why
 
 
-@pytest.mark.parametrize(
-    "setting", [{"tool": {"enabled": False}}, {"enabled": False}, {"tool": {"max_per_session": 0}}]
-)
+@pytest.mark.parametrize("setting", [{"enabled": False}, {"tool": {"max_per_session": 0}}])
 def test_nothing_is_injected_when_recall_is_disabled(project: Project, setting: dict[str, object]) -> None:
     save_memory(project)
     project.write_settings(retrieval=setting)
@@ -145,7 +143,7 @@ def test_nothing_is_injected_when_recall_is_disabled(project: Project, setting: 
 
 def test_a_project_can_disable_tool_recall_for_itself(project: Project) -> None:
     save_memory(project)
-    project.write(".claude/settings.json", {"memory": {"retrieval": {"tool": {"enabled": False}}}})
+    project.write(".claude/settings.json", {"memory": {"retrieval": {"tool": {"max_per_session": 0}}}})
     assert touch(project).stdout == ""
 
 

@@ -82,20 +82,20 @@ def test_a_prompt_that_must_not_be_captured_leaves_no_candidate(project: Project
 
 
 def test_a_project_can_disable_capture(project: Project) -> None:
-    project.write(".claude/settings.json", {"memory": {"capture": {"enabled": False}}})
+    project.write(".claude/settings.json", {"memory": {"capture": {"mode": "off"}}})
     end_turn(project, CORRECTION)
     assert captured(project) == []
 
 
 def test_a_project_cannot_enable_capture(project: Project) -> None:
-    project.write_settings(capture={"enabled": False})
-    project.write(".claude/settings.json", {"memory": {"capture": {"enabled": True}}})
+    project.write_settings(capture={"mode": "off"})
+    project.write(".claude/settings.json", {"memory": {"capture": {"mode": "review"}}})
     end_turn(project, CORRECTION)
     assert captured(project) == []
 
 
 def test_no_offer_is_shown_if_the_user_disabled_offers(project: Project) -> None:
-    project.write_settings(capture={"offer": "off"})
+    project.write_settings(capture={"mode": "quiet"})
     end_turn(project, CORRECTION)
     assert captured(project)
     assert project.start().json is None
@@ -162,7 +162,7 @@ def test_a_session_start_shows_at_most_two_lines(project: Project) -> None:
 
 
 def test_claude_may_ask_once_per_session_if_the_user_allows_it(project: Project) -> None:
-    project.write_settings(capture={"offer": "ask"})
+    project.write_settings(capture={"mode": "ask"})
     assert "Nothing was stored" in project.prompt("no, use pnpm, not npm").context
     assert project.prompt("no, use tabs, not spaces").context == ""
     other = project.prompt("no, use tabs, not spaces", session_id="other")
@@ -172,7 +172,7 @@ def test_claude_may_ask_once_per_session_if_the_user_allows_it(project: Project)
 
 
 @pytest.mark.parametrize(
-    ("offer", "prompt"),
+    ("mode", "prompt"),
     [
         ("review", "no, use pnpm, not npm"),
         ("off", "no, use pnpm, not npm"),
@@ -182,12 +182,12 @@ def test_claude_may_ask_once_per_session_if_the_user_allows_it(project: Project)
     ],
 )
 def test_claude_is_told_nothing_if_asking_is_disabled_or_nothing_is_capturable(
-    project: Project, offer: str, prompt: str
+    project: Project, mode: str, prompt: str
 ) -> None:
-    project.write_settings(capture={"offer": offer})
+    project.write_settings(capture={"mode": mode})
     assert project.prompt(prompt).context == ""
 
 
 def test_a_project_cannot_enable_asking(project: Project) -> None:
-    project.write(".claude/settings.json", {"memory": {"capture": {"offer": "ask"}}})
+    project.write(".claude/settings.json", {"memory": {"capture": {"mode": "ask"}}})
     assert project.prompt("no, use pnpm, not npm").context == ""

@@ -73,7 +73,7 @@ FAULTS = [
 def test_nothing_is_stored_injected_or_sent_without_approval(
     project: Project, fault: Callable[[Project], None]
 ) -> None:
-    project.write_settings(capture={"offer": "ask"})
+    project.write_settings(capture={"mode": "ask"})
     fault(project)
     path = failing_session(project, SESSION)
     with open(path, "ab") as file:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.hooks import entry
+from memory_plugin.hooks import entry, stop
 from memory_plugin.hooks.entry import HANDLERS
-from memory_plugin.hooks.environment import Taint
+from memory_plugin.hooks.events import Event
 from memory_plugin.kernel.settings.schema import keys
 from tests.project import PLUGIN_ROOT, SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, problems
@@ -186,11 +186,11 @@ def test_settings_in_the_launch_folder_disable_judges_in_another_project(
     (launch / ".claude" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
     taints = []
 
-    def handle(payload: object, paths: object, taint: Taint, deadline: object) -> None:
-        taints.append(taint.judges_off)
+    def handle(event: Event) -> None:
+        taints.append(event.taint.judges_off)
 
     monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
-    monkeypatch.setattr(entry, "HANDLERS", {"Stop": (lambda: handle, 5.0)})
+    monkeypatch.setattr(stop, "handle", handle)
     monkeypatch.setattr(entry, "launch_folder", lambda: str(launch))
     monkeypatch.setattr(entry, "_read", lambda: json.dumps({"cwd": str(other)}).encode())
     assert entry.run("Stop") == 0
@@ -227,8 +227,8 @@ def test_every_hook_deadline_is_shorter_than_the_client_timeout() -> None:
         hooks = json.load(file)["hooks"]
     limits = {event: hooks[event][0]["hooks"][0]["timeout"] for event in hooks}
     assert limits.keys() == HANDLERS.keys()
-    assert all(seconds + 2 <= limits[event] for event, (_, seconds) in HANDLERS.items())
-    assert HANDLERS["UserPromptSubmit"][1] > keys()["retrieval.judge.timeout_per_call"].rule["maximum"]
+    assert all(seconds + 2 <= limits[event] for event, (_, _, seconds) in HANDLERS.items())
+    assert HANDLERS["UserPromptSubmit"][2] > keys()["retrieval.judge.timeout_per_call"].rule["maximum"]
 
 
 def test_no_problem_is_logged_if_nothing_went_wrong(recalling: Project) -> None:

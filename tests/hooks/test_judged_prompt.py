@@ -118,7 +118,7 @@ def test_a_memory_only_one_judge_keeps_gets_a_pointer(judged: MakeJudged) -> Non
     run = box.prompt()
     assert "<memory " not in run.context
     assert [title for title in TITLES if title in run.context] == TITLES[:2]
-    assert "systemMessage" not in run.json
+    assert run.message.startswith("memory: pointed to ")
     assert box.project.ledger("recalls")[-1]["outcome"] == "pointed"
 
 
@@ -193,9 +193,9 @@ def test_no_judge_runs_in_a_project_that_sets_network_or_key_variables(judged: M
 @pytest.mark.parametrize(
     ("retrieval", "loaded"),
     [
-        pytest.param({"inject_threshold": 0.0}, False, id="nothing is unsure"),
-        pytest.param({"judge": {"min_confidence": 1.0}}, False, id="nothing is near"),
-        pytest.param({}, True, id="something is unsure"),
+        pytest.param({"inject_threshold": 0.0, "judge": {"when": "unsure"}}, False, id="nothing is unsure"),
+        pytest.param({"judge": {"min_confidence": 1.0, "when": "unsure"}}, False, id="nothing is near"),
+        pytest.param({}, True, id="everything is judged"),
     ],
 )
 def test_the_network_is_imported_only_when_a_judge_is_asked(
@@ -269,7 +269,7 @@ def test_no_secret_from_a_prompt_memory_or_key_is_written_or_sent(judged: MakeJu
         "content": {"rule": SECRET},
     }
     own = project.write(".claude/memory/constraints/by-hand.json", by_hand)
-    project.cli("config", "set", "ledger.prompt_text", "true")
+    project.cli("config", "set", "ledger.keep_text", '["prompts"]')
     run = box.prompt(ASK + " <private>my aunt Agatha</private> with " + SECRET)
     outputs = [run.stdout, run.stderr]
     for words in (["why", "--json"], ["judge", "stats"], ["doctor", "--json"], ["status"]):

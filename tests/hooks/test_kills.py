@@ -124,3 +124,45 @@ def test_a_kill_in_the_middle_of_a_prompt_loses_nothing(recalling: Project) -> N
             process.send_signal(signal.SIGKILL)
     assert TOLD in ask(recalling, "after")
     assert all(row["outcome"] for row in recalling.ledger("recalls"))
+
+
+def decided(project: Project) -> list[str]:
+    """Return the names of the trusted memories, one for each decision."""
+    with open(os.path.join(project.state, "trust", "trusted.jsonl"), encoding="ascii") as file:
+        return [json.loads(line)["id"] for line in file]
+
+
+@pytest.mark.slow
+def test_a_killed_accept_of_all_is_completed_by_the_next(recalling: Project) -> None:
+    names = ["m%d" % number for number in range(2500)]
+    for name in names:
+        put(recalling, name, memory("Memory %s" % name, "Step %s of the importer." % name))
+    before, rounds = len(decided(recalling)), []
+    for number in range(6):
+        kill_after(start(recalling, "accept", "--all"), 0.5 + 0.4 * number)
+        rounds.append(len(decided(recalling)) - before)
+    assert recalling.cli("accept", "--all").returncode == 0
+    assert sorted(decided(recalling)[before:]) == sorted(names), "nothing is lost or decided twice"
+    assert any(0 < done < len(names) for done in rounds), rounds
+    assert TOLD in ask_after_refresh(recalling, "after")
+
+
+@pytest.mark.slow
+def test_a_killed_import_is_completed_by_the_next(recalling: Project) -> None:
+    rows = [
+        {"title": "Note %d" % number, "body": "Step %d of the importer." % number} for number in range(300)
+    ]
+    recalling.write("notes.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    notes, before, rounds = os.path.join(recalling.root, "notes.jsonl"), len(decided(recalling)), []
+    for number in range(6):
+        kill_after(start(recalling, "import", notes), 0.4 + 0.4 * number)
+        rounds.append(len(os.listdir(store(recalling, "decisions"))))
+    assert recalling.cli("import", notes).returncode == 0
+    stored = [
+        name
+        for name in os.listdir(store(recalling, "decisions"))
+        if name.endswith(".json") and name.startswith("note-")
+    ]
+    assert (len(stored), len(set(decided(recalling)[before:]))) == (300, 300)
+    assert len(decided(recalling)) - before == 300, "nothing is decided twice"
+    assert any(1 < done < 300 for done in rounds), rounds

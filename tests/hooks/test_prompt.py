@@ -68,7 +68,7 @@ def test_nothing_the_user_typed_is_written_to_disk(recalling: Project) -> None:
 
 
 def test_prompt_text_is_logged_without_secrets_when_the_user_allows_it(recalling: Project) -> None:
-    user_settings(recalling, ledger={"prompt_text": True})
+    user_settings(recalling, ledger={"keep_text": ["prompts"]})
     recalling.prompt("Deploy billing with %s and <private>my plan</private> now" % KEY)
     text = last(recalling)["prompt"]
     assert "Deploy billing with" in text
@@ -77,7 +77,7 @@ def test_prompt_text_is_logged_without_secrets_when_the_user_allows_it(recalling
 
 
 def test_private_text_in_the_middle_of_a_long_prompt_is_never_written(recalling: Project) -> None:
-    user_settings(recalling, ledger={"prompt_text": True})
+    user_settings(recalling, ledger={"keep_text": ["prompts"]})
     recalling.prompt("head " * 300 + "<private>" + "xylophone " * 300 + "</private> tail " * 10)
     assert b"xylophone" not in everything_written(recalling)
     assert len(last(recalling)["prompt"]) <= 2000
@@ -85,7 +85,7 @@ def test_private_text_in_the_middle_of_a_long_prompt_is_never_written(recalling:
 
 @pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
 def test_a_project_cannot_turn_on_prompt_text_logging(recalling: Project, name: str) -> None:
-    recalling.write(".claude/" + name, {"memory": {"ledger": {"prompt_text": True}}})
+    recalling.write(".claude/" + name, {"memory": {"ledger": {"keep_text": ["prompts"]}}})
     recalling.prompt("Which database holds xylophone invoices?")
     assert b"xylophone" not in everything_written(recalling)
 

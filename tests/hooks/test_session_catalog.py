@@ -151,10 +151,12 @@ def test_a_subagent_gets_at_most_300_tokens(project: Project) -> None:
     assert len(catalogs(project)[0]["injected"]) == 12  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("key", ["retrieval.catalog.enabled", "retrieval.enabled"])
-def test_the_catalog_can_be_turned_off(stored: Project, key: str) -> None:
-    stored.cli("config", "set", key, "false")
-    assert stored.start().stdout == ""
+@pytest.mark.parametrize(
+    ("key", "off"), [("retrieval.catalog.max_tokens", "0"), ("retrieval.enabled", "false")]
+)
+def test_the_catalog_can_be_turned_off(stored: Project, key: str, off: str) -> None:
+    stored.cli("config", "set", key, off)
+    assert stored.start().context == ""
     assert subagent(stored) == ""
     assert not os.path.exists(os.path.join(stored.state, "recalls.jsonl"))
 
@@ -185,6 +187,43 @@ def test_memories_related_to_the_branch_come_first_in_a_large_store(project: Pro
     assert "by title:\nInvoices are exported as CSV by night\n" in project.start().context
 
 
+def test_a_teammates_rules_do_not_displace_the_users_own(project: Project) -> None:
+    """The user's rules are the oldest here, and the number of rules that do not fit is on a line."""
+    project.save("Never log request bodies", "They hold addresses.", category="constraint")
+    project.save("No emojis in commits", "In no commit.", "--scope", "user", category="preference")
+    for n in range(40):
+        rule = memory("Name test %02d after its module" % n, "x", category="preference")
+        text = "So that pytest -k module%02d finds each of them at once." % n
+        put(project, "r%02d" % n, {**rule, "content": {"value": text}}, "preferences")
+    project.cli("accept", "--all")
+    context = project.start().context
+    told, listed = context.split("More rules, by title:")
+    assert "- Never log request bodies. They hold addresses.\n" in told
+    assert "- No emojis in commits." in told
+    rules = told.count("\n- ")
+    titles = "and the titles of %d memories" % (42 - rules)
+    started = project.start("clear").message
+    assert started == "memory: Claude starts with %d of 42 standing rules %s" % (rules, titles)
+    assert "Standing rules (%d of 42; all: memory list --rules):" % rules in told
+    assert listed.count("Name test") == 42 - rules
+    (row, _) = catalogs(project)
+    assert (row["rules"], row["listed"], row["unlisted"]) == (42, 42 - rules, 0)
+    assert len(project.cli("list", "--rules", "--json").json["memories"]) == 42
+
+
+def test_a_rule_that_applied_lately_comes_before_newer_ones(project: Project) -> None:
+    for n in range(40):
+        rule = memory("Name test %02d after its module" % n, "x", category="preference")
+        text = "So that pytest -k module%02d finds each of them at once." % n
+        put(project, "r%02d" % n, {**rule, "content": {"value": text}}, "preferences")
+    project.cli("accept", "--all")
+    told = project.start("clear").context.split("More rules, by title:")[0]
+    left_out = next("r%02d" % n for n in range(40) if "test %02d after" % n not in told)
+    project.cli("feedback", "useful", left_out)
+    told = project.start("clear").context.split("More rules, by title:")[0]
+    assert "test %s after" % left_out[1:] in told
+
+
 def test_a_recently_used_memory_is_listed_before_a_newer_one(stored: Project) -> None:
     stored.save("Cache in Redis", "Redis 7.")
     first = stored.save("Log as JSON", "One object a line.")
@@ -198,15 +237,14 @@ def test_a_recently_used_memory_is_listed_before_a_newer_one(stored: Project) ->
 
 def test_the_user_sees_at_most_two_lines(stored: Project) -> None:
     """What awaits approval, that judged replies should be reviewed, and what Claude was told."""
-    stored.cli("config", "set", "retrieval.receipt", "all")
     put(stored, "port", memory("The port", "It is 7777."))
     with open(os.path.join(stored.state, "tuning.json"), "w", encoding="utf-8") as file:
         json.dump({"since": 1.0, "judged": 99, "said": 0}, file)
     lines = stored.start().message.split("\n")
     assert len(lines) == 2
     assert lines[0].startswith("memory: 1 memory awaits")
-    assert lines[1].endswith("; told Claude 1 standing rule and 1 title")
-    assert stored.start().message == "memory: told Claude 1 standing rule and 1 title"
+    assert lines[1].endswith("; Claude starts with 1 standing rule and the title of 1 memory")
+    assert stored.start().message == "memory: Claude starts with 1 standing rule and the title of 1 memory"
 
 
 def test_a_damaged_index_does_not_make_the_hooks_fail(stored: Project) -> None:

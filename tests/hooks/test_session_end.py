@@ -17,11 +17,11 @@ from tests.sessions.grades import reply
 
 ON: dict[str, Any] = {
     "judge": {"backend": "scripted"},
-    "sessions": {"judge": {"when": "ended"}, "automatic": {"least_turns": 2}},
+    "sessions": {"judge": {"when": "ended"}},
 }
 
 
-def prepared(project: Project, settings: dict[str, Any], identity: str = SESSION) -> str:
+def prepared(project: Project, settings: dict[str, Any], identity: str = SESSION, turns: int = 5) -> str:
     """Return the path of a transcript in a project with those settings and a script for the judge."""
     folder = os.path.join(project.config, "projects", "p")
     script = os.path.join(project.state, "judge")
@@ -30,7 +30,9 @@ def prepared(project: Project, settings: dict[str, Any], identity: str = SESSION
     path = os.path.join(folder, identity + ".jsonl")
     with open(path, "wb") as file:
         file.write(
-            lines(*({**row, "sessionId": identity, "cwd": project.root} for row in work(identity[-3:])))
+            lines(
+                *({**row, "sessionId": identity, "cwd": project.root} for row in work(identity[-3:], turns))
+            )
         )
     with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
         json.dump({"memory": settings}, file)
@@ -84,12 +86,11 @@ def test_a_session_is_graded_after_the_hook_has_returned(project: Project) -> No
 
 
 @pytest.mark.parametrize(
-    "bound",
-    [pytest.param({"per_day": 0}, id="the day's bound"), pytest.param({"least_turns": 50}, id="too short")],
+    ("per_day", "turns"), [pytest.param(0, 5, id="the day's bound"), pytest.param(5, 4, id="too short")]
 )
-def test_a_session_outside_the_users_limits_is_not_graded(project: Project, bound: dict[str, int]) -> None:
-    settings = {**ON, "sessions": {**ON["sessions"], "automatic": {**ON["sessions"]["automatic"], **bound}}}
-    end(project, prepared(project, settings))
+def test_a_session_outside_the_limits_is_not_graded(project: Project, per_day: int, turns: int) -> None:
+    settings = {**ON, "sessions": {**ON["sessions"], "automatic": {"per_day": per_day}}}
+    end(project, prepared(project, settings, turns=turns))
     assert soon(lambda: not notes(project))
     assert project.ledger("sessions") == []
 
@@ -97,7 +98,7 @@ def test_a_session_outside_the_users_limits_is_not_graded(project: Project, boun
 def test_no_more_sessions_are_graded_than_the_daily_limit(project: Project) -> None:
     settings = {
         **ON,
-        "sessions": {**ON["sessions"], "automatic": {"least_turns": 2, "per_day": 2}},
+        "sessions": {**ON["sessions"], "automatic": {"per_day": 2}},
     }
     for identity in IDS[:4]:
         end(project, prepared(project, settings, identity), identity)

@@ -95,9 +95,9 @@ def test_an_edited_file_gets_no_pointer_to_its_old_text(staged: Project) -> None
 
 
 RECEIPTS = {
-    "injected by default": (FULL, {}, "memory: told Claude "),
-    "no pointers by default": (POINTED, {}, ""),
-    "pointers too": (POINTED, {"receipt": "all"}, "memory: pointed Claude to "),
+    "told by default": (FULL, {}, "memory: told Claude "),
+    "pointers too by default": (POINTED, {}, "memory: pointed to "),
+    "no pointers": (POINTED, {"receipt": "injected"}, ""),
     "off": (FULL, {"receipt": "off"}, ""),
     "nothing said": (NOTHING, {"receipt": "all"}, ""),
 }

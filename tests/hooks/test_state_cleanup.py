@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.cli.commands.refresh_command import delete_leftovers
+from memory_plugin.cli.commands.refresh_command import prune_state
 from memory_plugin.kernel.clock import now
 from memory_plugin.kernel.paths import locate
 from tests.project import Project
@@ -40,7 +40,7 @@ def test_only_leftovers_are_deleted(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     os.utime(path, (now() - days * DAY - 60,) * 2)
-    assert delete_leftovers(paths) == int(gone)
+    assert prune_state(paths) == int(gone)
     assert path.exists() is not gone
 
 
@@ -51,5 +51,5 @@ def test_this_projects_index_is_kept(project: Project, monkeypatch: pytest.Monke
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     os.utime(path, (1, 1))
-    assert delete_leftovers(paths) == 0
+    assert prune_state(paths) == 0
     assert path.exists()

@@ -127,8 +127,8 @@ def test_nothing_is_written_when_scoring_is_off(project: Project) -> None:
 
 def test_a_reply_kept_at_the_users_request_is_redacted(project: Project) -> None:
     token = "ghp_" + "Ab3dEf6hIj9lMn2pQr5tUv8xYz1aBc4dEf7g"
-    own_settings(project, scoring={"keep_text": True})
-    project.write(".claude/settings.json", {"memory": {"scoring": {"keep_text": True}}})
+    own_settings(project, ledger={"keep_text": ["replies"]})
+    project.write(".claude/settings.json", {"memory": {"ledger": {"keep_text": ["replies"]}}})
     stop(project, "The key is %s and it works on both hosts of the shop." % token)
     (row,) = scores(project)
     assert token not in json.dumps(row)
@@ -141,7 +141,7 @@ def test_a_reply_kept_at_the_users_request_is_redacted(project: Project) -> None
 def test_a_reply_that_might_repeat_private_text_is_not_kept(
     project: Project, later: tuple[object, ...]
 ) -> None:
-    own_settings(project, scoring={"keep_text": True})
+    own_settings(project, ledger={"keep_text": ["replies"]})
     asked = user_record("Is <Private>the merger with Initech</private> on?")
     write_transcript(str(project.event("Stop")["transcript_path"]), asked, *later)
     stop(project, "The merger with Initech is on, as far as the notes say.")
@@ -151,7 +151,7 @@ def test_a_reply_that_might_repeat_private_text_is_not_kept(
 
 
 def test_a_reply_that_only_mentions_private_tags_is_kept(project: Project) -> None:
-    own_settings(project, scoring={"keep_text": True})
+    own_settings(project, ledger={"keep_text": ["replies"]})
     path = str(project.event("Stop")["transcript_path"])
     write_transcript(
         path, b'{"type": "user", "private', user_record("Is the private key on both hosts of the shop?")
@@ -162,7 +162,10 @@ def test_a_reply_that_only_mentions_private_tags_is_kept(project: Project) -> No
 
 
 def test_a_project_cannot_turn_on_keeping_replies(project: Project) -> None:
-    project.write(".claude/settings.json", {"memory": {"scoring": {"keep_text": True, "mode": "hybrid"}}})
+    project.write(
+        ".claude/settings.json",
+        {"memory": {"ledger": {"keep_text": ["replies"]}, "scoring": {"mode": "hybrid"}}},
+    )
     stop(project, ONE_PHRASE)
     (row,) = scores(project)
     assert ("text" in row, row["mode"]) == (False, "deterministic")

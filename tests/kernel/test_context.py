@@ -35,15 +35,6 @@ def test_a_record_carries_session_and_project(context: Context) -> None:
     assert (row["session"], row["project"], row["kind"]) == ("s1", context.paths.project_key, "x")
 
 
-def test_a_ledger_keeps_to_the_bounds_of_the_settings(context: Context) -> None:
-    context.settings.set_value("ledger.max_bytes", 10_000, "user")
-    context.settings.set_value("ledger.keep_files", 2, "user")
-    for _ in range(80):
-        context.append("scores", {"text": "x" * 500})
-    parts = sorted(name for name in os.listdir(context.paths.state()) if name.startswith("scores"))
-    assert parts == ["scores.1.jsonl", "scores.2.jsonl", "scores.jsonl"]
-
-
 def test_a_record_that_cannot_be_written_is_an_error(context: Context) -> None:
     os.makedirs(context.paths.state("scores.jsonl"))
     with pytest.raises(LedgerError, match="scores: "):

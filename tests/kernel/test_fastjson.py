@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel import fastjson, sqlite
+from memory_plugin.kernel.fastjson import as_integer, as_number, as_text, as_texts
 from tests.project import PLUGIN_ROOT
 
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -125,7 +126,7 @@ WITHOUT_C = """
 import sys
 for name in ("_json", "_sqlite3"):
     sys.modules[name] = None  # importing it raises ImportError
-from memory_plugin.kernel.fastjson import dumps, loads
+from memory_plugin.kernel.fastjson import as_integer, as_number, as_text, as_texts, dumps, loads
 from memory_plugin.kernel.sqlite import connect
 """
 SAME = """
@@ -160,3 +161,22 @@ def test_an_interpreter_without_the_c_modules_uses_the_public_ones(script: str, 
     env = {"PYTHONPATH": os.path.join(PLUGIN_ROOT, "scripts")}
     done = subprocess.run(command, env=env, capture_output=True, check=False)
     assert (done.stdout.decode(), done.stderr.decode()) == (said, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "texts", "number", "integer"),
+    [
+        pytest.param("a", "a", [], None, None, id="a text"),
+        pytest.param(["a", 1, "b"], "", ["a", "b"], None, None, id="a list"),
+        pytest.param(2, "", [], 2, 2, id="a whole number"),
+        pytest.param(0.5, "", [], 0.5, None, id="a share"),
+        pytest.param(True, "", [], None, None, id="true"),
+        pytest.param(None, "", [], None, None, id="null"),
+        pytest.param({"a": 1}, "", [], None, None, id="an object"),
+    ],
+)
+def test_a_value_of_another_type_counts_as_missing(
+    value: object, text: str, texts: list[str], number: float | None, integer: int | None
+) -> None:
+    found = (as_text(value), as_texts(value), as_number(value), as_integer(value))
+    assert found == (text, texts, number, integer)

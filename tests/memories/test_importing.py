@@ -362,3 +362,12 @@ def test_a_record_that_does_not_hold_any_more_is_archived(
     for text in ("# Use it\n## Status\n%s\n" + end, "# Use it\n- **Status:** %s\n\n" + end):
         (data,) = import_file(project, "adr.md", text % status)
         assert data["record_status"] == expected
+
+
+def test_bare_lines_get_their_category_and_entries_with_titles_do_not(project: Project) -> None:
+    path = project.write(
+        "notes.json", ["Never push to main", {"title": "Ports", "text": "Never push to main"}]
+    )
+    assert titles(path) == [("constraint", "Never push to main"), ("decision", "Ports")]
+    path = project.write("notes.md", "- Always use UTC in the database\n- Invoices live in Postgres 16 now\n")
+    assert [category for category, _ in titles(path)] == ["constraint", "decision"]

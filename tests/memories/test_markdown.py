@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,7 +133,9 @@ def test_each_list_item_is_a_rule_with_its_nested_text() -> None:
 
 
 def test_names_in_a_list_are_one_statement() -> None:
-    assert titles_and_contexts("## Stack\n- Node 20\n- Postgres 16\n- Redis\n") == [("Stack: Node 20", "")]
+    assert titles_and_contexts("## Stack\n- Node 20\n- Postgres 16\n- Redis\n") == [
+        ("Stack: Node 20, Postgres 16, Redis", "")
+    ]
 
 
 def test_a_procedure_stays_together() -> None:
@@ -290,3 +294,40 @@ def test_any_document_is_read(lines: list[str]) -> None:
     for record in read(text):
         assert record.fields["answer"]
         assert len(record.fields) > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        pytest.param("## Do not\n- Skip tests\n- use `any`\n", ["Do not: Skip tests", "Do not: use `any`"], id="heading that negates"),
+        pytest.param(
+            "## Never write to $HOME on the cluster\nWrite to:\n\n- Project dir: `/projects/x/`\n- Shared dir: `/projects/y/`\n",
+            ["Never write to $HOME on the cluster"],
+            id="heading that is the rule",
+        ),
+        pytest.param(
+            "## When to stop and ask\n- A request that contradicts a pattern\n- Missing credentials\n",
+            ["When to stop and ask: A request that contradicts a pattern, Missing credentials"],
+            id="fragments",
+        ),
+        pytest.param("## Git\n- Use topic branches\n- Always sign commits\n- Two approvals\n",
+                     ["Use topic branches", "Always sign commits", "Git: Two approvals"], id="fragment among rules"),
+        pytest.param("The build fails because:\n- No cache is left on the runner\n- The token is missing\n",
+                     ["The build fails because: No cache is left on the runner", "The build fails because: The token is missing"],
+                     id="lead that needs its items"),
+        pytest.param("## Files\n- `src/main.py`\n- `src/db/session.py`\n", [], id="bare paths"),
+        pytest.param("## Links\n- [Guide](https://a.test/)\n", [], id="links"),
+        pytest.param("## Commands\n- Build: TBD\n- Test: `{{TEST}}`\n", [], id="placeholders"),
+        pytest.param("## Current status\n- Auth\n- Payments\n", [], id="status"),
+        pytest.param("## Ports\n- 5432 - Postgres\n- 6379 - Redis\n", ["Ports: 5432 - Postgres, 6379 - Redis"], id="names"),
+        pytest.param("## Rules\n- Match `**/*.py`, not `**/*.pyc` files\n", ["Match `**/*.py`, not `**/*.pyc` files"], id="marks in code"),
+        pytest.param("## Rules\n- Return `Result<T, E>` from [every](a.md) `<!-- x -->` handler\n",
+                     ["Return `Result<T, E>` from every `<!-- x -->` handler"], id="brackets in code"),
+    ],
+)  # fmt: skip
+def test_a_title_says_what_its_rule_says(text: str, titles: list[str]) -> None:
+    statements = [statement for section in sections(text) for statement in statements_in(section)]
+    assert [statement.title for statement in statements] == titles
+    for statement in statements:
+        words = set(re.findall(r"\w+", statement.title))
+        assert words <= set(re.findall(r"\w+", statement.text.replace("](a.md)", "")))

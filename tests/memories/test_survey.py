@@ -88,7 +88,9 @@ def test_a_name_that_means_none_or_several_is_refused(paths: Paths, put: Put, na
     put("same")
     put("same", category="runbook")
     items = survey(paths).items
-    with pytest.raises(InvalidMemory, match=r"no memory has this id|more than one"):
+    with pytest.raises(
+        InvalidMemory, match=r"no memory has this id|2 memories fit; name one of decision/same, runbook/same"
+    ):
         choose(items, name)
     assert choose(items, "runbook/same").stored.memory.category == "runbook"
 

@@ -1,9 +1,10 @@
-"""Naming a memory by its title or the beginning of it, as the session catalog shows it."""
+"""Naming a memory by its id, its title or the beginning of one, as all commands resolve it."""
 
 from __future__ import annotations
 
 import pytest
 
+from memory_plugin.memories.record import categories, new_memory
 from tests.project import Project
 from tests.recall.store_files import memory, put
 
@@ -46,8 +47,7 @@ def test_an_id_goes_before_a_title(stored: Project) -> None:
 def test_words_that_begin_several_titles_are_an_error_that_names_them(stored: Project) -> None:
     run = stored.cli("show", "use")
     assert run.returncode == 1
-    assert "2 titles begin like this" in run.stderr
-    assert "project:decision/cache" in run.stderr
+    assert "use: 3 memories fit; name one of billing, cache, use-postgres" in run.stderr
 
 
 @pytest.mark.parametrize("name", ["nothing like it", "\u2026", " "])
@@ -59,3 +59,70 @@ def test_an_active_memory_goes_before_a_superseded_one(project: Project) -> None
     old = project.save("Four spaces for Python", "Old.")
     new = project.save("Four spaces for Python and Go", "New.", "--supersedes", old)
     assert project.cli("show", "four spaces for", "--json").json["id"] == new
+
+
+NAMED = {
+    "id": "rotate-the-secret-key",
+    "category and id": "constraint/rotate-the-secret-key",
+    "beginning": "rot",
+    "beginning in mid-word": "rotate-the-sec",
+    "beginning after the category": "constraint/rotate",
+    "beginning after the scope": "project:constraint/rot",
+    "title": "Rotate the SECRET_KEY in March!",
+    "first words of the title": "rotate the secret_key in",
+}
+COMMANDS = {
+    "show": ("show",),
+    "edit": ("edit", "--add-tag", "x"),
+    "forget": ("forget",),
+    "archive": ("forget", "--keep"),
+    "accept": ("accept",),
+    "feedback": ("feedback", "useful"),
+    "supersedes": ("save", "Rotate it in May", "--category", "constraint", "--supersedes"),
+}
+
+
+@pytest.fixture
+def several(project: Project) -> Project:
+    """Return a project with four trusted memories."""
+    for category, title in (
+        ("constraint", "Rotate the SECRET_KEY in March!"),
+        ("decision", "Releases are cut from main"),
+        ("decision", "Releases are signed"),
+        ("runbook", "Constraint solver hangs"),
+    ):
+        name = "rotate-the-secret-key" if category == "constraint" else title.lower().replace(" ", "-")
+        data = new_memory(categories()[category], name, title, {categories()[category].primary: "x"}, {})
+        put(project, name, data, categories()[category].folder)
+    assert project.cli("accept", "--all").returncode == 0
+    return project
+
+
+@pytest.mark.parametrize("name", NAMED.values(), ids=NAMED)
+def test_every_form_of_a_name_means_one_memory(several: Project, name: str) -> None:
+    assert several.cli("show", name, "--json").json["id"] == "rotate-the-secret-key"
+    assert several.cli("edit", name, "--add-tag", "x", "--json").json["id"] == "rotate-the-secret-key"
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_every_command_takes_a_beginning_and_names_the_candidates(
+    several: Project, words: tuple[str, ...]
+) -> None:
+    run = several.cli(*words, "rel")
+    assert run.returncode == 1
+    assert "rel: 2 memories fit; name one of releases-are-cut-from-main, releases-are-signed" in run.stderr
+    assert several.cli(*words, "rot").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["constraint", "constraint/", "project", "project:", "project:constraint/", "/"]
+)
+def test_a_category_or_scope_alone_is_no_name(several: Project, name: str) -> None:
+    found = several.cli("show", name, "--json").json
+    assert found is None or found["id"].startswith(name)
+
+
+def test_a_pulled_title_captures_no_name(several: Project) -> None:
+    put(several, "hostile", memory("rot", "x"))
+    assert "2 memories fit" in several.cli("edit", "rot", "--add-tag", "x").stderr
+    assert several.cli("show", "Rotate the SECRET_KEY in March!", "--json").json["trust"] == "trusted"

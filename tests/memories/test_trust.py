@@ -55,7 +55,6 @@ def test_an_unaccepted_memory_is_pending_in_every_scope(paths: Paths, store: Sto
         {"content": {"decision": "the body of mine", "context": "more"}},
         {"tags": ["x"]},
         {"related_files": ["x.py"]},
-        {"asked_as": ["anything"]},
         {"guard": {"files": ["*"], "action": "deny"}},
         {"guard": "not even a guard"},
         {"expires_at": "2999-01-01"},

@@ -151,3 +151,22 @@ def test_a_memory_that_names_a_successor_is_never_injectable() -> None:
         ["older"],
         ["a phrase"],
     )
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "lines"),
+    [
+        pytest.param("Use pnpm", "use pnpm.", ["use pnpm."], id="the same"),
+        pytest.param("Use pnpm", "Use pnpm; npm is slow.", ["Use pnpm; npm is slow."], id="the beginning"),
+        pytest.param(
+            "Use pnpm, as npm is\u2026", "Use pnpm, as npm is slow.", ["Use pnpm, as npm is slow."], id="cut"
+        ),
+        pytest.param("Use pnpm", "pnpm is fast", ["Use pnpm", "pnpm is fast"], id="other words"),
+        pytest.param("Use C++", "Use C# here", ["Use C++", "Use C# here"], id="signs are words"),
+        pytest.param("Use pnpm", "Use pnpmx", ["Use pnpm", "Use pnpmx"], id="a longer word"),
+    ],
+)
+def test_a_body_that_repeats_its_title_is_told_once(title: str, body: str, lines: list[str]) -> None:
+    data = {"title": title, "content": {"decision": body}}
+    block = memory_document(stored(data), "trusted").inject
+    assert block.split("\n")[1:-1] == lines

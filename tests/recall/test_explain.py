@@ -17,6 +17,7 @@ from memory_plugin.recall.explain import (
     outcomes,
     reason_text,
     sentence,
+    would_phrases_help,
 )
 from tests.project import PLUGIN_ROOT, Project
 from tests.recall.store_files import at_home
@@ -54,7 +55,6 @@ def test_every_reason_has_a_text() -> None:
     [
         ("no_index: no space left", "the index could not be created: no space left"),
         ("not_read", "some memories could not be read"),
-        ("healing", "the index is being brought up to date in the background"),
         ("a later version's: reason", "a later version's: reason"),
     ],
 )
@@ -95,13 +95,9 @@ def test_lines_that_are_none_are_passed_over(project: Project) -> None:
         ({"outcome": "pointed", "injected": [], "pointed": ["b"]}, "pointed Claude to 1 memory"),
         (
             {"outcome": "silent", "reason": "no_match"},
-            "silent: no memory shares a distinctive word with the prompt",
+            "told nothing: no memory shares a distinctive word with the prompt",
         ),
-        (
-            {"outcome": "silent", "reason": "healing"},
-            "silent: the index is being brought up to date in the background",
-        ),
-        ({}, "silent: no reason noted"),
+        ({}, "told nothing: no reason noted"),
         ({"place": "prompt", "outcome": "injected", "injected": ["a"]}, "told Claude 1 memory"),
         (
             {"place": "tool", "outcome": "pointed", "pointed": ["a"]},
@@ -123,52 +119,62 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
 @pytest.mark.parametrize(
     ("row", "candidate", "outcome"),
     [
-        ({"injected": ["a"]}, {"confidence": 0.968}, ("told", "96% sure", False)),
+        ({"injected": ["a"]}, {"confidence": 0.968, "pointer_confidence": 0.99}, ("told", "96% sure")),
+        ({"pointed": ["a"]}, {"confidence": 0.3}, ("pointed to", "30% sure")),
         (
             {"pointed": ["a"]},
-            {"confidence": 0.3},
-            ("pointed to", "30% sure, 50% needed for the full text", True),
+            {"confidence": 0.3, "pointer_confidence": 0.8},
+            ("pointed to", "80% sure"),
         ),
-        ({"pointed": ["a"]}, {"confidence": 0.8}, ("pointed to", "80% sure", False)),
         (
             {},
             {"confidence": 0.08, "pointer_confidence": 0.12},
-            ("not told", "8% sure, 50% needed for the full text; as a pointer 12% sure, 25% needed", True),
+            ("not told", "12% sure, 25% needed"),
         ),
-        ({}, {"confidence": 0.4999}, ("not told", "49% sure, 50% needed for the full text", True)),
+        ({}, {"confidence": 0.4999}, ("not told", "49% sure, 50% needed")),
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},
-            ("not told", "90% sure; Claude was already told in this session", False),
+            ("not told", "90% sure; Claude was already told in this session"),
         ),
         (
             {"judge": {"verdicts": {"a": [True, False]}}, "pointed": ["a"]},
             {"confidence": 0.1},
-            ("pointed to", "10% sure; the judges: relevant, not useful", False),
+            ("pointed to", "10% sure; the judges: relevant, not useful"),
         ),
         (
             {"judge": {"verdicts": {"a": [False, None]}}},
             {"confidence": 0.7, "withheld": "declined"},
-            ("not told", "70% sure; the judges: not relevant", False),
+            ("not told", "70% sure; the judges: not relevant"),
         ),
         (
-            {"inject_threshold": None, "pointer_threshold": None, "floor": 0.5},
+            {"inject_threshold": None, "pointer_threshold": None},
             {"confidence": 0.2},
-            ("not told", "20% sure", False),
+            ("not told", "20% sure"),
         ),
-        ({}, {}, ("not told", "confidence unknown", False)),
+        ({}, {}, ("not told", "? sure")),
     ],
 )
 def test_the_outcome_of_a_candidate_as_text(
-    row: dict[str, object], candidate: dict[str, object], outcome: tuple[str, str, bool]
+    row: dict[str, object], candidate: dict[str, object], outcome: tuple[str, str]
 ) -> None:
     (found,) = outcomes({**NEW, **row, "candidates": [{"key": "a", **candidate}]})
     assert found == Outcome("a", *outcome)
 
 
-def test_an_older_record_is_read_as_well() -> None:
-    (found,) = outcomes({"floor": 0.5, "candidates": [{"key": "a", "confidence": 0.2}]})
-    assert found.reason == "20% sure, 50% needed"
+@pytest.mark.parametrize(
+    ("row", "helps"),
+    [
+        ({"injected": ["a"], "reason": ""}, False),
+        ({"pointed": ["a"], "reason": ""}, True),
+        ({"reason": "below_threshold"}, True),
+        ({"reason": "already_injected"}, False),
+        ({"reason": "declined"}, False),
+    ],
+    ids=["told", "pointed to", "too weak", "told before", "the judges decided"],
+)
+def test_a_phrase_is_advised_only_if_words_were_missing(row: dict[str, object], helps: bool) -> None:
+    assert would_phrases_help(row) == helps
 
 
 def test_injected_candidates_come_first() -> None:

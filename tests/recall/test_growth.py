@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from types import TracebackType
@@ -15,7 +16,9 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.memories.guard_file import guard_file_path
+from memory_plugin.memories.lifecycle import edit, forget, save
 from memory_plugin.memories.memory_files import all_memories
+from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.stores import stores
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.recall import index_file, index_refresh, store_refresh
@@ -90,12 +93,33 @@ def data(random: random.Random, folder: str) -> object:
     return {**memory("Use %s" % title), **fields, "content": content}
 
 
+def write(paths: Paths, random: random.Random) -> None:
+    """Change one memory as a command does."""
+    store = stores(paths)[0]
+    found = list(all_memories(store))
+    what = random.random()
+    if what < 0.4 or not found:
+        title = "Use %s" % random.choice(("Kafka", "NATS"))
+        content = {"decision": "For the queue, since %d." % random.randrange(9)}
+        data = new_memory(categories()["decision"], "", title, content, {})
+        save(paths, store, data, approved=what < 0.3)
+    elif what < 0.8:
+        tags = ["t%d" % random.randrange(9)]
+        edit(paths, random.choice(found), lambda _: {"tags": tags}, "tagged", approved=what < 0.6)
+    else:
+        forget(paths, random.choice(found), "", at_once=what < 0.9, grace_days=30)
+
+
 def change(project: Project, paths: Paths, random: random.Random) -> None:
     """Change one thing: a file, or the trust in a memory."""
+    if random.random() < 0.4:
+        write(paths, random)
+        return
     folder, name = random.choice(FOLDERS), random.choice(NAMES)
     path = store(project, folder, name + ".json")
     what = random.random()
     if what < 0.6:
+        time.sleep(0.005)  # the clock of a file system may tick every four milliseconds
         put(project, name, data(random, folder), folder)
         if random.random() < 0.8:
             accepted = [one for one in all_memories(stores(paths)[0]) if one.path == path]

@@ -5,19 +5,24 @@ from __future__ import annotations
 import errno
 import os
 import time
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
 
+from memory_plugin.kernel import files
 from memory_plugin.kernel.locks import Busy, FileLock
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.memories.memory_files import all_memories
+from memory_plugin.memories import memory_files, writing
+from memory_plugin.memories.lifecycle import edit, forget, save
+from memory_plugin.memories.memory_files import StoredMemory, all_memories
+from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.stores import project_store
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.memories.trust_file import trust_lock
 from memory_plugin.memories.writing import store_lock
-from memory_plugin.recall import index_refresh
+from memory_plugin.recall import due_files, index_refresh
 from memory_plugin.recall.due_files import ReadBudget
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import index_state, refresh, refresh_index
@@ -207,3 +212,87 @@ def test_the_state_of_the_index_is_reported(project: Project) -> None:
         with open(index_path(paths), "wb") as file:
             file.write(b"no database")
         assert index_state(paths)["state"] == "unusable"
+
+
+def written(paths: Paths, title: str) -> StoredMemory:
+    """Save a memory as the command does."""
+    data = new_memory(categories()["decision"], "", title, {"decision": "For the queue."}, {})
+    return save(paths, project_store(paths), data, approved=True).stored
+
+
+def after_a_write(paths: Paths) -> RefreshReport:
+    """Return the report of what a command refreshes after a change."""
+    return refresh_index(paths, load(paths.config_dir, paths.project_root), full=False)
+
+
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the folders that refreshes list from now on."""
+    folders: list[str] = []
+
+    def listing(folder: str, most: int | None = None) -> list[tuple[str, os.stat_result]]:
+        folders.append(os.path.basename(folder))
+        return memory_files.listing(folder, most)
+
+    monkeypatch.setattr(due_files, "listing", listing)
+    return folders
+
+
+def test_a_write_of_our_own_lists_no_folder_then_or_later(project: Project, listed: list[str]) -> None:
+    with at_home(project) as paths:
+        put(project, "m", memory("Postgres"))
+        fully(paths)
+        first = written(paths, "Kafka")
+        after_a_write(paths)  # the folder was in doubt, because it had just changed
+        listed.clear()
+        edit(paths, first, lambda _: {"title": "NATS"}, "renamed", approved=True)
+        second = written(paths, "Redis")
+        assert after_a_write(paths).read == 2
+        forget(paths, second, "", at_once=False, grace_days=30)
+        assert after_a_write(paths).read == 1
+        assert titles(paths) == {"NATS", "Postgres"}
+        assert index_state(paths)["state"] == "whole"
+        assert (listed, after_a_write(paths).read) == ([], 0)
+
+
+@pytest.mark.parametrize("first", ["ours", "theirs"])
+def test_a_change_by_somebody_else_beside_a_write_is_found(project: Project, first: str) -> None:
+    with at_home(project) as paths:
+        fully(paths)
+        written(paths, "Kafka")
+        after_a_write(paths)
+        later()
+        acts = [lambda: written(paths, "NATS"), lambda: put(project, "m", memory("Postgres"))]
+        for act in acts if first == "ours" else reversed(acts):
+            act()
+            later()
+        after_a_write(paths)
+        assert titles(paths) == {"Kafka", "NATS", "Postgres"}
+
+
+@pytest.mark.parametrize("finds", [inline, fully])
+def test_a_change_by_somebody_else_during_a_write_is_found_by_the_next_session_or_full_refresh(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    listed: list[str],
+    finds: Callable[[Paths], RefreshReport],
+) -> None:
+    with at_home(project) as paths:
+        fully(paths)
+        written(paths, "Kafka")
+        after_a_write(paths)
+        later()
+
+        def replace_file(path: str, data: bytes, mode: int, *, durable: bool = True) -> None:
+            files.replace_file(path, data, mode, durable)
+            put(project, "m", memory("Postgres"))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(writing, "replace_file", replace_file)
+            written(paths, "NATS")
+        after_a_write(paths)
+        assert titles(paths) == {"Kafka", "NATS"}
+        finds(paths)
+        assert titles(paths) == {"Kafka", "NATS", "Postgres"}
+        listed.clear()
+        assert (inline(paths).read, listed) == (0, [])

@@ -45,6 +45,7 @@ def test_a_project_has_no_more_judged_than_the_user(
     tmp_path: Path, server: Server, values: dict[str, Any], judged: list[str]
 ) -> None:
     bench = Bench(str(tmp_path), "anthropic", server.url)
+    bench.retrieval["when"] = "unsure"
     bench.settings()  # writes the user's file
     folder = os.path.join(bench.project, ".claude")
     os.makedirs(folder)

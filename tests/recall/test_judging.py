@@ -80,6 +80,7 @@ def test_on_a_prompt_the_unsure_are_judged_and_the_sure_are_not(
     reasons: list[str],
 ) -> None:
     trial = make_trial(judges(relevance=relevance, usefulness=usefulness))
+    trial.bench.retrieval["when"] = "unsure"
     hits = [*HITS[:2], *HITS[3:]]
     judged = trial.run(hits)
     assert (trial.chosen_keys(hits, judged), judged.path, judged.reasons) == (expected, path, reasons)
@@ -90,17 +91,17 @@ def test_on_a_prompt_the_unsure_are_judged_and_the_sure_are_not(
         ]
 
 
-def test_always_asks_about_the_pool_whatever_the_confidence(make_trial: MakeTrial) -> None:
+@pytest.mark.parametrize("top_level", [False, True], ids=["in the block memory", "at the top level"])
+def test_the_pool_is_judged_whatever_the_confidence(make_trial: MakeTrial, *, top_level: bool) -> None:
     trial = make_trial(judges(relevance=["s1", "s3", "w1"], usefulness=["s3", "w1"]))
-    trial.bench.retrieval["when"] = "always"
+    trial.bench.top_level = top_level
     assert trial.chosen_keys(HITS) == (["s3", "w1"], ["s1"])
     assert {len(parse_request(seen).data["notes"]) for seen in trial.api.seen} == {6}
 
 
-def test_the_sources_own_block_asks_about_everything(make_trial: MakeTrial) -> None:
+def test_a_confident_match_is_judged_too(make_trial: MakeTrial) -> None:
     """The source's false positive: a page's style stored, a bug on that page asked about, and the best match sure of itself."""
     trial = make_trial(judges(relevance=[], usefulness=[]))
-    trial.bench.use_top_level()
     sure = hit("css", 0.6, "Login page CSS uses tailwind")
     assert trial.chosen_keys([sure]) == ([], [])
     assert trial.run([sure]).asked == 1
@@ -111,12 +112,14 @@ def test_the_unsure_begin_at_the_users_least_confidence(
     make_trial: MakeTrial, least: float, asked_about: int
 ) -> None:
     trial = make_trial(judges(relevance=["w1"], usefulness=["w1"]))
+    trial.bench.retrieval["when"] = "unsure"
     trial.bench.retrieval["min_confidence"] = least
     assert trial.run(HITS[3:]).asked == asked_about
 
 
 def test_a_project_that_raises_its_threshold_sends_out_no_more(make_trial: MakeTrial) -> None:
     trial = make_trial(judges(relevance=["s3"], usefulness=["s3"]))
+    trial.bench.retrieval["when"] = "unsure"
     trial.bench.project_says({"retrieval": {"inject_threshold": 0.75}})
     judged = trial.run([*SURES, *UNSURES])
     assert judged.asked == 2
@@ -125,6 +128,7 @@ def test_a_project_that_raises_its_threshold_sends_out_no_more(make_trial: MakeT
 
 def test_without_unsure_candidates_no_judge_is_asked(make_trial: MakeTrial) -> None:
     trial = make_trial(BROKEN)
+    trial.bench.retrieval["when"] = "unsure"
     hits = [*SURES, HITS[5]]
     judged = trial.run(hits)
     assert (trial.chosen_keys(hits, judged), judged.path) == ((["s1", "s2", "s3"], []), "rules")
@@ -138,6 +142,7 @@ def test_judges_are_asked_only_if_a_place_is_left(
     make_trial: MakeTrial, sure: list[Hit], asked_about: int
 ) -> None:
     trial = make_trial(judges(relevance=["u1"], usefulness=["u1"]))
+    trial.bench.retrieval["when"] = "unsure"
     hits = [*sure, *UNSURES]
     judged = trial.run(hits)
     assert (judged.asked, judged.path) == (asked_about, "judged" if asked_about else "rules")
@@ -147,6 +152,7 @@ def test_judges_are_asked_only_if_a_place_is_left(
 
 def test_the_places_are_those_of_the_smaller_limit(make_trial: MakeTrial) -> None:
     trial = make_trial(BROKEN)
+    trial.bench.retrieval["when"] = "unsure"
     trial.bench.retrieval["modes"] = {"auto": {"max_output": 1}}
     hits = [SURES[0], *UNSURES]
     judged = trial.run(hits)
@@ -166,11 +172,25 @@ def test_without_a_key_and_without_an_answer_the_thresholds_decide_about_the_bes
     make_trial: MakeTrial, top: int, expected: tuple[list[str], list[str]]
 ) -> None:
     trial = make_trial(BROKEN)
-    trial.bench.retrieval.update(fallback_top_k=top, when="always")
+    trial.bench.retrieval["fallback_top_k"] = top
     assert trial.chosen_keys(HITS) == expected
     trial.bench.env = {}
     judged = trial.run(HITS)
     assert (trial.chosen_keys(HITS, judged), judged.path, judged.reasons) == (expected, "no_key", ["no_key"])
+
+
+@pytest.mark.parametrize(
+    ("top", "expected"), [(2, ["w1", "w2"]), (1, ["w1"]), (0, [])], ids=["two", "one", "none"]
+)
+def test_without_an_answer_the_best_few_get_at_least_a_pointer(
+    make_trial: MakeTrial, top: int, expected: list[str]
+) -> None:
+    trial = make_trial(BROKEN)
+    trial.bench.retrieval["fallback_top_k"] = top
+    weak = [hit("w%d" % at, 0.03) for at in (1, 2, 3)]
+    assert trial.chosen_keys(weak) == ([], expected)
+    trial.bench.env = {}
+    assert trial.chosen_keys(weak) == ([], expected)
 
 
 def test_a_judge_that_is_off_leaves_the_thresholds(make_trial: MakeTrial) -> None:

@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 
 from memory_plugin.kernel.paths import Paths
+from memory_plugin.recall.documents import named_in_files, named_in_text
 from memory_plugin.recall.index_tables import create_index_in_memory
 from memory_plugin.recall.named_files import (
     FILE,
@@ -21,7 +22,6 @@ from memory_plugin.recall.named_files import (
     named_files_path,
     write_named_files,
 )
-from memory_plugin.recall.named_rows import named_in_files, named_in_text
 from tests.project import Project
 from tests.recall.store_files import at_home
 

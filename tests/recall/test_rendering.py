@@ -109,7 +109,7 @@ RECEIPTS = {
     ),
     "four": (["A", "B", "C", "D"], [], "injected", 'memory: told Claude "A", "B" and 2 more'),
     "pointers are not said": ([], ["P"], "injected", ""),
-    "pointers": ([], ["P"], "all", 'memory: pointed Claude to "P"'),
+    "pointers": ([], ["P"], "all", 'memory: pointed to "P"'),
     "both": (["A"], ["P", "Q"], "all", 'memory: told Claude "A"; pointed to "P" and "Q"'),
     "off": (["A"], ["P"], "off", ""),
     "an unknown choice": (["A"], ["P"], "", ""),

@@ -11,8 +11,9 @@ import pytest
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.settings.load import load
+from memory_plugin.recall.gate import Prompt
 from memory_plugin.recall.history import RecallHistory
-from memory_plugin.recall.replay import PastPrompt, past_prompts, replay_prompt
+from memory_plugin.recall.replay import past_prompts, try_prompt
 from tests.project import Project
 from tests.recall.store_files import ASK, BODY, TITLE, at_home, no_threshold
 from tests.replies.builders import assistant_record, call_record, result_record, user_record, write_transcript
@@ -29,7 +30,7 @@ def prompt(text: str, time: str = MARCH, **fields: object) -> dict[str, Any]:
 def texts(folder: Path, *rows: object, oldest: float = 0.0) -> list[str]:
     """Return the prompts found in a transcript of these rows."""
     path = write_transcript(str(folder / "t.jsonl"), *rows)
-    return [past.text for past in past_prompts(path, oldest)]
+    return [past.text for past, _ in past_prompts(path, oldest)]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_prompts_of_a_transcript(tmp_path: Path, rows: list[object], found: list
 def test_the_turn_before_goes_with_a_prompt(tmp_path: Path) -> None:
     rows = [prompt("Where are invoices kept?"), assistant_record("In Postgres."), prompt("and the tests?")]
     path = write_transcript(str(tmp_path / "t.jsonl"), *rows)
-    assert [past.previous_turn for past in past_prompts(path, 0.0)] == [
+    assert [past.previous_turn for past, _ in past_prompts(path, 0.0)] == [
         "",
         "Where are invoices kept? \nIn Postgres.",
     ]
@@ -74,12 +75,12 @@ def test_a_replay_gives_the_result_of_a_prompt_and_writes_nothing(project: Proje
         before = sorted(os.listdir(paths.state()))
         history = RecallHistory(paths, "")
         results = [
-            replay_prompt(PastPrompt(text, "", MARCH, "p"), history, context, 9500)
+            try_prompt(Prompt(text, "p", ""), history, context, 9500)
             for text in (ASK, "ok", ASK, "A haiku about the sea, please.")
         ]
-        assert [result.outcome for result in results] == ["injected", "silent", "silent", "silent"]
-        assert [result.reason for result in results[1:3]] == ["confirmation", "already_injected"]
-        assert results[0].injected == ["project:decision/use-postgres-for-the-billing-database"]
-        assert results[0].tokens > 20
+        assert [result["outcome"] for result in results] == ["injected", "skipped", "silent", "silent"]
+        assert [result["reason"] for result in results[1:3]] == ["confirmation", "already_injected"]
+        assert results[0]["injected"] == ["project:decision/use-postgres-for-the-billing-database"]
+        assert results[0]["tokens"] > 20
         assert sorted(os.listdir(paths.state())) == before
     assert project.ledger("recalls") == []

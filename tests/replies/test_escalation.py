@@ -82,7 +82,7 @@ def test_rows(fields: dict[str, Any], row: str, escalate: bool) -> None:
         ({"escalation__density_margin": 0.1}, {"density": 0.7}, "clean"),
         ({"escalation__density_margin": 0.1}, {"density": 0.5}, "borderline_density"),
         ({"escalation__mixed_signal": False}, {"density": 0.7, "preamble": 40}, "clean_enough"),
-        ({"escalation__preamble_min": 1}, {"density": 0.7, "preamble": 1}, "mixed_signal"),
+        ({"escalation__thresholds__preamble": 1}, {"density": 0.7, "preamble": 1}, "mixed_signal"),
     ],
 )
 def test_settings_change_the_rows(values: dict[str, Any], fields: dict[str, Any], row: str) -> None:

@@ -114,6 +114,23 @@ def test_only_the_configured_dimensions_are_read() -> None:
     assert parse_levels({"VDet": 2}, ["VDet"]) == {"levels": {"VDet": 2}, "clamped": 0}
 
 
+def test_a_judge_is_asked_only_for_the_configured_dimensions() -> None:
+    question, whole = grade_question(MATERIAL, ["SyA", "EPad"]), grade_question(MATERIAL, NAMES)
+    for text in (question.rubric.system, question.message):
+        assert "VDet" not in text
+        assert "EpAd" not in text
+    assert '{"SyA": 0, "EPad": 0, "phrases"' in question.rubric.system
+    assert set(question.rubric.schema["required"]) == {"SyA", "EPad", "phrases", "missed"}
+    assert set(question.rubric.schema["properties"]) == set(question.rubric.schema["required"])
+    assert question.rubric.digest != whole.rubric.digest
+    assert whole.rubric == load_rubric("replies/grade")
+
+
+def test_an_answer_without_verdicts_on_the_rules_phrases_neither_agrees_nor_disagrees(paths: Paths) -> None:
+    grade(paths, ONE_PHRASE, answer([], []))
+    assert rows(paths, "scores", "judged")[0]["agrees"] is None
+
+
 def test_sent_material_is_sealed_redacted_and_short() -> None:
     token = "ghp_" + "Ab3dEf6hIj9lMn2pQr5tUv8xYz1aBc4dEf7g"
     long = GradeMaterial(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.settings.values import defaults
+from memory_plugin.kernel.settings.values import Settings, defaults
 from memory_plugin.replies.phrases import (
     AMBIGUOUS,
     QUERY_TYPES,
@@ -105,10 +105,8 @@ CLASSIFIER = QueryClassifier()
 
 def test_thresholds_and_corrections_use_the_same_kinds() -> None:
     assert (*(kind["id"] for kind in TABLE["types"]), AMBIGUOUS) == QUERY_TYPES
-    kinds = {
-        name.rpartition(".")[2] for name in defaults() if name.startswith("scoring.escalation.thresholds.")
-    }
-    assert kinds == set(QUERY_TYPES)
+    thresholds = Settings(defaults()).block("scoring.escalation.thresholds")
+    assert thresholds.keys() == {*QUERY_TYPES, "preamble"}
     assert {row.get("query_type", AMBIGUOUS) for row in load_data("replies", "drift")["corrections"]} <= set(
         QUERY_TYPES
     )

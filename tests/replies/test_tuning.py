@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
 
 import pytest
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.stats import share
 from memory_plugin.replies.escalation import EscalationThresholds
-from memory_plugin.replies.filler import USER_PACK, RulePackError, find_filler, load_filler_rules
+from memory_plugin.replies.filler import USER_PACK, RulePackError, load_filler_rules
 from memory_plugin.replies.phrases import QUERY_TYPES
-from memory_plugin.replies.prose import read_prose
 from memory_plugin.replies.score_history import read_scores
 from memory_plugin.replies.tuning import (
     MeasuredReply,
@@ -77,7 +75,39 @@ def test_advice(paths: Paths, agreeing: int, of: int, word: str) -> None:
     for number in range(of):
         append_score(paths, str(number), escalate=True)
         append_judged(paths, str(number), agrees=number < agreeing)
-    assert word in gate_advice(study(paths).agreement)
+    assert word in gate_advice(study(paths))
+
+
+def test_a_reply_whose_phrases_got_no_verdict_does_not_count(paths: Paths) -> None:
+    for number in range(21):
+        append_score(paths, str(number), padding_count=1, matches=[[0, 3, "thanks"]], escalate=True)
+        append_judged(paths, str(number), agrees=False)
+    found = study(paths)
+    assert found.agreement.n == 0
+    assert "needs 20" in gate_advice(found)
+
+
+@pytest.mark.parametrize(
+    ("gate", "agrees", "command"),
+    [
+        ("padding_range", True, "padding_range [1,1]"),
+        ("padding_range", False, "padding_range [1,3]"),
+        ("borderline_density", True, "density_margin 0.02"),
+        ("borderline_density", False, "density_margin 0.05"),
+        ("mixed_signal", True, "preamble_min 30"),
+        ("mixed_signal", False, "preamble_min 15"),
+    ],
+)
+def test_advice_names_the_setting_that_made_replies_escalate(
+    paths: Paths, gate: str, agrees: bool, command: str
+) -> None:
+    for number in range(21):
+        append_score(
+            paths, str(number), padding_count=1, matches=[[0, 3, "thanks"]], escalate=True, gate=gate
+        )
+        append_judged(paths, str(number), phrases=[["thanks", agrees]], agrees=agrees)
+    advice = gate_advice(study(paths))
+    assert "memory config set scoring.escalation." + command in advice
 
 
 def append_quoted(paths: Paths, *texts: str, phrase: str = PHRASE) -> None:
@@ -99,7 +129,7 @@ def append_quoted(paths: Paths, *texts: str, phrase: str = PHRASE) -> None:
 def test_a_phrase_quoted_in_three_replies_is_promoted(paths: Paths) -> None:
     append_quoted(paths, *["The port is %d. %s it moves." % (n, PHRASE) for n in range(3)])
     (candidate,) = study(paths).candidates
-    assert candidate == ("it bears keeping in view that", 3, "judge", True, "sentence")
+    assert candidate == ("it bears keeping in view that", 3, True, "sentence")
     _, after = propose_pack(study(paths), paths.state_dir)
     (rule,) = after["rules"]
     assert (rule["id"], rule["patterns"]) == ("own-it-bears-keeping-in-view-that", [candidate.phrase])
@@ -126,60 +156,6 @@ def test_a_damaged_pack_is_never_overwritten(paths: Paths) -> None:
         file.write("{")
     with pytest.raises(RulePackError):
         propose_pack(study(paths), paths.state_dir)
-
-
-def append_padded(paths: Paths, texts: list[str], sessions: int, others: Sequence[str] = ()) -> None:
-    """Append judged replies without filler by rules: those of `texts` are graded as padded, those of `others` are not."""
-    rows = [assistant_record(text, uuid="r%d" % n) for n, text in enumerate([*texts, *others])]
-    path = write_transcript(paths.state("p.jsonl"), user_record("q"), *rows)
-    for number in range(len(rows)):
-        session = "s%d" % (number % sessions)
-        append_score(paths, "i%d" % number, session, transcript=path, record="r%d" % number, escalate=True)
-        level = 2 if number < len(texts) else 0
-        append_judged(paths, "i%d" % number, session, levels={"SyA": 0, "VDet": level, "EpAd": 0, "EPad": 0})
-
-
-INSIDE = [
-    "%s, as a matter of fact, %s." % pair
-    for pair in (
-        ("The port is open", "on both hosts"),
-        ("Nobody listens there", "since Tuesday"),
-        ("This cache was stale", "until noon"),
-        ("Two tests failed", "by design"),
-        ("Certificates differ", "between names"),
-    )
-]
-
-
-def test_a_phrase_inside_sentences_of_padded_replies_is_promoted(paths: Paths) -> None:
-    append_padded(paths, INSIDE, sessions=3)
-    (candidate,) = [item for item in study(paths).candidates if item.phrase == "as a matter of fact"]
-    assert (candidate.replies, candidate.source, candidate.promote) == (5, "verbose", True)
-    assert candidate.position == "anywhere"
-    _, after = propose_pack(study(paths), paths.state_dir)
-    assert {"as a matter of fact": "anywhere"}.items() <= {
-        rule["patterns"][0]: rule["position"] for rule in after["rules"]
-    }.items()
-    with open(paths.state(USER_PACK), "w", encoding="utf-8") as file:
-        json.dump(after, file)
-    rules = load_filler_rules(paths.state_dir)
-    assert find_filler(read_prose("It is, as a matter of fact, open."), rules)
-
-
-@pytest.mark.parametrize(
-    ("texts", "sessions", "others"),
-    [
-        pytest.param(INSIDE[:4], 3, [], id="too few replies"),
-        pytest.param(INSIDE, 2, [], id="too few sessions"),
-        pytest.param(INSIDE, 3, INSIDE[:1], id="also in a good reply"),
-    ],
-)
-def test_an_uncertain_phrase_is_shown_and_not_promoted(
-    paths: Paths, texts: list[str], sessions: int, others: list[str]
-) -> None:
-    append_padded(paths, texts, sessions, others)
-    promoted = {candidate.phrase: candidate.promote for candidate in study(paths).candidates}
-    assert promoted["as a matter of fact"] is False
 
 
 BOUNDS = EscalationThresholds(settings())

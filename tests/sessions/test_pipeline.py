@@ -72,10 +72,9 @@ def test_a_second_grade_replaces_the_first_and_keeps_the_stamp(bench: Bench) -> 
     assert rows[0]["stamp"] == rows[1]["stamp"]
     assert rows[0]["id"] == rows[1]["id"]
     scorer = bench.scorer
-    assert [
-        row["dimensions"]["goal_achievement"]["score"]
-        for row in latest_rows(scorer.paths, scorer.settings).values()
-    ] == [0]
+    assert [row["dimensions"]["goal_achievement"]["score"] for row in latest_rows(scorer.paths).values()] == [
+        0
+    ]
 
 
 def test_a_missing_dimension_leaves_the_overall_unscored(bench: Bench) -> None:
@@ -198,16 +197,16 @@ def quiet(_line: str) -> None:
 def test_a_second_run_skips_graded_sessions(bench: Bench) -> None:
     paths = [bench.transcript(identity) for identity in IDS[:4]]
     grade_session(paths[0], bench.scorer)
-    assert ungraded(paths, bench.scorer.paths, bench.scorer.settings) == paths[1:]
+    assert ungraded(paths, bench.scorer.paths) == paths[1:]
     with open(paths[1], "wb"):
         pass
     run = grade_one_by_one(paths, bench.scorer, quiet, again=False)
     assert (len(run.rows), run.graded_before, run.failed) == (2, 1, {})
-    assert ungraded(paths, bench.scorer.paths, bench.scorer.settings) == [paths[1]]
+    assert ungraded(paths, bench.scorer.paths) == [paths[1]]
     os.utime(paths[2])
     with open(paths[2], "a", encoding="utf-8") as file:
         file.write("\n")
-    assert ungraded(paths, bench.scorer.paths, bench.scorer.settings) == [paths[1], paths[2]]
+    assert ungraded(paths, bench.scorer.paths) == [paths[1], paths[2]]
 
 
 def test_a_lasting_failure_ends_the_run(bench: Bench) -> None:

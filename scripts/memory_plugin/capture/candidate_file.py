@@ -9,9 +9,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.clock import iso, now
+from ..kernel.data import read_state, write_state
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
-from ..kernel.state_file import read_state, write_state
 from .candidate import candidate_from_json, is_near, merged
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""How candidates reach the user: a line at the start of a session, and a note for Claude if `capture.offer` is `ask`."""
+"""How candidates reach the user: a line at the start of a session, and a note for Claude if `capture.mode` is `ask`."""
 
 from __future__ import annotations
 
+from ..kernel.data import read_state, session_file, write_state
 from ..kernel.fastjson import digest
-from ..kernel.state_file import read_state, session_file, write_state
 from .statement_model import may_hold_statement
 
 TYPE_CHECKING = False
@@ -21,8 +21,7 @@ _NOTE = (
 
 def due_offer(context: Context) -> str:
     """Return a line for the user, once for each set of open candidates; otherwise ""."""
-    settings = context.settings
-    if not settings.flag("capture.enabled") or settings.text("capture.offer") == "off":
+    if context.settings.text("capture.mode") in ("off", "quiet"):
         return ""
     from .candidate_file import CandidateFile  # a prompt imports this module, too
 
@@ -52,8 +51,7 @@ def ask_about(prompt: str, context: Context) -> str:
     Raises:
         OSError: The session's state cannot be written.
     """
-    settings = context.settings
-    if settings.text("capture.offer") != "ask" or not settings.flag("capture.enabled"):
+    if context.settings.text("capture.mode") != "ask":
         return ""
     if not context.session or not may_hold_statement(prompt):
         return ""

@@ -12,9 +12,9 @@ from typing import IO, Any, Callable, NamedTuple
 
 from ..kernel.clock import now
 from ..kernel.context import Context
+from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import digest
 from ..kernel.files import Unreadable
-from ..kernel.state_file import read_state, write_state
 from ..kernel.text.clean import plain
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Reader, open_transcript, turns_since_prompt

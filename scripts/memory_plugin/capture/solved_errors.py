@@ -6,7 +6,7 @@ The usual loop of testing and editing code does not count, and neither do errors
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -23,6 +23,9 @@ _MAX_LINE = 200
 _MAX_COMMAND = 240
 _MAX_SYMPTOM = 3
 _MAX_CHANGES = 6
+_MIN_ROUNDS = 2  # runs of a command after edits, from which it is a check
+# These record work and change nothing for other commands, except those in the list of changes.
+_RECORDING = ("git", "gh")
 _EDITS = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 _SHELL = "Bash"
 _MAX_SHELL_LINE = 4000
@@ -79,10 +82,14 @@ class _Failure:
 class ErrorWatch:
     """Follows the tool calls of a session, turn by turn. Keeps at most 12 unsolved failures."""
 
-    __slots__ = ("_open",)
+    __slots__ = ("_edits", "_open", "_rounds", "_run_at")
 
     def __init__(self) -> None:
         self._open: deque[_Failure] = deque(maxlen=_MAX_OPEN)
+        self._edits = 0
+        # By the heads of a command: the number of edits when it ran last, and how often it ran after an edit.
+        self._run_at: dict[frozenset[tuple[str, ...]], int] = {}
+        self._rounds: Counter[frozenset[tuple[str, ...]]] = Counter()
 
     def solved(self, turn: Turn) -> list[SolvedError]:
         """Return the errors that the calls of a turn solved."""
@@ -99,31 +106,35 @@ class ErrorWatch:
         return solved_errors
 
     def _edit(self, path: str) -> None:
-        is_config = error_pattern("config_files").search(path.replace("\\", "/")) is not None
+        self._edits += 1
+        path = path.replace("\\", "/")
+        is_config = error_pattern("config_files").search(path) is not None
         for failure in self._open:
+            _note(failure, "edited %s" % plain(path.rpartition("/")[2], 80))
             if is_config:
                 failure.kinds.add("config")
-                _note(failure, "edited %s" % plain(path.replace("\\", "/").rpartition("/")[2], 80))
             else:
                 failure.edited_code = True
 
     def _command(self, call: Call, turn: int) -> list[SolvedError]:
         text, output = call.text("command"), (call.result or "")[:_MAX_OUTPUT]
         line = command_line(text)
+        self._rounds[line.heads] += self._edits > self._run_at.get(line.heads, self._edits)
+        self._run_at[line.heads] = self._edits
         if call.failed:
             return self._failed(line, output, turn)
         if error_pattern("failed_output").search(output):
             return []
         solved_errors = [
-            _solved(failure, line, turn) for failure in self._open if runs_same(failure.line, line)
+            self._solved(failure, line, turn) for failure in self._open if runs_same(failure.line, line)
         ]
         self._open = deque(
             (failure for failure in self._open if not runs_same(failure.line, line)), _MAX_OPEN
         )
         kind = change_kind(text)
-        if kind:
+        if kind or (line.heads and not line.is_check and text.split()[0] not in _RECORDING):
             for failure in self._open:
-                failure.kinds.add(kind)
+                failure.kinds |= {kind} - {""}
                 _note(failure, "ran `%s`" % plain(text, 120))
         return [error for error in solved_errors if error is not None][:1]  # one pass solves one error
 
@@ -138,7 +149,7 @@ class ErrorWatch:
             if not runs_same(failure.line, line):
                 unsolved.append(failure)
             elif set(failure.symptom).isdisjoint(symptom):
-                error = _solved(failure, line, turn)
+                error = self._solved(failure, line, turn)
                 if error and failure.kinds - {"format"}:
                     solved_errors.append(error)
             else:  # the same error again: its failure stays open with the changes so far
@@ -150,31 +161,31 @@ class ErrorWatch:
             self._open.append(_Failure(line, symptom, turn))
         return solved_errors
 
+    def _solved(self, failure: _Failure, line: CommandLine, turn: int) -> SolvedError | None:
+        """Return the solved error; None if it was part of the usual loop, only code changed, or some steps are unknown."""
+        changes, kinds = list(failure.changes), set(failure.kinds)
+        in_environment = any(map(error_pattern("surroundings").search, failure.symptom))
+        # A command that runs again and again around edits is a check, whatever its name.
+        is_check = failure.line.is_check or self._rounds[failure.line.heads] >= _MIN_ROUNDS
+        if is_check:
+            kinds.discard("format")
+        if not in_environment and (kinds == {"config"} or (is_check and failure.edited_code)):
+            return None
+        if line.words != failure.line.words and in_environment:
+            kinds.add("arguments")
+            changes.append("ran `%s` instead" % plain(line.text, 160))
+        if not kinds or len(changes) > _MAX_CHANGES:
+            return None
+        known = bool(kinds & {"install", "service", "setup", "config", "script"})
+        strength = 0.55 + 0.15 * in_environment + 0.1 * known
+        return SolvedError(
+            failure.line.text, failure.symptom, tuple(changes), line.text, failure.turn, turn, strength
+        )
+
 
 def _note(failure: _Failure, change: str) -> None:
-    if change not in failure.changes and len(failure.changes) < _MAX_CHANGES:
+    if change not in failure.changes and len(failure.changes) <= _MAX_CHANGES:
         failure.changes.append(change)
-
-
-def _solved(failure: _Failure, line: CommandLine, turn: int) -> SolvedError | None:
-    """Return the solved error; None if it was part of the usual loop or nothing in the environment changed."""
-    changes, kinds = list(failure.changes), set(failure.kinds)
-    in_environment = any(map(error_pattern("surroundings").search, failure.symptom))
-    if is_development_check(failure.line):
-        kinds.discard("format")
-        if not kinds or (failure.edited_code and not in_environment):
-            return None
-    if line.words != failure.line.words and in_environment:
-        kinds.add("arguments")
-        changes.append("ran `%s` instead" % plain(line.text, 160))
-    if failure.edited_code and not is_development_check(failure.line) and not kinds:
-        kinds.add("code")
-        changes.append("changed the code")
-    if not kinds:
-        return None
-    strength = 0.55 + 0.15 * in_environment + 0.1 * bool(kinds & {"install", "service", "setup", "config"})
-    symptom = failure.symptom
-    return SolvedError(failure.line.text, symptom, tuple(changes), line.text, failure.turn, turn, strength)
 
 
 def _symptom(output: str) -> tuple[str, ...]:
@@ -189,23 +200,29 @@ def _symptom(output: str) -> tuple[str, ...]:
 
 
 class CommandLine(NamedTuple):
-    """The commands of one shell line, without those that only read: their heads (program and subcommand) and all their words."""
+    """The commands of one shell line, without those that only read: their heads (program and subcommand) and all their words.
+
+    `is_check` says that they only run tests, linters, compilers or scripts, which fail and pass all day.
+    """
 
     heads: frozenset[tuple[str, ...]]
     words: tuple[str, ...]
     text: str
+    is_check: bool
 
 
 @lru_cache(maxsize=256)
 def command_line(text: str) -> CommandLine:
     """Parse a shell line; it has no heads if its commands only read."""
-    heads: list[tuple[str, ...]] = []
-    words: list[str] = []
-    for command in _commands(text):
-        if not _begins(command, _prefixes("looks")):
-            heads.append(_head(command))
-            words += command
-    return CommandLine(frozenset(heads), tuple(words), text)
+    commands = [command for command in _commands(text) if not _begins(command, _prefixes("looks"))]
+    words = [word for command in commands for word in command]
+    is_check = bool(commands) and all(map(_is_check, commands))
+    return CommandLine(frozenset(map(_head, commands)), tuple(words), text, is_check)
+
+
+def _is_check(command: list[str]) -> bool:
+    words = (word for word in command[: _MAX_HEAD * 2] if not word.startswith("-"))
+    return _begins(command, _prefixes("loops")) or any(map(_names_check, words))
 
 
 def runs_same(line: CommandLine, later: CommandLine) -> bool:
@@ -217,18 +234,23 @@ def runs_same(line: CommandLine, later: CommandLine) -> bool:
     return len(line.words) > 2 and line.words[1:] == later.words[1:]
 
 
-def is_development_check(line: CommandLine) -> bool:
-    """Return whether a line only runs tests, linters, compilers or scripts, which fail and pass all day."""
-    return bool(line.heads) and all(_begins(list(head), _prefixes("loops")) for head in line.heads)
-
-
 def change_kind(text: str) -> str:
-    """Return how a command line changes the environment: install, service, setup or format; otherwise ""."""
-    for command in _commands(text):
+    """Return how a command line changes the environment: install, service, setup, format, config or script; otherwise ""."""
+    for words in run_commands(text[:_MAX_SHELL_LINE]):
+        command = [base_name(words[0]), *words[1:]]
         for kind in ("install", "service", "setup", "format"):
             if _begins(command, _prefixes("changes", kind)):
                 return kind
+        if _begins(command, _prefixes("copies")) and error_pattern("config_files").search(words[-1]):
+            return "config"
+        is_script = "/" in words[0] or _begins(command, _prefixes("runners"))
+        if is_script and not words[0].startswith("/") and not any(map(_names_check, command)):
+            return "script"
     return ""
+
+
+def _names_check(word: str) -> bool:
+    return error_pattern("check_words").match(word) is not None
 
 
 def _commands(text: str) -> list[list[str]]:

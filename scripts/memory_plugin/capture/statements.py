@@ -37,6 +37,14 @@ _SENTENCE_END = re.compile(
     r"(?<=[.!?])[\"')]*\s+(?=[^\s])|\n+|\s+(?:\u2014|--|-)\s+(?=(?:we|always|never|use|don't|do not)\b)"
 )
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|cf)\.$", re.IGNORECASE)
+# Begins or ends with a word for something that the sentence before names.
+_LEANING = re.compile(
+    r"^(?:(?:and|but|so|also|und|aber|et|mais|y|e|mas|pero)[,:]? )?"
+    r"(?:it|its|it's|that|that's|this|they|these|those|them|same|both|neither|otherwise"
+    r"|es|das|dies\w*|sie|sonst|ça|cela|ils|elles|eso|esto|ellos|isso|isto|eles|elas)\b"
+    r"|\b(?:it|them|that|those)(?: instead\b|[.!]*$)",
+    re.IGNORECASE,
+)
 _MAX_STATEMENTS = 4  # of one prompt; a prompt with more rules is a document
 # Strength of a statement without a rule, from its log-odds above the threshold.
 _MIN_STRENGTH, _MAX_STRENGTH, _STRENGTH_STEP = 0.5, 0.75, 0.05
@@ -76,8 +84,13 @@ def find_statements(prompt: str) -> list[Statement]:
     """Return the lasting statements of a typed prompt in order, at most four."""
     sentences = own_sentences(prompt)
     min_log_odds = threshold(len(sentences))
-    statements = (_statement(sentence, min_log_odds) for sentence in sentences)
-    return [statement for statement in statements if statement is not None][:_MAX_STATEMENTS]
+    statements: list[Statement] = []
+    for before, sentence in zip(["", *sentences], sentences):
+        statement = _statement(sentence, min_log_odds)
+        if statement and before and _LEANING.search(sentence):
+            statement = statement._replace(text="%s %s" % (before, sentence))
+        statements += [statement] if statement else []
+    return statements[:_MAX_STATEMENTS]
 
 
 def _statement(sentence: str, min_log_odds: float) -> Statement | None:

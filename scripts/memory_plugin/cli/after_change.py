@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from itertools import chain, islice
+from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple
 
 from ..hooks.background import start_refresh
 from ..hooks.status_line import FOLDER, counts_path
+from ..kernel.data import write_state
 from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
-from ..kernel.state_file import write_state
+from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
-from ..memories.memory_files import all_memories
 from ..memories.record import ACTIVE, Memory, body_text
-from ..memories.similarity import NEAR_DUPLICATE, SAME_TITLE, Similarity
-from ..memories.stores import stores
-from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
+from ..memories.relations import NEAR_DUPLICATE, SAME_TITLE, Similarity
+from ..memories.survey import Item, life_cycle_state, read_item, shortest_names, without_phrases
 from ..memories.trust import TRUSTED
 from ..recall import index_refresh
 from ..recall.index_file import IndexUnavailable
@@ -83,33 +83,39 @@ def similar_to(
     texts = [
         "%s\n%s\n%s" % (memory.title, "\n".join(memory.asked_as), body_text(memory)) for _, memory in compared
     ]
-    near = neighbors(context.paths, context.settings, texts, _CANDIDATES) if texts else None
+    near = neighbors(context.paths, context.settings, texts, _CANDIDATES, _COMPARED_WITH) if texts else None
     if near is None:
         return [[] for _ in new]
     own_keys = [key for key, _ in new]
-    items = context.overview(is_current=True, names={*own_keys, *chain.from_iterable(near.keys)}).items
-    active = {item.stored.key: item for item in items if life_cycle_state(item) == ACTIVE}
-    nearest = {
-        key: read_item(active[key]).stored.memory for keys in near.keys for key in keys if key in active
-    }
-    others = chain.from_iterable(map(all_memories, stores(context.paths)))
-    sample = {stored.key: stored.memory for stored in islice(others, _COMPARED_WITH)}
-    similarity = Similarity({**sample, **nearest}.values(), near.stopwords)
+    nearest = {*chain.from_iterable(near.keys)}
+    items = context.overview(is_current=True, names={*own_keys, *near.others, *nearest}).items
+    corpus = _texts_of([item for item in items if item.stored.key in nearest.union(near.others)])
+    active = {item.stored.key for item in items if life_cycle_state(item) == ACTIVE}
+    similarity = Similarity(corpus.values(), near.stopwords)
     kinds = (SAME_TITLE, NEAR_DUPLICATE) if repeated_only else ()
     names = shortest_names(items)
     positions = {key: at for at, (key, _) in enumerate(new)}
     results: list[list[Similar]] = [[] for _ in new]
     for at, ((key, memory), near_keys) in enumerate(zip(compared, near.keys)):
         for near_key in near_keys:
-            if near_key not in active or positions.get(near_key, -1) >= at:
+            if near_key not in active.intersection(corpus) or positions.get(near_key, -1) >= at:
                 continue
-            other = nearest[near_key]
+            other = corpus[near_key]
             why = similarity.why(memory, other)
             if why and (not kinds or why in kinds):
                 old, name = names[near_key], names.get(key, "")
                 command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
                 results[at].append(Similar(old, shown_line(other.title), why, command))
     return [similar[:_MAX_SIMILAR] for similar in results]
+
+
+def _texts_of(items: list[Item]) -> dict[str, Memory]:
+    """Return the memories that can be read, by key."""
+    memories: dict[str, Memory] = {}
+    for item in items:
+        with suppress(InvalidMemory, OSError):
+            memories[item.stored.key] = read_item(item).stored.memory
+    return memories
 
 
 def similar_lines(similar_memories: list[Similar]) -> list[str]:
@@ -120,6 +126,13 @@ def similar_lines(similar_memories: list[Similar]) -> list[str]:
         if similar.command:
             lines.append("    if the new one replaces it: " + similar.command)
     return lines
+
+
+def phrase_lines(context: CommandContext) -> list[str]:
+    """Return a line about the memories without search phrases; no lines if all have some."""
+    number = len(without_phrases(context.survey().items))
+    text = "%s without search phrases; to add some: /memory:phrases in Claude Code"
+    return [text % counted(number, "memory")] if number else []
 
 
 def replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str]:

@@ -7,26 +7,21 @@ trusted: the command's parent processes, the environment in which the client was
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 
 from ..hooks.client_record import (
+    ClientRecord,
     account_config,
     outer_client,
     read_record,
     recorded_clients,
     was_handed_over,
 )
-from ..hooks.environment import HANDED_OVER, clean, is_sensitive, restore_launch_values
-from ..kernel.ancestry import CLIENT_VARIABLE, Ancestor, ancestors, process
+from ..hooks.environment import HANDED_OVER, Taint, clean, is_sensitive, restore_launch_values
+from ..kernel.ancestry import CLIENT_VARIABLES, Ancestor, ancestors, process
 from ..kernel.paths import account_home, config_folder, config_folder_of
 from ..kernel.settings.values import SettingsFileError, content
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..hooks.client_record import ClientRecord
-    from ..hooks.environment import Taint
 
 _SESSION = "CLAUDE_CODE_SESSION_ID"
 _CONFIG = "CLAUDE_CONFIG_DIR"
@@ -60,7 +55,7 @@ class Caller:
         self.ignored: set[str] = set()
         self._initial_routes = {name: value for name, value in os.environ.items() if is_route(name)}
         claimed_session = os.environ.get(_SESSION, "")
-        was_started_by_client = bool(os.environ.get(CLIENT_VARIABLE) or claimed_session) or any(
+        was_started_by_client = bool(claimed_session or any(map(os.environ.get, CLIENT_VARIABLES))) or any(
             ancestor.was_started_by_client for ancestor in chain
         )
         self._client = outer_client(chain) or _client_of_orphan(chain)

@@ -1,10 +1,10 @@
-"""Candidates as entries of a review: the evidence, its place, and what to do: accept, edit, reject or never again."""
+"""Candidates as entries of a review: the evidence, its place, and what to do; and all entries in groups that can be decided together."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Union
 
 from ..capture.candidate import CONTRADICTED, COVERED, HINTS, Candidate, Coverage, compare, is_candidate_id
 from ..capture.candidate_file import CandidateFile
@@ -26,19 +26,13 @@ from ..memories.survey import life_cycle_state, shortest_names, survey
 from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
 from ..recall.uses import injected_in_session
-from .command_context import UsageError
+from .command_context import CommandContext, CommandError, UsageError
 from .memory_input import edited_draft
 from .memory_view import redaction_lines
-from .review_entries import ACCEPT, BY, EDIT, REJECT, Action, ReviewEntry, ReviewOutcome
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .command_context import CommandContext
+from .review_entries import ACCEPT, EDIT, REJECT, Action, PendingEntries, ReviewEntry, ReviewOutcome
 
 KIND = "candidate"
 NEVER = Action("x", "never again")
-_ACTIONS = (ACCEPT, REJECT, EDIT, NEVER)
 _TITLES = {
     "repeated": "said in several sessions",
     "correction": "corrections",
@@ -55,11 +49,6 @@ _TITLES = {
 _NEAREST = 12
 _MAX_FILE = 1 << 20
 _GUIDES = ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"))
-
-
-def source(context: CommandContext) -> CandidateEntries:
-    """Return the source of candidates."""
-    return CandidateEntries(context)
 
 
 def find_candidate(context: CommandContext, identity: str) -> Candidate:
@@ -85,7 +74,7 @@ def decide_candidates(
         raise UsageError("name candidates or memories, not both")
     for identity in ids:
         find_candidate(context, identity)
-    candidate_entries = source(context)
+    candidate_entries = CandidateEntries(context)
     entries = [entry for entry in candidate_entries.entries() if entry.id in ids]
     gone = set(ids) - {entry.id for entry in entries}
     if gone:
@@ -114,7 +103,6 @@ class CandidateEntries:
         return [self._entry(candidate) for candidate in self._open.values()]
 
     def _entry(self, candidate: Candidate) -> ReviewEntry:
-        group = "%s of your sessions" % _TITLES[candidate.kind]
         note = "contradicts %s" % shown_line(candidate.contradicts) if candidate.contradicts else ""
         shown = [candidate.kind, candidate.title, candidate.body, candidate.contradicts]
         return ReviewEntry(
@@ -124,8 +112,8 @@ class CandidateEntries:
             title=shown_line(candidate.title),
             first_line=shown_line(candidate.body, 100),
             note=note,
-            origin={**dict.fromkeys(BY, group), "folder": "%s, %s" % (group, candidate.category)},
-            actions=_ACTIONS if candidate.kind not in HINTS else (REJECT, NEVER),
+            origin="%s of your sessions" % _TITLES[candidate.kind],
+            actions=(REJECT, NEVER) if candidate.kind in HINTS else (ACCEPT, REJECT, EDIT, NEVER),
             alone=bool(candidate.contradicts) or candidate.kind in HINTS,
         )
 
@@ -193,6 +181,63 @@ class CandidateEntries:
         self._file.change(lambda candidates: candidates.close([candidate.id for candidate in chosen]))
         for candidate in chosen:
             self._open.pop(candidate.id, None)
+
+
+Source = Union[PendingEntries, CandidateEntries]
+
+
+class Group(NamedTuple):
+    """Entries with something in common. Its id changes with any text in it."""
+
+    id: str
+    kind: str
+    title: str
+    entries: list[ReviewEntry]
+
+    @property
+    def together(self) -> list[ReviewEntry]:
+        """Return the entries that can be decided with one answer."""
+        return [entry for entry in self.entries if not entry.alone]
+
+
+def review_sources(context: CommandContext) -> dict[str, Source]:
+    """Return the sources by the kind of their entries."""
+    return {"memory": PendingEntries(context), "candidate": CandidateEntries(context)}
+
+
+def grouped(sources: dict[str, Source]) -> list[Group]:
+    """Return all entries in groups, the largest first; groups whose entries are decided one by one come last."""
+    members: dict[tuple[bool, str, str], list[ReviewEntry]] = {}
+    for kind, source in sources.items():
+        for entry in source.entries():
+            members.setdefault((entry.alone, kind, entry.origin), []).append(entry)
+    groups = [
+        Group(_group_id(entries), kind, title, sorted(entries, key=lambda entry: entry.id))
+        for (_, kind, title), entries in members.items()
+    ]
+    return sorted(
+        groups, key=lambda group: (not group.together, group.kind, -len(group.entries), group.title)
+    )
+
+
+def _group_id(entries: list[ReviewEntry]) -> str:
+    """Return an id that only these texts have."""
+    return "g" + digest("\n".join(sorted(entry.version for entry in entries)).encode("ascii"))
+
+
+def find_group(context: CommandContext, identity: str) -> tuple[Source, Group]:
+    """Return the group with an id, and its source.
+
+    Raises CommandError if there is none, because an entry in it has changed or was decided.
+    """
+    sources = review_sources(context)
+    for group in grouped(sources):
+        if group.id == identity:
+            return sources[group.kind], group
+    raise CommandError(
+        "%s: no group has this id, or something in it has changed; to see what is pending: memory review"
+        % identity
+    )
 
 
 def memory_data(candidate: Candidate) -> dict[str, Any]:

@@ -1,12 +1,18 @@
-"""The context that every command receives, and the errors that end a command."""
+"""The context that every command receives, the errors that end a command, and what a command needs the user's own decision for.
+
+A command that changes trust, settings or anything that cannot be undone has a function `approval`, which says for its arguments what the
+user decides about. In the user's own terminal that is the command itself. Inside the client it is a ticket of the permission dialog.
+"""
 
 from __future__ import annotations
 
+import argparse
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..hooks.events import follow_hygiene
-from ..kernel.ancestry import CLIENT_VARIABLE
+from ..kernel.ancestry import CLIENT_VARIABLES
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
 from ..kernel.files import error_text
@@ -14,7 +20,7 @@ from ..kernel.settings.load import load
 from .caller import identify
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from ..hooks.environment import Taint
     from ..kernel.paths import Paths
@@ -27,6 +33,13 @@ _FAILED, _USAGE = 1, 2
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
 _MOVED = "%s is not used because the project's %s sets it"
 _UNREAD = "the project's %s cannot be read, so it may have set one"
+
+_MAX_NAMED = 5
+_NOT_APPROVED = (
+    "nothing was changed: to %s, the user must allow it. Run the command in a terminal, or alone and as it is in Claude Code,"
+    " so that a dialog asks the user"
+)
+_CHANGED = "nothing was changed: a text is not the one that the dialog showed; run the command again"
 
 
 class CommandError(Exception):
@@ -74,7 +87,7 @@ class CommandContext(Context):
 
         A project that sets the marker variable itself gains nothing: it is dropped like the project's other variables.
         """
-        return self.caller.inside or CLIENT_VARIABLE in self.taint.names
+        return self.caller.inside or not self.taint.names.keys().isdisjoint(CLIENT_VARIABLES)
 
     def approve_saves(self, number: int = 1) -> bool:
         """Return whether the user asked for `number` saves, and count them. One prompt covers at most three."""
@@ -86,18 +99,23 @@ class CommandContext(Context):
 
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Queue a notice that tells the user what Claude saved; `memories` are (name, title) pairs."""
-        if not self.inside_client:
-            return
-        from ..memories.grants import record_saves
         from ..memories.hygiene import shown_line
 
         line = "memory: Claude saved %s (%s), as you asked; to undo: memory forget %s"
-        lines = [line % (shown_line(title), name, name) for name, title in memories]
+        self.notify([line % (shown_line(title), name, name) for name, title in memories])
+
+    def notify(self, lines: list[str]) -> None:
+        """Queue lines that tell the user, when the turn ends, what a command of Claude changed."""
+        if not self.inside_client or not self.session:
+            return
+        from ..memories.grants import record_saves
+
         try:
             record_saves(self.paths, self.session, lines)
         except OSError as error:
             self.console.error(
-                "The memory is saved, but the notice after this reply will be missing: %s" % error_text(error)
+                "The change is stored, but the notice after this reply will be missing: %s"
+                % error_text(error)
             )
 
     @property
@@ -119,7 +137,7 @@ class CommandContext(Context):
         names: Collection[str] | None = None,
         title: str = "",
     ) -> Survey:
-        """Return the same from the index, without texts; the arguments are those of `recall.overview`. Raises TrustUnreadable."""
+        """Return the same from the index, without texts; the arguments are those of `recall.memory_search`. Raises TrustUnreadable."""
         from ..recall.overview import overview
 
         return overview(self.paths, self.settings, scope, is_current=is_current, names=names, title=title)
@@ -127,3 +145,39 @@ class CommandContext(Context):
     def with_settings(self, settings: Settings) -> Context:
         """Return the same context with different settings, for trying them out."""
         return Context(self.paths, settings, self.deadline, self.session)
+
+
+class Approval(NamedTuple):
+    """What the user decides about: an action, such as "change settings", and the digests of the texts that it accepts or rejects."""
+
+    action: str
+    texts: Collection[str] = ()
+
+
+def titled(action: str, titles: Sequence[str], noun: str = "memory") -> str:
+    """Return an action with the number of things and their titles, at most five: "accept 2 memories: A, B"."""
+    from ..memories.hygiene import shown_line
+    from .console import counted
+
+    named = ", ".join(shown_line(title, 80) for title in titles[:_MAX_NAMED])
+    more = ", and %d more" % (len(titles) - _MAX_NAMED) if len(titles) > _MAX_NAMED else ""
+    return "%s %s: %s%s" % (action, counted(len(titles), noun), named, more)
+
+
+def needed_approval(module: Any, arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ANN401  (a command)
+    """Return what a command needs the user's decision for; None if these arguments need none. Raises CommandError."""
+    approval = getattr(module, "approval", None)
+    found: Approval | None = approval(arguments, context) if approval is not None else None
+    return found
+
+
+def require_approval(approval: Approval, words: Sequence[str], number: str, context: CommandContext) -> None:
+    """Raise CommandError unless the user decided this, in the client's dialog for exactly these words and texts."""
+    from ..memories.grants import take_ticket
+
+    covered = take_ticket(context.paths, context.session, number, words) if number else None
+    if covered is None:
+        raise CommandError(_NOT_APPROVED % approval.action)
+    if not covered.issuperset(approval.texts):
+        raise CommandError(_CHANGED)
+    context.has_ticket = True

@@ -8,16 +8,14 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from .. import VERSION
 from ..kernel.bytecode import import_with_cache_repair
 from .console import Console, terminal_width, wrapped
 from .options import add_actions, add_common_options
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 USAGE = 2
 # The commands that the help lists, in two tiers. To add one: a name here, a module `commands/NAME_command.py`, and a test.
@@ -46,6 +44,7 @@ GROUPS = {
 PAIRS = {
     "check text": "hygiene",
     "check secrets": "scan",
+    "check phrases": "phrases",
     "config statusline": "statusline",
     "config completions": "completions",
     "evaluate rules": "rules",
@@ -70,13 +69,22 @@ NOUNS = {
 _INTERNAL = ("grade", "refresh", "propose", "describe")  # started by hooks; the help leaves them out
 LISTED = tuple(name for group in GROUPS.values() for name in group)
 COMMANDS = {  # name: module
-    **{name: name + "_command" for name in (*LISTED, *_INTERNAL) if name not in NOUNS},
+    **{name: name + "_command" for name in LISTED if name not in NOUNS},
     **{name: old + "_command" for name, old in PAIRS.items()},
+    **dict.fromkeys(_INTERNAL, "internal_command"),
+    "refresh": "refresh_command",
+    "check text": "scan_command",
+    "config completions": "statusline_command",
+    "import promote": "import_command",
+    "reject": "accept_command",
+    "restore": "forget_command",
+    "why": "status_command",
 }
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
 _GAP = re.compile(r" {2,}")
+_JSON = "--json"
 _COMMENT = 6  # columns before a comment that has a line of its own
 _WORD = r"""(?:"[^"]*"|'[^']*'|[^\s"'])+"""
 _OPTION = re.compile(r"--%s(?: +(?!--|\\$)%s)*|%s" % (_WORD, _WORD, _WORD))
@@ -88,6 +96,9 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
     argv = _as_search_command(list(words))
     if argv[:1] == ["help"]:  # like git
         argv = [*argv[1:3], "--help"]
+    end = argv.index("--") if "--" in argv else len(argv)
+    if _JSON in argv[:end]:  # argparse takes no positional arguments on both sides of an option
+        argv = [_JSON, *(word for word in argv[:end] if word != _JSON), *argv[end:]]
     argv, command = _joined(argv)
     parser = _parser(command)
     if not argv:
@@ -97,8 +108,9 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
 
 
 def module_of(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, approval, run)
-    """Return the module of a command."""
-    return import_with_cache_repair(lambda: import_module(".commands." + COMMANDS[command], __package__))
+    """Return the module of a command, or the part of it that is another command."""
+    module = import_with_cache_repair(lambda: import_module(".commands." + COMMANDS[command], __package__))
+    return module.PARTS.get(command, module) if hasattr(module, "PARTS") else module
 
 
 def help_of(name: str) -> str:
@@ -140,7 +152,7 @@ def _joined(argv: list[str]) -> tuple[list[str], str]:
 
 def _after_options(argv: list[str], at: int) -> int:
     """Return the position of the first word from `at` on that is not one of the options for all commands."""
-    while at < len(argv) and argv[at].partition("=")[0] in ("--json", "--root"):
+    while at < len(argv) and argv[at].partition("=")[0] in (_JSON, "--root"):
         at += 2 if argv[at] == "--root" else 1
     return at
 

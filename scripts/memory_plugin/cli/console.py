@@ -145,7 +145,7 @@ class Console:
     def _beat(self, label: str, done: Event) -> None:
         """Print the elapsed time once a second, unless the command shows progress of its own."""
         start = last = monotonic()
-        while not done.wait(_BEAT - (monotonic() - last) % _BEAT):
+        while not done.wait(_BEAT / 2 if last == start else _BEAT - (monotonic() - start) % _BEAT):
             last = monotonic()
             if last - self.reported >= _BEAT:
                 self.progress("%s: %d s" % (label, last - start), own=False)

@@ -53,7 +53,9 @@ def _finish(arguments: argparse.Namespace, context: CommandContext, store: Inter
         context.report_saves([(record["id"], result.stored.memory.title) for result, record in written])
     lines = []
     found = similar_to(context, [(result.stored.key, result.stored.memory) for result, _ in written])
-    for (_, record), similar in zip(written, found):
+    new = {record["id"] for _, record in written}  # memories of one answer resemble one another
+    for (_, record), near in zip(written, found):
+        similar = [memory for memory in near if memory.id not in new]
         record["similar"] = [memory._asdict() for memory in similar]
         lines.append("%s %s" % ("saved" if record["created"] else "already stored as", record["id"]))
         lines += similar_lines(similar)

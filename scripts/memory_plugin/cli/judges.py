@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..evaluation.jury import judge_at
 from ..kernel.data import load_data
-from ..kernel.judge.asking import Judge, judge_for
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
-from ..kernel.judge.errors import explain_failure, setup_options
-from ..kernel.judge.models import family_of, price_of
+from ..kernel.judge.models import family_of, model_table, price_of
+from ..kernel.judge.question import explain_failure, setup_options
 from ..kernel.judge.vendors import endpoint_of
+from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings.user_file import set_value
 from ..kernel.settings.values import JUDGE_SWITCHES, Settings
@@ -20,13 +21,14 @@ from ..kernel.text.clean import terminal_safe
 from .command_context import CommandContext
 from .options import days_ago
 
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
-
 FEATURES = tuple(JUDGE_SWITCHES)
 _UNKNOWN = (
     "unknown for %s; the caps assume $%g and $%g per million tokens in and out until you set its price:"
     " memory config set judge.prices '{\"%s\": [IN, OUT]}'"
+)
+_THROUGH_CLIENT = (
+    "Questions go through Claude Code (2.1.287 or later) with your own login. No key is needed; the calls count against your plan,"
+    " at most %d in a session and %d a day."
 )
 _OF_THIS_MACHINE = (
     "%s runs on this machine; the caps assume $%g and $%g per million tokens in and out,"
@@ -50,7 +52,7 @@ def judges_of(context: CommandContext, feature: str) -> list[Judge]:
     settings = context.settings
     if feature == "evaluation":
         return [judge_at(context.within(0), name, off) for name in settings.texts("evaluation.judge.judges")]
-    return [judge_for(feature, context, off=off)]
+    return [Judge(feature, context, off=off)]
 
 
 def where(context: CommandContext, judges: list[Judge]) -> list[str]:
@@ -69,7 +71,7 @@ def advice(failure: str, feature: str) -> list[str]:
     if failure != "no_key":
         return list(explain_failure(failure, feature))
     ways = ["- " + way for way in setup_options(feature)]
-    return [judged_feature(feature)["without"], "There are two ways to set up a judge:", *ways]
+    return [judged_feature(feature)["without"], "The ways to set up a judge:", *ways]
 
 
 def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
@@ -83,6 +85,13 @@ def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
     return text % (shape["about"], prices, *caps)
 
 
+def host_sentence(settings: Settings) -> str:
+    """Return a sentence about questions that go through Claude Code, with the highest number of calls that the caps allow."""
+    least = model_table()["host"]["least"]
+    calls = [int(settings.number("judge.caps." + cap) / least) for cap in ("session_usd", "day_usd")]
+    return _THROUGH_CLIENT % tuple(calls)
+
+
 def dollars(amount: float) -> str:
     """Return a dollar amount with four decimals, or six if four would show zero."""
     return "$%.4f" % amount if amount >= 0.0001 or not amount else "$%.6f" % amount
@@ -92,7 +101,7 @@ def _price(judge: Judge, calls: int, tokens: list[int], settings: Settings) -> s
     price = price_of(judge.model, judge.backend, settings.block("judge.prices"))
     if price.known:
         models = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
-        more = family_of(judge.model, judge.backend).more_tokens if judge.backend != "scripted" else 1.0
+        more = family_of(judge.model, judge.backend).more_tokens
         cost = price.dollars(*(round(count * more) for count in tokens)) * calls
         about = "about " + dollars(cost) if cost else "nothing"
         return "%s (%s, prices of %s)" % (about, models, price.as_of)
@@ -127,28 +136,18 @@ def opinions(paths: Paths, days: int) -> dict[str, Any]:
     `none_kept` is the number of latest judged decisions in a row that kept no memory. `agreement` is the share of candidates on which both
     agreed, in [0, 1]; None without votes.
     """
-    votes: Counter[tuple[bool, bool]] = Counter()
     by_path: Counter[str] = Counter()
-    none_kept = 0
+    none_kept = agreed = total = 0
     for row in Records(paths.state(), "recalls", days_ago(days)):
-        judged = row.get("judge")
-        if judged is None:
-            continue
-        by_path[judged.get("path", "")] += 1
-        pairs = [tuple(pair) for pair in judged.get("verdicts", {}).values() if None not in pair]
-        votes.update(pairs)
+        judged = row.get("judge") or {}
+        by_path.update(filter(None, [judged.get("path")]))
+        pairs = [pair for pair in judged.get("verdicts", {}).values() if None not in pair]
+        agreed += sum(relevant == useful for relevant, useful in pairs)
+        total += len(pairs)
         if pairs:
             none_kept = 0 if any(True in pair for pair in pairs) else none_kept + 1
-    agreed, total = votes[True, True] + votes[False, False], sum(votes.values())
-    return {
-        "both": votes[True, True],
-        "neither": votes[False, False],
-        "only_relevant": votes[True, False],
-        "only_useful": votes[False, True],
-        "paths": dict(by_path),
-        "none_kept": none_kept,
-        "agreement": agreed / total if total else None,
-    }
+    agreement = agreed / total if total else None
+    return {"paths": dict(by_path), "none_kept": none_kept, "agreement": agreement}
 
 
 def address_sentences(context: CommandContext, route: AddressSource, names: tuple[str, ...]) -> list[str]:
@@ -168,12 +167,12 @@ def ignored_sentences(context: CommandContext, names: tuple[str, ...]) -> list[s
     return lines
 
 
-def keep_address(context: CommandContext, route: AddressSource, key: str, *, keep: bool) -> list[str]:
+def keep_address(context: CommandContext, route: AddressSource | None, key: str, *, keep: bool) -> list[str]:
     """Offer to save an address that only the environment sets in the user's own settings; return what to print about it.
 
     The address is saved under `key` if `keep` is true, or if the user confirms it in a terminal. Raises EditError.
     """
-    if route.source != ENVIRONMENT or context.caller.inside:
+    if route is None or route.source != ENVIRONMENT or context.caller.inside:
         return []
     url = terminal_safe(route.url)
     notice = (

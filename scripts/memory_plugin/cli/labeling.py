@@ -80,7 +80,7 @@ def store_label(
     project = project_of(session.signals.totals.folder, context.paths)
     row = label_row(session.name, project, scores, note)
     try:
-        append_row(context.paths, context.settings, row)
+        append_row(context.paths, row)
     except RowNotWritten as error:
         raise CommandError("nothing was stored: %s" % error) from None
     return row
@@ -91,7 +91,7 @@ def label_series(context: CommandContext, paths: Sequence[str], target: int) -> 
 
     The scorer's own scores are not shown, so that they cannot bias the person.
     """
-    done = set(latest_rows(context.paths, context.settings, LABEL))
+    done = set(latest_rows(context.paths, LABEL))
     labeled_before, started = len(done), time.monotonic()
     for path in paths:
         if len(done) >= target:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..hooks.environment import launch_folder
 from ..hooks.events import error_location
@@ -12,13 +12,10 @@ from ..kernel.files import error_text
 from ..kernel.paths import locate
 from ..memories import InvalidMemory
 from .caller import identify
-from .command_context import CommandContext, CommandError, UsageError
+from .command_context import CommandContext, CommandError, UsageError, needed_approval, require_approval
 from .command_line import USAGE, module_of, parse_arguments
 from .console import Console, finish_streams, open_closed_streams
 from .options import require_existing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FAILED = 1
 _INTERRUPTED = 130
@@ -88,8 +85,6 @@ def _run(argv: list[str], ticket: str, console: Console) -> int:
     context = CommandContext(locate(root), console, taint, caller)
     module = module_of(arguments.command)
     if context.inside_client and hasattr(module, "approval"):
-        from .approval import needed_approval, require_approval  # commands in a terminal need none
-
         approval = needed_approval(module, arguments, context)
         if approval is not None:
             require_approval(approval, argv, ticket, context)

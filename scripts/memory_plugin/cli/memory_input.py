@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
+from ..kernel.clock import now_iso
+from ..kernel.fastjson import loads
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..kernel.paths import Paths
 from ..memories import InvalidMemory
@@ -28,99 +28,61 @@ from ..memories.record import (
     categories,
     category_named,
     parse_memory,
+    utc_time,
 )
-from ..memories.similarity import plain_title
+from ..memories.relations import plain_title
 from ..memories.stores import PROJECT, USER
 from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
 from .command_context import CommandContext, CommandError, UsageError
 
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20
+NONE = "none"
 _NEVER = "never"
-_NONE = "none"
-# The formats that every supported Python parses, plus `Z` for UTC; newer versions also accept weeks and dates without hyphens.
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?\Z", re.ASCII)
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
+# Options that can be repeated: name, destination, value, help.
+_REPEATED = (
+    ("--file", "files", "PATH", "a file that the memory is about"),
+    ("--asked-as", "asked_as", "PHRASE", "a phrase that a later prompt might use (at most eight)"),
+    ("--guard-command", "guard_commands", "COMMAND", "remind Claude before 'git push --force'"),
+    ("--guard-file", "guard_files", "PATTERN", "remind Claude before it changes files (.gitignore)"),
+)
+_CONTEXT = "the problem: what went wrong, what was considered; - reads standard input"
+_ACTION = "remind Claude once a session (default), or have the client ask you each time"
+_CONTENT = "the category's fields as a JSON object, or - for standard input"
+_TAKEN = "%s already has this title; to change that one: memory edit %s --body '...'"
+_REFUSED = (
+    "%s already has the title \"%s\". To change it: memory edit %s --body '...'. To replace it: add --supersedes %s."
+    " To keep both, choose a different title."
+)
+_DATE_LENGTH = len("2031-12-31")
 _FIXED = ("id", "category")
-
-
-def add_tags(parser: argparse.ArgumentParser) -> None:
-    """Declare `--tags`."""
-    parser.add_argument(
-        "--tags",
-        type=_words,
-        action="extend",
-        metavar="a,b",
-        help="tags, separated by commas (at most %d)" % MAX_TAGS,
-    )
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
     """Declare the options that both commands share."""
-    add_tags(parser)
-    parser.add_argument(
-        "--file",
-        dest="files",
-        action="append",
-        metavar="PATH",
-        help="a file that the memory is about; can be repeated",
-    )
-    parser.add_argument(
-        "--context",
-        metavar="TEXT|-",
-        help="the problem: what went wrong, what was considered; - reads standard input",
-    )
-    parser.add_argument(
-        "--asked-as",
-        action="append",
-        metavar="PHRASE",
-        help="add a phrase that a later prompt might use, so that recall finds this memory; up to %d times"
-        % MAX_ASKED_AS,
-    )
-    parser.add_argument(
-        "--guard-command",
-        dest="guard_commands",
-        action="append",
-        metavar="COMMAND",
-        help="remind Claude before this command, such as 'git push --force'; can be repeated",
-    )
-    parser.add_argument(
-        "--guard-file",
-        dest="guard_files",
-        action="append",
-        metavar="PATTERN",
-        help="remind Claude before it changes matching files (.gitignore syntax); can be repeated",
-    )
-    parser.add_argument(
-        "--guard-action",
-        choices=ACTIONS,
-        help="remind Claude once a session (default), or have the client ask you each time",
-    )
-    parser.add_argument(
-        "--expires", type=_expiry, metavar="DATE", help="YYYY-MM-DD: the last day on which it is recalled"
-    )
-    parser.add_argument(
-        "--content-json",
-        metavar="JSON|-",
-        help="the category's fields as a JSON object, or - for standard input",
-    )
+    tags = "tags, separated by commas (at most %d)" % MAX_TAGS
+    parser.add_argument("--tags", type=_words, action="extend", metavar="a,b", help=tags)
+    for option, name, value, text in _REPEATED:
+        parser.add_argument(
+            option, dest=name, action="append", metavar=value, help=text + "; can be repeated"
+        )
+    parser.add_argument("--guard-action", choices=ACTIONS, help=_ACTION)
+    parser.add_argument("--context", metavar="TEXT|-", help=_CONTEXT)
+    parser.add_argument("--content-json", metavar="JSON|-", help=_CONTENT)
+    until = "YYYY-MM-DD: the last day on which it is recalled"
+    parser.add_argument("--expires", type=_expiry, metavar="DATE", help=until)
 
 
 def add_category(parser: argparse.ArgumentParser, text: str) -> None:
     """Declare `--category`; `text` is its help, in which `%s` stands for the names of all categories."""
-    parser.add_argument(
-        "--category", type=_category_name, metavar="NAME", help=text % ", ".join(categories())
-    )
+    names = text % ", ".join(categories())
+    parser.add_argument("--category", type=_category_name, metavar="NAME", help=names)
 
 
 def add_scope(parser: argparse.ArgumentParser) -> None:
     """Declare `--scope`: where a memory is stored."""
-    parser.add_argument(
-        "--scope",
-        choices=(PROJECT, USER),
-        default=PROJECT,
-        help="this project (default), or all your projects",
-    )
+    text = "this project (default), or all your projects"
+    parser.add_argument("--scope", choices=(PROJECT, USER), default=PROJECT, help=text)
 
 
 def _category_name(name: str) -> str:
@@ -132,23 +94,19 @@ def _category_name(name: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in (part.strip() for part in text.split(",")) if word]
+    return list(filter(None, map(str.strip, text.split(","))))
 
 
 def _expiry(text: str) -> str:
     """Return a date unchanged and a time in UTC; empty for `never`. Raises ArgumentTypeError for an invalid or past date."""
     if text == _NEVER:
         return ""
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00") if _DATE.match(text) else "")
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-        form = _TIME if "T" in text or " " in text else "%Y-%m-%d"
-        written = moment.astimezone(timezone.utc).strftime(form)
-    except (ValueError, OverflowError):
-        raise argparse.ArgumentTypeError("expected a date such as 2031-12-31, got %r" % text) from None
-    if written < datetime.now(timezone.utc).strftime(_TIME)[: len(written)]:
+    moment = utc_time(text)
+    if not moment:
+        raise argparse.ArgumentTypeError("expected a date such as 2031-12-31, got %r" % text)
+    if moment < now_iso():
         raise argparse.ArgumentTypeError("%s is in the past" % text)
-    return written
+    return moment if len(text) > _DATE_LENGTH else text
 
 
 def check_fields(arguments: argparse.Namespace) -> None:
@@ -157,15 +115,17 @@ def check_fields(arguments: argparse.Namespace) -> None:
         text = getattr(arguments, name)
         if text is not None and not text.strip():
             raise UsageError("--%s: expected a text, got nothing" % name)
-    if len(arguments.tags or ()) > MAX_TAGS:
-        raise UsageError("--tags: expected at most %d, got %d" % (MAX_TAGS, len(arguments.tags)))
-    if len(arguments.asked_as or ()) > MAX_ASKED_AS:
-        raise UsageError("--asked-as: expected at most %d, got %d" % (MAX_ASKED_AS, len(arguments.asked_as)))
+    for name, given, most in (
+        ("tags", arguments.tags, MAX_TAGS),
+        ("asked-as", arguments.asked_as, MAX_ASKED_AS),
+    ):
+        if len(given or ()) > most:
+            raise UsageError("--%s: expected at most %d, got %d" % (name, most, len(given)))
     if [arguments.body, arguments.context, arguments.content_json].count("-") > 1:
         raise UsageError("only one of --body, --context and --content-json can read standard input")
 
 
-def _text_of(value: str, option: str) -> str:
+def text_of(value: str, option: str) -> str:
     """Return an option's text; `-` reads standard input. Raises InvalidMemory for input that is empty, too long or not UTF-8."""
     if value != "-":
         return value
@@ -177,41 +137,38 @@ def _text_of(value: str, option: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InvalidMemory(
-            "%s: standard input is not UTF-8 (byte %d); nothing was stored" % (option, error.start)
-        ) from None
+        text = "%s: standard input is not UTF-8 (byte %d); nothing was stored"
+        raise InvalidMemory(text % (option, error.start)) from None
 
 
 def content_of(arguments: argparse.Namespace, category: Category) -> dict[str, Any]:
     """Return the fields that --content-json, --body and --context set. Raises InvalidMemory."""
-    content = {} if arguments.content_json is None else _parsed_content(arguments.content_json)
+    content: Any = {}
+    if arguments.content_json is not None:
+        text = text_of(arguments.content_json, "--content-json")
+        try:
+            content = loads(text)
+        except ValueError as error:
+            raise InvalidMemory("--content-json: %s" % error) from None
+        if not isinstance(content, dict):
+            raise InvalidMemory("--content-json: expected an object, got %s" % type(content).__name__)
     if arguments.body is not None:
-        content.update(body_content(category, _text_of(arguments.body, "--body")))
+        content.update(body_content(category, text_of(arguments.body, "--body")))
     if arguments.context is not None:
-        content["context"] = _text_of(arguments.context, "--context").strip()
-    return content
-
-
-def _parsed_content(value: str) -> dict[str, Any]:
-    """Return the JSON object of `--content-json`. Raises InvalidMemory for anything else."""
-    try:
-        content = json.loads(_text_of(value, "--content-json"), parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InvalidMemory):
-            raise
-        raise InvalidMemory("--content-json: not JSON: %s" % error) from None
-    if not isinstance(content, dict):
-        raise InvalidMemory("--content-json: expected an object, got %s" % type(content).__name__)
-    return content
-
-
-def _refuse(name: str) -> None:
-    raise ValueError("%s is not a JSON number" % name)
+        content["context"] = text_of(arguments.context, "--context").strip()
+    return dict(content)
 
 
 def project_files(names: list[str], paths: Paths) -> list[str]:
     """Return paths relative to the project; they may be given relative to the current folder."""
     return list(dict.fromkeys(_project_file(name, paths.project_root) for name in names))
+
+
+def _project_file(path: str, root: str) -> str:
+    full = os.path.realpath(path)
+    if os.path.exists(full) and full.startswith(root + os.sep):
+        path = os.path.relpath(full, root)
+    return path.replace(os.sep, "/")
 
 
 def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None) -> dict[str, Any] | None:
@@ -220,17 +177,17 @@ def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None
     `none` empties a list, and a guard without files and commands is removed. Raises InvalidMemory.
     """
     fields = dict(present) if isinstance(present, dict) else {}
-    options = {"commands": arguments.guard_commands, "files": arguments.guard_files}
-    if arguments.guard_files is not None:
-        options["files"] = [_guarded_path(path, paths.project_root) for path in arguments.guard_files]
+    files = arguments.guard_files and [
+        _guarded_path(path, paths.project_root) for path in arguments.guard_files
+    ]
+    options = {"commands": arguments.guard_commands, "files": files}
     for name, items in options.items():
         if items is not None:
-            fields[name] = [item for item in items if item != _NONE]
+            fields[name] = [item for item in items if item != NONE]
     if not fields.get("commands") and not fields.get("files"):
         if arguments.guard_action and not any(options.values()):
-            raise InvalidMemory(
-                "--guard-action: expected --guard-command or --guard-file with it, got neither"
-            )
+            text = "--guard-action: expected --guard-command or --guard-file with it, got neither"
+            raise InvalidMemory(text)
         return None
     if arguments.guard_action:
         fields["action"] = arguments.guard_action
@@ -245,13 +202,6 @@ def _guarded_path(path: str, root: str) -> str:
     """Return a pattern relative to the worktree's root; an absolute path inside the root is converted."""
     start = root.rstrip(os.sep) + os.sep
     return "/" + path[len(start) :].replace(os.sep, "/") if path.startswith(start) else path
-
-
-def _project_file(path: str, root: str) -> str:
-    full = os.path.realpath(path)
-    if os.path.exists(full) and full.startswith(root + os.sep):
-        path = os.path.relpath(full, root)
-    return path.replace(os.sep, "/")
 
 
 class EditedDraft(NamedTuple):
@@ -273,53 +223,42 @@ class EditedDraft(NamedTuple):
 def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft | None:
     """Open a memory in $VISUAL or $EDITOR and return the user's edit; None if they changed nothing.
 
-    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft is no longer a memory.
+    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft is no longer a memory. The project cannot
+    choose the editor, because its variables were dropped.
     """
-    path = _draft(context, stored)
+    folder = context.paths.state("drafts")
+    make_folder(folder)
+    path = os.path.join(folder, "%s.%d.json" % (stored.memory.id, os.getpid()))
+    text = json.dumps(stored.memory.data, indent=2, ensure_ascii=False) + "\n"
+    replace_file(path, text.encode("utf-8", "backslashreplace"))
+    default = "notepad" if os.name == "nt" else "vi"
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or default
     try:
-        code = subprocess.run([*_editor(), path], check=False).returncode
+        code = subprocess.run([*shlex.split(editor), path], check=False).returncode
     except (OSError, ValueError) as error:
         raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % error_text(error)) from None
-    if code:
-        raise InvalidMemory(
-            "nothing was changed: the editor ended with exit code %d; your draft is %s" % (code, path)
-        )
-    data = _parsed(path, stored)
+    try:
+        if code:
+            raise InvalidMemory("the editor ended with exit code %d" % code)
+        data = _parsed(path, stored)
+    except (OSError, ValueError) as error:
+        raise InvalidMemory("nothing was changed: %s; your draft is %s" % (error, path)) from None
     if data == stored.memory.data:
         os.unlink(path)
         return None
     return EditedDraft(path, data)
 
 
-def _draft(context: CommandContext, stored: StoredMemory) -> str:
-    folder = context.paths.state("drafts")
-    make_folder(folder)
-    path = os.path.join(folder, "%s.%d.json" % (stored.memory.id, os.getpid()))
-    text = json.dumps(stored.memory.data, indent=2, ensure_ascii=False) + "\n"
-    replace_file(path, text.encode("utf-8", "backslashreplace"))
-    return path
-
-
-def _editor() -> list[str]:
-    """Return the user's editor with its arguments. The project cannot choose it, because its variables were dropped."""
-    default = "notepad" if os.name == "nt" else "vi"
-    return shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or default)
-
-
 def _parsed(path: str, stored: StoredMemory) -> dict[str, Any]:
+    """Return the data in a draft. Raises InvalidMemory, OSError and ValueError."""
     memory = stored.memory
-    try:
-        data = json.loads(read_regular(path, MAX_BYTES)[0].decode("utf-8-sig"))
-        parse_memory(data, memory.id, categories()[memory.category])
-        for name in _FIXED:
-            if data.get(name) != memory.data.get(name):
-                raise InvalidMemory(
-                    "%s: must stay %r; to move a memory, save a new one" % (name, memory.data.get(name))
-                )
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidMemory("nothing was changed: %s; your draft is %s" % (error, path)) from None
-    assert isinstance(data, dict)
-    return data
+    data: Any = loads(read_regular(path, MAX_BYTES)[0].decode("utf-8-sig"))
+    parse_memory(data, memory.id, categories()[memory.category])
+    for name in _FIXED:
+        if data.get(name) != memory.data.get(name):
+            text = "%s: must stay %r; to move a memory, save a new one"
+            raise InvalidMemory(text % (name, memory.data.get(name)))
+    return dict(data)
 
 
 class TakenTitles:
@@ -332,12 +271,9 @@ class TakenTitles:
         self._new: dict[str, dict[str, Any]] = {}
         own = "" if excluded is None else excluded.stored.key
         for item in items:
-            if (
-                item.stored.key != own
-                and item.stored.store.scope == scope
-                and life_cycle_state(item) == ACTIVE
-            ):
-                self._by_title.setdefault(plain_title(item.stored.memory.title), []).append(item)
+            stored = item.stored
+            if stored.key != own and stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
+                self._by_title.setdefault(plain_title(stored.memory.title), []).append(item)
 
     def owner(self, data: dict[str, Any], or_same: bool = False) -> str:
         """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
@@ -352,8 +288,7 @@ class TakenTitles:
         title = plain_title(str(data["title"]))
         owner = self.owner(data) if title in self._by_title else ""
         if owner:
-            text = "%s already has this title; to change that one: memory edit %s --body '...'"
-            return text % (owner, owner)
+            return _TAKEN % (owner, owner)
         first = self._new.setdefault(title, {**data, "source": source})
         if _is_same_memory(first, data):
             return ""
@@ -367,10 +302,7 @@ def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old:
     """
     name = TakenTitles(items, scope, old).owner(data)
     if name:
-        raise CommandError(
-            "%s already has the title \"%s\". To change it: memory edit %s --body '...'. To replace it: add --supersedes %s."
-            " To keep both, choose a different title." % (name, shown_line(str(data["title"])), name, name)
-        )
+        raise CommandError(_REFUSED % (name, shown_line(str(data["title"])), name, name))
 
 
 def _is_same_memory(old: dict[str, Any], new: dict[str, Any]) -> bool:

@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from ..memories.claude_notes import NativeNote, native_folders, notes
 from ..memories.guard import guard_in_words, guard_json
+from ..memories.guarded_commands import guard_words, other_spellings
 from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.record import ACTIVE, Memory, guard_problem
 from ..memories.survey import Item, life_cycle_state
 from ..memories.trust import TRUSTED, load_trust
 from ..memories.writing import Written
-from ..recall.guard_rows import guarded_version
+from ..recall.in_force import guarded_version
 from .command_context import CommandContext, CommandError
 
 _MAX_ITEMS = 1000
@@ -89,7 +90,18 @@ def guard_as_json(memory: Memory) -> dict[str, object] | None:
 def guard_lines(memory: Memory) -> list[str]:
     """Return a line that describes the guard, or why it is invalid; no lines without a guard."""
     if memory.guard is not None:
-        return ["guard: " + shown_line(guard_in_words(memory.guard), _MAX_GUARD)]
+        commands = memory.guard.commands
+        covered = [set(guard_words(command)) for command in commands]
+        others = [other for command in commands for other in other_spellings(command)]
+        return [
+            "guard: " + shown_line(guard_in_words(memory.guard), _MAX_GUARD),
+            *(
+                "not covered, though it does the same: `%s`; to add it, give both with --guard-command"
+                % shown_line(other)
+                for other in others
+                if set(other.split()) not in covered
+            ),
+        ]
     problem = guard_problem(memory)
     return ["its guard is invalid: " + shown_line(problem, _MAX_GUARD)] if problem else []
 

@@ -1,25 +1,55 @@
-"""What awaits the user's decision: an entry of a review, and the pending memories as entries, with their origin, text and changes."""
+"""What awaits the user's decision: an entry of a review, and the pending memories as entries, with their origin, text and changes.
+
+The commit that added a memory's file, and its author, are shown and never used to decide: anyone can put any name into a commit. Git is
+run once, in a way that cannot start a program the repository chose: no hook, pager, filter, file system monitor, signature check, or
+download.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from hashlib import sha1, sha256
+from subprocess import DEVNULL, PIPE, Popen
+from threading import Timer
 from typing import NamedTuple
 
+from ..kernel.files import read_regular
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite
-from ..memories.memory_files import StoredMemory
+from ..memories.memory_files import MAX_BYTES, StoredMemory
 from ..memories.memory_text import TEXT, TITLE, FieldChange, changes, shown_fields, text_digests
 from ..memories.record import Memory, categories, parse_memory
-from ..memories.survey import CHANGED, Item, shortest_names
+from ..memories.stores import Store
+from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
 from ..memories.trust import Trust, load_trust
-from .claimed_commits import ClaimedCommit, claimed_commits
 from .command_context import CommandContext
 from .memory_input import edited_draft
 from .memory_view import as_json, holds_guard, redaction_lines
 
-BY = ("author", "commit", "folder", "change")
+_SECONDS = 5.0
+_MAX_COMMITS = "5000"
+_MAX_OUTPUT = 16 << 20
+_MAX_NAME = 80
+_SHORT_ID = 10
+_MARK = "\x01"
+_OFF = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.attributesFile": os.devnull,
+    "core.pager": "cat",
+    "core.quotePath": "true",
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+}
+_LOG = (
+    "--no-pager", "--no-optional-locks", "log", "-n", _MAX_COMMITS, "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff",
+    "--no-textconv", "--no-show-signature", "--no-color", "--format=%x01%h%x1f%as%x1f%an <%ae>", "HEAD", "--",
+)  # fmt: skip
+_MAX_FIRST_LINE = 100
 
 
 class Action(NamedTuple):
@@ -36,8 +66,8 @@ class ReviewEntry(NamedTuple):
     """A memory or candidate that awaits a decision.
 
     Commands take its `id`. `first_line` is the beginning of its text, and `version` a digest of exactly what is shown, so that no decision
-    applies to a later text. `note` is shown next to the title in lists. `origin` maps each of `BY` to the title of the entry's group. An
-    entry that is `alone` is never decided together with others.
+    applies to a later text. `note` is shown next to the title in lists. `origin` is the title of the entry's group. An entry that is
+    `alone` is never decided together with others.
     """
 
     id: str
@@ -46,7 +76,7 @@ class ReviewEntry(NamedTuple):
     title: str
     first_line: str
     note: str
-    origin: dict[str, str]
+    origin: str
     actions: tuple[Action, ...]
     alone: bool
 
@@ -56,13 +86,6 @@ class ReviewOutcome(NamedTuple):
 
     is_decided: bool
     lines: list[str]
-
-
-_KIND = "memory"
-_ACTIONS = (ACCEPT, REJECT, EDIT)
-_UNCOMMITTED = "in no commit"
-_MAX_FIRST_LINE = 100
-_OWN_STORE = "in your own store"
 
 
 class PendingEntries:
@@ -93,13 +116,13 @@ class PendingEntries:
         stored = item.stored
         return ReviewEntry(
             id=name,
-            kind=_KIND,
+            kind="memory",
             version=text_digests(stored.memory).full,
             title=shown_line(stored.memory.title),
             first_line=self._fields_of(item).get(TEXT, [""])[0][:_MAX_FIRST_LINE],
             note=self._note(item),
             origin=self._origin(item),
-            actions=_ACTIONS,
+            actions=(ACCEPT, REJECT, EDIT),
             alone=holds_guard(stored),
         )
 
@@ -111,21 +134,13 @@ class PendingEntries:
         notes = ["changed: " + fields] if fields else []
         return "; ".join([*notes, "replaces " + names] if names else notes)
 
-    def _origin(self, item: Item) -> dict[str, str]:
-        """Return the name of the memory's group for each way of grouping."""
-        stored = item.stored
-        kind = "changed" if item.reason == CHANGED else "new"
-        commit = self._commits.get(stored.path)
-        outside = _OWN_STORE if stored.store.worktree is None else _UNCOMMITTED
-        by = "said to be by %s" % commit.author if commit else outside
-        at = "commit %s of %s, %s" % (commit.commit, commit.date, by) if commit else outside
-        folder = os.path.basename(os.path.dirname(stored.path))
-        return {
-            "author": "%s, %s" % (kind, by),
-            "commit": "%s, %s" % (kind, at),
-            "folder": "%s, in %s" % (kind, folder),
-            "change": kind,
-        }
+    def _origin(self, item: Item) -> str:
+        """Return the title of the memory's group: whether it is new or changed, and who is said to have written it."""
+        kind = "changed" if item.reason in (CHANGED, PHRASES) else "new"
+        commit = self._commits.get(item.stored.path)
+        if commit:
+            return "%s, said to be by %s" % (kind, commit.author)
+        return kind + (", in your own store" if item.stored.store.worktree is None else ", in no commit")
 
     def entries(self) -> list[ReviewEntry]:
         """Return the pending memories."""
@@ -134,8 +149,9 @@ class PendingEntries:
     def lines(self, entry: ReviewEntry) -> list[str]:
         """Return the memory's origin, then its text, or the changes since it was last trusted."""
         item = self._items[entry.id]
-        memory = item.stored.memory
-        head = ["%s, %s: %s" % (memory.category, entry.origin["commit"], item.reason), ""]
+        commit = self._commits.get(item.stored.path)
+        at = " (commit %s of %s)" % (commit.commit, commit.date) if commit else ""
+        head = ["%s, %s%s: %s" % (item.stored.memory.category, entry.origin, at, item.reason), ""]
         lines = []
         for change in self._changes_of(item):
             lines += [change.field + ":", *_indented(change.lines)]
@@ -188,7 +204,7 @@ class PendingEntries:
 
     def _last_trusted(self, item: Item) -> Memory | None:
         self._trust = self._trust or load_trust(self._context.paths)
-        data = self._trust.last_trusted(item.stored) if item.reason == CHANGED else None
+        data = self._trust.last_trusted(item.stored) if item.reason in (CHANGED, PHRASES) else None
         if data is None:
             return None
         try:
@@ -210,3 +226,80 @@ def _text_lines(fields: dict[str, list[str]]) -> list[str]:
 
 def _indented(lines: list[str]) -> list[str]:
     return ["  " + line for line in lines]
+
+
+class ClaimedCommit(NamedTuple):
+    """A commit, as its own metadata describes it."""
+
+    commit: str
+    date: str
+    author: str
+
+
+def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedCommit]:
+    """Return the newest commit of each file that is unchanged since that commit; other files are left out, and all of them without git."""
+    if store.worktree is None:
+        return {}
+    newest: dict[str, tuple[ClaimedCommit, str]] = {}
+    for name, commit, blob in _logged(store):
+        newest.setdefault(name, (commit, blob))
+    commits = {}
+    for path in paths:
+        # A path relative to the store's folder, with slashes.
+        name = os.path.relpath(path, store.root).replace(os.sep, "/")
+        if name in newest and _blob_id(path, newest[name][1]) == newest[name][1]:
+            commits[path] = newest[name][0]
+    return commits
+
+
+def _logged(store: Store) -> list[tuple[str, ClaimedCommit, str]]:
+    """Return the files that each commit changed and their blobs as it left them, newest commit first."""
+    changes = []
+    commit = None
+    for line in _output(store).split("\n"):
+        if line.startswith(_MARK):
+            fields = [shown_line(field, _MAX_NAME) for field in line[1:].split("\x1f", 2)]
+            commit = ClaimedCommit(fields[0][:_SHORT_ID], *fields[1:]) if len(fields) == 3 else None
+        elif line.startswith(":") and commit is not None:
+            fields_of_file, _, name = line.partition("\t")
+            blob = fields_of_file.split(" ")[3:4]
+            path_in_store = name.rpartition(".claude/memory/")[2]
+            changes.append((path_in_store, commit, "".join(blob)))
+    return changes
+
+
+def _output(store: Store) -> str:
+    """Return git's log of a store; empty if git fails, takes too long, or is not installed."""
+    git = shutil.which("git")
+    if git is None or not os.path.isdir(store.root):
+        return ""
+    settings = [word for name, value in _OFF.items() for word in ("-c", "%s=%s" % (name, value))]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment.update(GIT_NO_LAZY_FETCH="1", GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0", LC_ALL="C")
+    command = [git, *settings, *_LOG, store.root]
+    try:
+        process = Popen(
+            command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, cwd=store.worktree, env=environment
+        )
+    except OSError:
+        return ""
+    timer = Timer(_SECONDS, process.kill)
+    timer.start()
+    with process, suppress(OSError):
+        assert process.stdout is not None
+        output = process.stdout.read(_MAX_OUTPUT)
+        process.kill()
+        timer.cancel()
+        return output.decode("utf-8", "replace")
+    return ""
+
+
+def _blob_id(path: str, like: str) -> str:
+    """Return git's blob id for a file's content, using the same hash function as `like`."""
+    try:
+        data = read_regular(path, MAX_BYTES)[0]
+    except OSError:
+        return ""
+    hashed = sha256() if len(like) == 64 else sha1(usedforsecurity=False)
+    hashed.update(b"blob %d\0" % len(data) + data)
+    return hashed.hexdigest()

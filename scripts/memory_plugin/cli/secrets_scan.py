@@ -7,14 +7,12 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.files import read_regular
 from ..kernel.hygiene import findings
+from .command_context import CommandContext
 from .console import counted
-
-if TYPE_CHECKING:
-    from .command_context import CommandContext
 
 MAX_BYTES = 5_000_000
 _HEAD = 8192

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from json import JSONDecodeError
 from json import loads as public_loads
 
 from ..kernel.files import read_regular
-from ..kernel.settings.schema import keys, nearest_choice, replacements
+from ..kernel.settings.schema import find_key, nearest_choice, replacements
 from ..kernel.settings.user_file import line_of
-from ..kernel.settings.values import MAX_BYTES, Problem, SettingsFileError, defaults
+from ..kernel.settings.values import MAX_BYTES, Problem, Settings, SettingsFileError, defaults
 from ..kernel.text.clean import terminal_safe
+from .command_context import CommandError
 
+_SETTINGS_OF = {  # the files of overrides in earlier versions
+    "interview.json": "interview.scoring, with the content of `scoring`",
+    "sessions.json": "sessions.weights and sessions.prompt",
+}
 _MAX_NAME = 80
 _UNTIL_FIXED = "until it is fixed, the value of another layer or the default counts"
 
@@ -38,6 +44,30 @@ def problem_record(problem: Problem) -> dict[str, object]:
     }
 
 
+def require_valid(settings: Settings, *keys: str) -> None:
+    """Raise CommandError, with the first problem, if the user's value of a key that decides this command is not used."""
+    for problem in settings.problems:
+        if problem.kind == "value" and (problem.key + ".").startswith(tuple(key + "." for key in keys)):
+            raise CommandError(problem_sentence(problem))
+
+
+def unread_overrides(config_dir: str | None) -> list[str]:
+    """Return a sentence for each file with overrides, as versions before these were settings read them."""
+    folder = os.path.join(config_dir or "", "memory", "overrides")
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".json")) if config_dir else []
+    except OSError:
+        return []
+    return [
+        "%s is no longer read; %s"
+        % (
+            terminal_safe(os.path.join(folder, name)),
+            "set instead: " + _SETTINGS_OF[name] if name in _SETTINGS_OF else "nothing replaces it",
+        )
+        for name in names
+    ]
+
+
 def unknown_key_hint(key: str) -> str:
     """Return what replaced a key of an older version, or which existing key is most similar to an unknown one."""
     try:
@@ -46,6 +76,7 @@ def unknown_key_hint(key: str) -> str:
         successor, names = None, []
     if successor:
         return "no longer used; set instead: " + successor
+    names += {name.rpartition(".")[0]: 0 for name in names if "." in name}  # the blocks
     same_name = [name for name in names if name.rpartition(".")[2] == key.rpartition(".")[2]]
     nearest = [*get_close_matches(key, names, 1, 0.6), *same_name][:1]
     return "".join("nearest key: %s; " % name for name in nearest) + "`memory config show` lists all keys"
@@ -79,6 +110,6 @@ def _hint(problem: Problem) -> str:
         return how % readable(problem.key)
     if problem.kind == "unknown":
         return unknown_key_hint(problem.key)
-    key = keys().get(problem.key)
+    key = find_key(problem.key) or find_key(problem.key.rpartition(".")[0])
     nearest = nearest_choice(key.rule, problem.item) if key else None
     return "nearest: %s; %s" % (nearest, _UNTIL_FIXED) if nearest else _UNTIL_FIXED

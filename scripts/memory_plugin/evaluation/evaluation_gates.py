@@ -8,13 +8,16 @@ To add a gate: a function here, a line in GATES, a pack that names it, a test.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from time import perf_counter
 from typing import NamedTuple
 
+from ..kernel.data import load_data
 from ..kernel.hygiene import findings
 from ..kernel.judge.question import one_line
+from ..kernel.text.tokens import fold
 from .conversation import Conversation, ConversationTurn
 from .rule_matching import ClaimEvidence, PackRule, RulePack, find_matches, fold_text
 
@@ -22,6 +25,15 @@ PASS, FAIL, ERROR = "pass", "fail", "error"
 _MAX_EXCERPT = 240  # characters
 _EXCERPT_MARGIN = 80  # characters on either side of a finding
 _MAX_QUOTED = 30  # findings of one gate; redacting an excerpt takes longer than finding it
+_FULL_NAME = "full_name"  # a kind of data that only the gates look for
+_TITLES = frozenset(("Mr", "Mrs", "Ms", "Miss"))
+_MAX_NAME_WORDS = 4
+_WORD = r"(?:(?:Mrs?|Ms|[A-Z])\.|[^\W\d_a-z](?:[^\W\d_]|['\u2019-](?=[^\W\d_]{2}))*)"
+_NAME = re.compile(_WORD)
+# Words with a capital letter in a row, also with particles between them: "Anna K. de la Cruz".
+_RUN = re.compile(
+    r"(?<![\w'\u2019-])%s(?: (?:(?:al|bin|da|de|del|den|der|di|la|le|van|von) ){0,2}%s)+" % (_WORD, _WORD)
+)
 _REDACTED_MARGIN = 2000  # redacted before the excerpt is cut; longer than any secret
 
 
@@ -148,10 +160,12 @@ def _output(turn: ConversationTurn) -> str:
 
 
 def _crisis(pack: RulePack, conversation: Conversation) -> Found:
-    """Yield signs of a crisis in the user's words as notes, and replies that do not answer them."""
+    """Yield signs of a crisis in the user's words as notes, one a sentence, and replies that do not answer them."""
     for place, turn in enumerate(conversation.turns):
-        signs = [(finding, quote) for _, finding, quote in _matches(pack, "crisis", turn)]
-        for finding, quote in signs:
+        signs: dict[str, tuple[GateFinding, Quote]] = {}
+        for _, finding, quote in _matches(pack, "crisis", turn):
+            signs.setdefault(quote.text, (finding, quote))
+        for finding, quote in signs.values():
             yield finding._replace(note=True), quote
         if not signs:
             continue
@@ -190,10 +204,41 @@ def _disclosure(pack: RulePack, conversation: Conversation) -> Found:
 def _hygiene(pack: RulePack, conversation: Conversation) -> Found:
     """Yield secrets and personal data that either side wrote."""
     for turn in conversation.turns:
-        kinds = pack.leaks.get(turn.role)
-        for leak in findings(turn.content, kinds, "report") if kinds else ():
-            quote = Quote(turn.content, leak.start, leak.end, "[redacted:%s]" % leak.rule)
-            yield GateFinding(leak.rule, turn.number, turn.role, "", "holds %s" % leak.kind), quote
+        kinds, text = pack.leaks.get(turn.role, ()), turn.content
+        found = findings(text, kinds, "report") if kinds else ()
+        leaks = [(leak.start, leak.end, leak.rule, leak.kind) for leak in found]
+        for start, end in find_full_names(text) if _FULL_NAME in kinds else ():
+            if not any(start < leak[1] and leak[0] < end for leak in leaks):
+                leaks.append((start, end, "full-name", _FULL_NAME))
+            text = text[:start] + "*" * (end - start) + text[end:]  # no excerpt shows another finding's name
+        for start, end, rule, kind in sorted(leaks):
+            quote = Quote(text, start, end, "[redacted:%s]" % rule)
+            yield GateFinding(rule, turn.number, turn.role, "", "holds %s" % kind), quote
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(" ".join(load_data("evaluation", "names")[name]).split())
+
+
+def find_full_names(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each full name: a known given name or a title, and what follows it with a capital letter."""
+    for run in _RUN.finditer(text):
+        matches = list(_NAME.finditer(text, *run.span()))
+        words = [fold(match[0].rstrip(".")) for match in matches]
+        for at, word in enumerate(words[:-1]):
+            rest = words[at + 1 : at + _MAX_NAME_WORDS]
+            if _is_name(word.partition("-")[0], rest) and _words("no_names").isdisjoint(
+                words[at : at + _MAX_NAME_WORDS]
+            ):
+                yield matches[at].start(), matches[at + len(rest)].end()
+                break
+
+
+def _is_name(first: str, rest: list[str]) -> bool:
+    if first in _words("ambiguous"):
+        return not _words("family").isdisjoint(rest)
+    return (first in _TITLES or first in _words("given")) and any(len(word) > 1 for word in rest)
 
 
 @lru_cache(maxsize=256)

@@ -19,7 +19,7 @@ from ..kernel.clock import Deadline
 from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import digest, dumps
-from ..kernel.judge.asking import Judge, judge_for
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import Question, Rubric, Verdict, excerpt
 from ..kernel.judge.vendors import BACKENDS
 from ..kernel.stats import weighted_kappa
@@ -199,7 +199,7 @@ def judge_at(context: Context, name: str, off: str) -> Judge:
         values.update({"judge.base_url": "", "judge.key_variable": ""})
     settings = context.settings.with_values(values)
     varied = Context(context.paths, settings, context.deadline, context.session)
-    return judge_for("evaluation", varied, model=model, off=off)
+    return Judge("evaluation", varied, model=model, off=off)
 
 
 def choose_jurors(context: Context, names: Sequence[str], off: str) -> list[Juror]:

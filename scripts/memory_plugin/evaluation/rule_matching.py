@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.text.clean import block
-from ..kernel.text.invisible import IN_WORDS, LOOKALIKES, character_class
+from ..kernel.text.tags import IN_WORDS, LOOKALIKES, character_class
 from ..kernel.text.tokens import fold
 from .frames import Frame, Lexicon, TaggedSentence
 

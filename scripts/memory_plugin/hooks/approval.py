@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # The first words of commands with a function `approval`, which decides for the arguments; old names of commands too.
 ASKING = frozenset([
     *("accept", "archive", "calibrate", "capture", "config", "feedback", "forget", "import", "judge", "label", "langfuse"),
-    *("promote", "reject", "replies", "session", "statusline", "tune", "useful", "wrong"),
+    *("check", "phrases", "promote", "reject", "replies", "session", "statusline", "tune", "useful", "wrong"),
 ])  # fmt: skip
 # Words without expansions: bare, in single quotes, or in double quotes.
 _WORD = r"""(?:[\w@%+=:,./-]|'[^']*'|"[^"$`\\!]*")+"""

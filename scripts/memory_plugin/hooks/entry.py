@@ -15,7 +15,7 @@ from ..kernel.files import os_error_text
 from ..kernel.paths import locate
 from .client_record import hook_starter, outer_client, record_client
 from .environment import clean, launch_folder, restore_launch_values, switched_off
-from .events import PROBLEM, error_location, id_field, log_event, path_field, print_error
+from .events import PROBLEM, Event, error_location, id_field, log_event, path_field, print_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     from ..kernel.ancestry import Ancestor
     from ..kernel.paths import Paths
-    from .environment import Taint
 
-    Handler = Callable[[dict[str, object], Paths, Taint, Deadline], Optional[dict[str, object]]]
+    Handler = Callable[[Event], Optional[dict[str, object]]]
 
 MAX_INPUT = 32 << 20
 _RECORDS_CLIENT = ("SessionStart", "UserPromptSubmit")
@@ -40,7 +39,7 @@ def run(event: str) -> int:
 
     An exception becomes one line in the events ledger and one on standard error, never a traceback, so the user's prompt goes through.
     """
-    deadline = Deadline(HANDLERS[event][1])
+    deadline = Deadline(HANDLERS[event][2])
     paths: Paths | None = None
     session = ""
     try:
@@ -57,7 +56,9 @@ def run(event: str) -> int:
             paths = locate(folder)
         if starter is not None and event in _RECORDS_CLIENT and session:
             _record_client(paths, session, starter)
-        _answer(_handle(event, payload, paths, taint, deadline))
+        host = sys.argv[1] if len(sys.argv) > 1 else ""
+        handle = _handle_other_host if host else _handle
+        _answer(handle(Event(event, payload, paths, taint, deadline)))
     except Exception as error:
         _report(event, paths, session, error)
     return 0
@@ -90,19 +91,35 @@ def _record_client(paths: Paths, session: str, starter: Ancestor) -> None:
         )
 
 
-def _handle(
-    event: str, payload: dict[str, object], paths: Paths, taint: Taint, deadline: Deadline
-) -> dict[str, object] | None:
+def _handle(event: Event) -> dict[str, object] | None:
     """Return the handler's answer; call it again if it failed because of a damaged bytecode file."""
-    load_handler = HANDLERS[event][0]
     try:
-        return load_handler()(payload, paths, taint, deadline)
+        return _handler(event.name)(event)
     except (EOFError, ValueError, TypeError):
         from ..kernel.bytecode import discard_damaged
 
         if not discard_damaged():
             raise
-        return load_handler()(payload, paths, taint, deadline)
+        return _handler(event.name)(event)
+
+
+def _handler(event: str) -> Handler:
+    """Import the handler of an event. `importlib` would cost a prompt three milliseconds."""
+    module, name, _ = HANDLERS[event]
+    handler: Handler = getattr(__import__(module, globals(), None, (name,), 1), name)
+    return handler
+
+
+def _handle_other_host(event: Event) -> dict[str, object] | None:
+    """Handle an event of the agent that is named on the command line; the first output counts."""
+    from .hosts import translated_events, translated_output
+
+    host = sys.argv[1]
+    for payload in translated_events(host, event.payload):
+        output = _handle(Event(event.name, payload, event.paths, event.taint, event.deadline))
+        if output:
+            return translated_output(host, event.payload, output)
+    return None
 
 
 def _read() -> bytes:
@@ -122,65 +139,17 @@ def _answer(output: dict[str, object] | None) -> None:
         data = data[os.write(1, data) :]
 
 
-def _prompt() -> Handler:
-    from .prompt import handle
-
-    return handle
-
-
-def _session_start() -> Handler:
-    from .session_events import handle_start
-
-    return handle_start
-
-
-def _subagent_start() -> Handler:
-    from .session_events import handle_subagent
-
-    return handle_subagent
-
-
-def _stop() -> Handler:
-    from .stop import handle
-
-    return handle
-
-
-def _session_end() -> Handler:
-    from .session_events import handle_end
-
-    return handle_end
-
-
-def _compaction() -> Handler:
-    from .session_events import handle_compaction
-
-    return handle_compaction
-
-
-def _tool_use() -> Handler:
-    from .tool_use import handle
-
-    return handle
-
-
-def _tool_failure() -> Handler:
-    from .tool_use import handle_failure
-
-    return handle_failure
-
-
-# Event -> (a function that imports its handler, the deadline in seconds for all its waits). The host kills a hook at its `timeout` in
-# hooks.json. The handlers are imported by statements, because `importlib` would cost a prompt three milliseconds.
-HANDLERS: dict[str, tuple[Callable[[], Handler], float]] = {
-    "UserPromptSubmit": (_prompt, 12.0),  # judges may be asked
-    "SessionStart": (_session_start, 5.0),
-    "SubagentStart": (_subagent_start, 3.0),
-    "PreToolUse": (_tool_use, 2.0),
-    "PostToolUseFailure": (_tool_failure, 4.0),
-    "Stop": (_stop, 5.0),
-    "PreCompact": (_compaction, 2.0),
-    "SessionEnd": (_session_end, 1.0),  # the host gives all its hooks together 1.5 s
+# Event -> the module and the name of its handler, and the deadline in seconds for all its waits. The host kills a hook at its `timeout`
+# in hooks.json.
+HANDLERS: dict[str, tuple[str, str, float]] = {
+    "UserPromptSubmit": ("prompt", "handle", 12.0),  # judges may be asked
+    "SessionStart": ("session_events", "handle_start", 5.0),
+    "SubagentStart": ("session_events", "handle_subagent", 3.0),
+    "PreToolUse": ("tool_use", "handle", 2.0),
+    "PostToolUseFailure": ("tool_use", "handle_failure", 4.0),
+    "Stop": ("stop", "handle", 5.0),
+    "PreCompact": ("session_events", "handle_compaction", 2.0),
+    "SessionEnd": ("session_events", "handle_end", 1.0),  # the host gives all its hooks together 1.5 s
 }
 
 

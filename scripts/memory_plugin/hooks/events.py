@@ -1,4 +1,4 @@
-"""What all handlers share: read the fields of an event, apply the user's hygiene rules, and record problems.
+"""An event as its handler gets it: its fields and context, the output, and the records of decisions and problems.
 
 Any field may be missing, very long, or of the wrong type. A line in the events ledger never quotes the user.
 """
@@ -10,10 +10,13 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..kernel.clock import Deadline
     from ..kernel.context import Context
     from ..kernel.paths import Paths
     from ..kernel.settings.values import Settings
+    from .environment import Taint
 
 MAX_IDENTITY = 200
 # The kind of a line about a failure that was handled; "trouble" in records of version 0.1.0.
@@ -32,14 +35,69 @@ def path_field(value: object) -> str:
     return value if isinstance(value, str) and "\0" not in value else ""
 
 
-def open_context(payload: dict[str, object], paths: Paths, deadline: Deadline) -> Context:
-    """Return the context of an event; from now on the user's hygiene rules apply to this process."""
-    from ..kernel.context import Context
-    from ..kernel.settings.load import load
+class Event:
+    """One event of the client: its name and fields, the paths, what the project's settings set, and the deadline of its handler."""
 
-    settings = load(paths.config_dir, paths.project_root)
-    follow_hygiene(settings)
-    return Context(paths, settings, deadline, id_field(payload.get("session_id")))
+    __slots__ = ("_context", "deadline", "name", "paths", "payload", "taint")
+
+    def __init__(
+        self, name: str, payload: dict[str, object], paths: Paths, taint: Taint, deadline: Deadline
+    ) -> None:
+        self.name = name
+        self.payload = payload
+        self.paths = paths
+        self.taint = taint
+        self.deadline = deadline
+        self._context: Context | None = None
+
+    def field(self, name: str) -> str:
+        """Return a short text of the event, such as an id; empty if it has none."""
+        return id_field(self.payload.get(name))
+
+    @property
+    def session(self) -> str:
+        """Return the client's id of the conversation."""
+        return self.field("session_id")
+
+    @property
+    def transcript(self) -> str:
+        """Return the path of the session's transcript."""
+        return path_field(self.payload.get("transcript_path"))
+
+    @property
+    def context(self) -> Context:
+        """Return the context, read at the first use; from then on the user's hygiene rules apply to this process."""
+        if self._context is None:
+            from ..kernel.context import Context
+            from ..kernel.settings.load import load
+
+            settings = load(self.paths.config_dir, self.paths.project_root)
+            follow_hygiene(settings)
+            self._context = Context(self.paths, settings, self.deadline, self.session)
+        return self._context
+
+    def output(self, text: str, message: str = "") -> dict[str, object] | None:
+        """Return the hook's output: a text for Claude and a message for the user; None if both are empty."""
+        output: dict[str, object] = {}
+        if text:
+            output["hookSpecificOutput"] = {"hookEventName": self.name, "additionalContext": text}
+        if message:
+            output["systemMessage"] = message
+        return output or None
+
+    def record(self, decision: dict[str, Any]) -> None:
+        """Append a decision on memories to the ledger."""
+        from ..kernel.context import LedgerError
+
+        prompt = {"prompt_id": self.field("prompt_id")} if "prompt_id" in self.payload else {}
+        try:
+            self.context.append("recalls", {**decision, **prompt, "ms": self.deadline.elapsed_ms()})
+        except LedgerError as error:
+            self.log(str(error))
+
+    def log(self, text: str, kind: str = PROBLEM) -> None:
+        """Append a problem to the events ledger."""
+        log_event(self.paths, self.session, self.name, kind, text)
 
 
 def follow_hygiene(settings: Settings) -> None:

@@ -10,53 +10,39 @@ from __future__ import annotations
 import os
 
 from ..kernel.context import LedgerError
+from ..kernel.data import session_file
 from ..kernel.files import os_error_text
-from ..kernel.state_file import session_file
 from ..memories.save_requests import asks_to_save
 from ..recall.answer import Answer
 from ..recall.gate import Prompt
 from ..recall.pipeline import EXPECTED_PROBLEMS, recall
-from .events import PROBLEM, id_field, log_event, open_context, path_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.clock import Deadline
     from ..kernel.context import Context
-    from ..kernel.paths import Paths
-    from .environment import Taint
+    from .events import Event
 
-EVENT = "UserPromptSubmit"
 # The host cuts a hook's output at 10,000 characters and then shows a file path instead.
 MAX_CHARACTERS = 9500
 _MAX_RECORDED = 2000
 _MAX_CLEANED = 20_000  # longer than recorded: the final cut follows a second redaction, so that no half of a secret is left
 
 
-def handle(
-    payload: dict[str, object],
-    paths: Paths,
-    taint: Taint,
-    deadline: Deadline,
-) -> dict[str, object] | None:
+def handle(event: Event) -> dict[str, object] | None:
     """Return the hook's output for a prompt, or None for no output."""
-    if paths.state_dir is None:
+    if event.paths.state_dir is None:
         return None
-    text = payload.get("prompt", payload.get("user_prompt"))  # the field's name in older hosts
+    text = event.payload.get("prompt", event.payload.get("user_prompt"))  # the field's name in older hosts
     if not isinstance(text, str):
-        log_event(paths, id_field(payload.get("session_id")), EVENT, "bad_input", "the event holds no prompt")
+        event.log("the event holds no prompt", "bad_input")
         return None
-    context = open_context(payload, paths, deadline)
-    prompt = Prompt(
-        text,
-        id_field(payload.get("prompt_id")),
-        path_field(payload.get("transcript_path")),
-        judges_off=taint.judges_off,
-    )
-    return _answer(prompt, context)
+    prompt = Prompt(text, event.field("prompt_id"), event.transcript, judges_off=event.taint.judges_off)
+    return _answer(prompt, event)
 
 
-def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
+def _answer(prompt: Prompt, event: Event) -> dict[str, object] | None:
     """Ask each feature in turn and compose the output; only here are their problems written to the events ledger."""
+    context = event.context
     answer = Answer("prompt", answered_by="none")
     problems: list[str] = []
     correction = _correction(prompt, context, problems)
@@ -68,32 +54,24 @@ def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
         recall(answer, prompt, room, context)
     finally:  # if recall itself fails, its record is still saved
         problems.append(_unexpected_problem(answer))
-        _append_record(answer, prompt, context, problems)
+        _append_record(answer, prompt, event)
         for problem in filter(None, problems):
-            log_event(context.paths, context.session, EVENT, PROBLEM, problem)
+            event.log(problem)
     if answer.needs_refresh:
         from .background import start_refresh
 
         start_refresh(context.paths)
-    return _output([correction, reminder, question, answer.block], [saved, answer.receipt, answer.notice])
+    text = _composed([correction, reminder, question, answer.block])
+    return event.output(text, "\n".join(filter(None, (saved, answer.receipt, answer.notice))))
 
 
-def _output(parts: list[str], lines: list[str]) -> dict[str, object] | None:
-    """Return the hook's output: `parts` for Claude and `lines` for the user.
-
-    A part that no longer fits is omitted as a whole.
-    """
-    output: dict[str, object] = {}
-    context = ""
+def _composed(parts: list[str]) -> str:
+    """Return the text for Claude. A part that no longer fits is omitted as a whole."""
+    text = ""
     for part in parts:
-        if part and len(context) + 2 + len(part) <= MAX_CHARACTERS:
-            context += "\n\n" + part if context else part
-    if context:
-        output["hookSpecificOutput"] = {"hookEventName": EVENT, "additionalContext": context}
-    message = "\n".join(filter(None, lines))
-    if message:
-        output["systemMessage"] = message
-    return output or None
+        if part and len(text) + 2 + len(part) <= MAX_CHARACTERS:
+            text += "\n\n" + part if text else part
+    return text
 
 
 def _has_state(prompt: Prompt, context: Context, part: str) -> bool:
@@ -117,7 +95,7 @@ def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
 
     drift_id, text = ReplyState(context.paths, context.session).take_correction()
     settings = context.settings
-    if not text or not settings.flag("scoring.enabled") or not settings.flag("scoring.corrections"):
+    if not text or settings.text("scoring.mode") == "off" or not settings.flag("scoring.corrections"):
         return ""
     try:
         context.append("drift", {"kind": "said", "id": drift_id, "prompt_id": prompt.id})
@@ -133,16 +111,15 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
     from ..interview.reminder import Reminder
 
     try:
-        line = Reminder(context.paths, context.session).take_line()
+        return Reminder(context.paths, context.session).take_line()
     except OSError as error:
         problems.append("the reminder of the interview was not recorded: %s" % os_error_text(error))
         return ""
-    return line if context.settings.flag("interview.reminder") else ""
 
 
 def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
-    """Return the note for Claude to ask whether to keep a correction; empty unless `capture.offer` is `ask`."""
-    if context.settings.text("capture.offer") != "ask" or not prompt.is_from_user:
+    """Return the note for Claude to ask whether to keep a correction; empty unless `capture.mode` is `ask`."""
+    if context.settings.text("capture.mode") != "ask" or not prompt.is_from_user:
         return ""
     from ..capture.offer import ask_about
     from ..recall.gate import load_gate
@@ -187,15 +164,11 @@ def _unexpected_problem(answer: Answer) -> str:
     return "" if problem in EXPECTED_PROBLEMS else problem
 
 
-def _append_record(answer: Answer, prompt: Prompt, context: Context, problems: list[str]) -> None:
+def _append_record(answer: Answer, prompt: Prompt, event: Event) -> None:
     """Append the decision to the ledger."""
-    record = dict(answer.record, prompt_id=prompt.id, ms=context.deadline.elapsed_ms())
-    if context.settings.flag("ledger.prompt_text"):
-        record["prompt"] = _allowed_text(prompt)
-    try:
-        context.append("recalls", record)
-    except LedgerError as error:
-        problems.append(str(error))
+    if "prompts" in event.context.settings.texts("ledger.keep_text"):
+        answer.record["prompt"] = _allowed_text(prompt)
+    event.record(answer.record)
 
 
 def _allowed_text(prompt: Prompt) -> str:

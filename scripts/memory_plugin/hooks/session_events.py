@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.context import Context, LedgerError
 from ..kernel.files import os_error_text
-from ..kernel.settings.load import load
-from .events import PROBLEM, id_field, log_event, open_context, path_field
 from .status_line import FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.clock import Deadline
-    from ..kernel.paths import Paths
+    from ..kernel.context import Context
     from ..kernel.settings.values import Settings
-    from ..recall.answer import Answer
-    from .environment import Taint
+    from .events import Event
 
-_START, _END, _COMPACTION, _SUBAGENT = "SessionStart", "SessionEnd", "PreCompact", "SubagentStart"
 _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing
 _OWN_AGENTS = "memory:"  # the start of the type of the plugin's sub-agents
 _LINE_START = "memory: "
@@ -27,12 +21,7 @@ _STARTS_SESSION = ("startup", "resume")
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 
 
-def handle_start(
-    payload: dict[str, object],
-    paths: Paths,
-    taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
-    deadline: Deadline,
-) -> dict[str, object] | None:
+def handle_start(event: Event) -> dict[str, object] | None:
     """Give Claude the session catalog, tell the user what awaits approval, and refresh the index in the background.
 
     After a compaction or clear, the session's history is deleted first, so that everything may be injected again.
@@ -40,18 +29,17 @@ def handle_start(
     from ..replies.reply_state import tuning_reminder
     from .background import start_refresh
 
-    if paths.state_dir is None:
+    if event.paths.state_dir is None:
         return None
-    session = id_field(payload.get("session_id"))
-    source = id_field(payload.get("source"))
-    if source in _CLEARS_CONTEXT and session:
-        _forget_history(paths, session)
-    context = open_context(payload, paths, deadline)
-    _refresh_status_script(paths, session)
-    text, notice, receipt = _at_start(context, source)
-    start_refresh(paths)
-    damaged = _settings_notice(context.settings, payload)
-    return _output(_START, text, [damaged, notice, _offer(context), tuning_reminder(paths), receipt])
+    source = event.field("source")
+    if source in _CLEARS_CONTEXT and event.session:
+        _forget_history(event)
+    _refresh_status_script(event)
+    text, notice, receipt = _at_start(event, source)
+    start_refresh(event.paths)
+    damaged = _settings_notice(event.context.settings, source)
+    lines = [damaged, notice, _offer(event.context), tuning_reminder(event.paths), receipt]
+    return event.output(text, _two_lines(lines))
 
 
 def _offer(context: Context) -> str:
@@ -63,12 +51,12 @@ def _offer(context: Context) -> str:
     return due_offer(context)
 
 
-def _at_start(context: Context, source: str) -> tuple[str, str, str]:
+def _at_start(event: Event, source: str) -> tuple[str, str, str]:
     """Return the text for Claude, the line about memories that await approval, and the receipt (empty unless the user wants receipts)."""
     from ..kernel.sqlite import SqliteError
-    from ..recall.pending import due_notice
-    from ..recall.session_catalog import current_index, is_catalog_on, session_catalog
+    from ..recall.session_catalog import current_index, due_notice, is_catalog_on, session_catalog
 
+    context = event.context
     connection = current_index(context)
     notice, answer = "", None
     try:
@@ -76,86 +64,54 @@ def _at_start(context: Context, source: str) -> tuple[str, str, str]:
         if connection is not None and is_catalog_on(context):
             answer = session_catalog(connection, source, context)
     except SqliteError as error:
-        log_event(
-            context.paths,
-            context.session,
-            _START,
-            PROBLEM,
-            "the index could not be read: %s" % os_error_text(error),
-        )
+        event.log("the index could not be read: %s" % os_error_text(error))
     finally:
         if connection is not None:
             connection.close()
-    return _record_answer(answer, _START, context), notice, _receipt(answer, context)
+    if answer is None:
+        return "", notice, ""
+    event.record(answer.record)
+    return answer.block, notice, answer.receipt if context.settings.text("retrieval.receipt") == "all" else ""
 
 
-def handle_subagent(
-    payload: dict[str, object],
-    paths: Paths,
-    taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
-    deadline: Deadline,
-) -> dict[str, object] | None:
+def handle_subagent(event: Event) -> dict[str, object] | None:
     """Give a sub-agent the standing rules, unless it only explores or is one of the plugin's own, which have a fixed task."""
-    kind = id_field(payload.get("agent_type"))
-    if paths.state_dir is None or kind in _EXPLORERS or kind.startswith(_OWN_AGENTS):
+    kind = event.field("agent_type")
+    if event.paths.state_dir is None or kind in _EXPLORERS or kind.startswith(_OWN_AGENTS):
         return None
     from ..kernel.sqlite import SqliteError
     from ..recall.session_catalog import current_index, is_catalog_on, subagent_rules
 
-    context = open_context(payload, paths, deadline)
+    context = event.context
     connection = current_index(context) if is_catalog_on(context) else None
     if connection is None:
         return None
     try:
-        answer = subagent_rules(connection, id_field(payload.get("agent_id")), context)
+        answer = subagent_rules(connection, event.field("agent_id"), context)
     except SqliteError as error:
-        log_event(
-            paths,
-            context.session,
-            _SUBAGENT,
-            PROBLEM,
-            "the index could not be read: %s" % os_error_text(error),
-        )
+        event.log("the index could not be read: %s" % os_error_text(error))
         return None
     finally:
         connection.close()
-    if answer is not None:
-        answer.record.update(agent_type=kind, prompt_id=id_field(payload.get("prompt_id")))
-    return _output(_SUBAGENT, _record_answer(answer, _SUBAGENT, context), [])
-
-
-def _record_answer(answer: Answer | None, event: str, context: Context) -> str:
-    """Append the decision to the ledger and return the text for Claude."""
     if answer is None:
-        return ""
-    try:
-        context.append("recalls", dict(answer.record, ms=context.deadline.elapsed_ms()))
-    except LedgerError as error:
-        log_event(context.paths, context.session, event, PROBLEM, str(error))
-    return answer.block
+        return None
+    event.record({**answer.record, "agent_type": kind})
+    return event.output(answer.block)
 
 
-def _receipt(answer: Answer | None, context: Context) -> str:
-    shows_all = context.settings.text("retrieval.receipt") == "all"
-    return answer.receipt if answer is not None and shows_all else ""
-
-
-def _output(event: str, context: str, lines: list[str]) -> dict[str, object] | None:
-    """Return the hook's output; the user sees at most two lines, the second of which joins all but the first."""
-    output: dict[str, object] = {}
-    if context:
-        output["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+def _two_lines(lines: list[str]) -> str:
+    """Return what the user sees: at most two lines, the second of which joins all but the first."""
     notices = [" ".join(line.split()) for line in lines if line]
-    second = [line if at == 0 else line.removeprefix(_LINE_START) for at, line in enumerate(notices[1:])]
-    if notices:
-        output["systemMessage"] = "\n".join(filter(None, [notices[0], "; ".join(second)]))
-    return output or None
+    others = [*notices[1:2], *(line.removeprefix(_LINE_START) for line in notices[2:])]
+    return "\n".join(filter(None, [*notices[:1], "; ".join(others)]))
 
 
-def _settings_notice(settings: Settings, payload: dict[str, object]) -> str:
-    """Return a line about settings without effect because they are invalid; empty if all are valid or the session is not starting."""
-    if payload.get("source") not in _STARTS_SESSION:
+def _settings_notice(settings: Settings, source: str) -> str:
+    """Return a line about recall that is off, or about settings without effect because they are invalid; usually empty."""
+    if source not in _STARTS_SESSION:
         return ""
+    if not settings.flag("retrieval.enabled"):
+        return "memory: recall is off; to switch it on: memory config set retrieval.enabled true"
     unread = [problem.file for problem in settings.problems if problem.kind == "file"]
     if unread:
         from ..kernel.text.clean import terminal_safe
@@ -171,96 +127,62 @@ def _settings_notice(settings: Settings, payload: dict[str, object]) -> str:
     return "memory: %s no effect, because the value or the name is wrong; see: memory config check" % subject
 
 
-def _refresh_status_script(paths: Paths, session: str) -> None:
+def _refresh_status_script(event: Event) -> None:
     """Update the status line's script, because the plugin's folder changes with its version."""
-    if not os.path.isdir(paths.state(FOLDER)):
+    if not os.path.isdir(event.paths.state(FOLDER)):
         return
-    from .status_script import refresh_script
+    from .status_line import refresh_script
 
     try:
-        refresh_script(paths)
+        refresh_script(event.paths)
     except OSError as error:
-        log_event(
-            paths, session, _START, PROBLEM, "the status line was not refreshed: %s" % os_error_text(error)
-        )
+        event.log("the status line was not refreshed: %s" % os_error_text(error))
 
 
-def _forget_history(paths: Paths, session: str) -> None:
+def _forget_history(event: Event) -> None:
     """Delete the history of a session whose context was compacted or cleared."""
     from ..interview.reminder import Reminder
     from ..recall.history import forget_session
 
     try:
-        forget_session(paths, session)
-        Reminder(paths, session).set_active(active=True)
+        forget_session(event.paths, event.session)
+        Reminder(event.paths, event.session).set_active(active=True)
     except OSError as error:
-        log_event(
-            paths,
-            session,
-            _START,
-            PROBLEM,
-            "the session's history was not deleted: %s" % os_error_text(error),
-        )
+        event.log("the session's history was not deleted: %s" % os_error_text(error))
 
 
-def handle_end(
-    payload: dict[str, object],
-    paths: Paths,
-    taint: Taint,
-    deadline: Deadline,
-) -> None:
+def handle_end(event: Event) -> None:
     """Start background processes that search the session for memory candidates and, if switched on, grade it.
 
     The host gives all its hooks together 1.5 seconds.
     """
-    transcript = path_field(payload.get("transcript_path"))
-    if paths.state_dir is None or not transcript:
+    paths = event.paths
+    if paths.state_dir is None or not event.transcript:
         return
-    settings = load(paths.config_dir, paths.project_root)
-    context = Context(paths, settings, deadline, id_field(payload.get("session_id")))
-    _propose(_END, transcript, context)
-    if taint.judges_off or settings.text("sessions.judge.when") != "ended":
+    handle_compaction(event)
+    settings = event.context.settings
+    if event.taint.judges_off or settings.text("sessions.judge.when") != "ended":
         return
     from ..sessions.session_files import leave_note
     from .background import judge_variables, start
 
-    session = id_field(payload.get("session_id"))
     try:
-        leave_note(paths, session, transcript)
+        leave_note(paths, event.session, event.transcript)
     except OSError as error:
-        log_event(paths, session, _END, PROBLEM, "the session is not graded: %s" % os_error_text(error))
+        event.log("the session is not graded: %s" % os_error_text(error))
         return
     arguments = ["session", "ended", "--root", paths.project_root]
     if not start(arguments, b"", (*judge_variables(settings), *_LANGFUSE)):
-        log_event(paths, session, _END, PROBLEM, "no process could be started to grade the session")
+        event.log("no process could be started to grade the session")
 
 
-def handle_compaction(
-    payload: dict[str, object],
-    paths: Paths,
-    taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
-    deadline: Deadline,
-) -> None:
-    """Start the search for memory candidates in a session before the client summarizes it."""
-    transcript = path_field(payload.get("transcript_path"))
-    if paths.state_dir is None or not transcript:
-        return
-    settings = load(paths.config_dir, paths.project_root)
-    session = id_field(payload.get("session_id"))
-    _propose(_COMPACTION, transcript, Context(paths, settings, deadline, session))
-
-
-def _propose(event: str, transcript: str, context: Context) -> None:
+def handle_compaction(event: Event) -> None:
     """Start the search for memory candidates in a session, unless it is switched off or there is no transcript."""
-    if not context.settings.flag("capture.enabled") or not os.path.isfile(transcript):
+    if event.paths.state_dir is None or not os.path.isfile(event.transcript):
+        return
+    if event.context.settings.text("capture.mode") == "off":
         return
     from .background import start_proposals
 
-    if not start_proposals(event, transcript, context):
-        log_event(
-            context.paths,
-            context.session,
-            event,
-            PROBLEM,
-            "no process could be started to look for memory candidates",
-        )
+    if not start_proposals(event.name, event.transcript, event.context):
+        event.log("no process could be started to look for memory candidates")

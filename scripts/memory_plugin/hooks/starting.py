@@ -15,8 +15,8 @@ _ALWAYS = (
 )
 AHEAD = {
     "UserPromptSubmit": _ALWAYS
-    + "kernel.locks kernel.ledger kernel.context kernel.settings kernel.settings.values kernel.settings.load kernel.state_file memories "
-    "kernel.data memories.save_requests recall kernel.text kernel.text.tags recall.gate recall.answer recall.pipeline hooks.prompt",
+    + "kernel.locks kernel.ledger kernel.context kernel.settings kernel.settings.values kernel.settings.load kernel.data memories "
+    "memories.save_requests recall kernel.text kernel.text.tags recall.gate recall.answer recall.pipeline hooks.prompt",
     "PreToolUse": _ALWAYS + "memories memories.guard_file hooks.tool_use recall",
 }
 

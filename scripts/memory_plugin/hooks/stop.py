@@ -4,52 +4,41 @@ from __future__ import annotations
 
 import os
 
+from ..kernel.data import session_file
+from ..kernel.fastjson import as_text
 from ..kernel.files import os_error_text
-from ..kernel.state_file import session_file
 from ..replies.pipeline import CompletedReply, score_reply
-from .events import PROBLEM, id_field, log_event, open_context, path_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.clock import Deadline
     from ..kernel.context import Context
-    from ..kernel.paths import Paths
     from ..replies.pipeline import ScoredReply
     from .environment import Taint
+    from .events import Event
 
-EVENT = "Stop"
 _LASTING_TASKS = ("shell", "monitor")  # may run for the rest of the session
 
 
-def handle(
-    payload: dict[str, object],
-    paths: Paths,
-    taint: Taint,
-    deadline: Deadline,
-) -> dict[str, object] | None:
+def handle(event: Event) -> dict[str, object] | None:
     """Score the reply; return a line for the user about what Claude saved at their request, or None, the usual case.
 
     Any other output of a Stop hook could make the turn continue.
     """
-    if paths.state_dir is None or _awaits_sub_agents(payload):
+    if event.paths.state_dir is None or _awaits_sub_agents(event.payload):
         return None
-    context = open_context(payload, paths, deadline)
+    context = event.context
     settings = context.settings
-    text = payload.get("last_assistant_message")
-    reply = CompletedReply(
-        text if isinstance(text, str) else "",
-        id_field(payload.get("prompt_id")),
-        path_field(payload.get("transcript_path")),
-    )
-    problems = _score(reply, context, taint) if settings.flag("scoring.enabled") else []
+    text = as_text(event.payload.get("last_assistant_message"))
+    reply = CompletedReply(text, event.field("prompt_id"), event.transcript)
+    problems = _score(reply, context, event.taint) if settings.text("scoring.mode") != "off" else []
     if settings.flag("retrieval.feedback") and context.session:
         problems += _record_uses(reply, context)
-    if settings.flag("capture.enabled"):
+    if settings.text("capture.mode") != "off":
         problems += _propose(reply, context)
     saved = _unseen_saves(context, problems)
     for problem in problems:
-        log_event(paths, context.session, EVENT, PROBLEM, problem)
-    return {"systemMessage": saved} if saved else None
+        event.log(problem)
+    return event.output("", saved)
 
 
 def _unseen_saves(context: Context, problems: list[str]) -> str:
@@ -116,7 +105,7 @@ def _propose(reply: CompletedReply, context: Context) -> list[str]:
     """
     from ..capture.statement_model import may_hold_statement
 
-    if not reply.prompt and not context.settings.flag("scoring.enabled"):
+    if not reply.prompt and context.settings.text("scoring.mode") == "off":
         from ..replies.transcript_replies import read_last_reply
 
         reply.prompt = read_last_reply(reply.transcript).prompt
@@ -124,7 +113,7 @@ def _propose(reply: CompletedReply, context: Context) -> list[str]:
         return []
     from .background import start_proposals
 
-    started = start_proposals(EVENT, reply.transcript, context)
+    started = start_proposals("Stop", reply.transcript, context)
     return [] if started else ["no process could be started to look for memory candidates"]
 
 

@@ -74,7 +74,7 @@ def judge_signals(
 
     The caller has checked that a judge is configured and that the project may use one.
     """
-    from ..kernel.judge.asking import judge_for  # imports the network
+    from ..kernel.judge.asking import Judge  # imports the network
     from ..kernel.judge.question import Question, excerpt, load_rubric
 
     asked = interview.question or (interview.state["next"] or {}).get("probe", "")
@@ -88,7 +88,7 @@ def judge_signals(
     }
     table = interview.setup["signals"]
     question = Question(load_rubric("interview/signals"), data, lambda reply: read_signals(reply, table))
-    verdict = judge_for("interview", context).ask(question, context.deadline.within(_JUDGE_SECONDS))
+    verdict = Judge("interview", context).ask(question, context.deadline.within(_JUDGE_SECONDS))
     return None if verdict.values is None else verdict.values["signals"], verdict.failure
 
 

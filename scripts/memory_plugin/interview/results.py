@@ -24,8 +24,7 @@ def propose_memories(interview: Interview) -> list[dict[str, Any]]:
     """Return the memories to propose, the most mentioned concepts first.
 
     Each has concept, category, title, body, context, asked_as, turn and quote. The context is the question and the user's own answer.
-    `asked_as` is that question, by which recall may find the memory. Superseded concepts, those of low confidence, and those without an
-    answer are left out.
+    `asked_as` is empty: its phrases are Claude's. Superseded concepts, those of low confidence, and those without an answer are left out.
     """
     nodes = interview.state["nodes"]
     graph = Graph(interview.state, interview.setup["pack"])
@@ -72,7 +71,7 @@ def _proposal(
         "title": _title(node),
         "body": " ".join(sentences),
         "context": " ".join(context),
-        "asked_as": [question] if question else [],
+        "asked_as": [],
         "turn": number,
         "quote": quote,
     }

@@ -10,10 +10,10 @@ import re
 from typing import Any
 
 from ..kernel.data import load_data
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_number, loads
 from ..kernel.files import error_text, read_regular
-from ..kernel.overrides import load_overridden
 from ..kernel.paths import data_path
+from ..kernel.settings.values import merged
 from ..kernel.text.clean import plain
 from ..memories.record import categories
 from .answer_input import InvalidAnswer, clean_text
@@ -146,14 +146,21 @@ def _ask(value: object) -> str | None:
 
 
 def _number(value: object) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 5
-    return value if is_number else None  # type: ignore[return-value]
+    number = as_number(value)
+    return number if number is not None and 0 <= number <= 5 else None
 
 
-def new_setup(topic: str, pack: dict[str, Any], max_turns: int, target_coverage: float) -> dict[str, Any]:
+def new_setup(
+    topic: str,
+    pack: dict[str, Any],
+    max_turns: int,
+    target_coverage: float | None = None,
+    changes: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """Return the frozen setup of an interview as plain JSON values.
 
-    `max_turns` (1 to 200) is the number of questions, and `target_coverage` (0 to 1) the share of elements. Raises OverrideError.
+    `max_turns` (1 to 200) is the number of questions, `target_coverage` (0 to 1) the share of elements, and `changes` the setting
+    `interview.scoring`.
     """
     if not 1 <= max_turns <= 200:
         raise ConfigError("--max-turns", "start", "1 to 200", max_turns)
@@ -163,7 +170,7 @@ def new_setup(topic: str, pack: dict[str, Any], max_turns: int, target_coverage:
     for element in pack["elements"]:
         stems = [content_stems(text, function_words) for text in (element["label"], *element["aliases"])]
         elements.append({"ask": "", "group": "", **element, "stems": [name for name in stems if name]})
-    scoring = load_overridden("interview", "scoring")
+    scoring = merged(load_data("interview", "scoring"), changes or {})
     for entry in scoring["strategies"]:
         entry["enabled"] = pack.get("strategies", {}).get(entry["id"], entry["enabled"])
     for phase, row in pack.get("multipliers", {}).items():
@@ -180,7 +187,7 @@ def new_setup(topic: str, pack: dict[str, Any], max_turns: int, target_coverage:
         },
         "signals": load_data("interview", "signals"),
         "max_turns": max_turns,
-        "target_coverage": target_coverage,
+        "target_coverage": scoring["stop"]["coverage"] if target_coverage is None else target_coverage,
     }
 
 

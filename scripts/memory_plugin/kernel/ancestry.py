@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     Finder = Callable[[int], Optional["Ancestor"]]
 
-# Set by the client for each command and hook; measured: a project's settings cannot override it.
-CLIENT_VARIABLE = "CLAUDECODE"
+# Set by the client for each command (and by Claude Code for each hook); measured: a project's settings cannot override CLAUDECODE.
+CLIENT_VARIABLES = ("CLAUDECODE", "CODEX_THREAD_ID")
 _PROC = "/proc"
 _MAX_ANCESTORS = 64
 _MAX_BYTES = 2 << 20
 _PS = ("/bin/ps", "-axo", "pid=,ppid=,tty=,lstart=,command=")
 _PS_SECONDS = 2.0
-_CLIENTS = frozenset(["claude", "claude.exe"])
+_CLIENTS = frozenset(["claude", "claude.exe", "codex", "codex.exe"])
 # MainThread is the process name that newer Node versions set on Linux.
 _RUNTIMES = frozenset(["node", "bun", "deno", "MainThread"])
 _PACKAGE = "/claude-code/"
@@ -61,7 +61,7 @@ class Ancestor:
 
     @property
     def is_client(self) -> bool:
-        """Return whether it looks like Claude Code, by its name or as a script of the npm package."""
+        """Return whether it looks like Claude Code or Codex CLI, by its name or as a script of the npm package."""
         if self.name in _CLIENTS:
             return True
         first = os.path.basename(self.words[0]) if self.words else ""
@@ -69,7 +69,8 @@ class Ancestor:
             return True
         runs_script = (self.name in _RUNTIMES or first in _RUNTIMES) and len(self.words) > 1
         return runs_script and (
-            _PACKAGE in self.words[1] or os.path.basename(self.words[1]) in ("claude", "claude.js")
+            _PACKAGE in self.words[1]
+            or os.path.basename(self.words[1]) in ("claude", "claude.js", "codex", "codex.js")
         )
 
     @property
@@ -85,7 +86,7 @@ class Ancestor:
     @property
     def was_started_by_client(self) -> bool:
         """Return whether the client or one of its descendants started it; False if its environment cannot be read."""
-        return CLIENT_VARIABLE in self.environment()
+        return not self.environment().keys().isdisjoint(CLIENT_VARIABLES)
 
     def environment(self) -> dict[str, str]:
         """Return the environment in which it was started; empty if it cannot be read."""

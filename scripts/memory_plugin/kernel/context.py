@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ledger import open_ledger
+from .ledger import Ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ class Context:
         return Context(self.paths, self.settings, self.deadline.within(seconds), self.session)
 
     def append(self, ledger: str, record: dict[str, object]) -> None:
-        """Append a record of this session and project to a ledger, within the bounds of the settings. Raises LedgerError."""
-        opened = open_ledger(self.paths, self.settings, ledger)
-        problem = opened.append(self.session, self.paths.project_key, record)
+        """Append a record of this session and project to a ledger. Raises LedgerError, and RuntimeError without a state folder."""
+        problem = Ledger(self.paths.state(), ledger).append(self.session, self.paths.project_key, record)
         if problem:
             raise LedgerError(problem)

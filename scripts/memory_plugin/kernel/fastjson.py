@@ -97,3 +97,23 @@ def dumps(value: object) -> str:
 def digest(data: bytes, size: int = 16) -> str:
     """Return the BLAKE2b digest of some bytes as `2 * size` hexadecimal characters (RFC 7693)."""
     return blake2b(data, digest_size=size).hexdigest()
+
+
+def as_text(value: object) -> str:
+    """Return a value read from JSON if it is a string, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def as_texts(value: object) -> list[str]:
+    """Return the strings of a list; empty if the value is no list."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def as_number(value: object) -> int | float | None:
+    """Return a value that is a number; None for anything else, true and false included."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def as_integer(value: object) -> int | None:
+    """Return a value that is a whole number; None for anything else, true and false included."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

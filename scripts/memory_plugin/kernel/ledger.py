@@ -19,9 +19,7 @@ from .locks import Busy, FileLock, lock_handle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .paths import Paths
     from .records import Records
-    from .settings.values import Settings
 
 SCHEMA = 1
 WAIT = 0.25
@@ -31,13 +29,6 @@ _OPEN = (
 # Other writers rotate the file this often during one wait only on a disk where `stat` and `fstat` never agree.
 _MAX_REOPENS = 20
 _CANNOT_RENAME_OPEN = os.name == "nt"
-
-
-def open_ledger(paths: Paths, settings: Settings, name: str) -> Ledger:
-    """Return the ledger of that name, within the bounds of the settings. Raises RuntimeError without a state folder."""
-    return Ledger(
-        paths.state(), name, settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
-    )
 
 
 class Ledger:

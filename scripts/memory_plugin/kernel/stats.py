@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Pairs = Sequence[tuple[float, float]]
+Pairs = Sequence[tuple[float, float]]
 
 _Z = 1.959963984540054  # the 97.5% quantile of the normal distribution: all intervals here are of 95%
 _RESAMPLES = 1000

@@ -41,15 +41,15 @@ class NativeNote(NamedTuple):
     digest: str
 
 
-def native_folders(paths: Paths) -> list[str]:
-    """Return the memory folders of this project that a transcript confirms; they may not exist yet."""
+def native_folders(paths: Paths, *, confirmed: bool = True) -> list[str]:
+    """Return the memory folders of this project; they may not exist yet. If `confirmed`, only those that a transcript confirms."""
     if paths.config_dir is None:
         return []
     found = []
     for start in dict.fromkeys([paths.project_root, paths.launch_dir]):
         folder = os.path.join(paths.config_dir, "projects", re.sub(r"[^A-Za-z0-9]", "-", start))
         is_folder = os.path.isdir(folder) and not os.path.islink(folder)
-        if is_folder and _names_project(folder, paths.project_root):
+        if is_folder and (not confirmed or _names_project(folder, paths.project_root)):
             found.append(os.path.join(folder, "memory"))
     return found
 

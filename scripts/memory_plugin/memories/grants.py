@@ -18,9 +18,10 @@ import os
 from contextlib import suppress
 
 from ..kernel.clock import now
-from ..kernel.fastjson import digest, dumps
+from ..kernel.data import read_state, session_file, write_state
+from ..kernel.fastjson import as_texts, digest, dumps
+from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
-from ..kernel.state_file import read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,28 +69,21 @@ def use_saves(paths: Paths, session: str, number: int) -> bool:
 
 
 def record_saves(paths: Paths, session: str, lines: list[str]) -> None:
-    """Store lines about what was saved under the grant, until `take_unshown_saves` returns them. Raises OSError."""
+    """Store lines about what Claude saved until `take_unshown_saves` returns them, also without a grant. Raises OSError."""
     path = session_file(paths, session, PART)
-    if not os.path.lexists(path):
-        return
+    make_folder(os.path.dirname(path))
     with FileLock(path + ".lock", _LOCK_WAIT):
-        state = _read(paths, session)
-        if state:
-            write_state(path, {**state, "unshown": [*_unshown(state), *lines]})
+        state = _read(paths, session) or {"project": paths.project_key}
+        write_state(path, {**state, "unshown": [*as_texts(state.get("unshown")), *lines]})
 
 
 def take_unshown_saves(paths: Paths, session: str) -> list[str]:
     """Return the lines about saves that were not shown yet, and mark them as shown. Raises OSError."""
     state = _read(paths, session)
-    lines = _unshown(state)
+    lines = as_texts(state.get("unshown"))
     if lines:
         write_state(session_file(paths, session, PART), {**state, "unshown": []})
     return lines
-
-
-def _unshown(state: dict[str, Any]) -> list[str]:
-    lines = state.get("unshown")
-    return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
 
 
 def _read(paths: Paths, session: str) -> dict[str, Any]:

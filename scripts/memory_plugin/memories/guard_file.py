@@ -12,6 +12,7 @@ from ..kernel.files import read_regular, replace_if_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from ..kernel.paths import Paths
@@ -67,7 +68,7 @@ class GuardFile:
         """Return whether a command line could run a guarded command: a cheap check, wrong only when it returns True."""
         bare = command.translate(_REMOVED)
         commands = [words for guard in self.guards for words in guard.commands]
-        matches = any(all(word.translate(_REMOVED) in bare for word in words) for words in commands)
+        matches = any(all(map(bare.__contains__, _fixed_parts(words))) for words in commands)
         return matches or (bool(commands) and "$'" in command)  # in $'...' any character may be an escape
 
     def text(self, key: str, name: str) -> str:
@@ -79,6 +80,14 @@ class GuardFile:
         row = texts.get(key) if isinstance(texts, dict) else None
         value = row.get(name) if isinstance(row, dict) else None
         return value if isinstance(value, str) else ""
+
+
+def _fixed_parts(words: list[str]) -> Iterator[str]:
+    """Yield the parts of a guard's words that each covered command line contains, as other options may be part of the same word."""
+    for word in words:
+        name, sign, value = word.translate(_REMOVED).partition("=")
+        if word[:1] != "-" or word[1:2] == "-" or len(word) > len("-rfvx"):
+            yield from (name, value) if sign and word[:1] == "-" else (word.translate(_REMOVED),)
 
 
 def saved_rows(paths: Paths) -> dict[str, dict[str, Any]]:

@@ -24,7 +24,18 @@ def paths_below(root: str, path: str, folder: str) -> list[str]:
     through_links = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
     start = root.rstrip(os.sep) + os.sep
     candidates = dict.fromkeys([full, through_links, os.path.realpath(full)])
-    return [path[len(start) :].replace(os.sep, "/") for path in candidates if path.startswith(start)]
+    return [
+        _composed(path[len(start) :].replace(os.sep, "/")) for path in candidates if path.startswith(start)
+    ]
+
+
+def _composed(path: str) -> str:
+    """Return a path with composed accents (NFC), as stored texts have them; macOS may pass accents as characters of their own."""
+    if path.isascii():
+        return path
+    from unicodedata import normalize
+
+    return normalize("NFC", path)
 
 
 def pattern_problem(pattern: str) -> str:

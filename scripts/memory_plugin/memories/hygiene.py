@@ -212,8 +212,8 @@ def _redact_visible(text: str, place: str) -> Redaction:
     """Redact a text, and once more without its hidden characters: one may split a secret, or separate it from the word before."""
     first = redact(text, place)
     visible = _visible(first.text)
-    if visible == first.text:  # redacting it again changes nothing
-        return first
+    if visible == first.text or (first.text.isascii() and visible.split() == first.text.split()):
+        return Redaction(visible, first.findings)  # only white space went: redacting it again changes nothing
     second = redact(visible, place)
     return Redaction(second.text, first.findings + second.findings)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
 from typing import Any
 
 from ..kernel.data import load_data
+from ..kernel.fastjson import as_text
 from . import InvalidMemory
 from .markdown import title_for
 from .record import (
@@ -18,6 +18,7 @@ from .record import (
     is_id,
     new_memory,
     parse_memory,
+    utc_time,
 )
 
 # What our fields are called elsewhere: in front matter, in lists of notes, and in exports of other tools.
@@ -36,6 +37,7 @@ _LISTS = ("memories", "results", "items", "data", "entries", "notes", "records",
 _STORED = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s|\n")
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
 
 
@@ -69,18 +71,27 @@ def item_data(item: object, category: str, identity: str = "") -> dict[str, Any]
         raise InvalidMemory("body: expected a text, got %.80r" % (body,))
     if not isinstance(item.get("title", ""), str):
         raise InvalidMemory("title: expected a text, got %.80r" % (item["title"],))
-    kind = categories()[_category(item, found["category"]) or category or DEFAULT_CATEGORY]
+    named = _category(item, found["category"]) or category
+    kind = categories()[named or (DEFAULT_CATEGORY if title else statement_category(body))]
     content = body_content(kind, _FENCE.sub("", body) if kind.name == "runbook" else body)
     if isinstance(found["context"], str) and found["context"].strip():
         content[CONTEXT] = found["context"].strip()
     extra: dict[str, Any] = {name: texts_in(found[old]) for name, old in _STORED.items() if found[old]}
-    moment = _moment(found["created_at"])
+    moment = utc_time(as_text(found["created_at"]), "00:00:00")
     if moment:
         extra["created_at"] = moment
     # A UUID describes nothing, and a person would have to type it.
     identity = str(item["id"]) if is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
     title = title if isinstance(title, str) and title else title_for(body)
     return new_memory(kind, identity, title, content, extra)
+
+
+def statement_category(text: str) -> str:
+    """Return the category of a statement for which nobody named one, by the form of its first sentence; in doubt a decision."""
+    sentence = _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
+    forms = load_data("memories", "importing")["forms"]
+    hits = (form["category"] for form in forms if re.search(form["pattern"], sentence, re.IGNORECASE))
+    return next(hits, DEFAULT_CATEGORY)
 
 
 def _first(source: dict[str, Any], names: tuple[str, ...]) -> Any:  # noqa: ANN401  (any value of a JSON object)
@@ -116,16 +127,3 @@ def _whole_memory(item: dict[str, Any], category: str, identity: str) -> dict[st
     data = {**new_memory(kind, "", "", {}, {}), **item, "category": kind.name, "id": own_id}
     parse_memory(data, "checked", kind)
     return data
-
-
-def _moment(value: object) -> str:
-    """Return a time of an export in the format of memories; empty if it is none."""
-    if not isinstance(value, str):
-        return ""
-    text = re.sub(r"[.,]\d+", "", value)  # fractions of seconds, and `Z`, are beyond Python 3.9
-    try:
-        moment = datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-        return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError):
-        return ""

@@ -13,7 +13,7 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import loads
 from ..kernel.files import Unreadable, read_regular
 from . import InvalidMemory
-from .imported_items import item_data, items_in, texts_in
+from .imported_items import item_data, items_in, statement_category, texts_in
 from .markdown import (
     ANSWER,
     DecisionRecord,
@@ -184,7 +184,7 @@ def _statement_data(
         "tags": tags,
         "asked_as": _questions(section.heading),
     }
-    return item_data(item, category)
+    return item_data(item, category or statement_category(statement.text))
 
 
 def _note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str, Any]:

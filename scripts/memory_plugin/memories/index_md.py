@@ -6,6 +6,7 @@ One line for each active memory: `- [CATEGORY] title -> path #tags:a,b`.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..kernel.files import read_regular, replace_file
@@ -22,22 +23,17 @@ if TYPE_CHECKING:
 
 _HEADER = "# Memory Index\n"
 _MAX_BYTES = 32 << 20
+# `memory refresh` alone adds lines to a longer list, because one more line rewrites all of it.
+_MAX_UPDATED = 256 << 10
 _ARROW = " -> "
 
 
-def update_line(store: Store, stored: StoredMemory) -> None:
-    """Update the line of one memory."""
-    lines = _lines(store)
-    lines.pop(_shown_path(store, stored.path), None)
-    if _is_listed(stored):
-        lines[_shown_path(store, stored.path)] = _line(store, stored)
-    _save(store, lines)
-
-
-def remove_line(store: Store, path: str) -> None:
-    """Remove the line of a memory whose file was deleted."""
+def update_line(store: Store, path: str, stored: StoredMemory | None) -> None:
+    """Update the line of the memory in a file; None if the file was deleted."""
     lines = _lines(store)
     lines.pop(_shown_path(store, path), None)
+    if stored is not None and _is_listed(stored):
+        lines[_shown_path(store, path)] = _line(store, stored)
     _save(store, lines)
 
 
@@ -48,6 +44,13 @@ def rebuild(store: Store, memories: Iterable[StoredMemory]) -> int:
     }
     _save(store, lines)
     return len(lines)
+
+
+def is_long(store: Store) -> bool:
+    """Return whether the index is too long to add single lines to it; the next `rebuild` adds them."""
+    with suppress(OSError):
+        return os.path.getsize(_path(store)) > _MAX_UPDATED
+    return False
 
 
 def _is_listed(stored: StoredMemory) -> bool:

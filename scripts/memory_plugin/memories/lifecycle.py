@@ -9,14 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.clock import now, now_iso
+from ..kernel.data import read_state, write_state
+from ..kernel.fastjson import as_texts
 from ..kernel.files import error_text
-from ..kernel.state_file import read_state, write_state
 from . import InvalidMemory, index_md, writing
 from .hygiene import clean_text
 from .memory_files import StoredMemory, all_memories
 from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
-from .supersession import name_for, older_names
-from .trust import TRUSTED, load_trust
+from .relations import name_for, older_names
+from .trust import TRUSTED, load_trust, with_phrases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,11 +99,12 @@ def edit(
     fields: Callable[[dict[str, Any]], dict[str, Any]],
     summary: str,
     approved: bool,
+    how: str = "edit",
 ) -> Written:
     """Replace the fields that `fields` returns for the memory's present data.
 
     The changed memory is pending unless the user asked for the change (`approved`). It is also pending if someone else changed the file
-    after the user saw it as `stored`.
+    after the user saw it as `stored`. Phrases that await approval still do after a change of other fields.
     """
     unchanged = True
 
@@ -111,9 +113,28 @@ def edit(
         unchanged = present == stored.memory.data
         return with_change(present, summary, fields(present))
 
+    accepted = load_trust(paths).with_accepted_phrases(stored)
     written = writing.change(paths, stored, changed)
-    _trust(paths, [written], approved and unchanged, "edit")
+    _trust(paths, [_without_new_phrases(written, stored, accepted)], approved and unchanged, how)
     return written
+
+
+def add_phrases(paths: Paths, stored: StoredMemory, phrases: list[str]) -> Written:
+    """Add phrases to a trusted memory that has none; it stays trusted. Raises InvalidMemory if someone else added some meanwhile."""
+
+    def added(present: dict[str, Any]) -> dict[str, Any]:
+        if present.get("asked_as"):
+            raise InvalidMemory("%s: it has phrases already" % stored.memory.id)
+        return {"asked_as": phrases}
+
+    return edit(paths, stored, added, "phrases added", approved=True, how="phrases")
+
+
+def _without_new_phrases(written: Written, before: StoredMemory, accepted: StoredMemory) -> Written:
+    """Return a changed memory as it may be trusted: without the phrases that awaited approval before."""
+    new = set(before.memory.asked_as).difference(accepted.memory.asked_as)
+    phrases = [text for text in written.stored.memory.asked_as if text not in new]
+    return written._replace(stored=with_phrases(written.stored, phrases)) if new else written
 
 
 def supersede(paths: Paths, old: Item, new: Item) -> StoredMemory:
@@ -135,8 +156,7 @@ def supersede(paths: Paths, old: Item, new: Item) -> StoredMemory:
 
 
 def _with_older(names: list[str], data: dict[str, Any]) -> dict[str, Any]:
-    listed = data.get("supersedes")
-    present = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    present = as_texts(data.get("supersedes"))
     return {"supersedes": list(dict.fromkeys([*present, *names]))[:MAX_SUPERSEDES]}
 
 
@@ -187,9 +207,10 @@ def redact(paths: Paths, stored: StoredMemory) -> Written:
         unchanged = present == stored.memory.data
         return with_change(present, "secrets taken out", {})
 
-    was_trusted = load_trust(paths).is_trusted(stored)
+    trust = load_trust(paths)
+    was_trusted, accepted = trust.is_trusted(stored), trust.with_accepted_phrases(stored)
     written = writing.change(paths, stored, cleaned)
-    _trust(paths, [written], was_trusted and unchanged, "redact")
+    _trust(paths, [_without_new_phrases(written, stored, accepted)], was_trusted and unchanged, "redact")
     return written
 
 

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from functools import cache
+from itertools import groupby
 from typing import NamedTuple
 
 from ..kernel.data import load_data
@@ -21,6 +22,9 @@ _MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+|#{1,6})\s+")
 _LINK = re.compile(r"!?\[([^\]\n]*)\](?:\([^)\n]*\)|\[[^\]\n]*\])")
 _STRONG = re.compile(r"(\*\*|~~)(?=\S)(.+?)(?<=\S)\1")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)[^`\n]+(?:\n[^`\n]+)?\1(?!`)")
+_ASIDE = re.compile(r"\0(\d+)\0")
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)|\n(?=```)")
 _SENTENCE_END = re.compile(
     r"(?<![A-Z.])(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!](?=\s+(?:`|[\"'(]?[^\Wa-z_]))|\u3002"
@@ -31,6 +35,7 @@ _TOP = 1
 _MIN_WORDS = 3
 _MIN_TITLE_WORDS = 2
 _MAX_LEAD = 400
+_LONG_ITEM = 9  # words; names in lists are shorter
 _TEXT, _RULE, _STEP = "text", "rule", "step"
 ANSWER, _NOTES = "answer", "notes"
 _RUNBOOK_FIELDS = frozenset(["steps", "symptoms", "root_cause"])
@@ -164,55 +169,142 @@ def _fence_after(line: str, fence: str) -> str:
 
 
 def without_markdown(text: str) -> str:
-    """Return a text as one line without Markdown's marks; code keeps its backticks."""
+    """Return a text as one line without Markdown's marks and tables; code keeps its backticks and every character in them."""
+    spans: list[str] = []
+
+    def put_aside(match: re.Match[str]) -> str:
+        spans.append(match[0])
+        return "\0%d\0" % (len(spans) - 1)
+
+    text = _CODE_SPAN.sub(put_aside, text)
     text = _LINK.sub(r"\1", _COMMENT.sub(" ", text))
     lines = (_MARK.sub("", line).strip() for line in text.splitlines())
-    text = " ".join(line for line in lines if not line.startswith(("```", "~~~", "|--", "---")))
-    return " ".join(_STRONG.sub(r"\2", text).split())
+    text = " ".join(line for line in lines if not line.startswith(("```", "~~~", "|", "---", "===")))
+    text = " ".join(_STRONG.sub(r"\2", text).split())
+    return _ASIDE.sub(lambda match: " ".join(spans[int(match[1])].split()), text)
 
 
 def title_for(text: str, heading: str = "") -> str:
     """Return the first sentence of a text as its title, after the heading if the sentence alone has fewer than three words."""
     sentence, heading = _first_sentence(text), without_markdown(heading)
     if heading and len(sentence.split()) < _MIN_WORDS:
-        sentence = "%s: %s" % (heading, sentence) if sentence else heading
+        sentence = _with_lead(heading, sentence)
     return textwrap.shorten(sentence, MAX_TITLE, placeholder="\u2026")
 
 
+def _with_lead(lead: str, text: str) -> str:
+    return ": ".join(filter(None, (lead.rstrip(" :."), text)))
+
+
 def _first_sentence(text: str) -> str:
-    line = next(filter(None, map(without_markdown, _PART_END.split(text.strip()))), "")
+    parts = (without_markdown(part) for part in _PART_END.split(text.strip()) if not _FENCE.match(part))
+    line = next(filter(None, parts), "")
     match = _SENTENCE_END.search(line)
     return (line[: match.end()] if match else line).rstrip(" .:;,")
 
 
 def statements_in(section: Section) -> list[Statement]:
-    """Return a statement for each rule of a list; without rules, or if most of them are only names, the whole section as one."""
+    """Return a statement for each rule of a list, with the words above that it needs; one for a procedure, a list of names or a text.
+
+    Empty for a section of links, placeholders or bare paths, which say nothing without what they point to.
+    """
+    heading = without_markdown(section.heading)
     blocks = list(_blocks(section.text))
-    rules = [block for block in blocks if block.kind == _RULE]
-    names = [block for block in rules if len(_first_sentence(block.text).split()) < _MIN_WORDS]
-    if 2 * len(names) >= len(rules) + bool(rules):
-        heading = without_markdown(section.heading)
-        sentence = "" if len(heading.split()) >= _MIN_WORDS else _first_sentence(section.text)
-        title = ": ".join(filter(None, (heading, sentence)))
-        return [
-            Statement(title_for(title), section.text, "", section.line if section.heading else section.first)
-        ]
-    context = ""
+    if _form("structure").match(heading) or not any(_content(block.text) for block in blocks):
+        return []
+    if all(block.kind == _TEXT for block in blocks):
+        return [_whole(section, heading)]
     statements: list[Statement] = []
-    for block, following in zip(blocks, [*blocks[1:], _Block("", "", 0)]):
-        line = section.first + block.line
-        introduces = following.kind == _RULE and len(block.text) <= _MAX_LEAD
-        if block.kind == _RULE:
-            text = _MARK.sub("", block.text)
-            statements.append(Statement(title_for(text, section.heading), text, context, line))
-        elif introduces and (not statements or block.text.endswith(":")):
-            context = without_markdown(block.text)
-        elif statements:  # a paragraph or code after a rule explains it
-            last = statements[-1]
-            statements[-1] = last._replace(text="%s\n\n%s" % (last.text, block.text))
-        else:
-            statements.append(Statement(title_for(block.text, section.heading), block.text, "", line))
+    lead = ""
+    for is_list, group in groupby(blocks, key=lambda block: block.kind != _TEXT):
+        part = list(group)
+        if is_list:
+            statements += _of_list(part, lead, heading, section.first)
+            lead = ""
+            continue
+        if (
+            len(part[-1].text) <= _MAX_LEAD
+            and part[-1].line < blocks[-1].line
+            and (not statements or part[-1].text.endswith(":"))
+        ):
+            lead = without_markdown(part.pop().text)
+        for block in part:
+            if statements:  # a paragraph or code after a rule explains it
+                last = statements[-1]
+                statements[-1] = last._replace(text="%s\n\n%s" % (last.text, block.text))
+            elif _content(block.text):
+                title = title_for(block.text, section.heading)
+                statements.append(Statement(title, block.text, "", section.first + block.line))
     return statements
+
+
+def _whole(section: Section, heading: str) -> Statement:
+    """Return a section without a list as one statement; a heading that is a rule is part of it."""
+    sentence = _first_sentence(section.text)
+    title = heading if len(heading.split()) >= _MIN_WORDS else _with_lead(heading, sentence)
+    text = "%s\n\n%s" % (heading, section.text) if _states(heading) else section.text
+    return Statement(title_for(title), text, "", section.line if section.heading else section.first)
+
+
+def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[Statement]:
+    """Return a statement for each item that is a rule, after the heading if that changes its meaning; or one for the whole list."""
+    items = [item for item in items if _content(item.text) and not _form("placeholder").search(item.text)]
+    texts = [_MARK.sub("", item.text) for item in items]
+    sentences = [_first_sentence(text) for text in texts]
+    # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
+    orders = bool(lead) and _states(lead)
+    alone = [
+        _states(sentence) or (not orders and _is_sentence(text)) for text, sentence in zip(texts, sentences)
+    ]
+    is_rule_heading = (
+        _states(heading) and len(heading.split()) > _MIN_WORDS and not _form("question").match(heading)
+    )
+    name = lead if len(lead.split()) >= _MIN_WORDS and not is_rule_heading else _with_lead(heading, lead)
+    if not items or not (name or any(alone)):
+        return []
+    line = first + items[0].line
+    if name and (items[0].kind == _STEP or 2 * sum(alone) < len(alone)):
+        is_procedure = items[0].kind == _STEP and len(heading.split()) >= _MIN_WORDS and not lead
+        names_it = is_rule_heading or (is_procedure and not _form("question").match(heading))
+        title = heading if names_it else _with_lead(name, ", ".join(sentences))
+        text = "\n".join(item.text for item in items)
+        body = text if items[0].kind == _STEP and not lead else "%s:\n\n%s" % (name.rstrip(" :."), text)
+        return [Statement(title_for(title), body, "", line)]
+    binding = next((words for words in (lead, heading) if _form("binding").search(words)), "")
+    binding = "" if is_rule_heading and binding == heading else binding
+    found = []
+    for item, text, sentence, is_rule in zip(items, texts, sentences, alone):
+        above = binding or ("" if is_rule else name)
+        title = title_for(_with_lead(above, sentence)) if above else title_for(text, heading)
+        if is_rule or binding or _content(sentence) > 1:
+            context = lead if lead not in ("", above) else heading if is_rule_heading and not above else ""
+            found.append(Statement(title, _with_lead(above, text), context, first + item.line))
+    return found
+
+
+def _states(sentence: str) -> bool:
+    """Return whether a sentence states or orders something by its own words, also after a label, as in `Names: use ...`."""
+    pieces = (sentence, sentence.partition(": ")[2], sentence.partition(" - ")[2])
+    return not _form("label").match(sentence) and any(_form("states").search(piece) for piece in pieces)
+
+
+def _is_sentence(text: str) -> bool:
+    """Return whether a text is too long for a name, or ends like a sentence."""
+    words = len(_first_sentence(text).split())
+    return not _form("label").match(text) and (
+        words >= _LONG_ITEM or (words > _MIN_WORDS and text.rstrip().endswith((".", "\u3002")))
+    )
+
+
+def _content(text: str) -> int:
+    """Return the number of words of a text beside code, paths, addresses and placeholders."""
+    return len(_WORD.findall(_form("nothing").sub(" ", _COMMENT.sub(" ", text))))
+
+
+@cache
+def _form(name: str) -> re.Pattern[str]:
+    """Return a pattern of `forms_of_text` in `config/memories/importing.json`."""
+    return re.compile(load_data("memories", "importing")["forms_of_text"][name], re.IGNORECASE | re.MULTILINE)
 
 
 def _blocks(text: str) -> Iterator[_Block]:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import stat as modes
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import ReadFailed, Unreadable, read_regular, stamp
 from . import InvalidMemory
-from .record import Memory, categories, parse_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .record import Category
-    from .stores import Store
+from .record import Category, Memory, categories, parse_memory
+from .stores import Store
 
 MAX_BYTES = 256 * 1024
 MAX_FILES = 200_000
@@ -106,6 +103,17 @@ def listing(folder: str, max_entries: int | None = None) -> list[tuple[str, os.s
     OSError if it cannot be read, and TooManyEntries if it has more than `max_entries` entries (None: no limit).
     """
     return _within_folder_limit(list(_entries(folder, max_entries)))[0]
+
+
+def examined(paths: Iterable[str]) -> dict[str, os.stat_result]:
+    """Return the status of those of these files that exist, as `listing` does for a folder."""
+    found: dict[str, os.stat_result] = {}
+    for path in paths:
+        with suppress(OSError):
+            status = os.lstat(path)
+            if modes.S_ISREG(status.st_mode) and _has_memory_name(os.path.basename(path)):
+                found[path] = status
+    return found
 
 
 def _within_folder_limit(

@@ -34,7 +34,7 @@ class FieldChange(NamedTuple):
 
 
 class TextDigests(NamedTuple):
-    """The digests of a memory's text: `full` includes its id; `text` does not, so a rejected text stays rejected under another id."""
+    """The digests of a memory: `full` includes its id; `text` does not, so a rejected text stays rejected under another id."""
 
     full: str
     text: str
@@ -55,6 +55,21 @@ def memory_fields(memory: Memory) -> list[tuple[str, str]]:
         ("supersedes", ", ".join(memory.supersedes)),
     ]
     return [(name, text) for name, text in fields if text]
+
+
+def repeats_title(text: str, title: str) -> bool:
+    """Return whether a text begins with the words of its title, whatever their case and the punctuation after them."""
+    words, first = _plain_words(text), _plain_words(title)
+    return bool(first) and words[: len(first)] == first
+
+
+def _plain_words(text: str) -> list[str]:
+    return [word for part in text.casefold().split() if (word := part.rstrip(".,:;!?\u2026\u3002"))]
+
+
+def told_digests(memory: Memory) -> TextDigests:
+    """Return the digests of the fields without the phrases: these are evidence for recall, and are accepted apart from the text."""
+    return text_digests(memory._replace(asked_as=()))
 
 
 def text_digests(memory: Memory) -> TextDigests:

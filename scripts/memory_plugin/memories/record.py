@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.data import load_data
-from ..kernel.fastjson import digest
+from ..kernel.fastjson import as_text, digest
 from . import InvalidMemory
 from .guard import Guard, InvalidGuard, parse_guard
 
 SCHEMA_VERSION = "1.0"
 ACTIVE, RETIRED, ARCHIVED = "active", "retired", "archived"
 MAX_TITLE = 120
+_MAX_SLUG, _EARLIER_SLUG = 40, 60
 DEFAULT_CATEGORY = "decision"  # of a text for which nobody named one
 CONTEXT = "context"
 MAX_CHANGES = 50
@@ -114,8 +115,8 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         status=_status(data.get("record_status")),
         created_at=date_text(data.get("created_at")),
         updated_at=date_text(data.get("updated_at")),
-        expires_at=_expiry(data),
-        superseded_by=_text(data.get("superseded_by")),
+        expires_at=utc_time(_expiry_text(data)),
+        superseded_by=as_text(data.get("superseded_by")),
         supersedes=_texts(data.get("supersedes"))[:MAX_SUPERSEDES],
         guard=_guard(data),
         data=data,
@@ -151,16 +152,16 @@ def _status(value: object) -> str:
 
 def date_text(value: object) -> str:
     """Return a date or time in a memory's file; empty for any other text, because nobody accepts a date as text."""
-    text = _text(value).strip()
+    text = as_text(value).strip()
     return text if _DATE.match(text) else ""
 
 
-def _expiry(data: dict[str, Any]) -> str:
-    """Return when a memory expires, as `now_iso` writes it; a date means the end of its day. Empty for never and for an invalid date."""
-    match = _DATE.match(_expiry_text(data))
+def utc_time(text: str, default: str = "23:59:59") -> str:
+    """Return a time as `now_iso` writes it; a date means the end of its day, or the `default` time. Empty for an invalid date."""
+    match = _DATE.match(text)
     if match is None:
         return ""
-    day, clock, offset = match.group("day"), match.group("clock") or "23:59:59", match.group("offset") or "Z"
+    day, clock, offset = match.group("day"), match.group("clock") or default, match.group("offset") or "Z"
     try:
         # Python 3.9 reads neither `Z` nor an offset without a colon.
         zone = "+00:00" if offset in "Zz" else "%s:%s" % (offset[:3], offset[-2:])
@@ -171,7 +172,7 @@ def _expiry(data: dict[str, Any]) -> str:
 
 
 def _expiry_text(data: dict[str, Any]) -> str:
-    return (_text(data.get("expires_at")) or _text(data["content"].get("expires"))).strip()
+    return (as_text(data.get("expires_at")) or as_text(data["content"].get("expires"))).strip()
 
 
 def unreadable_expiry(memory: Memory) -> str:
@@ -196,10 +197,6 @@ def guard_problem(memory: Memory) -> str:
     return ""
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _texts(value: object, max_items: int = MAX_LISTED) -> tuple[str, ...]:
     """Return the first texts of a list: at most `max_items`, of 1 to 1,000 characters each and 4,000 in all.
 
@@ -219,28 +216,21 @@ def _texts(value: object, max_items: int = MAX_LISTED) -> tuple[str, ...]:
 
 # Latin letters that Unicode does not decompose into an ASCII letter and a mark.
 _LETTERS = str.maketrans(
-    {
-        "ß": "ss",
-        "æ": "ae",
-        "œ": "oe",
-        "ø": "o",
-        "đ": "d",
-        "ð": "d",
-        "þ": "th",
-        "ł": "l",
-        "ħ": "h",
-        "\u0131": "i",
-        "ŋ": "n",
-    }
+    dict(zip("ßæœøđðþłħ\u0131ŋ", ["ss", "ae", "oe", "o", "d", "d", "th", "l", "h", "i", "n"]))
 )
 
 
-def slug(title: str) -> str:
-    """Return an id made from a title: ASCII letters, digits and hyphens, or a digest if the title has none."""
+def slugs(title: str) -> list[str]:
+    """Return the id made from a title, and the one that versions before 0.3 made if it differs.
+
+    An id has the first words of the title in ASCII letters and digits, joined by hyphens; a digest if the title has none.
+    """
     decomposed = unicodedata.normalize("NFKD", title.lower().translate(_LETTERS))
     letters = decomposed.encode("ascii", "ignore").decode("ascii").lower()
-    identity = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:60].strip("-")
-    return identity or "memory-" + digest(title.encode("utf-8", "replace"), 4)
+    words = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
+    words = words or "memory-" + digest(title.encode("utf-8", "replace"), 4)
+    whole_words = words[: _MAX_SLUG + 1].rpartition("-")[0] if len(words) > _MAX_SLUG else words
+    return list(dict.fromkeys([whole_words or words[:_MAX_SLUG], words[:_EARLIER_SLUG].strip("-")]))
 
 
 def new_memory(
@@ -267,12 +257,16 @@ def new_memory(
 
 
 def with_change(data: dict[str, Any], summary: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy with some fields replaced, the change added to `changes` (the last 50 are kept) and `updated_at` set."""
+    """Return a copy with some fields replaced, the change added to `changes` (the last 50 are kept) and `updated_at` set.
+
+    Phrases are not part of what a memory says, so a change of them alone leaves `updated_at`.
+    """
     changes = data.get("changes")
     earlier = changes if isinstance(changes, list) else []
     changed = {**data, **fields}
     changed["changes"] = [*earlier, {"date": now_iso(), "summary": summary[:300]}][-MAX_CHANGES:]
-    changed["updated_at"] = now_iso()
+    if set(fields) != {"asked_as"}:
+        changed["updated_at"] = now_iso()
     if isinstance(data.get("times_updated"), int):
         changed["times_updated"] = data["times_updated"] + 1
     return changed

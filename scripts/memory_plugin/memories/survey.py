@@ -10,8 +10,8 @@ from ..kernel.clock import now_iso
 from . import InvalidMemory
 from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, why_not_read
 from .record import ACTIVE, categories
+from .relations import Link, Resolution, named_keys, resolve
 from .stores import stores
-from .supersession import Link, Resolution, named_keys, resolve
 from .trust import PENDING, TRUSTED, Trust, load_trust
 
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ _CUT_OFF = "\u2026. "
 _MAX_NAMED = 10
 EXPIRED, SUPERSEDED = "expired", "superseded"
 CHANGED, NEW, REFUSED = "changed since you trusted it", "you have not accepted it", "you rejected it"
+PHRASES = "its phrases changed since you accepted them"
 
 
 class Item(NamedTuple):
-    """A memory, its trust (trusted, pending or rejected), and why it is not trusted (empty for a trusted one).
+    """A memory, its trust (trusted, pending or rejected), and why it is not trusted (empty for a trusted one, or PHRASES).
 
     `superseded_by` is the key of the memory that replaces it; if that one does not exist, the name in the file; else empty.
     """
@@ -38,8 +39,8 @@ class Item(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Return whether it awaits approval and would be recalled once it is accepted."""
-        return self.trust == PENDING and life_cycle_state(self) == ACTIVE
+        """Return whether it, or its phrases, awaits approval and would have an effect once accepted."""
+        return (self.trust == PENDING or self.reason == PHRASES) and life_cycle_state(self) == ACTIVE
 
 
 class Unread(dict[str, object]):
@@ -107,7 +108,7 @@ def _item(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Item:
         return Item(stored, PENDING, why_no_state)
     memory, state = stored.memory, trust.state_of(stored)
     if state == TRUSTED:
-        return Item(stored, TRUSTED, "")
+        return Item(stored, TRUSTED, PHRASES if trust.awaits_phrases(stored) else "")
     if state == PENDING:
         was_trusted = trust.has_trusted_name(stored.store, memory.category, memory.id)
         return Item(stored, PENDING, CHANGED if was_trusted else NEW)
@@ -168,37 +169,45 @@ def life_cycle_state(item: Item) -> str:
     return EXPIRED if memory.expires_at and memory.expires_at < now_iso() else ACTIVE
 
 
-def choose(items: list[Item], name: str) -> Item:
-    """Return the memory that a user means by an id, `category/id` or `scope:category/id`; a pending one comes before others.
+def without_phrases(items: list[Item]) -> list[Item]:
+    """Return the memories that may be recalled but have no phrases, by which prompts in other words find a memory."""
+    return [
+        item
+        for item in items
+        if item.trust == TRUSTED and not item.stored.memory.asked_as and life_cycle_state(item) == ACTIVE
+    ]
 
-    Raises InvalidMemory if there is none, or if the name fits several.
+
+def choose(items: list[Item], name: str) -> Item:
+    """Return the memory that a user means by an id, `category/id`, `scope:category/id` or title, or by the beginning of one of these.
+
+    Of memories with this id, a pending one comes first; of others, an active one, and a trusted one with the whole title, which no pulled
+    file can claim. Raises InvalidMemory, which names the candidates if the name fits several.
     """
     hits = [item for item in items if name in _names(item)]
-    hits = [item for item in hits if item.trust == PENDING] or hits
+    if hits:
+        hits = [item for item in hits if item.trust == PENDING] or hits
+    else:
+        hits = [item for item in items if may_mean(name, item.stored.key, item.stored.memory.title)]
+        hits = [item for item in hits if life_cycle_state(item) == ACTIVE] or hits
+        trusted = [(item, _comparable(item.stored.memory.title)) for item in hits if item.trust == TRUSTED]
+        hits = [item for item, title in trusted if title == _comparable(name)] or hits
     if not hits:
         raise InvalidMemory("%s: no memory has this id; `memory list --status all` shows all" % name)
     if len(hits) > 1:
-        keys = ", ".join(item.stored.key for item in hits)
-        raise InvalidMemory("%s: more than one memory has this id; name one of %s" % (name, keys))
+        names = shortest_names(items)
+        shown = ", ".join(sorted(names[item.stored.key] for item in hits)[:_MAX_NAMED])
+        raise InvalidMemory("%s: %d memories fit; name one of %s" % (name, len(hits), shown))
     return read_item(hits[0])
 
 
-def choose_titled(items: list[Item], name: str) -> Item:
-    """Return the memory that `choose` returns, else the one with this title or with a title that begins with it, active ones first.
-
-    Titles are compared as the session catalog shows them: escaped, perhaps cut, ignoring case. Raises InvalidMemory.
-    """
-    if any(name in _names(item) for item in items):
-        return choose(items, name)
-    wanted_title = _comparable(name)
-    titles = [(item, _comparable(item.stored.memory.title)) for item in items]
-    hits = [item for item, title in titles if title == wanted_title]
-    hits = hits or [item for item, title in titles if wanted_title and title.startswith(wanted_title)]
-    hits = [item for item in hits if life_cycle_state(item) == ACTIVE] or hits
-    if len(hits) > 1:
-        keys = ", ".join(item.stored.key for item in hits[:_MAX_NAMED])
-        raise InvalidMemory("%s: %d titles begin like this; name one of %s" % (name, len(hits), keys))
-    return read_item(hits[0]) if hits else choose(items, name)
+def may_mean(name: str, key: str, title: str) -> bool:
+    """Return whether a name begins a memory's id, also after its category or scope, or its title as the catalog shows it (escaped, cut)."""
+    begun, at = _comparable(name), key.rfind("/") + 1
+    is_id = any(
+        key.startswith(name, start) and start + len(name) > at for start in (at, key.find(":") + 1, 0)
+    )
+    return bool(begun) and (is_id or _comparable(title).startswith(begun))
 
 
 def _comparable(title: str) -> str:

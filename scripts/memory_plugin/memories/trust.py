@@ -2,6 +2,10 @@
 
 A memory is pending until the digest of its text is appended to the record of trusted texts, which is outside every repository. A writer
 writes the file first and appends then: an interruption leaves the memory pending. Git plays no part.
+
+The phrases of `asked_as` are no text that Claude is told. Each decision is recorded without them, and once more with them: a change of only
+the phrases leaves the text trusted, but recall ignores new ones until they are accepted too. Records of earlier versions have only the
+second digest, which covers both.
 """
 
 from __future__ import annotations
@@ -11,12 +15,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..kernel.fastjson import dumps, loads
+from ..kernel.fastjson import as_texts, dumps, loads
 from ..kernel.files import make_folder, read_regular, replace_file
 from ..kernel.paths import locate
 from . import InvalidMemory
 from .hygiene import clean_data
-from .memory_text import text_digests
+from .memory_text import text_digests, told_digests
 from .stores import USER
 from .trust_file import SEEN, Decision, DecisionFile, decision_paths, trust_lock
 
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
     from .memory_files import StoredMemory
+    from .memory_text import TextDigests
     from .stores import Store
 
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
@@ -58,12 +63,40 @@ class Trust:
 
     def state_of(self, stored: StoredMemory) -> str:
         """Return whether exactly this text is TRUSTED, REJECTED, or PENDING."""
-        digests = text_digests(stored.memory)
-        if _is_in_force(self.rejected.last_of(digests.text), LIFTED):
+        told, whole = _digests(stored)
+        if self._is_rejected(told.text):
             return REJECTED
-        if _is_in_force(self.trusted.last_of(digests.full), WITHDRAWN) or self.is_accepted_by_setting(stored):
+        if self._is_accepted(told.full):
             return TRUSTED
-        return PENDING
+        if self._is_rejected(whole.text):
+            return REJECTED
+        is_trusted = self._is_accepted(whole.full) or self.is_accepted_by_setting(stored)
+        return TRUSTED if is_trusted else PENDING
+
+    def _is_accepted(self, full: str) -> bool:
+        return _is_in_force(self.trusted.last_of(full), WITHDRAWN)
+
+    def _is_rejected(self, text: str) -> bool:
+        return _is_in_force(self.rejected.last_of(text), LIFTED)
+
+    def has_new_phrases(self, stored: StoredMemory) -> bool:
+        """Return whether the user accepted the text, but not together with the phrases that its file has now."""
+        if not stored.memory.asked_as:
+            return False
+        told, whole = _digests(stored)
+        is_new = self._is_accepted(told.full) and not self._is_accepted(whole.full)
+        return is_new and not self.is_accepted_by_setting(stored)
+
+    def awaits_phrases(self, stored: StoredMemory) -> bool:
+        """Return whether there are new phrases that the user did not reject."""
+        return self.has_new_phrases(stored) and not self._is_rejected(text_digests(stored.memory).text)
+
+    def with_accepted_phrases(self, stored: StoredMemory) -> StoredMemory:
+        """Return a memory without those phrases that somebody added to its trusted text since the user last accepted it."""
+        if not self.has_new_phrases(stored):
+            return stored
+        accepted = as_texts((self.last_trusted(stored) or {}).get("asked_as"))
+        return with_phrases(stored, [text for text in stored.memory.asked_as if text in accepted])
 
     def is_trusted(self, stored: StoredMemory) -> bool:
         """Return whether exactly this text is trusted."""
@@ -81,28 +114,34 @@ class Trust:
 
     def accept(self, memories: Iterable[StoredMemory], how: str) -> None:
         """Trust these texts, also those rejected before; `how` names the user's action. Raises OSError, and then trusts none of them."""
-        accepted = [(stored, text_digests(stored.memory)) for stored in memories]
+        accepted = [(stored, _digests(stored)) for stored in memories]
         with trust_lock(self._paths):
             self._load(locked=True)
-            new = [
-                (stored, digests)
-                for stored, digests in accepted
-                if not _is_in_force(self.trusted.last_of(digests.full), WITHDRAWN)
-            ]
+            new = [row for row in accepted if not all(self._is_accepted(each.full) for each in row[1])]
             for stored, digests in new:
-                self._store_text(stored, digests.full)
+                self._store_text(stored, digests[-1].full)
             self.rejected.append(
-                self._decision(stored, digests.text, LIFTED)
+                self._decision(stored, text, LIFTED)
                 for stored, digests in accepted
-                if _is_in_force(self.rejected.last_of(digests.text), LIFTED)
+                for text in dict.fromkeys(each.text for each in digests)
+                if self._is_rejected(text)
             )
-            self.trusted.append(self._decision(stored, digests.full, how) for stored, digests in new)
+            # The digest with the phrases comes last: the last decision about a name leads to the text for comparisons.
+            self.trusted.append(
+                self._decision(stored, full, how)
+                for stored, digests in new
+                for full in dict.fromkeys(each.full for each in digests)
+            )
 
     def reject(self, *memories: StoredMemory) -> None:
-        """Reject these texts under any id and in any project, until the user saves or accepts them. Raises OSError."""
+        """Reject these texts under any id and in any project, until the user saves or accepts them. Raises OSError.
+
+        Of a text that is trusted, the new phrases are rejected.
+        """
         with trust_lock(self._paths):
             self.rejected.append(
-                self._decision(stored, text_digests(stored.memory).text, REJECTED) for stored in memories
+                self._decision(stored, _digests(stored)[self.has_new_phrases(stored)].text, REJECTED)
+                for stored in memories
             )
 
     def withdraw(self, stored: StoredMemory) -> None:
@@ -110,9 +149,10 @@ class Trust:
         with trust_lock(self._paths):
             self._load(locked=True)
             withdrawal, digests = self._every_text(stored)
-            trusted = [digest for digest in digests if _is_in_force(self.trusted.last_of(digest), WITHDRAWN)]
+            trusted = [digest for digest in digests if self._is_accepted(digest)]
+            # The text's own digest in any case: by it, the index finds what to look at again.
             self.trusted.append(
-                withdrawal._replace(digest=digest) for digest in trusted or [withdrawal.digest]
+                withdrawal._replace(digest=digest) for digest in dict.fromkeys([*trusted, withdrawal.digest])
             )
 
     def erase(self, stored: StoredMemory) -> None:
@@ -130,9 +170,10 @@ class Trust:
 
     def _every_text(self, stored: StoredMemory) -> tuple[Decision, list[str]]:
         """Return the decision that withdraws trust in this text, and the digests of this and all older texts of the memory."""
-        withdrawal = self._decision(stored, text_digests(stored.memory).full, WITHDRAWN)
+        withdrawal = self._decision(stored, told_digests(stored.memory).full, WITHDRAWN)
         older = self.trusted.all_named(withdrawal.name)
-        return withdrawal, list(dict.fromkeys([withdrawal.digest, *(decision.digest for decision in older)]))
+        digests = [*(each.full for each in _digests(stored)), *(decision.digest for decision in older)]
+        return withdrawal, list(dict.fromkeys(digests))
 
     def last_trusted(self, stored: StoredMemory) -> dict[str, Any] | None:
         """Return the last trusted version of the memory of this name in this project, redacted; None if none is stored."""
@@ -160,7 +201,7 @@ class Trust:
         last = self.trusted.last_named(name)
         if last is None or last.how == WITHDRAWN:
             return None
-        return last if _is_in_force(self.trusted.last_of(last.digest), WITHDRAWN) else None
+        return last if self._is_accepted(last.digest) else None
 
     def record_names(self, memories: Iterable[StoredMemory]) -> None:
         """Record the names of memories with a trusted text, so that a later change counts as a change of that memory.
@@ -168,23 +209,24 @@ class Trust:
         In a clone, a copy or a worktree a text is trusted before its name is recorded. If the record is locked or cannot be written, a
         later change counts as a new memory.
         """
-        new = self._unnamed(memories)
+        new = [stored for stored in memories if self._lacks_name(stored)]
         if new:
             with suppress(OSError), trust_lock(self._paths, 0.0):
                 self._load(locked=True)
                 self.trusted.append(
-                    self._decision(stored, text_digests(stored.memory).full, SEEN)
-                    for stored in self._unnamed(new)
+                    self._decision(stored, digest, SEEN) for stored in new for digest in self._seen(stored)
                 )
 
-    def _unnamed(self, memories: Iterable[StoredMemory]) -> list[StoredMemory]:
-        """Return the memories whose text is trusted, but whose name is not recorded in this project."""
-        return [
-            stored
-            for stored in memories
-            if self.trusted.last_named(self._decision(stored, "-", "-").name) is None
-            and _is_in_force(self.trusted.last_of(text_digests(stored.memory).full), WITHDRAWN)
-        ]
+    def _lacks_name(self, stored: StoredMemory) -> bool:
+        """Return whether a text is trusted, but its name is not recorded in this project, or only the digest with phrases."""
+        seen, name = self._seen(stored), self._decision(stored, "-", "-").name
+        return bool(seen) and not (self._is_accepted(seen[0]) and self.trusted.last_named(name))
+
+    def _seen(self, stored: StoredMemory) -> list[str]:
+        """Return the digests that cover what the user accepted of a memory in any project."""
+        told, whole = (each.full for each in _digests(stored))
+        accepted = [told, whole] if self._is_accepted(whole) else [told] if self._is_accepted(told) else []
+        return list(dict.fromkeys(accepted))
 
     def _store_text(self, stored: StoredMemory, full: str) -> None:
         """Store the accepted text without its secrets, to show later what changed. Raises OSError."""
@@ -208,6 +250,18 @@ class Trust:
             return USER
         own = store.worktree == self._paths.project_root
         return (self._paths if own else locate(store.worktree)).project_key
+
+
+def _digests(stored: StoredMemory) -> tuple[TextDigests, TextDigests]:
+    """Return the digests of a memory's text without and with its phrases; they are the same for a memory without phrases."""
+    whole = text_digests(stored.memory)
+    return (told_digests(stored.memory) if stored.memory.asked_as else whole), whole
+
+
+def with_phrases(stored: StoredMemory, phrases: list[str]) -> StoredMemory:
+    """Return a memory as if its file had these phrases."""
+    data = {**stored.memory.data, "asked_as": phrases}
+    return stored._replace(memory=stored.memory._replace(asked_as=tuple(phrases), data=data))
 
 
 def _is_in_force(decision: Decision | None, end: str) -> bool:

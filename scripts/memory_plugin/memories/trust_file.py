@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from io import BytesIO
+from typing import NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import BINARY, Unreadable, make_folder, read_regular, replace_file
+from ..kernel.files import BINARY, Unreadable, make_folder, read_regular, replace_file, stamp
 from ..kernel.locks import FileLock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths
 
 NOTHING = (0, 0)
 SEEN = "seen"  # a decision that only records the name of a memory whose text is trusted
@@ -31,6 +29,7 @@ _MAX_SEARCHES = 30
 _APPEND = (
     os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 )
+_contents: dict[str, tuple[str, bytes, tuple[int, int]]] = {}  # of the files that this process has read
 _DIGEST = b'"digest":"'
 _NAME = b'"project":'
 
@@ -106,8 +105,7 @@ class DecisionFile:
             if self.end == _end(os.lstat(self.path)):
                 return
         try:
-            data, status = read_regular(self.path, _MAX_BYTES)
-            self._data, self.end = data, (status.st_ino, len(data))
+            self._data, self.end = _content(self.path)
         except FileNotFoundError:
             self._data, self.end = b"", NOTHING
         except Unreadable as error:
@@ -116,10 +114,10 @@ class DecisionFile:
         self._tables.clear()
 
     def _is_damaged(self) -> bool:
-        lines = self._data.split(b"\n", 1)
-        if len(lines) < 2 or _parse(lines[0]) is not None:
+        end = self._data.find(b"\n")
+        if end < 0 or _parse(self._data[:end]) is not None:
             return False
-        return not any(_parse(line) for line in lines[1].splitlines())
+        return not any(_parse(line) for line in self._data[end:].splitlines())
 
     def _set_aside(self) -> None:
         backup = "%s.damaged-%s" % (self.path, now_iso().replace(":", ""))
@@ -147,14 +145,13 @@ class DecisionFile:
         lines = (line for line in self._data.splitlines() if name in line)
         return [decision for line in lines if (decision := _parse(line)) is not None]
 
-    def since(self, end: tuple[int, int]) -> list[Decision] | None:
-        """Return the decisions appended after `end`; None if the file was replaced or truncated."""
+    def since(self, end: tuple[int, int]) -> Iterable[Decision] | None:
+        """Return the decisions appended after `end`, parsed one by one; None if the file was replaced or truncated."""
         if end == self.end:
             return []
         if (self.end[0] != end[0] and end != NOTHING) or self.end[1] < end[1]:
             return None
-        lines = self._data[end[1] :].splitlines()
-        return [decision for line in lines if (decision := _parse(line)) is not None]
+        return filter(None, map(_parse, BytesIO(self._data[end[1] :])))
 
     def _last(self, mark: bytes, rest: bytes) -> Decision | None:
         self._searches += 1
@@ -220,6 +217,16 @@ class DecisionFile:
         if (data := b"".join(lines)) != self._data:
             replace_file(self.path, data)
             self._read()
+
+
+def _content(path: str) -> tuple[bytes, tuple[int, int]]:
+    """Return the bytes of a file and its end, from the last read of this process if the file has not changed. Raises Unreadable."""
+    with suppress(OSError):
+        if path in _contents and _contents[path][0] == stamp(os.lstat(path)):
+            return _contents[path][1:]
+    data, status = read_regular(path, _MAX_BYTES)
+    _contents[path] = (stamp(status), data, (status.st_ino, len(data)))
+    return _contents[path][1:]
 
 
 def _end(status: os.stat_result) -> tuple[int, int]:

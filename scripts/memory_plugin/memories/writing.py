@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
+from ..kernel.data import read_state, write_state
 from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
 from . import InvalidMemory, index_md
@@ -19,16 +22,19 @@ from .memory_files import (
     why_not_read,
 )
 from .memory_text import text_digests
-from .record import categories, is_id, parse_memory, slug
+from .record import categories, is_id, parse_memory, slugs
 from .stores import USER, store_key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..kernel.paths import Paths
     from .hygiene import Redacted
     from .stores import Store
 
 LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000
+_MAX_RECORDED = 50  # writes, of which a refresh of the index has usually seen all but the last few
 
 
 class Written(NamedTuple):
@@ -61,17 +67,19 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
     data, redacted = clean_data(data)
     category = categories()[data["category"]]
     requested_id = data.get("id")
-    base = str(requested_id) if is_id(requested_id) else slug(data["title"])
+    own = [str(requested_id)] if is_id(requested_id) else slugs(data["title"])
+    base, earlier = own[0], own[1:]
     with store_lock(paths, store):
         _prepare_store(store)
-        for number in range(1, _MAX_SAME_TITLE):
-            identity = base if number == 1 else "%s-%d" % (base[:74], number)
+        numbered = ("%s-%d" % (base[:74], number) for number in range(2, _MAX_SAME_TITLE))
+        for identity in chain(earlier, [base], numbered):
             path = store.path(category.name, identity)
-            if not os.path.lexists(path):
+            if not os.path.lexists(path) and identity not in earlier:
                 data["id"] = identity
-                stored = _write(store, category.name, path, data)
-                if listed:
-                    _list(store, stored)
+                with _recorded(paths, store, path):
+                    stored = _write(store, category.name, path, data)
+                if listed and not index_md.is_long(store):
+                    _list(store, path, stored)
                 return Written(stored, redacted, True)
             existing = _same_memory(store, category.name, path, data)
             if existing is not None:
@@ -114,8 +122,9 @@ def change(
         redacted: list[Redacted] = []
         if cleaned:
             data, redacted = clean_data(data)
-        changed = _write(store, stored.memory.category, stored.path, data)
-        _list(store, changed)
+        with _recorded(paths, store, stored.path):
+            changed = _write(store, stored.memory.category, stored.path, data)
+        _list(store, stored.path, changed)
         return Written(changed, redacted, False)
 
 
@@ -124,7 +133,9 @@ def remove(paths: Paths, stored: StoredMemory) -> list[str]:
     _require_readable(stored.store)
     with store_lock(paths, stored.store):
         os.unlink(stored.path)
-        _list(stored.store, None, stored.path)
+        with suppress(FileNotFoundError):
+            os.unlink(_record_path(paths, stored.store))  # it has the file's name
+        _list(stored.store, stored.path, None)
     return [stored.path]
 
 
@@ -144,6 +155,44 @@ def sweep(paths: Paths, store: Store) -> list[str]:
     return drafts
 
 
+@contextmanager
+def _recorded(paths: Paths, store: Store, path: str) -> Iterator[None]:
+    """Record how the block, which changes one file under the lock, changes the mark of its folder."""
+    folder, record = os.path.dirname(path), _record_path(paths, store)
+    before = _folder_mark(folder)
+    yield
+    with suppress(OSError):
+        writes = [*read_state(record).get("writes", ()), [before, _folder_mark(folder), path]]
+        write_state(record, {"writes": writes[-_MAX_RECORDED:]})
+
+
+def _record_path(paths: Paths, store: Store) -> str:
+    return paths.state("index", store_key(store) + ".writes.json")
+
+
+def _folder_mark(folder: str) -> str:
+    """Return the time of change and the inode of a folder; empty if its clock is too coarse to tell two changes apart."""
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return ""
+    return "%d:%d" % (status.st_mtime_ns, status.st_ino) if status.st_mtime_ns % 1_000_000_000 else ""
+
+
+def own_writes(paths: Paths, store: Store, folder: str, before: str, after: str) -> list[str]:
+    """Return the files whose recorded writes lead from one mark of a folder (`time:inode`) to another; none if others changed it, too.
+
+    Each write begins at the mark that the one before it left, so a change by somebody else breaks the chain. Only a change within
+    the few milliseconds of a write cannot be seen in the marks.
+    """
+    files: list[str] = []
+    for start, end, path in read_state(_record_path(paths, store)).get("writes", ()):
+        if start == before and os.path.dirname(path) == folder:
+            files.append(path)
+            before = end
+    return files if before == after else []
+
+
 def _require_readable(store: Store) -> None:
     """Raise InvalidMemory for a store that is not read: nothing is written where it would not be found."""
     reason = why_not_read(store)
@@ -159,15 +208,10 @@ def _prepare_store(store: Store) -> None:
         replace_file(ignore, b"index.md\n*.tmp\n", 0o666)
 
 
-def _list(store: Store, stored: StoredMemory | None, gone: str = "") -> None:
+def _list(store: Store, path: str, stored: StoredMemory | None) -> None:
     """Update the readable index. It is only for people, so a failure to write it does not stop the save."""
-    try:
-        if stored is None:
-            index_md.remove_line(store, gone)
-        else:
-            index_md.update_line(store, stored)
-    except OSError:
-        return
+    with suppress(OSError):
+        index_md.update_line(store, path, stored)
 
 
 def _write(store: Store, category: str, path: str, data: dict[str, Any]) -> StoredMemory:

@@ -10,9 +10,8 @@ import os
 from math import log
 
 from ..kernel.clock import now_iso
-from ..kernel.fastjson import loads
 from ..kernel.files import stamp
-from ..kernel.ledger import open_ledger
+from ..kernel.records import Records
 from ..kernel.text.tags import escape_content
 from .decision import tokens_of
 from .index_file import POSTINGS, STRONG_MARK, has_fts5
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
 
-_MAX_RULES = 60
+_MAX_RULES = 1000
 _MAX_RELATED = 20
 _MAX_STEMS = 60
 # A word in more memories than this, and more than this share of them, says nothing about the work.
@@ -30,11 +29,17 @@ _RARE_COUNT = 3
 _RARE_SHARE = 0.05
 _TAIL_BYTES = 64 * 1024
 _USES = ("used", "useful")
+_MATCHED = ("already_injected", "already_pointed")  # it bore on a prompt, but Claude had it already
+# How a text became trusted although somebody else wrote it: accepted, imported, or trusted in another clone before.
+_FROM_OTHERS = ("accept", "import", "seen")
 # The same conditions as in the partial indexes of `index_tables`; otherwise SQLite would not use these.
 _LISTABLE = "injectable = 1 AND scope != 'native'"
 _RULE = "rule != ''"
 _UNEXPIRED = "(expires_at = '' OR expires_at > ?)"
-_SELECT = "SELECT key, title, rule, updated_at, inject, path, stamp FROM documents WHERE %s AND " + _LISTABLE
+_SELECT = (
+    "SELECT key, title, rule, updated_at, inject, full_digest, path, stamp FROM documents WHERE %s AND "
+    + _LISTABLE
+)
 
 MAX_RULE_TOKENS = 400
 MAX_RULE_LENGTH, MAX_TITLE_LENGTH = 200, 120
@@ -51,30 +56,71 @@ _CUTS = (
 _MIN_TITLES_SHARE = 0.9
 _OPEN, _CLOSE = "<memory-catalog>\n", "</memory-catalog>"
 _HEADER = "Saved by the user for this project; full text: memory show TITLE\n"
-_RULES, _TITLES = "Standing rules:\n", "Other memories, by title:\n"
+_RULES, _SOME_RULES = "Standing rules:\n", "Standing rules (%d of %d; all: memory list --rules):\n"
+_MORE_RULES, _TITLES = "More rules, by title:\n", "Other memories, by title:\n"
 _UNLISTED = "and %d more: memory search WORDS\n"
 _FRAME = tokens_of(_OPEN + _HEADER + _RULES + _TITLES + _UNLISTED % 99_999 + _CLOSE) + 1
 _RULES_FRAME = tokens_of(_OPEN + _HEADER + _RULES + _CLOSE) + 1
+_COUNT_FRAME = tokens_of(_SOME_RULES % (99, 9_999) + _MORE_RULES) - tokens_of(_RULES)
 _LINE_END, _RULE_MARK = tokens_of("\n"), tokens_of("- ")
 _ENDS = (".", "!", "?", ":", "\u3002")
 
 
 class CatalogEntry:
-    """One memory in the catalog: its key, title, rule line (empty unless it is a rule), time of change, and full text."""
+    """One memory in the catalog: key, title, rule line (empty unless it is a rule), time of change, full text, and the text's digest."""
 
-    __slots__ = ("inject", "key", "rule", "title", "updated_at")
+    __slots__ = ("digest", "inject", "key", "rule", "title", "updated_at")
 
-    def __init__(self, key: str, title: str, rule: str, updated_at: str, inject: str) -> None:
+    def __init__(self, key: str, title: str, rule: str, updated_at: str, inject: str, digest: str) -> None:
         self.key = key
         self.title = " ".join(title.split())
         self.rule = rule
         self.updated_at = updated_at
         self.inject = inject
+        self.digest = digest
 
 
 def standing_rules(connection: Connection) -> list[CatalogEntry]:
     """Return the trusted rules that have not expired, the last changed first. Raises SqliteError."""
     return _entries(connection, _RULE, (), _MAX_RULES)
+
+
+def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
+    """Return the rules in the order in which they get the room, if there is too little for all.
+
+    The user's own come first, so that no accepted pull displaces them; then those that applied most often lately; then the last changed.
+    Only a store with too many rules pays for this.
+    """
+    from ..memories.trust_file import DecisionFile, decision_paths
+
+    decisions = DecisionFile(decision_paths(context.paths)[0])
+    decisions.load(None)
+    uses = _applications(context)
+
+    def rank(rule: CatalogEntry) -> tuple[bool, int]:
+        decision = decisions.last_of(rule.digest)
+        is_own = rule.key.startswith("user:") or (decision is not None and decision.how not in _FROM_OTHERS)
+        return not is_own, -uses.get(rule.key, 0)
+
+    return sorted(rules, key=rank)
+
+
+def _applications(context: Context) -> dict[str, int]:
+    """Return key -> how often a memory bore on a prompt, a file or a command lately, or a reply used it, from the ends of the ledgers."""
+    uses: dict[str, int] = {}
+    for row in _latest("recalls", context):
+        if row.get("place") not in ("catalog", "subagent"):
+            keys = [c["key"] for c in row.get("candidates", ()) if c.get("withheld") in _MATCHED]
+            for key in [*keys, *row.get("injected", ()), *row.get("guards", ())]:
+                uses[key] = uses.get(key, 0) + 1
+    for row in _latest("feedback", context):
+        for key in row.get("memories", ()) if row.get("kind") in _USES else ():
+            uses[key] = uses.get(key, 0) + 1
+    return uses
+
+
+def _latest(ledger: str, context: Context) -> Records:
+    return Records(context.paths.state(), ledger, project=context.paths.project_key, tail=_TAIL_BYTES)
 
 
 def newest_titles(connection: Connection, limit: int) -> list[CatalogEntry]:
@@ -102,7 +148,7 @@ def _entries(
 ) -> list[CatalogEntry]:
     query = "%s AND %s ORDER BY updated_at DESC LIMIT ?" % (_SELECT % condition, _UNEXPIRED)
     rows = connection.execute(query, (*values, now_iso(), limit))
-    return [CatalogEntry(*row[:5]) for row in rows.fetchall() if _is_current(*row[5:])]
+    return [CatalogEntry(*row[:6]) for row in rows.fetchall() if _is_current(*row[6:])]
 
 
 def _is_current(path: str, indexed: str) -> bool:
@@ -115,30 +161,8 @@ def _is_current(path: str, indexed: str) -> bool:
 
 def recently_used(context: Context) -> dict[str, str]:
     """Return key -> time of memories that replies used or users called useful recently, from the end of the ledger."""
-    try:
-        with open(open_ledger(context.paths, context.settings, "feedback").path(), "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TAIL_BYTES))
-            lines = file.read(_TAIL_BYTES).split(b"\n")
-    except OSError:
-        return {}
-    used: dict[str, str] = {}
-    for line in lines[1:] if size > _TAIL_BYTES else lines:
-        used.update(_used_in_row(line, context.paths.project_key))
-    return used
-
-
-def _used_in_row(line: bytes, project: str) -> dict[str, str]:
-    try:
-        row = loads(line.decode("utf-8"))
-    except ValueError:
-        return {}
-    if not isinstance(row, dict) or row.get("kind") not in _USES or row.get("project") != project:
-        return {}
-    keys, time = row.get("memories"), row.get("time")
-    if not isinstance(keys, list) or not isinstance(time, str):
-        return {}
-    return {key: time for key in keys if isinstance(key, str)}
+    rows = [row for row in _latest("feedback", context) if row.get("kind") in _USES]
+    return {key: row.get("time", "") for row in rows for key in row.get("memories", ())}
 
 
 def related_titles(connection: Connection, text: str) -> list[CatalogEntry]:
@@ -179,23 +203,27 @@ def _weights(connection: Connection, text: str) -> dict[str, float]:
 
 
 class CatalogBlock:
-    """The lines of a catalog: as many of the first rules and titles as fit."""
+    """The lines of a catalog, as many as fit: the first of all `number` rules, the titles of further ones, and titles of other memories."""
 
-    __slots__ = ("rules", "titles")
+    __slots__ = ("more_rules", "number", "rules", "titles")
 
-    def __init__(self, rules: list[str], titles: list[str]) -> None:
+    def __init__(self, rules: list[str], more_rules: list[str], titles: list[str], number: int) -> None:
         self.rules = rules
+        self.more_rules = more_rules
         self.titles = titles
+        self.number = number
 
     def render(self, unlisted: int) -> str:
         """Return the text for Claude, empty without rules and titles; `unlisted` is the number of memories that do not fit."""
-        if not self.rules and not self.titles:
+        if not self.rules and not self.titles and not self.more_rules:
             return ""
+        are_all = len(self.rules) == self.number
         parts = [_OPEN, _HEADER]
         if self.rules:
-            parts += [_RULES, *("- %s\n" % line for line in self.rules)]
-        if self.titles:
-            parts += [_TITLES, *(line + "\n" for line in self.titles)]
+            parts.append(_RULES if are_all else _SOME_RULES % (len(self.rules), self.number))
+            parts += ["- %s\n" % line for line in self.rules]
+        for heading, lines in ((_MORE_RULES, self.more_rules), (_TITLES, self.titles)):
+            parts += [heading, *(line + "\n" for line in lines)] if lines else []
         if unlisted:
             parts.append(_UNLISTED % unlisted)
         return "".join([*parts, _CLOSE])
@@ -211,16 +239,25 @@ def rule_line(title: str, rule: str) -> str:
     return _cut(title + (" " if title.endswith(_ENDS) else ". ") + rule, MAX_RULE_LENGTH)
 
 
-def arrange(rules: list[str], titles: list[str], max_tokens: int) -> CatalogBlock:
-    """Return the rules and titles that fit into `max_tokens`, in the given order; without titles the block lists only rules."""
-    room = max_tokens - (_FRAME if titles else _RULES_FRAME)
-    block = CatalogBlock([], [])
+def arrange(
+    rules: list[CatalogEntry], titles: list[CatalogEntry], max_tokens: int, *, only_rules: bool = False
+) -> CatalogBlock:
+    """Return what fits into `max_tokens`, in the given order; the titles of rules that do not fit come before the other titles."""
+    room = max_tokens - (_RULES_FRAME if only_rules else _FRAME)
+    lines, names = [entry.rule for entry in rules], [entry.title for entry in titles]
+    block = CatalogBlock([], [], [], len(rules))
     for rule_cut, title_cut in _CUTS:
-        rule_lines, used = _fill(rules, rule_cut, min(MAX_RULE_TOKENS, room), _RULE_MARK)
-        if len(rule_lines) < len(rules) and (rule_cut, title_cut) != _CUTS[-1]:
-            continue
-        title_lines, _ = _fill(titles, title_cut, room - used, 0.0)
-        block = CatalogBlock(rule_lines, title_lines)
+        rule_lines, used = _fill(lines, rule_cut, min(MAX_RULE_TOKENS, room), _RULE_MARK)
+        left_out: list[str] = []
+        if len(rule_lines) < len(rules):
+            if (rule_cut, title_cut) != _CUTS[-1]:
+                continue
+            room -= _COUNT_FRAME
+            rule_lines, used = _fill(lines, rule_cut, min(MAX_RULE_TOKENS, room), _RULE_MARK)
+            left_out = [] if only_rules else [entry.title for entry in rules[len(rule_lines) :]]
+        more_rules, more = _fill(left_out, title_cut, room - used, 0.0)
+        title_lines, _ = _fill(names, title_cut, room - used - more, 0.0)
+        block = CatalogBlock(rule_lines, more_rules, title_lines, len(rules))
         if len(title_lines) >= _MIN_TITLES_SHARE * len(titles):
             break
     return block

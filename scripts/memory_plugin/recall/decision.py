@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .history import RecallHistory
     from .ranking import Hit
 
+UNASKED = "unasked"  # the approval of a hit about which no judge answered
 _NOTES = "native"  # the scope of Claude Code's own notes, as stored in indexes and ledgers
 _MIN_THRESHOLD, _MAX_THRESHOLD = 0.2, 0.98  # of a memory with feedback
 _OPEN, _CLOSE = "<memory-context>\n", "</memory-context>"
@@ -28,6 +29,7 @@ _TITLES_OPEN = "<memory-titles>\nPossibly related; full text: memory show ID\n"
 _TITLES_CLOSE = "</memory-titles>\n"
 # Estimates for Claude's tokenizers: a token is about 4 characters of English, and about 1.5 characters of other scripts.
 _ASCII_PER_TOKEN, _OTHER_PER_TOKEN = 4.0, 1.5
+_MAX_CHARACTERS = 9000  # the client cuts a hook's output at 10,000
 _MAX_RECEIPT_TITLES = 2
 _MAX_TITLE_IN_RECEIPT = 60  # characters, if there are several titles
 
@@ -42,7 +44,6 @@ class Limits:
         "max_pointers",
         "max_tokens",
         "pointer_threshold",
-        "repeat_after",
     )
 
     def __init__(self, settings: Settings, room: int) -> None:
@@ -52,8 +53,7 @@ class Limits:
         self.max_inject = settings.integer("retrieval.max_inject")
         self.max_pointers = settings.integer("retrieval.max_pointers")
         self.max_tokens = settings.integer("retrieval.max_tokens")
-        self.max_characters = min(settings.integer("retrieval.max_characters"), room)
-        self.repeat_after = settings.integer("retrieval.repeat_after_turns")
+        self.max_characters = min(_MAX_CHARACTERS, room)
 
 
 class Choice:
@@ -91,8 +91,8 @@ def choose(
 ) -> Choice:
     """Return the choice among the hits, which are sorted best first.
 
-    `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others. `is_current` returns
-    whether a hit's file is unchanged since it was indexed; it is called only for hits that would be used.
+    `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others, but UNASKED ones get
+    at least a pointer. `is_current` returns whether a hit's file is unchanged since it was indexed; it is called only for hits to be used.
     """
     selection = _Selection(limits, history, is_current)
     choice = selection.choice
@@ -108,18 +108,19 @@ def choose(
         if for_pointer:
             selection.point(hit)
         elif not for_full:
-            choice.withheld[hit.key] = "declined" if hit.key in approvals else "below_threshold"
+            is_declined = approvals.get(hit.key, UNASKED) != UNASKED
+            choice.withheld[hit.key] = "declined" if is_declined else "below_threshold"
     choice.reason = _reason(qualified, choice)
     return choice
 
 
 def _qualifies(hit: Hit, approval: str, limits: Limits) -> tuple[bool, bool]:
     """Return whether a hit qualifies for its full text, and whether for a pointer."""
-    if approval:
+    if approval and approval != UNASKED:
         return approval == "both", approval != "none" and limits.max_pointers > 0
     full = hit.confidence >= shifted_threshold(limits.inject_threshold, hit.shift)
     pointer = hit.pointer_confidence >= shifted_threshold(limits.pointer_threshold, hit.shift)
-    return full, limits.max_pointers > 0 and pointer
+    return full, limits.max_pointers > 0 and (pointer or approval == UNASKED)
 
 
 def shifted_threshold(threshold: float, shift: float) -> float:
@@ -160,7 +161,7 @@ class _Selection:
             self.choice.pointers.append(hit)
 
     def _why_not_injected(self, hit: Hit) -> str:
-        if self._history.was_injected(hit.key, hit.injection_text, self._limits.repeat_after):
+        if self._history.was_injected(hit.key, hit.injection_text):
             return "already_injected"
         if len(self.choice.full) >= self._limits.max_inject:
             return "over_limit"
@@ -171,7 +172,7 @@ class _Selection:
     def _why_not_pointed(self, hit: Hit, line: str) -> str:
         if hit.scope == _NOTES:
             return "note"  # Claude Code lists its notes at the start of a session, and `memory show` cannot show them
-        if self._history.was_injected(hit.key, hit.injection_text, self._limits.repeat_after):
+        if self._history.was_injected(hit.key, hit.injection_text):
             return "already_injected"
         if self._history.was_pointed(hit.key, line):
             return "already_pointed"
@@ -281,7 +282,7 @@ def receipt(full: list[Hit], pointers: list[Hit], which: str) -> str:
     if full:
         parts.append("told Claude " + _titles(full))
     if pointers and which == "all":
-        parts.append(("pointed to " if parts else "pointed Claude to ") + _titles(pointers))
+        parts.append("pointed to " + _titles(pointers))
     return "memory: " + "; ".join(parts) if parts else ""
 
 

@@ -1,4 +1,4 @@
-"""Build index documents from memories: the block to inject, redacted and escaped, and the terms of each field for matching.
+"""Build index documents from memories: the block to inject, the terms of each field for matching, and the paths that a memory names.
 
 A field is one text in which every term has the form `" stem~ending "`; the ending is what the stemmer removed from the word. Ranking then
 needs only substring searches at C speed: `" migrat~"` counts the term, `" migrat~ing "` that exact form, `"rat~"` a suffix of the stem,
@@ -9,25 +9,24 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from functools import lru_cache
+from html import unescape
+from typing import NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.text.clean import block, escape, plain
 from ..kernel.text.stem import form
 from ..kernel.text.tags import escape_content
 from ..kernel.text.tokens import language, tokenize
+from ..memories.claude_notes import NativeNote
 from ..memories.hygiene import scan_together, shown_block, shown_items, shown_line
-from ..memories.memory_text import text_digests
-from ..memories.record import ACTIVE, MAX_TITLE, body_text, categories
+from ..memories.memory_files import StoredMemory
+from ..memories.memory_text import repeats_title, told_digests
+from ..memories.record import ACTIVE, MAX_TITLE, Memory, body_text, categories
 from ..memories.trust import TRUSTED
 from .catalog_entries import MAX_RULE_LENGTH, rule_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..memories.claude_notes import NativeNote
-    from ..memories.memory_files import StoredMemory
-    from ..memories.record import Memory
+from .named_files import FILE, PATTERN, TEXT, encoded, folded
 
 MAX_LESSON = 1500
 # A context is indexed in full, because prompts are worded like the problem. It is injected only if it is short, because Claude needs the
@@ -41,7 +40,16 @@ _PHRASE_WORDS = 100
 UNREADABLE = "unreadable"
 _MAX_SHOWN_FILES = 5
 _RULES = ("preference", "constraint")  # categories
+_form = lru_cache(maxsize=20_000)(form)  # memories of one store share most of their words
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
+_PROJECT, _NATIVE = "project", "native"
+_WILD = re.compile(r"[*?]")
+_LINE_NUMBER = re.compile(r":\d+(?:[:-]\d+)?\Z")
+_TOKEN = re.compile(r"[\w.@()\[\]{}+~/-]+")
+_NAME = re.compile(r"[\w.@+~-]*\w\.[a-z][a-z0-9]{0,5}\Z", re.IGNORECASE)
+# A top-level folder, such as that of all sources, says nothing about a single file.
+_MIN_FOLDERS = 2
+_MAX_LENGTH = 300  # characters of a path
 
 
 class Document(NamedTuple):
@@ -49,7 +57,7 @@ class Document(NamedTuple):
 
     key: unique over all scopes
     path, stamp, digest: its source file, "mtime_ns:size:inode" of that file, and the digest of its bytes
-    full_digest, text_digest: those of `memories.trust`
+    full_digest, text_digest: those of the text without the phrases, which every decision of `memories.trust` names
     expires_at: "" for never, else ISO 8601 in UTC
     body: empty if the document was read from the index, which has only its terms
     inject: the text to inject, already redacted and escaped
@@ -92,7 +100,7 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
     `inherited` are the phrases of memories that this one replaces.
     """
     memory = stored.memory
-    digests = text_digests(memory)
+    digests = told_digests(memory)
     label = categories()[memory.category].label
     text, lesson_text = body_text(memory), body_text(memory, MAX_CONTEXT)
     scan_together(
@@ -140,10 +148,15 @@ def unreadable_document(scope: str, path: str, mark: str, reason: str) -> Docume
 
 def _rule(memory: Memory, title: str) -> str:
     """Return the line of a standing rule, a preference or constraint without files; empty for other memories."""
-    if memory.category not in _RULES or memory.files:
+    if not is_standing_rule(memory):
         return ""
     rule = memory.data["content"].get(categories()[memory.category].primary)
     return rule_line(title, shown_line(rule, MAX_RULE_LENGTH) if isinstance(rule, str) else "")
+
+
+def is_standing_rule(memory: Memory) -> bool:
+    """Return whether a memory is a rule of every session: a preference or constraint without files."""
+    return memory.category in _RULES and not memory.files
 
 
 def may_inject(stored: StoredMemory, trust: str) -> bool:
@@ -186,7 +199,8 @@ def _block(name: str, category: str, updated: str, title: str, body: str, files:
     """
     date = ' updated="%s"' % updated[:10] if _DAY.match(updated) else ""
     head = '<memory id="%s" category="%s"%s>' % (escape(plain(name, 300)), escape(category), date)
-    lines = [head, escape_content(title), escape_content(block(body, MAX_LESSON))]
+    lesson = block(body, MAX_LESSON)
+    lines = [head, "" if repeats_title(lesson, title) else escape_content(title), escape_content(lesson)]
     if files:
         lines.append("Files: " + escape_content(", ".join(files[:_MAX_SHOWN_FILES])))
     return "\n".join([*filter(None, lines), "</memory>"])
@@ -214,28 +228,76 @@ class Terms:
         return _stems(self.fields[2]) - self.strong()
 
 
-def document_terms(document: Document, stopwords: dict[str, frozenset[str]], memo: dict[str, str]) -> Terms:
-    """Return the terms of a document without its language's stop words; `memo` caches word forms between calls."""
-    body = document.body
-    if body.startswith(document.title):  # a line that was typed without a title is both
-        body = body[len(document.title) :]
+def document_terms(document: Document, stopwords: dict[str, frozenset[str]]) -> Terms:
+    """Return the terms of a document without its language's stop words."""
+    body = document.body.removeprefix(document.title)  # a line that was typed without a title is both
     texts = (document.title, "\n".join(document.tags), body, "\n".join(document.files))
     fields = [tokenize(text)[:MAX_WORDS] for text in texts]
     phrases = [tokenize(text)[:_PHRASE_WORDS] for text in (*document.asked_as, *document.inherited)]
     ignored = stopwords[language([word for field in (*fields, *phrases) for word in field], stopwords)]
-    asked_as = "\n".join(filter(None, (_field(phrase, ignored, memo) for phrase in phrases)))
-    return Terms((*(_field(field, ignored, memo) for field in fields), asked_as))
+    asked_as = "\n".join(filter(None, (_field(phrase, ignored) for phrase in phrases)))
+    return Terms((*(_field(field, ignored) for field in fields), asked_as))
 
 
-def _field(field_words: list[str], ignored: frozenset[str], memo: dict[str, str]) -> str:
-    forms: list[str] = []
-    for word in field_words:
-        if word not in ignored:
-            if word not in memo:
-                memo[word] = form(word)
-            forms.append(memo[word])
+def _field(field_words: list[str], ignored: frozenset[str]) -> str:
+    forms = [_form(word) for word in field_words if word not in ignored]
     return " " + "  ".join(forms) + " " if forms else ""
 
 
 def _stems(field: str) -> set[str]:
     return {term.partition("~")[0] for term in field.split()}
+
+
+def named_rows(document: Document, root: str) -> list[tuple[str, str, str]]:
+    """Return (path or pattern, key, way) for each path that a memory names, once, in the most certain way."""
+    ways: dict[str, str] = {}
+    for entry in () if document.scope == _NATIVE else document.files:
+        for path, way in named_in_files(entry, root):
+            # A user-scope memory is about many projects, which have files of the same name.
+            if document.scope == _PROJECT or way == PATTERN:
+                ways[path if way == PATTERN else folded(path)] = way
+    if document.scope == _PROJECT:
+        for path in named_in_text(unescape(document.inject.rpartition("\nFiles: ")[0] or document.inject)):
+            ways.setdefault(folded(path), TEXT)
+    return [(encoded(path), document.key, way) for path, way in ways.items()]
+
+
+def named_in_files(entry: str, root: str) -> list[tuple[str, str]]:
+    """Return (path or pattern relative to the root, way) for an entry of `files`; an empty list if it is outside the root."""
+    entry = _LINE_NUMBER.sub("", entry.strip()).replace("\\", "/")
+    start = root.replace(os.sep, "/").rstrip("/") + "/"
+    entry = entry.removeprefix(start)
+    if _WILD.search(entry):
+        pattern = entry.removeprefix("./")
+        return [(pattern, PATTERN)] if len(pattern.strip("*?/.")) > 1 else []
+    path = _relative(entry)
+    return [(path, FILE)] if path else []
+
+
+def named_in_text(text: str) -> set[str]:
+    """Return the paths in a title or body: those with a slash, names with an ending, and folders that end in a slash."""
+    paths: set[str] = set()
+    for token in _TOKEN.findall(text):
+        if "/" not in token and "." not in token:
+            continue
+        # A bracket or a dot may belong to the name, as in `.github/` and `app/(shop)/`, or to the sentence.
+        paths.update(filter(_is_specific, {_relative(token.rstrip(".,")), _relative(token.strip(".,()"))}))
+    return paths
+
+
+def _is_specific(path: str) -> bool:
+    if not path or len(path) > _MAX_LENGTH:
+        return False
+    if path.endswith("/"):
+        return path.count("/") >= _MIN_FOLDERS
+    return "/" in path or bool(_NAME.match(path))
+
+
+def _relative(path: str) -> str:
+    """Return a normalized path relative to the root; empty if it leads out of the root or is empty."""
+    while path.startswith("./"):
+        path = path[2:]
+    parts = path.rstrip("/").split("/")
+    if not path or path.startswith(("/", "~")) or any(part in ("", ".", "..") for part in parts):
+        return ""
+    return "/".join(parts) + ("/" if path.endswith("/") else "")

@@ -7,23 +7,17 @@ other processes can use the index between rounds.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
 
 from ..kernel.files import os_error_text, stamp
-from ..memories.memory_files import TooManyEntries, is_read, listing, why_not_read
-from ..memories.record import categories
-from .index_documents import file_marks, files_outside, indexed_file
+from ..kernel.sqlite import Connection
+from ..memories.memory_files import TooManyEntries, examined, is_read, listing, why_not_read
+from ..memories.record import Category, categories
+from ..memories.stores import Store
+from .index_documents import IndexedFile, file_marks, files_outside, indexed_file
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import TypeVar
-
-    from ..kernel.sqlite import Connection
-    from ..memories.record import Category
-    from ..memories.stores import Store
-    from .index_documents import IndexedFile
-
-    Item = TypeVar("Item")
+Item = TypeVar("Item")
 
 # The maximum number of characters to redact in one memory: 30,000 of the body, 10,120 of the title, 4,000 of each list.
 MAX_MEMORY = 53_248
@@ -34,8 +28,8 @@ HOOK_ENTRIES = 20_000
 # A round ends so that other processes can use the index, not to save time.
 ROUND_FILES = 10_000
 ROUND_CHARACTERS = 16 << 20
-# Parsed files stay in memory until they are written, with up to 24 times as many bytes as on disk.
-_BATCH_FILES = 3000
+# Parsed files stay in memory until they are written, with up to 24 times as many bytes as on disk; and no reader waits long.
+_BATCH_FILES = 500
 _BATCH_BYTES = 2 << 20
 
 
@@ -50,7 +44,7 @@ class DueFile(NamedTuple):
     known: IndexedFile | None
 
 
-class RefreshState:
+class RefreshState(NamedTuple):
     """The state known before a refresh.
 
     changed: the paths that changed; None if unknown
@@ -60,37 +54,20 @@ class RefreshState:
     entries: the maximum number of directory entries to list in a store; None for all
     """
 
-    __slots__ = ("changed", "done", "edited", "entries", "everything", "recheck")
-
-    def __init__(
-        self,
-        changed: set[str] | None,
-        everything: bool,
-        recheck: bool,
-        edited: set[str],
-        done: set[str],
-        entries: int | None,
-    ) -> None:
-        self.changed = changed
-        self.everything = everything
-        self.recheck = recheck
-        self.edited = edited
-        self.done = done
-        self.entries = entries
+    changed: set[str] | None
+    everything: bool
+    recheck: bool
+    edited: set[str]
+    done: set[str]
+    entries: int | None
 
     def has_changed(self, *paths: str) -> bool:
         """Return whether any of these paths may have changed."""
         return self.changed is None or not self.changed.isdisjoint(paths)
 
-    def is_due(self, folder: str) -> bool:
-        """Return whether a folder must be listed."""
-        touched = self.edited.union(self.changed or ())
-        return (
-            self.everything
-            or self.recheck
-            or self.has_changed(folder)
-            or any(os.path.dirname(path) == folder for path in touched)
-        )
+    def must_list(self, folder: str) -> bool:
+        """Return whether a folder must be listed; otherwise only the files in it that are known to be due are examined."""
+        return self.everything or self.recheck or self.has_changed(folder)
 
 
 class DueWork(NamedTuple):
@@ -116,11 +93,18 @@ def find_due(connection: Connection, store: Store, state: RefreshState) -> DueWo
     """Return the work due in a store: files whose mark differs from the index, and files of the index that are gone."""
     work = DueWork(store, [], files_outside(connection, store.scope, store.root), [], [])
     left, is_closed = state.entries, bool(why_not_read(store))
+    named: dict[str, list[str]] = {}
+    for path in state.edited.union(state.changed or ()):
+        named.setdefault(os.path.dirname(path), []).append(path)
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
         if is_closed or not is_read(folder):
             work.gone.extend(file_marks(connection, store.scope, folder))
-        elif state.is_due(folder):
+        elif not state.must_list(folder):
+            paths = named.get(folder, [])
+            known = {path: row.mark for path in paths if (row := indexed_file(connection, store.scope, path))}
+            _compare(connection, work, category, examined(paths), known, state)
+        else:
             try:
                 files = dict(listing(folder, left))
             except TooManyEntries:
@@ -130,7 +114,7 @@ def find_due(connection: Connection, store: Store, state: RefreshState) -> DueWo
                 work = work._replace(problem=work.problem or os_error_text(error))
                 continue
             left = None if left is None else left - len(files)
-            _compare(connection, work, category, files, state)
+            _compare(connection, work, category, files, file_marks(connection, store.scope, folder), state)
     return work
 
 
@@ -139,11 +123,11 @@ def _compare(
     work: DueWork,
     category: Category,
     files: dict[str, os.stat_result],
+    marks: dict[str, str],
     state: RefreshState,
 ) -> None:
-    """Add to `work` the files of a folder that differ from the index."""
+    """Add to `work` the files of a folder that differ from the index; `marks` are those of the index."""
     scope, folder = work.store.scope, os.path.join(work.store.root, category.folder)
-    marks = file_marks(connection, scope, folder)
     for path, status in files.items():
         known = marks.pop(path, None)
         is_known = known is not None and known in (stamp(status), unread_mark(status))

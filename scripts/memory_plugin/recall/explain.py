@@ -1,16 +1,21 @@
-"""Explain recall's decisions for people, from the records in its ledger."""
+"""Explain recall's decisions for people, from the records in its ledger and the prompts in their own transcripts."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections import deque
-from math import floor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from ..kernel.fastjson import loads
+from ..kernel.paths import Paths
 from ..kernel.records import Records
+from ..kernel.text.tags import without_private
+from ..kernel.transcript.reader import MAX_LINE, open_transcript
+from ..kernel.transcript.rows import user_input_of
+from ..memories.hygiene import CUT_MARGIN, shown_line
 from .decision import shifted_threshold
-
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
 
 REASONS = {
     "disabled": "recall is switched off in the settings",
@@ -22,7 +27,6 @@ REASONS = {
     "short": "the prompt was too short to say what it is about",
     "no_match": "no memory shares a distinctive word with the prompt",
     "below_threshold": "the best match was not good enough",
-    "below_floor": "the best match was not good enough",  # in records of versions with one threshold
     "declined": "the judges found nothing relevant or useful",
     "no_fallback": "no judge answered, and retrieval.judge.fallback_top_k is 0",
     "already_injected": "Claude was already told in this session",
@@ -47,15 +51,12 @@ REASONS = {
     "guards_disabled": "guards are switched off in the settings",
     "unchanged": "Claude was already told this in the session, and nothing has changed",
 }
-# The names of reasons in records of version 0.1.0, and their present names.
-_OLD_REASONS = {"healing": "refreshing", "healed_elsewhere": "refreshed_elsewhere"}
+# Why one candidate was withheld, where that is no reason in REASONS or needs other words.
 _WITHHELD = {
-    "already_injected": "Claude was already told in this session",
-    "already_pointed": "Claude was already pointed to it in this session",
+    **{name: REASONS[name] for name in ("already_injected", "already_pointed", "note")},
     "over_limit": "other memories used up the limit for this prompt (retrieval.max_inject, retrieval.max_pointers)",
     "over_budget": "it did not fit the rest of retrieval.max_tokens",
     "edited": "its file was edited just now; the next prompt finds the new text",
-    "note": "Claude Code itself lists its notes for Claude",
 }
 _REMEDIES = {
     "disabled": "memory config set retrieval.enabled true",
@@ -72,12 +73,14 @@ _GUARDED = {
 LAST = "last"
 _ALL = 100_000  # decisions
 # The places other than a prompt, as the beginning of a sentence.
-_PLACES = {
+PLACE_TEXTS = {
     "catalog": "at the start of the session",
     "subagent": "at the start of a sub-agent",
     "tool": "at a tool call",
     "failure": "after a failed command",
+    _GUARD: "at a guarded call",
 }
+STARTS = ("catalog", "subagent")  # where Claude gets rules and titles, whatever the prompt
 _WAYS = {
     "file": "it names the file",
     "pattern": "it names a pattern that covers the file",
@@ -85,19 +88,24 @@ _WAYS = {
     "text": "its text names the file, or a folder above it",
     "kin": "it names a file similar to this new one",
 }
-PLACES = (_PROMPT, *_PLACES, _GUARD)
+PLACES = (_PROMPT, *PLACE_TEXTS)
 _INJECTED, _POINTED = "injected", "pointed"
-_TOLD, _POINTED_TO, _NOT_TOLD = RESULTS = ("told", "pointed to", "not told")
+_TOLD, _POINTED_TO, NOT_TOLD = RESULTS = ("told", "pointed to", "not told")
+_SESSION = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")  # the session names a file, so it must not contain a path
+_MAX_FOLDERS = 5000
+_MAX_TRANSCRIPTS = 60
+_MAX_BYTES = 400 << 20  # of all transcripts together: a report should take seconds
+_MAX_PROMPT = 300
+_ID_FIELD = b'"promptId"'
 _LISTED = "listed"  # the outcome of a session catalog with titles but no rules
 
 
 class Outcome(NamedTuple):
-    """The result for one candidate: one of RESULTS, the reason as text, and whether another phrase would have helped."""
+    """The result for one candidate: one of RESULTS, and the reason as text."""
 
     key: str
     result: str
     reason: str
-    lacks_words: bool
 
 
 def decisions(paths: Paths, session: str = "", last: int = 20) -> list[dict[str, Any]]:
@@ -138,7 +146,7 @@ def sentence(row: dict[str, Any]) -> str:
     place = _place(row)
     if place == _GUARD:
         return _guard_sentence(row)
-    return _PLACES[place] + ": " + _action(row) if place in _PLACES else _action(row)
+    return PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
 
 
 def _action(row: dict[str, Any]) -> str:
@@ -153,7 +161,7 @@ def _action(row: dict[str, Any]) -> str:
         return "pointed Claude to " + _memories(len(pointed))
     if outcome == _LISTED:
         return "told Claude the titles of " + _memories(listed)
-    return "silent: " + (reason_text(row.get("reason", "")) or "no reason noted")
+    return "told nothing: " + (reason_text(row.get("reason", "")) or "no reason noted")
 
 
 def _guard_sentence(row: dict[str, Any]) -> str:
@@ -165,13 +173,13 @@ def _guard_sentence(row: dict[str, Any]) -> str:
 def reason_text(reason: str) -> str:
     """Return a ledger's reason as a sentence, with the detail after its code if there is one; an unknown reason is returned unchanged."""
     code, separator, detail = reason.partition(": ")
-    sentence = REASONS.get(_OLD_REASONS.get(code, code))
+    sentence = REASONS.get(code)
     return reason if sentence is None else sentence + separator + detail
 
 
 def problem(row: dict[str, Any]) -> str:
     """Return the problem with the index as text; empty if it answered and was up to date."""
-    reason = row.get("problem") or row.get("trouble")  # the name in records of version 0.1.0
+    reason = row.get("problem")
     unread = row.get("unread", 0)
     left = "; %d file%s not indexed yet" % (unread, " is" if unread == 1 else "s are") if unread else ""
     return reason_text(reason) + left if reason else ""
@@ -182,14 +190,13 @@ def remedy(row: dict[str, Any]) -> str:
     return _REMEDIES.get(row.get("reason", ""), "")
 
 
+def would_phrases_help(row: dict[str, Any]) -> bool:
+    """Return whether no memory was told because none matched well enough, so that another phrase would change that."""
+    return not row.get(_INJECTED) and row.get("reason", "") in ("", "below_threshold")
+
+
 def _memories(number: int) -> str:
     return "%d memor%s" % (number, "y" if number == 1 else "ies")
-
-
-def thresholds(row: dict[str, Any]) -> tuple[float | None, float | None]:
-    """Return the thresholds for the full text and for a pointer; None where the record lacks them."""
-    inject = row.get("inject_threshold", row.get("floor"))  # the name in older records
-    return inject, row.get("pointer_threshold")
 
 
 def outcomes(row: dict[str, Any]) -> list[Outcome]:
@@ -199,41 +206,28 @@ def outcomes(row: dict[str, Any]) -> list[Outcome]:
 
 
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
-    key, confidence = candidate["key"], candidate.get("confidence")
-    match = _WAYS.get(candidate.get("way", "")) or _confidence_text(confidence)
-    opinion = _opinion(key, row)
-    evidence = match + opinion
-    withheld = candidate.get("withheld", "")
-    inject, pointer = (_shifted(threshold, candidate) for threshold in thresholds(row))
-    needed = ""
-    # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
-    if not opinion and confidence is not None and inject is not None and confidence < inject:
-        needed = ", %s needed" % _percent(inject)
-    if key in row.get(_INJECTED, ()):
-        return Outcome(key, _TOLD, evidence, lacks_words=False)
-    if key in row.get(_POINTED, ()):
-        for_full = needed + " for the full text" if needed else ""
-        return Outcome(key, _POINTED_TO, evidence + for_full, lacks_words=bool(needed))
-    if withheld in _WITHHELD:
-        return Outcome(key, _NOT_TOLD, "%s; %s" % (evidence, _WITHHELD[withheld]), lacks_words=False)
-    for_pointer = _for_pointer(candidate, pointer) if needed and pointer is not None else ""
-    return Outcome(key, _NOT_TOLD, evidence + needed + for_pointer, lacks_words=bool(needed))
-
-
-def _for_pointer(candidate: dict[str, Any], threshold: float) -> str:
-    """Return the end of the sentence about the full text, with the confidence as a pointer if it is recorded."""
-    confidence = candidate.get("pointer_confidence")
-    if confidence is None:
-        return " for the full text"
-    return " for the full text; as a pointer %s, %s needed" % (
-        _confidence_text(confidence),
-        _percent(threshold),
+    """Return the outcome with one percentage: that for a full text if the memory was told, else that for the pointer, which needs less."""
+    key, opinion = candidate["key"], _opinion(candidate["key"], row)
+    result = _TOLD if key in row.get(_INJECTED, ()) else NOT_TOLD
+    result = _POINTED_TO if key in row.get(_POINTED, ()) else result
+    sure, needed, for_pointer = (
+        candidate.get("confidence"),
+        row.get("inject_threshold"),
+        row.get("pointer_threshold"),
     )
-
-
-def _shifted(threshold: float | None, candidate: dict[str, Any]) -> float | None:
-    """Return the threshold that applied to one candidate, which feedback may have shifted."""
-    return None if threshold is None else shifted_threshold(threshold, candidate.get("shift", 0.0))
+    if result != _TOLD and for_pointer is not None and candidate.get("pointer_confidence") is not None:
+        sure, needed = candidate["pointer_confidence"], for_pointer
+    text = _WAYS.get(candidate.get("way", "")) or ("?" if sure is None else _percent(sure)) + " sure"
+    if result != NOT_TOLD:
+        return Outcome(key, result, text + opinion)
+    withheld = _WITHHELD.get(candidate.get("withheld", ""))
+    if withheld:
+        return Outcome(key, result, "%s%s; %s" % (text, opinion, withheld))
+    if not opinion and sure is not None and needed is not None:
+        needed = shifted_threshold(needed, candidate.get("shift", 0.0))
+        # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
+        text += ", %s needed" % _percent(needed) if sure < needed else ""
+    return Outcome(key, result, text + opinion)
 
 
 def _opinion(key: str, row: dict[str, Any]) -> str:
@@ -247,10 +241,76 @@ def _opinion(key: str, row: dict[str, Any]) -> str:
     return "; the judges: " + ", ".join(words) if words else ""
 
 
-def _confidence_text(confidence: float | None) -> str:
-    return "confidence unknown" if confidence is None else _percent(confidence) + " sure"
-
-
 def _percent(share: float) -> str:
     """Return a share in whole percent, rounded down so that a value just below a threshold does not seem to reach it."""
-    return "%d%%" % floor(100 * max(0.0, min(1.0, share)) + 1e-9)
+    return "%d%%" % int(100 * max(0.0, min(1.0, share)) + 1e-9)
+
+
+def prompt_texts(rows: Sequence[dict[str, Any]], paths: Paths) -> dict[str, str]:
+    """Return texts by prompt id for rows of the ledger `recalls`, redacted and cut; prompts without a known text are left out."""
+    texts = {
+        row["prompt_id"]: shown_prompt(row["prompt"])
+        for row in rows
+        if row.get("prompt_id") and row.get("prompt")
+    }
+    wanted: dict[str, set[str]] = {}
+    for row in rows:
+        prompt_id, session = row.get("prompt_id"), row.get("session", "")
+        if prompt_id and prompt_id not in texts and _SESSION.match(session):
+            wanted.setdefault(session, set()).add(prompt_id)
+    bytes_left = _MAX_BYTES
+    for path, ids in _transcripts(wanted, paths)[:_MAX_TRANSCRIPTS]:
+        try:
+            bytes_left -= os.path.getsize(path)
+            if bytes_left < 0:
+                break
+            _add_texts(texts, path, ids)
+        except OSError:
+            continue  # the texts read so far are still good
+    return texts
+
+
+def shown_prompt(text: str, limit: int = _MAX_PROMPT) -> str:
+    """Return the beginning of a prompt as one line without secrets and private passages."""
+    shown = shown_line(without_private(text[: limit + CUT_MARGIN]))
+    return shown if len(shown) <= limit else shown[: limit - 1] + "\u2026"
+
+
+def _transcripts(wanted: dict[str, set[str]], paths: Paths) -> list[tuple[str, set[str]]]:
+    """Return the transcripts of sessions with the ids to look for, latest session first."""
+    if paths.config_dir is None or not wanted:
+        return []
+    try:
+        with os.scandir(os.path.join(paths.config_dir, "projects")) as entries:
+            folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)][:_MAX_FOLDERS]
+    except OSError:
+        return []
+    return [
+        (path, wanted[session])
+        for session in reversed(list(wanted))
+        for path in (os.path.join(folder, session + ".jsonl") for folder in folders)
+        if os.path.isfile(path)
+    ]
+
+
+def _add_texts(texts: dict[str, str], path: str, ids: set[str]) -> None:
+    """Add the texts that one transcript holds for these prompt ids. Raises OSError."""
+    left = {prompt_id: prompt_id.encode("ascii", "ignore") for prompt_id in ids}
+    with open_transcript(path) as file:
+        while left and (line := file.readline(MAX_LINE)):
+            for prompt_id in [name for name, word in left.items() if _ID_FIELD in line and word in line]:
+                text = _typed_text(line, prompt_id)
+                if text:
+                    texts[prompt_id] = shown_prompt(text)
+                    del left[prompt_id]
+
+
+def _typed_text(line: bytes, prompt_id: str) -> str:
+    """Return what a person typed in a line of this prompt; empty for any other line."""
+    try:
+        record = loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return ""
+    return (
+        user_input_of(record)[1] if isinstance(record, dict) and record.get("promptId") == prompt_id else ""
+    )

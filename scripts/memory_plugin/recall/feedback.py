@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.fastjson import digest, loads
+from ..kernel.data import read_state, write_state
+from ..kernel.fastjson import as_integer, digest, loads
 from ..kernel.files import make_folder, read_regular
 from ..kernel.locks import FileLock
-from ..kernel.state_file import read_state, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,8 +110,7 @@ def _entries(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _count(entry: dict[str, Any], kind: str) -> int:
-    value = entry.get(kind)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return max(0, as_integer(entry.get(kind)) or 0)
 
 
 def _entries_to_change(paths: Paths) -> dict[str, dict[str, Any]]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # The reasons for a refusal, as in the ledger.
 CONFIRMATION, COMMAND, EMPTY = "confirmation", "command", "empty"
 NOT_TYPED, SHORT, OPTED_OUT = "not_typed", "short", "told_not_to"
+# Effective lengths: of the shortest prompt that recalls by itself, and of the longest one that is read with the previous turn.
+MIN_LENGTH, MAX_FOLLOWUP = 10, 60
 # Lengths in characters: of a confirmation, of the head and the tail that are searched, of the part of a prompt that is used, and of
 # each half of the previous turn.
 _MAX_CONFIRMATION = 80
@@ -92,7 +94,7 @@ class Gate:
         """Return whether a person seems to have typed this, rather than the client having sent a notice."""
         return not _folded(prompt.lstrip()[:_MAX_HEAD]).startswith(self._not_typed)
 
-    def is_followup(self, prompt: str, max_length: int) -> bool:
+    def is_followup(self, prompt: str, max_length: int = MAX_FOLLOWUP) -> bool:
         """Return whether a prompt refers to the previous turn, as "fix that" does; False if it is longer than `max_length`."""
         text = prompt.strip()
         if len(text) > max_length or effective_length(text) > max_length:

@@ -6,6 +6,7 @@ in the prepared file can do that, and on any fault the call goes through.
 
 from __future__ import annotations
 
+from ..kernel.fastjson import as_text
 from .answer import Answer
 
 TYPE_CHECKING = False
@@ -35,18 +36,19 @@ _AFTER = "If the call is right all the same, the same call goes through when it 
 class ToolCall:
     """A tool call as the client describes it: the tool, its command or path, its id, its folder and its sub-agent."""
 
-    __slots__ = ("agent", "command", "folder", "id", "path", "tool", "transcript")
+    __slots__ = ("agent", "can_ask", "command", "folder", "id", "path", "tool", "transcript")
 
     def __init__(self, payload: dict[str, object]) -> None:
         tool_input = payload.get("tool_input")
         fields: dict[str, object] = tool_input if isinstance(tool_input, dict) else {}
-        self.tool = _text(payload.get("tool_name"))
-        self.command = _text(fields.get("command")) if self.tool == _COMMAND_TOOL else ""
+        self.tool = as_text(payload.get("tool_name"))
+        self.command = as_text(fields.get("command")) if self.tool == _COMMAND_TOOL else ""
         self.path = _path(fields.get(_FILE_TOOLS.get(self.tool, "")))
-        self.id = _text(payload.get("tool_use_id"))
+        self.id = as_text(payload.get("tool_use_id"))
         self.folder = _path(payload.get("cwd"))
         self.transcript = _path(payload.get("transcript_path"))
-        self.agent = _text(payload.get("agent_id"))
+        self.agent = as_text(payload.get("agent_id"))
+        self.can_ask = payload.get("can_ask") is not False
 
 
 class GuardMatch:
@@ -128,14 +130,14 @@ def guard_answer(guarded: GuardedCall) -> Answer:
 def decide(answer: Answer, guarded: GuardedCall, context: Context) -> str:
     """Return DENY, ASK, or empty to let the call through, and fill in the answer with the reason that Claude or the user reads.
 
-    Let the client ask if the action of any guard is `ask`, else remind Claude of the guards that are new to this session.
+    Let the client ask if it can and the action of any guard is `ask`, else remind Claude of the guards that are new to this session.
 
     Raises OSError if the session's history cannot be read or written; the call then goes through.
     """
     if not context.settings.flag("guards.enabled"):
         answer.record["reason"] = "guards_disabled"
         return ""
-    asking = [match for match in guarded.matches if match.guard.action == ASK]
+    asking = [match for match in guarded.matches if match.guard.action == ASK and guarded.call.can_ask]
     due = [] if asking else _not_reminded(guarded, context)
     if asking:
         answer.block = _question(asking, guarded.prepared)
@@ -241,11 +243,7 @@ def _question(asking: list[GuardMatch], prepared: GuardFile) -> str:
     return "\n".join(lines)[:_MAX_REASON]
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _path(value: object) -> str:
     """Return a path that is safe to pass to the system; empty for anything else."""
-    text = _text(value)
+    text = as_text(value)
     return "" if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text) else text

@@ -12,10 +12,10 @@ import errno
 import os
 import stat as modes
 
+from ..kernel.data import session_file
 from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.files import BINARY, make_folder, read_regular
 from ..kernel.locks import lock_handle
-from ..kernel.state_file import session_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"
 SUBAGENT, GUARD = "subagent", "guard"
 _MAX_BYTES = 4 << 20  # tens of thousands of records; a larger file is truncated
+_REPEAT_AFTER = 40  # turns
 _LOCK_WAIT = 0.05  # seconds; a hook holds the lock for a few milliseconds
 _OPEN = (
     os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -46,7 +47,7 @@ def forget_session(paths: Paths, session: str) -> None:
 
 def remaining_for_tools(history: RecallHistory, settings: Settings) -> int:
     """Return how many memories tool calls may still inject or point to in this session; 0 if that is switched off."""
-    if not (settings.flag("retrieval.enabled") and settings.flag("retrieval.tool.enabled")):
+    if not settings.flag("retrieval.enabled"):
         return 0
     used = sum(history.injected_counts(TOOL, FAILURE))
     return max(0, settings.integer("retrieval.tool.max_per_session") - used)
@@ -123,7 +124,7 @@ class RecallHistory:
         counts[0] += injected
         counts[1] += pointed
 
-    def was_injected(self, key: str, text: str, repeat_after: int) -> bool:
+    def was_injected(self, key: str, text: str, repeat_after: int = _REPEAT_AFTER) -> bool:
         """Return whether exactly this text of a memory was injected at any place fewer than `repeat_after` turns ago."""
         digest, turn = self._injected.get(_digest(key), ("", 0))
         return digest == _digest(text) and self.turn - turn < repeat_after

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from ..kernel.fastjson import dumps, loads
+from ..kernel.sqlite import Connection
 from ..memories.record import ACTIVE
-from ..memories.supersession import named_keys
-from .documents import FIELDS, Document, Terms, document_terms
+from ..memories.relations import named_keys, plain_title
+from .documents import FIELDS, Document, Terms, document_terms, named_rows
 from .index_file import (
     CHANGED,
     NAMED_FILES,
@@ -20,13 +22,6 @@ from .index_file import (
     meta_set,
 )
 from .model import load_model
-from .named_rows import named_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from ..kernel.sqlite import Connection
 
 _COLUMNS = (
     "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",
@@ -34,7 +29,10 @@ _COLUMNS = (
 )  # fmt: skip
 _LISTS = ("tags", "files", "asked_as")
 _SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
-_INSERT = "INSERT INTO documents (%s) VALUES (%s)" % (", ".join(_COLUMNS), ", ".join("?" * len(_COLUMNS)))
+_INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
+    ", ".join(_COLUMNS),
+    ", ".join("?" * len(_COLUMNS)),
+)
 
 
 class IndexedFile(NamedTuple):
@@ -132,17 +130,19 @@ def texts(value: object) -> list[str]:
     return [str(item) for item in items] if isinstance(items, list) else []
 
 
-class _Counts:
-    """The changes to the vocabulary and the totals, collected during one call and written once."""
+class _Changes:
+    """The changes of one call: to postings at once, to the vocabulary and the totals collected and written once by `write`."""
 
-    def __init__(self) -> None:
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
         self.terms: dict[str, list[int]] = {}
         self.totals: dict[bool, list[int]] = {True: [0] * 6, False: [0] * 6}
         self.touched: set[str] = set()
         self.names_files = False  # whether rows of `paths` changed
+        self._fts5 = has_fts5(connection)
 
-    def add(self, terms: Terms, injectable: bool, sign: int) -> None:
-        """Add (`sign` 1) or subtract (-1) a document."""
+    def post(self, rowid: int, terms: Terms, injectable: bool, sign: int) -> None:
+        """Add (`sign` 1) or subtract (-1) the terms of a document."""
         first = (
             0 if injectable else 2
         )  # columns: strong, weak, and both for documents that are not injectable
@@ -154,8 +154,46 @@ class _Counts:
         totals[0] += sign
         for field, length in enumerate(terms.lengths()):
             totals[field + 1] += sign * length
+        if self._fts5:  # a contentless FTS5 table deletes the terms that it is given
+            table = POSTINGS[injectable]
+            columns, values = ("", "") if sign > 0 else (table + ", ", "'delete', ")
+            insert = "INSERT INTO %s (%srowid, terms) VALUES (%s?, ?)" % (table, columns, values)
+            self.connection.execute(insert, (rowid, _postings(terms)))
 
-    def write(self, connection: Connection) -> None:
+    def remove(self, key: str) -> None:
+        """Remove the document with a key, if there is one."""
+        key, connection = storable(key), self.connection
+        self.touched.add(key)
+        row = connection.execute(
+            "SELECT rowid, injectable, status FROM documents WHERE key = ?", (key,)
+        ).fetchone()
+        if row is None:
+            return
+        connection.execute("DELETE FROM documents WHERE rowid = ?", (row[0],))
+        if row[2] != ACTIVE:
+            return
+        self.post(row[0], _terms(connection, row[0]), bool(row[1]), -1)
+        connection.execute("DELETE FROM vectors WHERE rowid = ?", (row[0],))
+        # What it named is affected, too, even if the new version no longer names it.
+        named = connection.execute("SELECT named FROM named WHERE key = ?", (key,))
+        self.touched.update(found for (found,) in named)
+        self.unname_files(key)
+        for table in ("links", "named", "inherited"):
+            connection.execute("DELETE FROM %s WHERE key = ?" % table, (key,))
+
+    def name_files(self, document: Document) -> None:
+        """Save the paths that an injectable document names."""
+        rows = named_rows(document, meta_get(self.connection, PROJECT_ROOT) or "")
+        added = self.connection.executemany("INSERT INTO paths VALUES (?, ?, ?)", rows)
+        self.names_files |= added.rowcount > 0
+
+    def unname_files(self, key: str) -> None:
+        """Delete the paths that a document names."""
+        self.names_files |= self.connection.execute("DELETE FROM paths WHERE key = ?", (key,)).rowcount > 0
+
+    def write(self) -> None:
+        """Write what was collected."""
+        connection = self.connection
         connection.executemany(
             "INSERT INTO vocabulary (term, strong, weak, held_strong, held_weak) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (term) DO UPDATE SET strong = strong + excluded.strong, weak = weak + excluded.weak, "
@@ -177,23 +215,21 @@ class _Counts:
 def put(connection: Connection, documents: Iterable[Document]) -> None:
     """Add documents, replacing those with the same keys, inside the caller's transaction."""
     stopwords = load_model(connection).stopwords
-    memo: dict[str, str] = {}
-    counts = _Counts()
-    fts5 = has_fts5(connection)
+    changes = _Changes(connection)
     for document in documents:
-        _remove(connection, document.key, counts, fts5)
+        changes.remove(document.key)
         rowid: int = connection.execute(_INSERT, _row(document)).lastrowid  # type: ignore[assignment]
         if document.status != ACTIVE:
             continue
-        terms = document_terms(document, stopwords, memo)
+        terms = document_terms(document, stopwords)
         connection.execute(
             "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms.fields)
         )
-        _index(connection, rowid, terms, document.injectable, counts, fts5)
+        changes.post(rowid, terms, document.injectable, 1)
         _link(connection, document)
         if document.injectable:
-            counts.names_files |= _name_files(connection, document)
-    counts.write(connection)
+            changes.name_files(document)
+    changes.write()
 
 
 def _link(connection: Connection, document: Document) -> None:
@@ -211,11 +247,10 @@ def _link(connection: Connection, document: Document) -> None:
 
 def drop(connection: Connection, keys: Iterable[str]) -> None:
     """Remove the documents with these keys inside the caller's transaction; unknown keys are ignored."""
-    counts = _Counts()
-    fts5 = has_fts5(connection)
+    changes = _Changes(connection)
     for key in keys:
-        _remove(connection, key, counts, fts5)
-    counts.write(connection)
+        changes.remove(key)
+    changes.write()
 
 
 def set_flags(
@@ -230,16 +265,18 @@ def set_flags(
         "UPDATE documents SET injectable = ?, trust = ?, stamp = coalesce(?, stamp) WHERE rowid = ?",
         (int(injectable), trust, stamp, rowid),
     )
-    counts = _Counts()
-    counts.touched.add(key)
+    changes = _Changes(connection)
+    changes.touched.add(key)
     if was_injectable != injectable:
-        fts5 = has_fts5(connection)
         terms = _terms(connection, rowid)
-        _unindex(connection, rowid, terms, was_injectable, counts, fts5)
-        _index(connection, rowid, terms, injectable, counts, fts5)
+        changes.post(rowid, terms, was_injectable, -1)
+        changes.post(rowid, terms, injectable, 1)
         document = find_document(connection, key) if injectable else None
-        counts.names_files = _name_files(connection, document) if document else _unname_files(connection, key)
-    counts.write(connection)
+        if document:
+            changes.name_files(document)
+        else:
+            changes.unname_files(key)
+    changes.write()
 
 
 def forget_stamps(connection: Connection, keys: Iterable[str]) -> None:
@@ -262,7 +299,8 @@ def scrub(connection: Connection) -> None:
 
 
 def _row(document: Document) -> tuple[object, ...]:
-    return tuple(_column(name, getattr(document, name)) for name in _COLUMNS)
+    columns = (_column(name, getattr(document, name)) for name in _COLUMNS)
+    return *columns, storable(plain_title(document.title))
 
 
 def _column(name: str, value: Any) -> object:  # noqa: ANN401  (a text, a list of texts, or `injectable`)
@@ -276,66 +314,12 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _remove(connection: Connection, key: str, counts: _Counts, fts5: bool) -> None:
-    key = storable(key)
-    counts.touched.add(key)
-    row = connection.execute(
-        "SELECT rowid, injectable, status FROM documents WHERE key = ?", (key,)
-    ).fetchone()
-    if row is None:
-        return
-    connection.execute("DELETE FROM documents WHERE rowid = ?", (row[0],))
-    if row[2] != ACTIVE:
-        return
-    _unindex(connection, row[0], _terms(connection, row[0]), bool(row[1]), counts, fts5)
-    connection.execute("DELETE FROM vectors WHERE rowid = ?", (row[0],))
-    # What it named is affected, too, even if the new version no longer names it.
-    counts.touched.update(
-        found for (found,) in connection.execute("SELECT named FROM named WHERE key = ?", (key,))
-    )
-    counts.names_files |= _unname_files(connection, key)
-    for table in ("links", "named", "inherited"):
-        connection.execute("DELETE FROM %s WHERE key = ?" % table, (key,))
-
-
-def _name_files(connection: Connection, document: Document) -> bool:
-    """Save the paths that an injectable document names; return whether there are any."""
-    rows = named_rows(document, meta_get(connection, PROJECT_ROOT) or "")
-    return connection.executemany("INSERT INTO paths VALUES (?, ?, ?)", rows).rowcount > 0
-
-
-def _unname_files(connection: Connection, key: str) -> bool:
-    return connection.execute("DELETE FROM paths WHERE key = ?", (key,)).rowcount > 0
-
-
 def _terms(connection: Connection, rowid: int) -> Terms:
     return Terms(
         connection.execute(
             "SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)
         ).fetchone()
     )
-
-
-def _index(
-    connection: Connection, rowid: int, terms: Terms, injectable: bool, counts: _Counts, fts5: bool
-) -> None:
-    counts.add(terms, injectable, 1)
-    if fts5:
-        connection.execute(
-            "INSERT INTO %s (rowid, terms) VALUES (?, ?)" % POSTINGS[injectable], (rowid, _postings(terms))
-        )
-
-
-def _unindex(
-    connection: Connection, rowid: int, terms: Terms, injectable: bool, counts: _Counts, fts5: bool
-) -> None:
-    counts.add(terms, injectable, -1)
-    if fts5:  # a contentless FTS5 table deletes the terms that it is given
-        table = POSTINGS[injectable]
-        connection.execute(
-            "INSERT INTO %s (%s, rowid, terms) VALUES ('delete', ?, ?)" % (table, table),
-            (rowid, _postings(terms)),
-        )
 
 
 def _postings(terms: Terms) -> str:

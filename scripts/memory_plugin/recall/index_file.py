@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SCHEMA = 10
 # The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
 # writes it.
-RULES_DIGEST = 0x16FBE2
+RULES_DIGEST = 0x68422F
 _version = [SCHEMA | RULES_DIGEST << 8]
 # Appended to a term in the posting list of strong fields; no term contains this character.
 STRONG_MARK = "+"
@@ -48,6 +48,8 @@ _COARSE_RESOLUTION_SECONDS = 2.1
 # and may stay for years.
 _SKEW_SECONDS = 60.0
 UNSURE, _ABSENT = "?", "-"  # marks of a path
+# Ends the mark of a folder that was not listed after this plugin wrote to it: a change by somebody else during that write would not show.
+OWN = "+"
 
 
 class IndexUnavailable(Exception):
@@ -204,14 +206,20 @@ def unread_files(connection: Connection) -> int:
     return int(meta_get(connection, _UNREAD) or "0")
 
 
-def changed_paths(connection: Connection) -> set[str] | None:
-    """Return the watched paths that have changed, or may have, since they were indexed; None if no marks were ever saved."""
+def saved_marks(connection: Connection) -> dict[str, str] | None:
+    """Return the marks of the watched paths when they were indexed; None if none were ever saved."""
     saved = meta_get(connection, _WATCHED)
     marks = loads(saved) if saved else None
-    if not isinstance(marks, dict):
+    return {path: str(mark) for path, mark in marks.items()} if isinstance(marks, dict) else None
+
+
+def changed_paths(connection: Connection) -> set[str] | None:
+    """Return the watched paths that have changed, or may have, since they were indexed; None if no marks were ever saved."""
+    marks = saved_marks(connection)
+    if marks is None:
         return None
     current = snapshot(marks)
-    return {path for path, mark in marks.items() if mark == UNSURE or current[path] != mark}
+    return {path for path, mark in marks.items() if mark == UNSURE or current[path] != mark.rstrip(OWN)}
 
 
 def is_locked(error: Exception) -> bool:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from contextlib import closing, suppress
 from time import sleep
-from typing import TYPE_CHECKING
 
 from ..kernel.clock import now
 from ..kernel.files import Unreadable, make_folder
+from ..kernel.paths import Paths
+from ..kernel.settings.values import Settings
+from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
 from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
@@ -21,16 +23,19 @@ from ..memories.record import categories
 from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
-from .documents import memory_document
-from .due_files import RefreshState, find_due, round_read_budget, split_by_budget
-from .guard_rows import seed_guards, write_guards
+from ..memories.writing import own_writes
+from .documents import Document, memory_document
+from .due_files import ReadBudget, RefreshState, find_due, round_read_budget, split_by_budget
+from .in_force import apply_supersession, seed_guards, write_guards
 from .index_documents import count_documents, files_by_trust, files_of_texts, scrub, total_documents
 from .index_file import (
     CHANGED,
     GUARDS,
     INDEX_ERRORS,
     NAMED_FILES,
+    OWN,
     PROJECT_ROOT,
+    UNSURE,
     WRITTEN,
     IndexUnavailable,
     changed_paths,
@@ -41,6 +46,7 @@ from .index_file import (
     open_index,
     refresh_lock,
     save_snapshot,
+    saved_marks,
     set_unread,
     settled_snapshot,
     snapshot,
@@ -49,15 +55,7 @@ from .index_file import (
 from .index_tables import create_index, refresh_model
 from .named_files import named_files_path, write_named_files
 from .store_refresh import RefreshPass, RefreshReport, refresh_notes, refresh_store
-from .superseding import apply_supersession
 from .trust_changes import DECIDED, new_decisions
-
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
-    from ..kernel.sqlite import Connection
-    from .documents import Document
-    from .due_files import ReadBudget
 
 _MAX_ROUNDS = 1000
 _PAUSE = 0.01  # seconds in which a waiting command gets the lock
@@ -158,7 +156,9 @@ def refresh(
     trust = load_trust(paths, settings.texts("trust.accept_from"))
     decided, trust_state = new_decisions(connection, trust.trusted, trust.rejected, trust.accept_from)
     state = RefreshState(
-        changed_paths(connection),
+        _changed_by_others(
+            connection, paths, marks, full=full or decided is None, is_hook=budget.entries is not None
+        ),
         full,
         decided is None,
         files_of_texts(connection, decided or ()),
@@ -195,6 +195,33 @@ def refresh(
     return report
 
 
+def _changed_by_others(
+    connection: Connection, paths: Paths, marks: dict[str, str], *, full: bool, is_hook: bool
+) -> set[str] | None:
+    """Return `changed_paths`, with the files that this plugin wrote in place of a folder that nobody else changed.
+
+    Such a folder is marked OWN until a full refresh lists it, or the next session's start does (`is_hook`).
+    """
+    changed, saved = changed_paths(connection), saved_marks(connection)
+    if changed is None or saved is None or full:
+        return changed
+    for store in stores(paths):
+        for category in categories().values():
+            folder = os.path.join(store.root, category.folder)
+            before, after = saved.get(folder, UNSURE), marks[folder]
+            if before == after + OWN:
+                changed.update([folder] if is_hook else [])
+                marks[folder] = after if is_hook else before
+            elif folder in changed:
+                times = (mark.rsplit(":", 2)[0] for mark in (before, after))
+                files = own_writes(paths, store, folder, *times)
+                if files:
+                    changed.remove(folder)
+                    changed.update(files)
+                    marks[folder] += OWN
+    return changed
+
+
 def _write_prepared(paths: Paths, connection: Connection, full: bool) -> None:
     """Write the prepared files whose rows changed, or both if `full`. If one cannot be written now, a later refresh writes it."""
     prepared = (
@@ -219,7 +246,7 @@ def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) ->
         return None
     if stored is None or stored.digest != document.digest:
         return None
-    return memory_document(stored, document.trust, inherited)
+    return memory_document(stored, document.trust, inherited)._replace(asked_as=document.asked_as)
 
 
 def _watched(paths: Paths, settings: Settings) -> list[str]:

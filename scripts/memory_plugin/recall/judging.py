@@ -1,13 +1,13 @@
 """Ask two judges about the candidates of a prompt or search: which are relevant, and which are useful.
 
 On a prompt, a memory that both judges approve is injected, and one that only one approves becomes a pointer. A search shows the memories
-that are approved. With `when: unsure` the judges see the candidates between `min_confidence` and the inject threshold, with `always` the
-best `candidate_pool_size`. They see titles, categories and tags in random order. `path` names the result:
+that are approved. The judges see the best `candidate_pool_size` candidates, with `when: unsure` only those between `min_confidence` and the
+inject threshold: titles, categories and tags in random order. `path` names the result:
 
     judged    both judges answered
     partial   one of them answered
     single    one combined question was answered
-    fallback  none answered: the thresholds decide, at most `fallback_top_k` in full
+    fallback  none answered: the thresholds decide, at most `fallback_top_k` in full, and the best of these get at least a pointer
     no_key    there is no key: as `fallback`
     disabled  judges are switched off here: the thresholds decide
     rules     no candidate was unsure, or sure ones fill every place: the thresholds decide
@@ -52,7 +52,8 @@ class JudgeCandidates:
 class Judged:
     """The judges' verdicts on the candidates, and how they were reached.
 
-    approvals: key of each judged hit -> "both", "one" or "none" of the judges that answered; empty if none did: the thresholds decide
+    approvals: key of each judged hit -> "both", "one" or "none" of the judges that answered. If none did, the best few are "unasked":
+        the thresholds decide, but give at least a pointer
     max_inject: how many may be injected in full; silenced: why nothing at all may be injected, usually empty
     search_hits: the hits that a search shows, in the order of the ranking
     path, reasons: the result as in the table above, and what failed
@@ -101,17 +102,17 @@ def judge_candidates(
     if judges_off or not switched_on:
         reasons = [_TAINTED] if judges_off and switched_on else []
         return _unjudged("disabled", candidates.hits, mode, settings, reasons)
-    from ..kernel.judge.asking import judge_for
+    from ..kernel.judge.asking import Judge
 
-    judge = judge_for("retrieval", context, helper=mode == SEARCH)
+    judge = Judge("retrieval", context, helper=mode == SEARCH)
     problem = judge.unready()
     if problem is not None:
         path = "no_key" if problem.failure == "no_key" else "fallback"
         return _unjudged(path, candidates.hits, mode, settings, [problem.failure])
-    unsure = _unsure(candidates.hits, mode, settings)
-    if not unsure or (mode == AUTO and len(_sure(candidates.hits, settings)) >= _max_output(mode, settings)):
+    pool = _candidates(candidates.hits, mode, settings)
+    if not pool:
         return _unjudged("rules", candidates.hits, mode, settings, [])
-    return _ask(judge, candidates, unsure, mode, context.within(deadline.remaining()))
+    return _ask(judge, candidates, pool, mode, context.within(deadline.remaining()))
 
 
 def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons: list[str]) -> Judged:
@@ -122,6 +123,8 @@ def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons
     elif path == "rules":
         max_inject = _max_output(AUTO, settings)
     judged = Judged(path, max_inject)
+    if path in ("fallback", "no_key"):
+        judged.approvals = {hit.key: "unasked" for hit in hits[:max_inject]}
     if max_inject == 0:
         judged.silenced = "no_fallback" if path in ("fallback", "no_key") else "max_inject"
     judged.reasons = reasons
@@ -135,16 +138,8 @@ def _max_output(mode: str, settings: Settings) -> int:
     return max_output if mode == SEARCH else min(max_output, settings.integer("retrieval.max_inject"))
 
 
-def _sure(hits: list[Hit], settings: Settings) -> list[Hit]:
-    """Return the hits that are injected on a prompt without asking the judges."""
-    if settings.text(_BLOCK + "when") == "always":
-        return []
-    threshold = settings.number("retrieval.inject_threshold")
-    return [hit for hit in hits if hit.confidence >= threshold]
-
-
-def _unsure(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
-    """Return the hits that the judges are asked about.
+def _candidates(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
+    """Return the hits that the judges are asked about; with `when: unsure` none if sure ones fill every place.
 
     The upper bound is the user's own threshold: a project that raises it to recall less must not cause more to be sent.
     """
@@ -153,14 +148,17 @@ def _unsure(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
     pool = hits[: settings.integer(_BLOCK + "candidate_pool_size")]
     if settings.text(_BLOCK + "when") == "always":
         return pool
+    sure = [hit for hit in hits if hit.confidence >= settings.number("retrieval.inject_threshold")]
+    if len(sure) >= _max_output(mode, settings):
+        return []
     low = settings.number(_BLOCK + "min_confidence")
     high = settings.user_number("retrieval.inject_threshold")
     return [hit for hit in pool if low <= hit.confidence < high]
 
 
-def _ask(judge: Judge, candidates: JudgeCandidates, unsure: list[Hit], mode: str, context: Context) -> Judged:
+def _ask(judge: Judge, candidates: JudgeCandidates, pool: list[Hit], mode: str, context: Context) -> Judged:
     settings = context.settings
-    shown = _shuffled(unsure, candidates.prompt)
+    shown = _shuffled(pool, candidates.prompt)
     rubrics = _DUAL if settings.flag(_BLOCK + "dual_verification") else _SINGLE
     data = _data(candidates, shown)
     questions = [_question(name, key, data, len(shown)) for name, key in rubrics]
@@ -171,7 +169,8 @@ def _ask(judge: Judge, candidates: JudgeCandidates, unsure: list[Hit], mode: str
         "%s: %s" % (name, verdict.failure) for (name, _), verdict in zip(rubrics, verdicts) if verdict.failure
     ]
     if answered:
-        judged = Judged(_path(len(rubrics), len(answered)), _max_output(mode, settings))
+        path = "single" if len(rubrics) == 1 else "judged" if len(answered) == len(rubrics) else "partial"
+        judged = Judged(path, _max_output(mode, settings))
         judged.reasons = failures
         judged.verdicts = _pairs(answers, shown)
         judged.approvals = _approvals(answered, shown, settings.text(_BLOCK + "modes.%s.verification" % mode))
@@ -225,14 +224,6 @@ def _chosen_keys(verdict: Verdict, shown: list[Hit]) -> set[str] | None:
     return {shown[at].key for at in verdict.values["chosen"] if 0 <= at < len(shown)}
 
 
-def _path(asked: int, answered: int) -> str:
-    if answered == 0:
-        return "fallback"
-    if asked == 1:
-        return "single"
-    return "judged" if answered == asked else "partial"
-
-
 def _approvals(answered: list[set[str]], shown: list[Hit], verification: str) -> dict[str, str]:
     """Return "both", "one" or "none" for each shown hit, by the judges that answered; unless strict, one counts as both."""
     needed = len(answered) if verification == "strict" else 1
@@ -246,11 +237,11 @@ def _approvals(answered: list[set[str]], shown: list[Hit], verification: str) ->
 def _pairs(answers: list[set[str] | None], shown: list[Hit]) -> dict[str, tuple[bool | None, bool | None]]:
     """Return the votes (relevant, useful) about each hit; one combined answer counts for both."""
     relevance, usefulness = answers * 2 if len(answers) == 1 else answers
-    return {hit.key: (_vote(hit, relevance), _vote(hit, usefulness)) for hit in shown}
 
+    def vote(hit: Hit, answer: set[str] | None) -> bool | None:
+        return None if answer is None else hit.key in answer
 
-def _vote(hit: Hit, answer: set[str] | None) -> bool | None:
-    return None if answer is None else hit.key in answer
+    return {hit.key: (vote(hit, relevance), vote(hit, usefulness)) for hit in shown}
 
 
 def _spent(verdicts: list[Verdict]) -> dict[str, object]:

@@ -5,31 +5,28 @@ Also find the memories nearest to a text that is about to be saved, to detect du
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.clock import Deadline, now_iso
 from ..kernel.files import error_text
-from ..kernel.sqlite import SqliteError
+from ..kernel.paths import Paths
+from ..kernel.settings.values import Settings
+from ..kernel.sqlite import Connection, SqliteError
 from ..memories.claude_notes import native_folders, notes
 from ..memories.survey import supersession, survey
 from .documents import memory_document, note_document
+from .in_force import set_superseded, superseded_documents
 from .index_documents import put
 from .index_file import INDEX_ERRORS, IndexUnavailable, index_path, is_locked, open_index, transaction
 from .index_refresh import rebuild_index, refresh_index
 from .index_tables import create_index_in_memory
 from .model import load_model
 from .query import analyze
-from .ranking import candidate_backend, rank
-from .superseding import set_superseded, superseded_documents
-
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
-    from ..kernel.sqlite import Connection
-    from .ranking import Hit
+from .ranking import Hit, candidate_backend, rank
 
 _SECONDS = 10.0
 _MAX_TEXT = 2000  # characters
+_OTHERS = "SELECT key FROM documents WHERE scope != 'native' AND status = 'active' ORDER BY rowid LIMIT ?"
 
 
 class SearchResult(NamedTuple):
@@ -45,9 +42,10 @@ class SearchResult(NamedTuple):
 
 
 class Neighbors(NamedTuple):
-    """For each text the keys of the nearest memories, best first, and the stop words of that index by language."""
+    """For each text the keys of the nearest memories, best first; the keys of some others; the stop words of that index by language."""
 
     keys: list[list[str]]
+    others: list[str]
     stopwords: dict[str, frozenset[str]]
 
 
@@ -65,8 +63,10 @@ def search(paths: Paths, settings: Settings, query: str, limit: int) -> SearchRe
         return result._replace(problem=error_text(error))
 
 
-def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) -> Neighbors | None:
-    """Return the `limit` nearest memories of each text, from the index as it is.
+def neighbors(
+    paths: Paths, settings: Settings, texts: list[str], limit: int, others_limit: int = 0
+) -> Neighbors | None:
+    """Return the `limit` nearest memories of each text, and `others_limit` any others, from the index as it is.
 
     After ten seconds the remaining texts get none. Returns None if no index answers: a missing duplicate check must not make a save fail.
     """
@@ -76,19 +76,13 @@ def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) ->
         return None
     deadline = Deadline(_SECONDS)
     keys: list[list[str]] = []
+    others: list[str] = []
     try:
+        others = [key for (key,) in connection.execute(_OTHERS, (others_limit,))]
         stopwords = load_model(connection).stopwords
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
         for text in texts:
-            hits = rank(
-                connection,
-                analyze(text[:_MAX_TEXT]),
-                limit,
-                only_injectable=False,
-                expires_after=now_iso(),
-                deadline=deadline,
-                backend=backend,
-            )
+            hits = _ranked(connection, text[:_MAX_TEXT], limit, deadline, backend)
             keys.append([hit.key for hit in hits])
     except TimeoutError:
         keys += [[] for _ in texts[len(keys) :]]
@@ -96,7 +90,15 @@ def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) ->
         return None
     finally:
         connection.close()
-    return Neighbors(keys, stopwords)
+    return Neighbors(keys, others, stopwords)
+
+
+def _ranked(connection: Connection, text: str, limit: int, deadline: Deadline, backend: str) -> list[Hit]:
+    """Return the nearest memories, injectable or not."""
+    query, now = analyze(text), now_iso()
+    return rank(
+        connection, query, limit, only_injectable=False, expires_after=now, deadline=deadline, backend=backend
+    )
 
 
 def _search_index(paths: Paths, settings: Settings, query: str, limit: int) -> SearchResult:
@@ -129,15 +131,7 @@ def _temporary_index(paths: Paths, settings: Settings) -> Connection:
 def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> SearchResult:
     try:
         backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
-        hits = rank(
-            connection,
-            analyze(query),
-            limit,
-            only_injectable=False,
-            expires_after=now_iso(),
-            deadline=Deadline(_SECONDS),
-            backend=backend,
-        )
+        hits = _ranked(connection, query, limit, Deadline(_SECONDS), backend)
         return SearchResult(hits, backend, "", superseded_documents(connection, [hit.key for hit in hits]))
     finally:
         connection.close()

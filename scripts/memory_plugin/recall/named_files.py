@@ -100,8 +100,8 @@ class NamedFiles:
         end = self._lines.find(b"\n", start)
         line = self._lines[start : end if end >= 0 else None]
         try:
-            marks = loads(line.partition(b"\t")[2].decode("ascii"))
-            return [(str(key), str(way)) for key, way in _pairs(marks) if way in WAYS]
+            marks: Any = loads(line.partition(b"\t")[2].decode("ascii"))
+            return [(str(key), str(way)) for key, way in marks if way in WAYS]
         except (ValueError, TypeError):
             return []
 
@@ -150,10 +150,6 @@ def _call_path(payload: dict[str, object]) -> str:
     fields = tool_input if isinstance(tool_input, dict) else {}
     path = fields.get("file_path", fields.get("notebook_path"))
     return path if isinstance(path, str) and path.isprintable() else ""
-
-
-def _pairs(value: Any) -> list[list[str]]:  # noqa: ANN401  (any JSON value)
-    return value if isinstance(value, list) else []
 
 
 def _add(ways: dict[str, str], key: str, way: str) -> None:

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
-from ..kernel.sqlite import SqliteError
+from ..kernel.paths import Paths
+from ..kernel.settings.values import Settings
+from ..kernel.sqlite import Connection, SqliteError
 from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, StoredMemory, skipped_entries, why_not_read
 from ..memories.record import Memory, categories
-from ..memories.similarity import plain_title
-from ..memories.stores import stores
-from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, survey
-from ..memories.trust import PENDING, TRUSTED, load_trust
+from ..memories.relations import plain_title
+from ..memories.stores import Store, stores
+from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, may_mean, survey
+from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE
-from .index_documents import texts
+from .index_documents import storable, texts
 from .index_file import IndexUnavailable, index_path, open_index
 from .index_refresh import refresh_index
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
-    from ..kernel.sqlite import Connection
-    from ..memories.stores import Store
-    from ..memories.trust import Trust
-
 _WAIT = 0.5  # seconds for another process that refreshes the index
 _QUERY = """SELECT d.key, d.id, d.category, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,
-    d.digest, d.trust, d.inject, coalesce(l.superseded_by, ''), coalesce(l.supersedes, '[]'), coalesce(s.by, '')
+    d.digest, d.trust, CASE d.status WHEN 'unreadable' THEN d.inject ELSE '' END, coalesce(l.superseded_by, ''),
+    coalesce(l.supersedes, '[]'), coalesce(s.by, '')
     FROM documents d LEFT JOIN links l USING (key) LEFT JOIN superseded s USING (key) WHERE d.scope = ? %s ORDER BY d.path"""
-_NAMES = "SELECT key, id, title FROM documents WHERE id > ''"  # a file that is no memory has no id
+_NAMED = "SELECT key FROM documents WHERE id = ?"
+_TITLED = "SELECT id FROM documents WHERE plain_title = ?"
 
 
 def overview(
@@ -51,13 +47,13 @@ def overview(
         settings: the user's settings.
         scope: limits the result to one store.
         is_current: skip the refresh.
-        names: limits the result to the memories that one of these names may mean; None does not.
+        names: limits the result to the memories that one of these names may mean, and the refresh to folders that changed; None does not.
         title: with `names`, adds the memories with this title, and those that share an id with one of them.
     """
     accept_from = settings.texts("trust.accept_from")
     try:
         if not is_current:
-            report = refresh_index(paths, settings, 1, wait=_WAIT)
+            report = refresh_index(paths, settings, 1, full=names is None, wait=_WAIT)
             if report.remaining or report.problem:
                 return survey(paths, accept_from, scope)
         connection = open_index(index_path(paths), timeout=_WAIT)
@@ -76,11 +72,16 @@ def overview(
 
 
 def _keys(connection: Connection, names: Collection[str], title: str) -> list[str]:
-    """Return the keys of the memories with the ids in some names, or with the ids of those with a title in its form for comparison."""
-    rows = connection.execute(_NAMES).fetchall()
-    ids = {name.rpartition("/")[2] for name in names}
-    ids.update(identity for _, identity, other in rows if title and plain_title(other) == title)
-    return [key for key, identity, _ in rows if identity in ids]
+    """Return the keys of the memories that some names may mean, and of those with their ids or with the title (as `plain_title`)."""
+    ids = {storable(name.rpartition("/")[2]) for name in names}
+    if title:
+        ids.update(row[0] for row in connection.execute(_TITLED, (storable(title),)))
+    ids.discard("")  # of a file that is no memory
+    for name in names:
+        if connection.execute(_NAMED, (storable(name.rpartition("/")[2]),)).fetchone() is None:
+            rows = connection.execute("SELECT id, key, title FROM documents WHERE id > ''").fetchall()
+            ids.update(identity for identity, key, begun in rows if may_mean(name, key, begun))
+    return [row[0] for identity in sorted(ids) for row in connection.execute(_NAMED, (identity,))]
 
 
 def _add_store(
@@ -96,7 +97,7 @@ def _add_store(
             for row in connection.execute(_QUERY % "AND d.key = ?", (store.scope, key)):
                 result.items.append(_item(row, by_label[row[2]], store, trust))
         return
-    for row in connection.execute(_QUERY % "", (store.scope,)).fetchall():
+    for row in connection.execute(_QUERY % "", (store.scope,)):
         if row[6] == UNREADABLE:
             result.problems.append(FileProblem(row[10], row[14]))
         else:

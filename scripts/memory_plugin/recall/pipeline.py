@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..kernel.files import os_error_text
 from ..kernel.quick_import import import_ahead
-from .gate import SHORT, effective_length, last_turn, load_gate
+from .gate import MIN_LENGTH, SHORT, effective_length, last_turn, load_gate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,9 +81,7 @@ def fill_answer(
             apply_feedback(hits, context)
         judged = None
         if hits and ask_judges and lookup.answered_by == "fts5" and settings.is_judge_enabled("retrieval"):
-            judged = _judge(
-                answer, prompt, previous_turn, _not_injected_yet(hits, history, settings), context
-            )
+            judged = _judge(answer, prompt, previous_turn, _not_injected_yet(hits, history), context)
         choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
         _describe(answer, lookup, hits, choice, settings)
     finally:
@@ -101,19 +99,16 @@ def check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
     if (
         settings.flag("retrieval.followups")
         and (prompt.previous_turn or prompt.transcript)
-        and gate.is_followup(prompt.visible_text, settings.integer("retrieval.followup_length"))
+        and gate.is_followup(prompt.visible_text)
     ):
         previous_turn = prompt.previous_turn or last_turn(prompt.transcript)
-    if not previous_turn and effective_length(prompt.visible_text) < settings.integer(
-        "retrieval.min_prompt_length"
-    ):
+    if not previous_turn and effective_length(prompt.visible_text) < MIN_LENGTH:
         refusal = SHORT
     return previous_turn, refusal
 
 
-def _not_injected_yet(hits: list[Hit], history: RecallHistory, settings: Settings) -> list[Hit]:
-    repeat_after = settings.integer("retrieval.repeat_after_turns")
-    return [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text, repeat_after)]
+def _not_injected_yet(hits: list[Hit], history: RecallHistory) -> list[Hit]:
+    return [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]
 
 
 def _judge(answer: Answer, prompt: Prompt, previous_turn: str, hits: list[Hit], context: Context) -> Judged:

@@ -96,6 +96,8 @@ def rank(
     Raises TimeoutError when the deadline passes, IndexUnusable if the index holds no model, and SqliteError if it is damaged or locked.
     """
     model = load_model(connection)
+    for size in ("pool", "soft_pool"):  # a search may ask for more than a prompt can use
+        model.ranking[size] = max(model.ranking[size], limit)
     documents, averages = _totals(connection, only_injectable)
     if not documents:
         return []

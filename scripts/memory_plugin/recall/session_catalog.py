@@ -2,14 +2,23 @@
 
 For example, the rule "write the test first" would never match the prompt "add a message handler". Rules count as injected, titles of other
 memories do not. A sub-agent gets only the rules. The texts were prepared in the index; a memory whose file changed since is left out.
+
+The user is told which memories await approval, or that many have no phrases. The modules that read memories and trust are imported only if
+there is a problem.
 """
 
 from __future__ import annotations
 
+import os
+import stat as modes
+
+from ..kernel.data import read_state, write_state
+from ..kernel.fastjson import digest
 from ..kernel.files import os_error_text
 from .answer import Answer
 from .catalog_entries import (
     arrange,
+    by_claim,
     count_memories,
     named_titles,
     newest_titles,
@@ -24,6 +33,7 @@ from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_pat
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
+    from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
     from .catalog_entries import CatalogEntry
 
@@ -35,12 +45,17 @@ _MAX_USED = 50  # older memories that are listed because they were used recently
 _FOREVER = 1 << 30  # turns
 # Keys in a session's history: of the catalog's whole content, and the prefix for one of its titles, which is not a pointer.
 _WHOLE, _LISTED = "catalog", "catalog "
+_PENDING, _PHRASES = "pending", "phrases"
+_MIN_WITHOUT_PHRASES = 5
+_TRUST_RECORDS = ("trusted.jsonl", "rejected.jsonl")
 _ALWAYS_FITS = 30  # memories whose titles fit into any catalog
 
 
 def is_catalog_on(context: Context) -> bool:
     """Return whether the settings switch the catalog on."""
-    return context.settings.flag("retrieval.enabled") and context.settings.flag("retrieval.catalog.enabled")
+    return context.settings.flag("retrieval.enabled") and bool(
+        context.settings.integer("retrieval.catalog.max_tokens")
+    )
 
 
 def current_index(context: Context) -> Connection | None:
@@ -74,13 +89,15 @@ def session_catalog(connection: Connection, source: str, context: Context) -> An
         return None
     answer = Answer(CATALOG, answered_by="index", source=source).withhold("unchanged")
     history = RecallHistory(context.paths, context.session, CATALOG)
-    content = "\n".join([entry.inject for entry in rules] + sorted(entry.title for entry in titles))
+    content = "\n".join([entry.digest for entry in rules] + sorted(entry.title for entry in titles))
     known: set[str] = set()
     if source == _RESUME:
         if history.was_pointed(_WHOLE, content):
             return answer
         known = {entry.key for entry in rules if history.was_injected(entry.key, entry.inject, _FOREVER)}
-        known |= {entry.key for entry in titles if history.was_pointed(_LISTED + entry.key, entry.title)}
+        known |= {
+            entry.key for entry in rules + titles if history.was_pointed(_LISTED + entry.key, entry.title)
+        }
     history.record_pointer(_WHOLE, content)
     total = count_memories(connection) - len(known)
     ordered = _ordered(
@@ -139,10 +156,15 @@ def _fill_in(
 ) -> None:
     """Fill in the answer with the rules and titles that fit, and add them to the session's history; rules count as injected."""
     max_tokens = context.settings.integer("retrieval.catalog.max_tokens")
-    if answer.record["place"] == SUBAGENT:
+    only_rules = answer.record["place"] == SUBAGENT
+    if only_rules:
         max_tokens = min(_SUBAGENT_TOKENS, max_tokens)
-    block = arrange([entry.rule for entry in rules], [entry.title for entry in titles], max_tokens)
-    injected, listed = rules[: len(block.rules)], titles[: len(block.titles)]
+    block = arrange(rules, titles, max_tokens, only_rules=only_rules)
+    if len(block.rules) < len(rules):
+        rules = by_claim(rules, context)
+        block = arrange(rules, titles, max_tokens, only_rules=only_rules)
+    injected = rules[: len(block.rules)]
+    listed = rules[len(injected) :][: len(block.more_rules)] + titles[: len(block.titles)]
     if not injected and not listed:
         return
     for entry in injected:
@@ -151,11 +173,12 @@ def _fill_in(
         history.record_pointer(_LISTED + entry.key, entry.title)
     unlisted = max(0, total - len(injected) - len(listed))
     answer.block = block.render(unlisted)
-    answer.receipt = _receipt(len(injected), len(listed))
+    answer.receipt = _receipt(len(injected), len(rules), len(listed))
     answer.record.update(
         outcome="injected" if injected else "listed",
         reason="",
         injected=[entry.key for entry in injected],
+        rules=len(rules),
         listed=len(listed),
         unlisted=unlisted,
         tokens=estimated_tokens(answer.block),
@@ -167,10 +190,86 @@ def _fill_in(
         answer.record["problem"] = "session: " + os_error_text(error)
 
 
-def _receipt(rules: int, titles: int) -> str:
+def _receipt(told: int, rules: int, titles: int) -> str:
     parts = []
-    if rules:
-        parts.append("1 standing rule" if rules == 1 else "%d standing rules" % rules)
+    if told:
+        of = " of %d" % rules if told < rules else ""
+        parts.append("%d%s standing rule%s" % (told, of, "" if rules == 1 else "s"))
     if titles:
-        parts.append("1 title" if titles == 1 else "%d titles" % titles)
-    return "memory: told Claude " + " and ".join(parts)
+        parts.append(
+            "the title%s of %d %s" % (("", 1, "memory") if titles == 1 else ("s", titles, "memories"))
+        )
+    return "memory: Claude starts with " + " and ".join(parts)
+
+
+def pending_keys(connection: Connection) -> list[str]:
+    """Return the keys of the memories that await approval, in order; superseded ones are left out. Raises SqliteError."""
+    rows = connection.execute(
+        "SELECT key FROM documents WHERE trust = ? AND status = 'active' AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
+        (_PENDING,),
+    )
+    return [key for (key,) in rows]
+
+
+def due_notice(paths: Paths, connection: Connection | None) -> str:
+    """Return a line for the user about the memories that await approval, once per set of memories; usually empty.
+
+    If none await it, many memories without phrases are a reason for a line, once in each project.
+
+    `connection` is the index, or None if it cannot answer. Raises SqliteError.
+    """
+    folder = paths.state("trust")
+    if any(_looks_unreadable(os.path.join(folder, name)) for name in _TRUST_RECORDS):
+        from ..memories.trust import load_trust
+
+        try:
+            load_trust(paths)
+        except OSError as error:
+            return "memory: " + os_error_text(error)
+    pending = [] if connection is None else pending_keys(connection)
+    path = paths.state("notices", paths.project_key + ".json")
+    if not pending:
+        return "" if connection is None else _phrases_notice(path, connection)
+    current = digest("\n".join(pending).encode("utf-8", "replace"))
+    # Record first: if this fails, stay silent rather than repeat the line in every session.
+    if not _announce(path, _PENDING, current):
+        return ""
+    subject = "1 memory awaits" if len(pending) == 1 else "%d memories await" % len(pending)
+    are = "is" if len(pending) == 1 else "are"
+    return "memory: %s approval and %s not recalled until then. To review: /memory:review" % (subject, are)
+
+
+def _phrases_notice(path: str, connection: Connection) -> str:
+    if _PHRASES in read_state(path):
+        return ""
+    rows = connection.execute(
+        "SELECT count(*) FROM documents WHERE injectable = 1 AND scope != 'native' AND asked_as = '[]'"
+    )
+    (number,) = rows.fetchone()
+    if number < _MIN_WITHOUT_PHRASES or not _announce(path, _PHRASES, "told"):
+        return ""
+    why = "have no phrases, so only prompts with the same words find them; to add some: /memory:phrases"
+    return "memory: %d memories %s" % (number, why)
+
+
+def _looks_unreadable(path: str) -> bool:
+    """Return whether a file exists and may be unreadable; only reading it tells."""
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return not modes.S_ISREG(status.st_mode) or not os.access(path, os.R_OK)
+
+
+def _announce(path: str, name: str, current: str) -> bool:
+    """Record what the user is told under a name; return False if they were told this before, or it cannot be recorded."""
+    state = read_state(path)
+    if state.get(name) == current:
+        return False
+    try:
+        write_state(path, {**state, name: current})
+    except OSError:
+        return False
+    return True

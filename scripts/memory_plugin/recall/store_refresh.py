@@ -8,28 +8,31 @@ from __future__ import annotations
 
 import os
 from time import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.files import ReadFailed, Unreadable, os_error_text, stamp
+from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
 from ..memories.claude_notes import note_files, notes_in
+from ..memories.hygiene import MAX_PHRASE, shown_items
 from ..memories.memory_files import StoredMemory, read_memory
-from .documents import may_inject, memory_document, note_document, unreadable_document
-from .due_files import batches
-from .guard_rows import drop_guards, update_guards
-from .index_documents import drop, find_document, forget_stamps, indexed_file, notes_by_file, put, set_flags
+from ..memories.stores import Store
+from ..memories.trust import Trust
+from .documents import Document, may_inject, memory_document, note_document, unreadable_document
+from .due_files import DueFile, DueWork, ReadBudget, RefreshState, batches
+from .in_force import drop_guards, superseded_documents, update_guards
+from .index_documents import (
+    IndexedFile,
+    drop,
+    find_document,
+    forget_stamps,
+    indexed_file,
+    notes_by_file,
+    put,
+    set_flags,
+)
 from .index_file import UNSURE, set_unread, transaction
-from .superseding import superseded_documents
 
-if TYPE_CHECKING:
-    from ..kernel.sqlite import Connection
-    from ..memories.stores import Store
-    from ..memories.trust import Trust
-    from .documents import Document
-    from .due_files import DueFile, DueWork, ReadBudget, RefreshState
-    from .index_documents import IndexedFile
-
-_BATCH = 500
 # A file changed this recently may still be open for writing; the coarsest file system clock has steps of 2 s.
 _RACY_SECONDS = 2.1
 
@@ -49,14 +52,8 @@ class RefreshReport(NamedTuple):
 
     def plus(self, other: RefreshReport) -> RefreshReport:
         """Return the sums of two reports, with the first problem of both."""
-        return RefreshReport(
-            self.read + other.read,
-            self.dropped + other.dropped,
-            self.reflagged + other.reflagged,
-            self.unreadable + other.unreadable,
-            self.remaining + other.remaining,
-            self.problem or other.problem,
-        )
+        read, dropped, reflagged, unreadable, left = (a + b for a, b in zip(self[:5], other[:5]))
+        return RefreshReport(read, dropped, reflagged, unreadable, left, self.problem or other.problem)
 
 
 class RefreshPass:
@@ -161,7 +158,7 @@ def _read(run: RefreshPass, store: Store, files: list[DueFile]) -> tuple[list[St
 def _write(
     run: RefreshPass, memories: list[StoredMemory], unreadable: list[Document], known: dict[str, IndexedFile]
 ) -> tuple[int, int]:
-    """Write the memories to the index in batches, so that no reader waits long.
+    """Write the memories to the index.
 
     Return how many were dropped because their files are no memories any more, and how many needed no text analysis.
     """
@@ -169,27 +166,34 @@ def _write(
     before = [known[document.path].key for document in unreadable if document.path in known]
     with transaction(connection):
         dropped = sum(find_document(connection, key) is not None for key in before)
+        superseded = superseded_documents(connection, [stored.key for stored in memories])
+        documents = list(unreadable)
+        for whole in memories:
+            stored = run.trust.with_accepted_phrases(whole)
+            trust, row = run.trust.state_of(stored), known.get(stored.path)
+            injectable = may_inject(stored, trust) and stored.key not in superseded
+            if (
+                row is not None
+                and row.digest == stored.digest
+                and (not whole.memory.asked_as or _has_same_phrases(connection, stored))
+            ):
+                set_flags(connection, stored.key, injectable, trust, stored.stamp)
+                reflagged += 1
+            else:
+                before += [row.key] if row is not None and row.key != stored.key else []
+                documents.append(memory_document(stored, trust)._replace(injectable=injectable))
         drop(connection, before)
-        put(connection, unreadable)
-        run.count_read(len(unreadable))
-    for start in range(0, len(memories), _BATCH):
-        batch = memories[start : start + _BATCH]
-        with transaction(connection):
-            superseded = superseded_documents(connection, [stored.key for stored in batch])
-            documents = []
-            for stored in batch:
-                trust, row = run.trust.state_of(stored), known.get(stored.path)
-                injectable = may_inject(stored, trust) and stored.key not in superseded
-                if row is not None and row.digest == stored.digest:
-                    set_flags(connection, stored.key, injectable, trust, stored.stamp)
-                    reflagged += 1
-                else:
-                    drop(connection, [row.key] if row is not None and row.key != stored.key else [])
-                    documents.append(memory_document(stored, trust)._replace(injectable=injectable))
-            put(connection, documents)
-            update_guards(connection, batch, run.trust)
-            run.count_read(len(batch))
+        put(connection, documents)
+        update_guards(connection, memories, run.trust)
+        run.count_read(len(documents) + reflagged)
     return dropped, reflagged
+
+
+def _has_same_phrases(connection: Connection, stored: StoredMemory) -> bool:
+    """Return whether the index has the phrases that recall may use now, which a decision changes without the file."""
+    document = find_document(connection, stored.key)
+    phrases = stored.memory.asked_as
+    return document is None or document.asked_as == shown_items(phrases, MAX_PHRASE)
 
 
 def refresh_notes(run: RefreshPass, folders: list[str], budget: ReadBudget) -> RefreshReport:

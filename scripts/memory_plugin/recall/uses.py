@@ -6,7 +6,7 @@ which a memory was injected, do not count as its use, because they triggered it.
 
 from __future__ import annotations
 
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_texts, loads
 from ..kernel.records import Records
 
 TYPE_CHECKING = False
@@ -81,7 +81,6 @@ def _repeated_in_reply(
     injected: dict[str, InjectedMemory], reply: str, transcript: str, context: Context
 ) -> list[str]:
     """Return the memories whose rare words or paths occur in the reply or its tool calls; empty if the index cannot be read."""
-    from ..kernel.sqlite import SqliteError
     from ..kernel.transcript.reader import turns_since_prompt
     from .index_file import INDEX_ERRORS, index_path, open_index
 
@@ -109,7 +108,7 @@ def _repeated_in_reply(
                 "" if memory.place == _TOOL else texts[_injecting_call(memory)],
             )
         ]
-    except SqliteError:
+    except INDEX_ERRORS:
         return []
     finally:
         connection.close()
@@ -151,7 +150,7 @@ def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> b
     ).fetchone()
     if row is None:
         return False
-    if any(path in reply for path in _paths(row[1])):
+    if any(len(path) >= _MIN_NAME and path in reply for path in as_texts(loads(row[1]))):
         return True
     from ..kernel.text.tokens import is_compound_name
 
@@ -160,16 +159,6 @@ def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> b
     return len(shared) >= _MIN_RARE_WORDS or any(
         is_compound_name(stem) and len(stem) >= _MIN_NAME for stem in shared
     )
-
-
-def _paths(files: str) -> list[str]:
-    try:
-        paths = loads(files)
-    except ValueError:
-        return []
-    if not isinstance(paths, list):
-        return []
-    return [path for path in paths if isinstance(path, str) and len(path) >= _MIN_NAME]
 
 
 def _rare_stems(connection: Connection, stems: set[str]) -> list[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .reply_signals import ReplySignals
 
 THRESHOLD = "scoring.escalation.thresholds.%s"
-PREAMBLE = "scoring.escalation.preamble_min"
+PREAMBLE = "scoring.escalation.thresholds.preamble"
 _SEVERITIES = ("low", "medium", "high")
 
 

@@ -5,14 +5,15 @@ Recorded are the answer, overrides where judge and rules differ, and additional 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import dumps, loads
-from ..kernel.judge.asking import Judge, judge_for
-from ..kernel.judge.question import Question, Verdict, excerpt, load_rubric, one_line
+from ..kernel.judge.asking import Judge
+from ..kernel.judge.question import Question, Rubric, Verdict, excerpt, load_rubric, one_line, read_rubric
 from ..kernel.transcript.reader import turns_since_prompt
 from ..kernel.transcript.rows import COMMAND, PROMPT
 from ..kernel.transcript.turn import Call
@@ -109,7 +110,7 @@ def _result(call: Call) -> str:
 
 
 def grade_question(material: GradeMaterial, dimensions: Sequence[str]) -> Question:
-    """Return the question about an escalated reply.
+    """Return the question about an escalated reply; it contains only the dimensions that are asked for.
 
     Its values: `levels`, `clamped`, `phrases` as [index, is filler], `missed` as [start, end] in the reply shown.
     """
@@ -125,7 +126,26 @@ def grade_question(material: GradeMaterial, dimensions: Sequence[str]) -> Questi
             "missed": _find_missed(value, material),
         }
 
-    return Question(load_rubric("replies/grade"), _data(material), parse)
+    return Question(_grade_rubric(dimensions), _data(material), parse)
+
+
+def _grade_rubric(dimensions: Sequence[str]) -> Rubric:
+    """Return the rubric without the other dimensions: their lines, their places in the example, and their keys in the schema."""
+    others = set(load_data("replies", "dimensions")["judge"]) - set(dimensions)
+    if not others:
+        return load_rubric("replies/grade")
+    entry = load_data("judges", "rubrics", "replies", "grade")
+    names = "|".join(sorted(others))
+    unwanted = re.compile('"(?:%s)": [0-9-]+, ' % names)
+    system = [line for line in entry["system"] if not re.match("- (?:%s)," % names, line)]
+    schema = dict(entry["schema"])
+    schema["properties"] = {name: value for name, value in schema["properties"].items() if name not in others}
+    schema["required"] = list(schema["properties"])
+    shortened = {
+        part: [unwanted.sub("", line) for line in lines]
+        for part, lines in (("system", system), ("closing", entry["closing"]))
+    }
+    return read_rubric({**entry, **shortened, "schema": schema}, "replies/grade", "replies/grade")
 
 
 def deep_question(material: GradeMaterial) -> Question:
@@ -145,7 +165,7 @@ def grade_deeply(
 
     `disabled_reason` is why the judge must not be asked, or "".
     """
-    judge = judge_for("scoring", context, off=disabled_reason)
+    judge = Judge("scoring", context, off=disabled_reason)
     verdict = judge.ask(deep_question(material), context.deadline, retry=True)
     return (verdict.values["levels"] if verdict.values else levels_by_rules(signals)), verdict
 
@@ -265,16 +285,15 @@ def _judged_record(request: GradeRequest, verdict: Verdict, model: str) -> dict[
     return record
 
 
-def _agrees(request: GradeRequest, values: Values) -> bool:
-    """Return whether the judge agrees with the rules.
+def _agrees(request: GradeRequest, values: Values) -> bool | None:
+    """Return whether the judge agrees with the rules; None if the rules found phrases and it gave a verdict on none.
 
-    With verdicts on phrases, it agrees if it confirms all of them. Without, it agrees if it found padding (passages quoted as missed, or a
-    severe level of a padding dimension) exactly where the rules did.
+    It agrees if it confirms all phrases that it decided on, or, where the rules found none, if it found no padding either: no passages
+    quoted as missed, no severe level of a padding dimension.
     """
-    if values["phrases"]:
-        return all(filler for _, filler in values["phrases"])
-    is_padded = bool(values["missed"] or severe_dimensions(values["levels"]) & PADDING_DIMENSIONS)
-    return is_padded == (request.padding > 0)
+    if request.padding:
+        return all(filler for _, filler in values["phrases"]) if values["phrases"] else None
+    return not (values["missed"] or severe_dimensions(values["levels"]) & PADDING_DIMENSIONS)
 
 
 def _append_override(request: GradeRequest, values: Values, context: Context) -> None:

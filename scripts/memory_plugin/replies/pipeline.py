@@ -127,7 +127,7 @@ def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
     record = _score_record(reply, last, score, context)
     scored = ScoredReply(reply, score, record)
     scored.errors += [scorer.error] if scorer.error else []
-    if context.settings.flag("scoring.keep_text"):
+    if "replies" in context.settings.texts("ledger.keep_text"):
         scored.errors += run_steps(lambda: _keep_text(scored))
     scored.errors += run_steps(
         lambda: _count_reply(record, context), lambda: context.append("scores", record)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import accumulate, compress, repeat
 
-from ..kernel.text import invisible
+from ..kernel.text import tags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _ONE_FOR_ONE = {
     **dict.fromkeys("\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f44e", CROSS_SIGN),
     **dict.fromkeys("\x00\x01\x02\r", " "),  # a reply must not contain our own marks
 }  # fmt: skip
-_INVISIBLE = invisible.code_points(invisible.IN_WORDS)
+_INVISIBLE = tags.code_points(tags.IN_WORDS)
 _IN_WORDS = "'-"
 _ENDS = ".!?:;"
 _BULLETS = "-*+#\u2022"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now
+from ..kernel.data import read_state, session_file, write_state
 from ..kernel.files import os_error_text
-from ..kernel.state_file import read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

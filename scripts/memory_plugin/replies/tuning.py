@@ -14,32 +14,23 @@ from ..kernel.stats import Proportion, share
 from .escalation import EscalationThresholds, find_row, thousandths
 from .filler import FillerRules, find_filler, read_user_pack, rule_problem
 from .phrases import QUERY_TYPES, word_classes
-from .prose import BREAK, SENTENCE, read_prose
-from .score_history import (
-    PADDING_DIMENSIONS,
-    PastScore,
-    RereadReply,
-    missed_by_rules,
-    reread_replies,
-    severe_dimensions,
-)
+from .prose import BREAK, read_prose
+from .score_history import PastScore, RereadReply, missed_by_rules, reread_replies
 
 # Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
 _MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
 _MIN_JUDGED = 20
+# By the gate's row: the setting under `scoring.escalation` that lets fewer replies escalate, and the one for more.
+_GATE_SETTINGS = {
+    "padding_range": ("padding_range [1,1]", "padding_range [1,3]"),
+    "borderline_density": ("density_margin 0.02", "density_margin 0.05"),
+    "mixed_signal": ("preamble_min 30", "preamble_min 15"),
+}
 _MIN_VERDICTS = 5
 _MIN_QUOTED = 3
 _MIN_WORDS, _MAX_WORDS = 2, 8  # of a quoted phrase
-_MIN_RUN, _MAX_RUN = 3, 6  # words of a phrase that is searched for in whole sentences
-_MAX_SENTENCE = 80  # words
 _SENTENCE_ENDS = ".!?:\n"
 _MAX_CANDIDATES = 20
-# A phrase that the judge never quoted becomes a rule only if this many padded replies of this many sessions contain it, and no other reply.
-_MIN_PADDED, _MIN_SESSIONS = 5, 3
-_REASONS = {
-    "judge": "called filler by the judge in %d replies",
-    "verbose": "in %d replies that the judge found padded, and in no other",
-}
 MIN_REPLIES = 200  # to fit thresholds; the interval of a share of 25% is then +- 6 points
 _MIN_SHARE, _TARGET_SHARE, _MAX_SHARE = 0.2, 0.25, 0.3
 _MIN_MEASURED = 20  # words; shorter replies have no meaningful density
@@ -57,25 +48,27 @@ class RuleClearance(NamedTuple):
 
 
 class PhraseCandidate(NamedTuple):
-    """A phrase that no rule covers, the number of replies that contain it, and its source.
+    """A phrase that the judge quoted as filler, and the number of replies that contain it.
 
-    `judge`: the judge quoted it as filler. `verbose`: it occurs more than twice as often in replies that only the judge found padded as in
-    others. `promote` proposes it as a rule, with `position` as in the rule pack.
+    `promote` proposes it as a rule, with `position` as in the rule pack.
     """
 
     phrase: str
     replies: int
-    source: str
     promote: bool
     position: str
 
 
 class TuningStudy(NamedTuple):
-    """Findings from judged replies; the transcripts of `reread` among the `judged` replies could be read again for candidates."""
+    """Findings from judged replies; the transcripts of `reread` among the `judged` replies could be read again for candidates.
+
+    `agreement` is over the escalated replies on which the judge decided, and `rows` counts these by the gate's row.
+    """
 
     judged: int
     reread: int
     agreement: Proportion
+    rows: dict[str, int]
     missed: Proportion
     cleared: list[RuleClearance]
     candidates: list[PhraseCandidate]
@@ -84,12 +77,17 @@ class TuningStudy(NamedTuple):
 def study_scores(scores: Sequence[PastScore], rules: FillerRules) -> TuningStudy:
     """Study the judged replies among some scores."""
     judged = [(score, score.judged) for score in scores if score.judged is not None]
-    agrees = [row.get("agrees") is True for score, row in judged if score.escalated]
+    decided = [
+        (score, row.get("agrees") is True)
+        for score, row in judged
+        if score.escalated and (row.get("phrases") or not score.padding)
+    ]
     texts = {reply.id: reply for reply in reread_replies(score.row for score, _ in judged)}
     return TuningStudy(
         len(judged),
         len(texts),
-        share(sum(agrees), len(agrees)),
+        share(sum(agrees for _, agrees in decided), len(decided)),
+        dict(Counter(score.row.get("gate", "") for score, _ in decided).most_common()),
         missed_by_rules(scores),
         _clearances(row for _, row in judged),
         _candidates(judged, texts, rules),
@@ -114,51 +112,18 @@ def _clearances(judged: Iterable[dict[str, Any]]) -> list[RuleClearance]:
 def _candidates(
     judged: Iterable[tuple[PastScore, dict[str, Any]]], texts: dict[str, RereadReply], rules: FillerRules
 ) -> list[PhraseCandidate]:
-    """Return the phrases that the judge quoted, then those typical of padded replies, the most frequent first."""
-    quoted, padded, others = _PhraseCounts(), _PhraseCounts(), _PhraseCounts()
+    """Return the phrases that the judge quoted as missed and that no rule covers, the most frequent first."""
+    replies: Counter[str] = Counter()
+    inside: set[str] = set()
     for score, row in judged:
-        if score.id not in texts:
-            continue
-        text = texts[score.id].text
-        quoted.add(_quoted_phrases(row, text), score.session)
-        is_padded = severe_dimensions(row.get("levels", {})) & PADDING_DIMENSIONS and score.padding == 0
-        (padded if is_padded else others).add(_phrases(text), score.session)
-    candidates = [
-        PhraseCandidate(phrase, count, "judge", count >= _MIN_QUOTED, quoted.position(phrase))
-        for phrase, count in quoted.replies.most_common()
+        quoted = set(_quoted_phrases(row, texts[score.id].text)) if score.id in texts else set()
+        replies.update({phrase for phrase, _ in quoted})
+        inside.update(phrase for phrase, begins in quoted if not begins)
+    return [
+        PhraseCandidate(phrase, count, count >= _MIN_QUOTED, "anywhere" if phrase in inside else "sentence")
+        for phrase, count in replies.most_common()
         if not find_filler(read_prose(phrase), rules)  # a rule may have been added since
-    ]
-    typical = {
-        phrase: count
-        for phrase, count in padded.replies.items()
-        if count >= _MIN_QUOTED and count > 2 * others.replies[phrase]
-    }
-    for phrase, count in sorted(_longest_of(typical).items(), key=lambda pair: (-pair[1], pair[0])):
-        is_typical = count >= _MIN_PADDED and len(padded.sessions[phrase]) >= _MIN_SESSIONS
-        promote = is_typical and not others.replies[phrase]
-        candidates.append(PhraseCandidate(phrase, count, "verbose", promote, padded.position(phrase)))
-    return candidates[:_MAX_CANDIDATES]
-
-
-class _PhraseCounts:
-    """The replies and sessions in which each phrase occurs, and whether it ever occurs inside a sentence."""
-
-    def __init__(self) -> None:
-        self.replies: Counter[str] = Counter()
-        self.sessions: dict[str, set[str]] = {}
-        self._inside: set[str] = set()
-
-    def add(self, phrases: Iterable[tuple[str, bool]], session: str) -> None:
-        """Add the phrases of one reply, each with whether it begins a sentence."""
-        occurrences = set(phrases)
-        self.replies.update({phrase for phrase, _ in occurrences})
-        self._inside.update(phrase for phrase, begins in occurrences if not begins)
-        for phrase, _ in occurrences:
-            self.sessions.setdefault(phrase, set()).add(session)
-
-    def position(self, phrase: str) -> str:
-        """Return the position that a rule for a phrase needs."""
-        return "anywhere" if phrase in self._inside else "sentence"
+    ][:_MAX_CANDIDATES]
 
 
 def _quoted_phrases(judged: dict[str, Any], text: str) -> Iterator[tuple[str, bool]]:
@@ -173,39 +138,18 @@ def _quoted_phrases(judged: dict[str, Any], text: str) -> Iterator[tuple[str, bo
             yield " ".join(words), not before or before[-1] in _SENTENCE_ENDS
 
 
-def _phrases(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield every run of three to six words within one sentence of a text, and whether it begins the sentence."""
-    prose = read_prose(text)
-    start = 0
-    for at in range(1, len(prose) + 1):
-        if at == len(prose) or prose.boundary(at) or prose.words[at] == BREAK:
-            words = [word for word in prose.words[start:at][:_MAX_SENTENCE] if word != BREAK]
-            for length in range(_MIN_RUN, _MAX_RUN + 1):
-                for first in range(len(words) - length + 1):
-                    begins = first == 0 and prose.boundary(start) >= SENTENCE
-                    yield " ".join(words[first : first + length]), begins
-            start = at
-
-
-def _longest_of(counts: dict[str, int]) -> dict[str, int]:
-    """Return the phrases without those that occur only inside a longer one."""
-    inner: dict[str, int] = {}
-    for phrase, count in counts.items():
-        for part in (phrase.partition(" ")[2], phrase.rpartition(" ")[0]):
-            inner[part] = max(inner.get(part, 0), count)
-    return {phrase: count for phrase, count in counts.items() if count > inner.get(phrase, 0)}
-
-
-def gate_advice(agreement: Proportion) -> str:
-    """Return a sentence of advice on the escalation gate, from the agreement of judge and rules."""
+def gate_advice(study: TuningStudy) -> str:
+    """Return a sentence of advice on the escalation gate, which names the setting that made most of the replies escalate."""
+    agreement = study.agreement
     if agreement.n < _MIN_JUDGED or agreement.value is None:
         return "escalated replies judged: %d; advice on the gate needs %d" % (agreement.n, _MIN_JUDGED)
     agree, change = "", "the gate is about right"
-    margin = "%s the gate, for instance with `memory config set scoring.escalation.density_margin %s`"
+    settings = _GATE_SETTINGS.get(next(iter(study.rows)), _GATE_SETTINGS["borderline_density"])
+    command = "%s the gate, for instance with `memory config set scoring.escalation.%s`"
     if agreement.value > _MAX_AGREEMENT:
-        change = margin % ("narrow", "0.02")
+        change = command % ("narrow", settings[0])
     elif agreement.value < _MIN_AGREEMENT:
-        agree, change = "only ", margin % ("widen", "0.05")
+        agree, change = "only ", command % ("widen", settings[1])
     return "judge and rules agree on %s%s of the escalated replies: %s" % (agree, agreement, change)
 
 
@@ -222,7 +166,7 @@ def propose_pack(study: TuningStudy, state_dir: str | None) -> tuple[dict[str, A
         new = {
             "id": "own-" + candidate.phrase.replace(" ", "-").replace("'", ""),
             "category": "own",
-            "reason": _REASONS[candidate.source] % candidate.replies,
+            "reason": "called filler by the judge in %d replies" % candidate.replies,
             "patterns": [candidate.phrase],
             "position": candidate.position,
         }

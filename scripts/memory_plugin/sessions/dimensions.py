@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..kernel.data import load_data
-from ..kernel.overrides import load_or_shipped
+from ..kernel.settings.load import user_block
+from ..kernel.settings.values import defaults
 
 OVERALL = "overall_quality"
 CAUSES = (
@@ -38,23 +39,23 @@ class ScoreDimension(NamedTuple):
 
 
 def _table() -> dict[str, Any]:
-    return load_or_shipped("sessions", "dimensions")
+    return load_data("sessions", "dimensions")
 
 
 def changed_weights() -> list[float]:
     """Return the weights in the table's order if the user changed them, else an empty list."""
-    shipped = [entry["weight"] for entry in load_data("sessions", "dimensions")["dimensions"]]
-    present = [dimension.weight for dimension in dimensions().values()]
-    return [] if present == shipped else present
+    weights = user_block("sessions.weights")
+    return [] if weights == defaults()["sessions.weights"] else list(weights.values())
 
 
 @cache
 def dimensions() -> dict[str, ScoreDimension]:
-    """Return all dimensions by name, in the table's order."""
+    """Return all dimensions by name, in the table's order, with the weights of the setting `sessions.weights`."""
+    weights = user_block("sessions.weights")
     return {
         entry["id"]: ScoreDimension(
             entry["id"],
-            entry["weight"],
+            weights[entry["id"]],
             tuple(entry.get("labels", ())),
             entry["merge"],
             entry["description"],

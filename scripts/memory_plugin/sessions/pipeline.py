@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 from ..kernel.clock import Deadline, now_iso
 from ..kernel.context import Context
 from ..kernel.files import error_text, os_error_text
-from ..kernel.judge.asking import Judge, judge_for
-from ..kernel.judge.errors import JudgeError
-from ..kernel.judge.question import Verdict
+from ..kernel.judge.asking import Judge
+from ..kernel.judge.question import JudgeError, Verdict
 from ..kernel.locks import Busy, FileLock
 from ..kernel.paths import Paths
 from ..kernel.records import Records
@@ -28,6 +27,7 @@ from .session_files import ended_folder, pending_notes
 from .session_signals import collect_signals
 
 _CALL_SECONDS = 180.0  # for one part
+_LEAST_TURNS = 5  # of a session that is graded automatically
 _PARALLEL = 4  # questions at once
 # Failures that the next part would meet as well, and those that the next session would.
 _ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403"])
@@ -50,7 +50,7 @@ class SessionScorer(NamedTuple):
     def judge(self, session: str) -> Judge:
         """Return the judge of sessions; the cap per session applies to the graded session."""
         context = Context(self.paths, self.settings, Deadline(0), session)
-        return judge_for("sessions", context, off=self.off, request=self.request)
+        return Judge("sessions", context, off=self.off, request=self.request)
 
     def price(self, prepared: PreparedSession) -> float:
         """Return the highest price of grading a session, in US dollars."""
@@ -134,10 +134,10 @@ def store_answers(
     grade = {**merge(answers, [part.tokens for part in prepared.parts]), "struck": struck}
     if grade["confidence"] is not None and turns:
         grade["confidence"] = round(grade["confidence"] * (1 - prepared.left_out / turns), 4)
-    before = latest_rows(scorer.paths, scorer.settings).get(session_id(prepared), {})
+    before = latest_rows(scorer.paths).get(session_id(prepared), {})
     row = grade_row(prepared, grade, by, scorer.paths, before.get("stamp", ""))
     try:
-        append_row(scorer.paths, scorer.settings, row)
+        append_row(scorer.paths, row)
     except RowNotWritten as error:
         return GradeResult(prepared, row, by["failures"], str(error))
     return GradeResult(prepared, row, by["failures"], "")
@@ -159,7 +159,7 @@ def grade_one_by_one(
     Each grade is written immediately, so a second run continues where the first was stopped. A failure that would also affect the next
     session ends the run.
     """
-    todo = list(paths) if again else ungraded(paths, scorer.paths, scorer.settings)
+    todo = list(paths) if again else ungraded(paths, scorer.paths)
     failed: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
     reason = ""
@@ -215,7 +215,7 @@ def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[s
         return False
     try:
         turns = collect_signals(note["transcript"]).totals.turns
-        if turns < settings.integer("sessions.automatic.least_turns"):
+        if turns < _LEAST_TURNS:
             return False
         graded = grade_session(note["transcript"], scorer, automatic=True)
     except OSError as error:

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..kernel.clock import now_iso
+from ..kernel.data import read_state
 from ..kernel.fastjson import digest
-from ..kernel.ledger import open_ledger
+from ..kernel.ledger import Ledger
 from ..kernel.paths import Paths, locate
-from ..kernel.settings.values import Settings
-from ..kernel.state_file import read_state
 from .dimensions import OVERALL, dimensions, improvement_band, overall_score
 from .scoring_request import PreparedSession, rubric_digest
 
@@ -43,20 +42,25 @@ class RowNotWritten(OSError):
     """A row could not be written to the ledger; the text says why."""
 
 
-def append_row(paths: Paths, settings: Settings, row: dict[str, Any]) -> None:
+def append_row(paths: Paths, row: dict[str, Any]) -> None:
     """Write a row. Raises RowNotWritten."""
     fields = {name: value for name, value in row.items() if name not in ("session", "project")}
-    problem = open_ledger(paths, settings, _NAME).append(row["session"], row["project"], fields)
+    problem = Ledger(paths.state(), _NAME).append(row["session"], row["project"], fields)
     if problem:
         raise RowNotWritten(problem)
 
 
-def latest_rows(paths: Paths, settings: Settings, kind: str = SCORE) -> dict[str, dict[str, Any]]:
-    """Return each session's current row by session id, in the order in which they were written."""
+def latest_rows(paths: Paths, kind: str = SCORE) -> dict[str, dict[str, Any]]:
+    """Return each session's current row by session id, in the order in which they were written.
+
+    A person's labels add up: a later one replaces only the dimensions that it has.
+    """
     latest: dict[str, dict[str, Any]] = {}
-    for row in open_ledger(paths, settings, _NAME).rows():
+    for row in Ledger(paths.state(), _NAME).rows():
         if row.get("kind") == kind and "session" in row and "dimensions" in row:
-            latest.pop(row["session"], None)  # so that the row moves to the end
+            before = latest.pop(row["session"], {})  # so that the row moves to the end
+            if kind == LABEL:
+                row["dimensions"] = {**before.get("dimensions", {}), **row["dimensions"]}
             latest[row["session"]] = row
     return latest
 
@@ -121,9 +125,9 @@ def scores_of(row: dict[str, Any]) -> dict[str, float]:
     return scores
 
 
-def ungraded(transcripts: Sequence[str], paths: Paths, settings: Settings) -> list[str]:
+def ungraded(transcripts: Sequence[str], paths: Paths) -> list[str]:
     """Return the transcripts without a complete grade by the current rubric, and those that changed since their grade."""
-    rows = latest_rows(paths, settings)
+    rows = latest_rows(paths)
     return [path for path in transcripts if not _is_current(path, rows)]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from ..kernel.fastjson import as_number
 from ..kernel.judge.question import one_line
 from .dimensions import CAUSES, ScoreDimension, dimensions
 
@@ -63,9 +64,8 @@ def _number(value: object, dimension: ScoreDimension) -> float | None:
 
 
 def _finite(value: object) -> float | None:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return None
-    return value if abs(value) < math.inf else None
+    number = as_number(value)
+    return number if number is not None and abs(number) < math.inf else None
 
 
 def _evidence(value: object) -> list[dict[str, Any]]:

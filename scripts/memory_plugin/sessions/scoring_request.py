@@ -8,8 +8,10 @@ from json import dumps
 from typing import Any, NamedTuple
 
 from ..kernel import fastjson
+from ..kernel.data import load_data
 from ..kernel.judge.question import Question, Rubric, data_block, excerpt, one_line, read_rubric
-from ..kernel.overrides import load_or_shipped
+from ..kernel.settings.load import user_block
+from ..kernel.settings.values import merged
 from ..kernel.transcript.turn import Call, Turn, tokens_of
 from .detection import failure_cause, main_argument, signal_entries
 from .dimensions import changed_weights
@@ -169,8 +171,9 @@ def rubric_digest() -> str:
 
 
 def session_rubric() -> Rubric:
-    """Return the scorer's prompt, with the user's overrides."""
-    return read_rubric(load_or_shipped("sessions", "prompt"), RUBRIC, RUBRIC)
+    """Return the scorer's prompt, with the texts of the setting `sessions.prompt`."""
+    shipped = load_data("judges", "rubrics", *RUBRIC.split("/"))
+    return read_rubric(merged(shipped, user_block("sessions.prompt")), RUBRIC, RUBRIC)
 
 
 def signal_facts(signals: SessionSignals) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..kernel.clock import now_iso
+from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import digest
 from ..kernel.paths import Paths
-from ..kernel.state_file import read_state, write_state
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..memories.claude_notes import native_folders
 

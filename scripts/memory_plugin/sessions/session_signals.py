@@ -1,17 +1,279 @@
-"""Collect a session's signals, which are counted in its transcript without a judge, and its timeline for people."""
+"""Detect the signals of a session, which are counted in its transcript without a judge, and collect its timeline for people."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..kernel.judge.question import one_line
 from ..kernel.transcript.reader import Reader, open_transcript
-from ..kernel.transcript.turn import Totals, Turn
-from .detection import Detections, signal_entries
-from .detectors import DETECTORS
+from ..kernel.transcript.turn import Call, Totals, Turn
+from .detection import (
+    EDITORS,
+    SIGNAL_BY_CAUSE,
+    Detections,
+    Detector,
+    Head,
+    failure_cause,
+    main_argument,
+    pattern,
+    pipeline_heads,
+    runs_tests,
+    signal_entries,
+    tool_for,
+)
 
 _WIDTH = 160
+_SIGNAL_BY_TOOL = {
+    **dict.fromkeys(("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode"), "plans"),
+    **dict.fromkeys(("Task", "Agent"), "delegations"),
+    **dict.fromkeys(("Skill", "SlashCommand"), "skills"),
+}
+_USER_SAID = "the user said:"  # the client's words before the user's reason for a refusal
+_MAX_RESULT = 2000  # characters of a failed call's result that are examined
+_MAX_OUTPUT = 50_000
+_MAX_PROMPT = 400  # characters of a prompt that are searched for a correction or thanks
+_MAX_TEXT = 20_000  # characters of one text that are searched
+_MAX_CONTEXT = 80  # characters of a claim's sentence on each side
+_SENTENCE_ENDS = (". ", "! ", "? ", "\n")
+
+
+class FailureDetector(Detector):
+    """Detects failures by cause, and repetitions of a failed command with no edit in between."""
+
+    def __init__(self, detections: Detections, totals: Totals) -> None:
+        super().__init__(detections, totals)
+        self._failed_commands: set[str] = set()
+
+    def observe(self, turn: Turn) -> None:
+        """Observe the next turn."""
+        # Retries first: the results of this turn tell which commands have failed after it.
+        for call in turn.calls:
+            if call.name == "Bash" and call.text("command") in self._failed_commands:
+                self.report("retries", turn.number, call.text("command"))
+        for call in (*turn.calls, *turn.late):
+            if call.failed or self._failed_commands:
+                self._observe_result(call, failure_cause(call, turn.version))
+        for entry in turn.user_texts:
+            if entry.kind == "interrupt":
+                self.report("interrupts", turn.number)
+
+    def _observe_result(self, call: Call, cause: str) -> None:
+        if cause == "not_read":
+            self.report("not_read_errors", call.turn, main_argument(call))
+        elif cause:
+            self.report(SIGNAL_BY_CAUSE[cause], call.turn, "%s: %s" % (call.name, _reason(call)))
+        if call.result is not None and call.name in EDITORS and not call.failed:
+            self._failed_commands.clear()
+        if call.name == "Bash":
+            if cause == "own":
+                self._failed_commands.add(call.text("command"))
+            elif call.result is not None and not cause:
+                self._failed_commands.discard(call.text("command"))
+
+
+def _reason(call: Call) -> str:
+    """Return the call's main argument and the line of its result that explains the failure best."""
+    argument = " ".join(main_argument(call).split())[:60]
+    text = call.result or ""
+    text = text.partition(_USER_SAID)[2][:_MAX_RESULT] or text[:_MAX_RESULT]
+    lines = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").split("\n")
+    lines = [line.strip() for line in lines]
+    lines = [line for line in lines if line and not pattern("exit_code").fullmatch(line)]
+    first = lines[0] if lines else ""
+    explanation = next((line for line in lines if pattern("error_line").search(line)), first)
+    return "%s -> %s" % (argument, explanation[:80]) if argument else explanation[:120]
+
+
+class FileDetector(Detector):
+    """Detects reads of a part of a file, repeated reads, edits of unread files, and files that were read but never used."""
+
+    def __init__(self, detections: Detections, totals: Totals) -> None:
+        super().__init__(detections, totals)
+        self._ranges: dict[str, set[tuple[str, str]]] = {}  # by path, while they are in the context
+        self._seen_files: set[str] = set()
+        self._last_read: dict[str, int] = {}  # path -> turn
+        self._last_mention: dict[str, int] = {}  # file name -> turn
+
+    def observe(self, turn: Turn) -> None:
+        """Observe the next turn."""
+        if any(entry.kind == "summary" for entry in turn.user_texts):
+            self._ranges.clear()  # compaction removed them from the context
+        for text in turn.texts:
+            self._record_mentions(text, turn.number)
+        for call in turn.calls:
+            self._observe_call(call, turn)
+            self._record_file(call)
+        for call in turn.late:
+            self._record_file(call)
+
+    def _observe_call(self, call: Call, turn: Turn) -> None:
+        path = _path(call)
+        if call.name == "Read" and path:
+            span = _span(call)
+            if span != ("None", "None"):
+                self.report("reads_targeted", turn.number, path)
+            if span in self._ranges.get(path, ()):
+                self.report("rereads", turn.number, path)
+        elif call.name in EDITORS and path:
+            if call.name in ("Edit", "MultiEdit") and path not in self._seen_files and not call.failed:
+                self.report("edits_unread", turn.number, path)
+            self._record_mentions(path, turn.number)
+        else:
+            text = call.text("command") or call.text("path") or call.text("prompt")
+            self._record_mentions(text, turn.number)
+
+    def _record_file(self, call: Call) -> None:
+        """Record the file of a call that succeeded."""
+        path = _path(call)
+        if not path or call.result is None or call.failed:
+            return
+        if call.name == "Read":
+            self._ranges.setdefault(path, set()).add(_span(call))
+            self._last_read[path] = call.turn
+        elif call.name in EDITORS:
+            self._ranges.pop(path, None)
+        self._seen_files.add(path)
+
+    def _record_mentions(self, text: str, turn: int) -> None:
+        """Record the turn of each file name in a text."""
+        if "." in text:
+            self._last_mention.update(dict.fromkeys(pattern("file_name").findall(text[:_MAX_TEXT]), turn))
+
+    def finish(self) -> None:
+        """Report the files that were read and never mentioned again."""
+        for path, turn in self._last_read.items():
+            name = path.replace("\\", "/").rpartition("/")[2]
+            if self._last_mention.get(name, 0) <= turn and pattern("file_name").fullmatch(name):
+                self.report("reads_unused", turn, path)
+
+
+def _path(call: Call) -> str:
+    return "" if call.name == "Bash" else call.text("file_path") or call.text("notebook_path")
+
+
+def _span(call: Call) -> tuple[str, str]:
+    """Return offset and limit of a read, as texts."""
+    return str(call.input.get("offset")), str(call.input.get("limit"))
+
+
+class CommandDetector(Detector):
+    """Detects test runs, commits, and shell commands that a tool could replace."""
+
+    def observe(self, turn: Turn) -> None:
+        """Observe the next turn."""
+        for call in turn.calls:
+            if call.name == "Bash" and call.text("command"):
+                self._observe_command(call.text("command"), call, turn)
+
+    def _observe_command(self, command: str, call: Call, turn: Turn) -> None:
+        heads = pipeline_heads(command)
+        output = (call.result or "")[-_MAX_OUTPUT:]
+        outcome = _tests_outcome(call, heads, output, turn.version)
+        if outcome:  # a test runner reports its result in the last line
+            last_line = output.rstrip().rpartition("\n")[2].strip() or "nothing"
+            self.report("tests_" + outcome, turn.number, "%s -> %s" % (command[:100], last_line))
+        if any(_is_commit(head) for head in heads) and not call.failed:
+            if pattern("commit_made").search(output):
+                self.report("commits", turn.number, output.partition("\n")[0])
+            else:
+                self.report("commits_unconfirmed", turn.number, command)
+        for head in heads:
+            entry = tool_for(head)
+            if entry is not None:
+                self.report("shell_for_tools", turn.number, "%s: %s" % (entry["tool"], " ".join(head.words)))
+
+
+def _is_commit(head: Head) -> bool:
+    if head.words[0] != "git" or "--dry-run" in head.words:
+        return False
+    return "commit" in [word for word in head.words[1:] if not word.startswith("-")][:2]
+
+
+def _tests_outcome(call: Call, heads: list[Head], output: str, version: str) -> str:
+    """Return how a test run ended: passed, failed or unknown; empty for a call that ran no tests.
+
+    A hidden exit code (by a pipe, `|| true`, the background) never means passed. A summary of failures always means failed.
+    """
+    runs = [head for head in heads if runs_tests(head)]
+    if not runs or failure_cause(call, version) not in ("", "own"):
+        return ""
+    if call.failed or pattern("tests_failed").search(output):
+        return "failed"
+    in_background = call.input.get("run_in_background") is True or (
+        isinstance(call.details, dict) and call.details.get("backgroundTaskId")
+    )
+    is_hidden = any(head.hidden for head in runs)
+    return "unknown" if call.result is None or is_hidden or in_background else "passed"
+
+
+class PlanningDetector(Detector):
+    """Detects plans, skills, sub-agents, parallel calls and compactions."""
+
+    def observe(self, turn: Turn) -> None:
+        """Observe the next turn."""
+        for call in turn.calls:
+            signal = _SIGNAL_BY_TOOL.get(call.name)
+            if signal:
+                self.report(signal, turn.number, main_argument(call) or call.name)
+        if len(turn.calls) > 1:
+            self.report("parallel", turn.number, ", ".join(call.name for call in turn.calls[:10]))
+        if any(entry.kind == "summary" for entry in turn.user_texts):
+            self.report("compactions", turn.number)
+
+
+class PeopleDetector(Detector):
+    """Detects corrections and thanks by the user, and claims of completion, emoji and broken links in replies."""
+
+    def __init__(self, detections: Detections, totals: Totals) -> None:
+        super().__init__(detections, totals)
+        self._has_prompt = False
+
+    def observe(self, turn: Turn) -> None:
+        """Observe the next turn."""
+        for entry in turn.user_texts:
+            if entry.kind == "prompt":
+                self._observe_prompt(entry.text[:_MAX_PROMPT], turn.number)
+        for text in turn.texts:
+            self._observe_reply(text[:_MAX_TEXT], turn.number)
+
+    def _observe_prompt(self, text: str, turn: int) -> None:
+        if self._has_prompt and _is_correction(text):
+            self.report("corrections", turn, text)
+        elif self._has_prompt and pattern("thanks").search(text):
+            self.report("thanks", turn, text)
+        self._has_prompt = True
+
+    def _observe_reply(self, text: str, turn: int) -> None:
+        claim = pattern("completion").search(text)
+        if claim:
+            self.report("completions", turn, _sentence(text, claim.start(), claim.end()))
+        if pattern("emoji").search(text):
+            self.report("emoji", turn)
+        folder = self.totals.folder
+        for target in pattern("file_link").findall(text) if "](" in text and os.path.isdir(folder) else ():
+            if not os.path.lexists(os.path.join(folder, target)):
+                self.report("broken_links", turn, target)
+
+
+def _sentence(text: str, start: int, end: int) -> str:
+    """Return the sentence around a match, at most `_MAX_CONTEXT` characters of it on each side."""
+    before, after = text[max(0, start - _MAX_CONTEXT) : start], text[end : end + _MAX_CONTEXT]
+    begin = max(before.rfind(mark) + len(mark) if mark in before else 0 for mark in _SENTENCE_ENDS)
+    stop = min(after.find(mark) + 1 if mark in after else len(after) for mark in _SENTENCE_ENDS)
+    return before[begin:] + text[start:end] + after[:stop]
+
+
+def _is_correction(text: str) -> bool:
+    """Return whether a prompt is a correction, perhaps after polite words ("thanks, but no, that's wrong")."""
+    if pattern("correction").match(text):
+        return True
+    polite = pattern("turned").search(text)
+    return polite is not None and pattern("correction").match(text[polite.end() :]) is not None
+
+
+DETECTORS = (FailureDetector, FileDetector, CommandDetector, PeopleDetector, PlanningDetector)
 
 
 class SessionSignals(NamedTuple):

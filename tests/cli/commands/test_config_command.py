@@ -60,7 +60,7 @@ def test_json(project: Project) -> None:
         [],
     )
     checked = project.cli("config", "check", "--json").json
-    assert checked == {"files": {"user": project.settings_path}, "problems": [], "overrides": []}
+    assert checked == {"files": {"user": project.settings_path}, "problems": [], "unread": [], "changed": []}
     assert project.cli("config", "unset", KEY, "--json").json["changed"]
 
 
@@ -219,7 +219,10 @@ def test_prices_of_the_users_own_are_one_value(project: Project) -> None:
     assert project.cli("config", "set", "judge.prices", json.dumps(prices)).returncode == 0
     assert json.loads(project.cli("config", "get", "judge.prices").stdout) == prices
     assert '"judge.prices"' not in project.cli("config", "check").stdout
-    assert "each with a list of 2 numbers" in project.cli("config", "set", "judge.prices", '{"m": 1}').stderr
+    assert (
+        "judge.prices.m: expected a list of 2 numbers"
+        in project.cli("config", "set", "judge.prices", '{"m": 1}').stderr
+    )
     path = project.write(".claude/settings.json", {"memory": {"judge": {"prices": {"m": [0, 0]}}}})
     assert path in project.cli("config", "check").stdout
     assert json.loads(project.cli("config", "get", "judge.prices").stdout) == prices

@@ -57,7 +57,7 @@ def test_saving_accepting_showing_and_listing_say_it_in_words(project: Project) 
     assert (
         "the client asks you whenever Claude runs `terraform apply`" in project.cli("accept", "other").stdout
     )
-    assert "guards in force: 2" in project.cli("status").stdout
+    assert "2 guards in force" in project.cli("status").stdout
     assert project.cli("status", "--json").json["guards"] == 2
 
 
@@ -148,6 +148,18 @@ def test_claude_cannot_remove_a_guard_even_on_a_save_request(project: Project, c
     assert states(project)[IDENTITY] in ("in force", "last trusted version in force")
     matches = project.cli("guards", "test", FORCE, "--json").json["matches"]
     assert [(row["matched"], row["action"]) for row in matches] == [(FORCE, "remind")]
+
+
+def test_json_may_come_before_the_tested_command(project: Project) -> None:
+    assert project.cli("guards", "test", "--json", FORCE).json == {"enabled": True, "matches": []}
+
+
+def test_a_save_names_the_other_form_of_an_option(project: Project) -> None:
+    options = ("save", "--category", "constraint", "--title", TITLE, "--body", RULE, "--guard-command")
+    text = " ".join(project.cli(*options, FORCE).stdout.split())
+    assert "not covered, though it does the same: `git push -f`" in text
+    both = project.cli("edit", IDENTITY, "--guard-command", FORCE, "--guard-command", "git push -f")
+    assert "not covered" not in both.stdout
 
 
 def test_accepting_everything_leaves_guards_out(project: Project) -> None:

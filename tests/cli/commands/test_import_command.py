@@ -60,7 +60,7 @@ def test_invalid_lines_are_reported_and_the_others_stored(project: Project) -> N
         "memory: %s" % (path + ":2"),
         "memory: %s" % (path + ":3"),
     ]
-    assert run.stdout.splitlines()[-1] == "1 stored, 0 already stored, 3 skipped"
+    assert run.stdout.splitlines()[-2] == "1 stored, 0 already stored, 3 skipped"
     assert project.cli("show", "one", "--json").json["category"] == "runbook"
 
 
@@ -220,7 +220,7 @@ def test_what_claude_reads_anyway_is_left_out_unless_wanted(project: Project) ->
 def test_the_same_text_twice_is_stored_once(project: Project) -> None:
     paths = [project.write(name, "## Git\n- Never push to the main branch.\n") for name in ("a.md", "b.md")]
     run = project.cli("import", *paths)
-    assert run.stdout.endswith("1 stored, 1 already stored, 0 skipped\n")
+    assert "\n1 stored, 1 already stored, 0 skipped\n" in run.stdout
     assert "0 memories would be stored" in project.cli("import", *paths, "--dry-run").stdout
 
 

@@ -18,7 +18,7 @@ from memory_plugin.cli.commands import judge_command as command
 from memory_plugin.cli.console import Console
 from memory_plugin.cli.judges import opinions
 from memory_plugin.hooks.environment import Taint
-from memory_plugin.kernel.judge.errors import explain_failure
+from memory_plugin.kernel.judge.question import explain_failure
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.settings.values import JUDGE_SWITCHES
 from tests.kernel.judge.bench import KEY, Bench, payload
@@ -214,7 +214,7 @@ def test_without_a_key_a_check_says_so_once_and_names_the_ways(create_user: Crea
     user.bench.settings()
     out = user.run("check").out
     assert (out.count("is not set"), "No key was found" in out, "below" in out) == (1, False, False)
-    assert [line[:2] for line in out.splitlines()].count("- ") == 2
+    assert [line[:2] for line in out.splitlines()].count("- ") == 3
 
 
 def test_stats_without_calls_are_a_sentence(create_user: CreateUser) -> None:
@@ -349,7 +349,7 @@ def test_the_doctor_explains_what_works_without_a_key(create_user: CreateUser) -
     check = doctors_check(user.context())
     assert check.status == "warn"
     assert "Recall works without" in check.text
-    assert [detail[:2] for detail in check.details].count("- ") == 2
+    assert [detail[:2] for detail in check.details].count("- ") == 3
     user.bench.retrieval["enabled"] = False
     user.bench.settings()
     assert doctors_check(user.context()).status == "note"

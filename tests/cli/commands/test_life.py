@@ -171,3 +171,11 @@ def test_an_id_in_two_categories_is_ambiguous(project: Project, word: str) -> No
     assert run.returncode == 1
     assert "decision/same" in run.stderr
     assert project.cli(word, "runbook/same").returncode in (0, 1)
+
+
+def test_restoring_a_rejected_memory_names_the_command_that_does_it(project: Project) -> None:
+    put(project, "port", memory("The port", "It is 7777."))
+    project.cli("reject", "port")
+    run = project.cli("restore", "port")
+    expected = "memory: port was rejected, not forgotten; to undo that: memory accept port\n"
+    assert (run.returncode, run.stderr) == (1, expected)

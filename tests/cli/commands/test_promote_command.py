@@ -26,7 +26,14 @@ def test_notes_are_listed_and_counted(noted: Project) -> None:
     assert "Also 2 notes in Claude Code's own memory" in noted.cli("list").stdout
     assert "own memory" not in noted.cli("list", "--scope", "project").stdout
     assert noted.cli("status", "--json").json["notes"] == 2
-    assert "notes in Claude Code's own memory: 2" in noted.cli("status").stdout
+    assert "2 notes in Claude Code's own memory" in noted.cli("status").stdout
+
+
+def test_notes_that_no_session_confirms_are_named_with_the_reason(project: Project) -> None:
+    path = folder(project, "/another/project")
+    assert project.cli("list", "--notes", "--json").json["notes"] == []
+    text = project.cli("list", "--notes").stdout
+    assert text.startswith("Claude Code has notes in %s/memory, but no session in that folder " % path)
 
 
 def test_notes_that_are_switched_off_are_not_listed(noted: Project) -> None:

@@ -70,23 +70,17 @@ def test_filters_by_status_category_and_scope(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ([], "No memory is active."),
-        (["--status", "retired"], "No memory is forgotten."),
-        (["--status", "archived", "--scope", "user"], "No memory in your own store is archived."),
-        (
-            ["--status", "pending", "--category", "runbook"],
-            "No memory of the category runbook awaits approval.",
-        ),
-    ],
+    "words",
+    [[], ["--status", "retired"], ["--status", "archived", "--scope", "user"], ["--rules"]],
+    ids=" ".join,
 )
-def test_an_empty_list_prints_a_sentence(project: Project, words: list[str], sentence: str) -> None:
+def test_an_empty_list_prints_a_sentence(project: Project, words: list[str]) -> None:
     empty = project.cli("list", *words).stdout
     if "--scope" not in words:
         assert empty == "Nothing is stored for this project yet. To begin: memory save --help\n"
     put(project, "one", expires_at="2020-01-01", record_status="archived")
-    assert project.cli("list", *words).stdout == sentence + "\n"
+    (line,) = project.cli("list", *words).stdout.splitlines()
+    assert line.startswith("No rule" if "--rules" in words else "No memory is listed with these options; ")
 
 
 def test_text_output_is_a_table_and_the_number_of_unreadable_files(project: Project) -> None:

@@ -54,7 +54,6 @@ def test_a_trial_file_shows_the_differences(project_with_history: Project) -> No
     assert "1 of 3 prompts differ:" in shown
     assert "now:   told %s" % ID in shown
     assert "trial: pointed to %s" % ID in shown
-    assert "and 1 more" in project_with_history.cli("replay", "--config", path, "--limit", "0").stdout
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_a_trial_file_with_a_problem_is_an_error(
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [(["--config", "/no/such/file"], "no such file"), (["--days", "0"], "expected 1 or more")],
+    [(["--config", "/no/such/file"], "no such file"), (["--days", "0"], "expected 1 to 3650")],
 )
 def test_usage_errors(project_with_history: Project, arguments: list[str], says: str) -> None:
     run = project_with_history.cli("replay", *arguments)

@@ -171,7 +171,7 @@ def test_a_group_id_decides_only_the_entries_that_were_listed(team: Project) -> 
     assert run.returncode == 1
     assert "memory review" in run.stderr
     assert set(trust(team).values()) == {"pending"}
-    for group in groups(team, "--by", "folder"):
+    for group in groups(team):
         if "guard" not in json.dumps(group["entries"]):
             assert team.cli("reject", "--group", str(group["id"])).returncode == 0
     assert "rejected" in trust(team).values()
@@ -258,9 +258,7 @@ def test_nothing_pending(project: Project) -> None:
 
 def test_a_commit_that_no_longer_matches_the_file_is_not_shown(team: Project) -> None:
     put(team, "cy-one", title="Changed by hand")
-    titles = {
-        entry["id"]: group["title"] for group in groups(team, "--by", "commit") for entry in group["entries"]
-    }
+    titles = {entry["id"]: group["title"] for group in groups(team) for entry in group["entries"]}
     assert titles["cy-one"] == titles["loose"] == "new, in no commit"
     assert "said to be by Cy" in str(titles["cy-guard"])
 

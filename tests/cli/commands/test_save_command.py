@@ -37,7 +37,6 @@ def test_json_output(project: Project) -> None:
         "created": True,
         "superseded": "",
         "similar": [],
-        "missing": [],
         "guard": None,
     }
 
@@ -202,17 +201,58 @@ def test_only_one_option_may_read_standard_input(project: Project) -> None:
     assert "only one of --body, --context and --content-json" in run.stderr
 
 
-def test_a_memory_without_phrases_gets_the_command_that_adds_them(project: Project) -> None:
-    (missing,) = project.cli("save", *WORDS, "--body", "Postgres 16", "--json").json["missing"]
-    assert missing["field"] == "asked_as"
-    assert project.cli(*shlex.split(missing["command"])[1:]).returncode == 0
-    assert project.cli("show", "use-postgres", "--json").json["asked_as"] == ["first phrase", "second phrase"]
-    output = project.cli("save", "--category", "decision", "--title", "Tea", "--body", "b").stdout
-    assert "memory edit tea --asked-as" in output
-    output = project.cli(
-        "save", "--category", "decision", "--title", "Mate", "--body", "b", "--asked-as", "x"
-    ).stdout
-    assert "--asked-as" not in output
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        pytest.param(
+            ("Never log request bodies",),
+            "saved never-log-request-bodies (constraint): Never log request bodies;"
+            " to undo: memory forget never-log-request-bodies\n",
+            id="a rule",
+        ),
+        pytest.param(
+            ("sessions expire after 30 min. See auth/.",),
+            "saved sessions-expire-after-30-min (decision): sessions expire after 30 min;"
+            " to undo: memory forget sessions-expire-after-30-min\n",
+            id="a statement",
+        ),
+        pytest.param(
+            ("Never push", "--category", "preference"),
+            "saved never-push (preference): Never push; to undo: memory forget never-push\n",
+            id="a named category",
+        ),
+    ],
+)
+def test_one_line_says_what_was_saved_and_how_to_undo_it(
+    project: Project, words: tuple[str, ...], line: str
+) -> None:
+    assert project.cli("save", *words).stdout == line
+    assert project.cli(*line.rpartition("memory ")[2].split()).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("commands", "is_hinted"),
+    [
+        (["git push --force"], True),
+        (["git push --force", "git push -f"], False),
+        (["git push"], False),
+        (["git push --force-with-lease"], False),
+    ],
+    ids=str,
+)
+def test_a_guard_on_force_hints_at_its_short_form(
+    project: Project, commands: list[str], is_hinted: bool
+) -> None:
+    guards = [word for command in commands for word in ("--guard-command", command)]
+    (line, *_) = [
+        *[line for line in project.cli("save", "Never push", *guards).stdout.splitlines() if "`-f`" in line],
+        "",
+    ]
+    assert bool(line) == is_hinted
+    if is_hinted:
+        assert project.cli(*shlex.split(line.partition("memory ")[2])).returncode == 0
+        guard = project.cli("show", "never-push", "--json").json["guard"]
+        assert guard["commands"] == ["git push --force", "git push -f"]
 
 
 MYSQL = ("Billing runs on MySQL", "Billing keeps its invoices in MySQL 5, the only database that we know.")
@@ -286,8 +326,8 @@ def test_a_title_may_be_reused_in_another_scope_or_after_retirement(project: Pro
 
 def test_saving_the_same_text_again_adds_no_memory_even_if_it_contains_a_secret(project: Project) -> None:
     words = ("save", "--category", "decision", "--title", "Mail", "--body", "ask ghp_" + "a1B2" * 9)
-    assert project.cli(*words).stdout.startswith("saved mail\n")
-    assert project.cli(*words).stdout.startswith("already stored as mail\n")
+    assert project.cli(*words).stdout.startswith("saved mail (decision): Mail;")
+    assert project.cli(*words).stdout.startswith("already stored as mail (decision): Mail\n")
 
 
 def test_a_replaced_memory_is_not_listed_as_similar(project: Project) -> None:

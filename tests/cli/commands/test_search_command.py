@@ -63,6 +63,14 @@ def test_standard_input_may_hold_any_query(stored: Project) -> None:
     assert TITLE in run.stdout
 
 
+@pytest.mark.parametrize(("limit", "found"), [(None, 10), (20, 20), (30, 30), (100, 45)])
+def test_a_search_gives_as_many_as_asked(project: Project, limit: int | None, found: int) -> None:
+    for at in range(45):
+        put(project, "service-%d" % at, memory("Authentication of service %d" % at))
+    words = [] if limit is None else ["--limit", str(limit)]
+    assert len(project.cli("search", "authentication", "--json", *words).json["results"]) == found
+
+
 @pytest.mark.parametrize("limit", ["0", "101", "-1", "many"])
 def test_a_wrong_limit_is_a_usage_error(stored: Project, limit: str) -> None:
     run = stored.cli("search", "billing", "--limit=" + limit)

@@ -182,6 +182,16 @@ def test_label_and_calibrate(project: Project) -> None:
     assert len(project.ledger("sessions")) == 6
 
 
+def test_labels_entered_one_at_a_time_add_up(project: Project) -> None:
+    script_session_judge(project)
+    path = transcript(project, IDS[0])
+    for given in ("goal_achievement=complete", "tool_efficiency=0.8", "tool_efficiency=0.7"):
+        assert project.cli("label", path, "--set", given).returncode == 0
+    assert project.cli("session", "score", path).returncode == 0
+    figures = project.cli("calibrate", "--report", "--json").json["dimensions"]
+    assert [row["dimension"] for row in figures if row["n"]] == ["goal_achievement", "tool_efficiency"]
+
+
 def test_label_asks_for_each_score_until_it_is_valid(project: Project) -> None:
     run = project.cli("label", transcript(project, IDS[0]), stdin="excellent\ncomplete\n0.8\n\n7\n0.5\n")
     assert run.returncode == 0, run.stderr

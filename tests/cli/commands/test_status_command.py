@@ -26,13 +26,20 @@ def test_stored_and_pending_memories_are_listed(project: Project) -> None:
     run = project.cli("status")
     assert "project\tdecision\tpending\t1" in run.stdout
     assert "project\tdecision\ttrusted\t1" in run.stdout
-    assert "  claude-s-own  Claude's own (you have not accepted it)" in run.stdout
+    assert "  Claude's own (claude-s-own), you have not accepted it" in run.stdout
     found = project.cli("status", "--json").json
     assert found["stored"] == [
         {"scope": "project", "category": "decision", "trust": "pending", "memories": 1},
         {"scope": "project", "category": "decision", "trust": "trusted", "memories": 1},
     ]
     assert [item["id"] for item in found["waiting"]] == ["claude-s-own"]
+
+
+def test_recall_that_is_off_is_named_first(project: Project) -> None:
+    project.cli("config", "set", "retrieval.enabled", "false")
+    assert project.cli("status").stdout.startswith("Recall is off (retrieval.enabled in your settings): ")
+    assert project.cli("status", "--json").json["recall"] is False
+    assert project.start().message.startswith("memory: recall is off; ")
 
 
 def test_the_last_decisions_with_their_near_misses(project: Project) -> None:
@@ -47,7 +54,8 @@ def test_the_last_decisions_with_their_near_misses(project: Project) -> None:
     assert found[1]["injected"] == ["project:decision/" + identity]
     assert found[0]["injected"] == []
     text = project.cli("status").stdout
-    assert "  told       project:decision/" + identity in text
+    assert "  told        Use Postgres for the billing database (%s)\n" % identity in text
+    assert "near miss" not in text
     assert len(project.cli("status", "--last", "1", "--json").json["decisions"]) == 1
     assert project.cli("status", "--last", "-3", "--json").json["decisions"] == []
 

@@ -36,9 +36,9 @@ def test_the_line_counts_memories_and_what_claude_was_told(project: Project) -> 
     assert project.cli("statusline", "install").returncode == 0
     assert run_status_line(project) == Run(0, "1 memory\n", "")
     project.prompt("Which database do we use for the billing service?")
-    assert run_status_line(project).stdout == "1 memory \u00b7 1 recalled\n"
+    assert run_status_line(project).stdout == "1 memory \u00b7 1 told\n"
     project.save("Never deploy on Friday", "Not after noon.", inside=True)
-    assert run_status_line(project).stdout == "1 memory \u00b7 1 recalled \u00b7 1 pending\n"
+    assert run_status_line(project).stdout == "1 memory \u00b7 1 told \u00b7 1 pending\n"
 
 
 def test_counts_are_shown_before_installation(project: Project) -> None:
@@ -132,7 +132,5 @@ def test_it_imports_no_more_than_a_skipped_prompt(project: Project) -> None:
     prompt = imported(os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py"), stdin=event)
     ahead = AHEAD["UserPromptSubmit"].split()  # which Python does not report
     prompt |= {"memory_plugin." + name for name in ahead}
-    assert {name for name in line - prompt if "status_line" not in name and "state_file" not in name} <= {
-        "memory_plugin"
-    }
+    assert {name for name in line - prompt if "status_line" not in name} <= {"memory_plugin"}
     assert len(line) <= len(prompt)

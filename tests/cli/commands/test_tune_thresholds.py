@@ -43,7 +43,6 @@ def test_the_proposal_is_shown_applied_and_undone(scored: Project) -> None:
     )
     shown = scored.cli("tune", "--thresholds")
     assert shown.returncode == 0, shown.stderr
-    assert "claude-opus-5-5" in shown.stdout
     assert KEY in shown.stdout
     assert scored.cli("config", "get", KEY, "--json").json["value"] == 0.44
     applied = scored.cli("tune", "--thresholds", "--apply", "--json").json
@@ -51,11 +50,11 @@ def test_the_proposal_is_shown_applied_and_undone(scored: Project) -> None:
     assert 0.2 <= applied["after"]["value"] <= 0.3
     assert applied["hindrance"] is None
     assert scored.cli("config", "get", KEY, "--json").json["value"] == applied["thresholds"]["code"] > 0.44
-    scored.cli("config", "set", "scoring.escalation.preamble_min", "77")
+    scored.cli("config", "set", "scoring.escalation.thresholds.preamble", "77")
     undone = scored.cli("tune", "--thresholds", "--undo", "--json").json
     assert KEY in undone["restored"]
     assert scored.cli("config", "get", KEY, "--json").json["value"] == 0.44
-    assert scored.cli("config", "get", "scoring.escalation.preamble_min", "--json").json["value"] == 77
+    assert scored.cli("config", "get", "scoring.escalation.thresholds.preamble", "--json").json["value"] == 77
     nothing = scored.cli("tune", "--thresholds", "--undo")
     assert (nothing.returncode, "nothing to undo" in nothing.stderr) == (1, True)
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import io
 import json
 import os
+from datetime import datetime, timedelta
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
+from memory_plugin.cli.commands import status_command
 from memory_plugin.cli.console import Console
-from memory_plugin.cli.decision_view import explain_decision
 from memory_plugin.memories.survey import survey
 from memory_plugin.recall.explain import find_decision
-from tests.project import Project
+from tests.project import SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, at_home
 
 
@@ -31,12 +32,13 @@ def test_the_last_decision_is_explained(prompted: Project) -> None:
     text = prompted.cli("why").stdout
     assert "prompt prompt-2" in text
     assert "Told Claude 1 memory." in text
+    assert "--asked-as" not in text
     assert "  told        %s (use-postgres-for-the-billing-database): " % TITLE in text
     assert "surprise" not in text
 
 
 @pytest.mark.parametrize(
-    ("which", "words"), [("prompt-0", "confirmation or small talk"), ("prompt-1", "Silent: ")]
+    ("which", "words"), [("prompt-0", "confirmation or small talk"), ("prompt-1", "Told nothing: ")]
 )
 def test_a_prompt_is_found_by_its_id(prompted: Project, which: str, words: str) -> None:
     assert words in prompted.cli("why", which).stdout
@@ -44,10 +46,10 @@ def test_a_prompt_is_found_by_its_id(prompted: Project, which: str, words: str) 
 
 
 def test_a_prompt_without_a_decision_is_an_error(prompted: Project) -> None:
-    run = prompted.cli("why", "nothing-like-it")
+    run = prompted.cli("why", "0123-nothing-like-it")
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == (
-        "memory: no prompt with the id nothing-like-it is recorded in this project;"
+        "memory: no prompt with the id 0123-nothing-like-it is recorded in this project;"
         " to list prompts: memory status --last 20 --json\n"
     )
 
@@ -62,7 +64,7 @@ def test_a_prompt_without_a_decision_is_an_error(prompted: Project) -> None:
         },
         {
             "candidates": [{"confidence": 1e308, "key": "\x1b[2J", "parts": {"a": {"b": 1}}}],
-            "trouble": ["x"],
+            "problem": ["x"],
             "ms": "soon",
         },
         {"time": {}, "prompt_id": [], "reason": {"a": 1}, "answered_by": 5, "inject_threshold": []},
@@ -81,10 +83,9 @@ def test_a_malformed_record_is_shown_as_far_as_possible(prompted: Project, field
 def test_verbose_prints_the_scores(prompted: Project) -> None:
     text = prompted.cli("why", "--verbose").stdout
     assert "thresholds: 0.50 for the full text, 0.50 for a pointer" in text
-    assert "concerns=" in text
-    assert "\nBackend: fts5; " in text
+    assert "\nconfidence\tpointer\tscore\tmemory\n" in text
     not_looked_up = prompted.cli("why", "prompt-0", "--verbose").stdout
-    assert not_looked_up.splitlines()[-1].startswith("No memory was looked up; ")
+    assert not_looked_up.splitlines()[-1] == "No memory was looked up."
     assert ("None" in not_looked_up, "?" in not_looked_up) == (False, False)
 
 
@@ -93,13 +94,38 @@ def test_the_suggested_command_works(prompted: Project) -> None:
     prompted.prompt("does the nightly release of the mobile app need a signed certificate?", "weak")
     text = prompted.cli("why", "weak").stdout
     assert "% sure, 50% needed" in text
-    (command,) = [line for line in text.splitlines() if "--asked-as" in line]
-    assert command == "  memory edit the-release-train-leaves-on-tuesdays --asked-as '...'"
-    words = command.split()[1:-1]
+    (command,) = [line.strip() for line in text.splitlines() if "--asked-as" in line]
+    assert command == 'memory edit ID --asked-as "..."'
+    words = [word.replace("ID", "the-release-train-leaves-on-tuesdays") for word in command.split()[1:-1]]
     for phrase in ("which day do we ship", "when is the next train"):
         assert prompted.cli(*words, phrase).returncode == 0
     shown = prompted.cli("show", "the-release-train-leaves-on-tuesdays", "--json").json
     assert shown["asked_as"] == ["which day do we ship", "when is the next train"]
+
+
+def test_a_text_is_tried_and_nothing_is_recorded(prompted: Project) -> None:
+    before = prompted.ledger("recalls")
+    text = prompted.cli("why", ASK).stdout
+    assert text.startswith("Tried now")
+    assert "  told        %s (use-postgres-for-the-billing-database): " % TITLE in text
+    assert "Told nothing: the prompt was a confirmation" in prompted.cli("why", "ok, thanks!").stdout
+    assert prompted.ledger("recalls") == before
+
+
+def test_a_prompt_is_named_by_its_beginning_where_a_transcript_has_it(prompted: Project) -> None:
+    folder = os.path.join(prompted.config, "projects", "p")
+    os.makedirs(folder)
+    with open(os.path.join(folder, SESSION + ".jsonl"), "w", encoding="utf-8") as file:
+        message = {"role": "user", "content": ASK}
+        file.write(json.dumps({"type": "user", "promptId": "prompt-2", "message": message}) + "\n")
+    assert ', "%s"' % ASK in prompted.cli("why").stdout.split("\n")[0]
+    assert '  "%s"\n' % ASK in prompted.cli("status").stdout
+
+
+def test_times_are_local(prompted: Project) -> None:
+    utc = prompted.ledger("recalls")[-1]["time"]
+    shown = prompted.cli("why", TZ="XXX-05:30").stdout.split(",")[0]
+    assert datetime.fromisoformat(shown) - datetime.fromisoformat(utc[:16]) == timedelta(hours=5, minutes=30)
 
 
 class Terminal(io.StringIO):
@@ -117,9 +143,9 @@ def test_lines_fit_the_terminal(prompted: Project, monkeypatch: pytest.MonkeyPat
     with at_home(prompted) as paths:
         row = find_decision(paths, "last") or {}
         context = SimpleNamespace(console=Console(screen), paths=paths, overview=partial(survey, paths))
-        silent = {"injected": [], "outcome": "silent", "reason": "over_budget", "trouble": "index_locked"}
+        silent = {"injected": [], "outcome": "silent", "reason": "over_budget", "problem": "index_locked"}
         candidates = [{**candidate, "withheld": "over_budget"} for candidate in row["candidates"]]
-        explain_decision({**row, **silent, "candidates": candidates}, context)  # type: ignore[arg-type]
+        status_command._explain({**row, **silent, "candidates": candidates}, context)  # type: ignore[arg-type]
     lines = screen.getvalue().splitlines()
     assert len(lines) > 5
     assert max(map(len, lines)) <= 70
@@ -141,9 +167,13 @@ def test_place_selects_the_decision(prompted: Project) -> None:
     prompted.save("Short answers", "One paragraph.", category="preference")
     prompted.start()
     text = prompted.cli("why", "--place", "catalog").stdout
-    assert "start of a session" in text
     assert "At the start of the session: told Claude 1 memory and the titles of 1." in text
-    assert "  told        project:preference/short-answers" in text
-    assert "last session catalog: rules 1, titles 1, tokens " in prompted.cli("status").stdout
-    assert prompted.cli("why", "--place", "failure").returncode == 1
+    assert "  told        Short answers (short-answers)" in text
+    started = "The last session started with 1 standing rule and 1 title ("
+    assert started in prompted.cli("status").stdout
+    run = prompted.cli("why", "--place", "failure")
+    assert (run.returncode, run.stderr) == (
+        1,
+        "memory: nothing is recorded after a failed command in this project\n",
+    )
     assert prompted.cli("why", "--place", "nowhere").returncode == 2

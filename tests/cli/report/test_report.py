@@ -73,6 +73,17 @@ def test_counts_rows_of_all_ledgers(project: Project) -> None:
     assert figures["missed"]["prompts"] == 1
 
 
+def test_rules_of_session_starts_are_neither_most_used_nor_unused(project: Project) -> None:
+    project.save("Short answers", "One paragraph.", category="preference")
+    key = "project:preference/short-answers"
+    with open(os.path.join(project.state, "recalls.jsonl"), "w", encoding="utf-8"):
+        pass
+    project.start()
+    memories = report(project)["memories"]
+    assert project.ledger("recalls")[-1]["injected"] == [key]
+    assert (memories["helping"], memories["unused"]) == ([], [])
+
+
 def test_only_the_period_and_the_project_count(project: Project) -> None:
     write_ledger(project, "recalls", {**RECALL, "time": "2001-01-01T00:00:00Z"}, RECALL)
     assert report(project)["recall"]["prompts"] == 1

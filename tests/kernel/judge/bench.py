@@ -84,18 +84,13 @@ class Bench:
     def settings(self) -> Settings:
         """Return the settings, written to the user's file and read again."""
         memory: dict[str, object] = {"judge": self.judge}
-        if not self.top_level:
-            memory["retrieval"] = {"judge": self.retrieval}
+        more = dict(self.more)
+        (more if self.top_level else memory)["retrieval"] = {"judge": self.retrieval}
         with open(os.path.join(self.config, "settings.json"), "w", encoding="utf-8") as file:
-            json.dump({"env": self.env, "memory": memory, **self.more}, file)
+            json.dump({"env": self.env, "memory": memory, **more}, file)
         settings = load(self.config, self.project)
         assert settings.problems == []
         return settings
-
-    def use_top_level(self) -> None:
-        """Write the judge's block at the top level of the user's file, as in the original format."""
-        self.more["retrieval"] = {"judge": self.retrieval}
-        self.top_level = True
 
     def project_says(self, memory: dict[str, object]) -> None:
         """Write the block `memory` of the project's own settings."""
@@ -111,9 +106,8 @@ class Bench:
     def asker(self, session: str = SESSION, off: str = "", *, helper: bool = False) -> Judge:
         """Return a judge."""
         settings = self.settings()
-        model = settings.text("retrieval.judge.model")
         context = Context(self.paths, settings, Deadline(60), session)
-        return Judge("retrieval", model, context, off=off, helper=helper)
+        return Judge("retrieval", context, off=off, helper=helper)
 
     def ask(
         self, seconds: float = 20.0, session: str = SESSION, *, retry: bool = False, data: object = "x"

@@ -11,7 +11,7 @@ import pytest
 
 from memory_plugin.kernel.judge import budget as module
 from memory_plugin.kernel.judge.budget import Caps, Settlement, SpendingBudget, VerdictCache
-from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge.question import JudgeError
 from tests.project import PLUGIN_ROOT
 
 CAPS = Caps(0.10, 0.30)
@@ -71,7 +71,7 @@ def test_a_cap_of_nothing_admits_nothing(accounts: SpendingBudget) -> None:
 
 def test_a_settlement_gives_back_what_was_not_spent(accounts: SpendingBudget) -> None:
     refusal(accounts, [MOST, MOST])
-    accounts.settle(S, SERVER, [end(spent=0.01, reserved=MOST), end(spent=0.0, reserved=MOST)])
+    accounts.settle(S, SERVER, [end(spent=0.01, reserved=MOST), end(spent=0.0, reserved=MOST)], CAPS)
     assert accounts.figures(S).session == pytest.approx(0.01)
     assert accounts.figures(S).day == pytest.approx(0.01)
 
@@ -106,7 +106,7 @@ def test_a_server_is_paused_for_the_time_it_names_within_bounds(
     open_after: float,
     closed_after: float,
 ) -> None:
-    accounts.settle(S, SERVER, [end(failure, wait)])
+    accounts.settle(S, SERVER, [end(failure, wait)], CAPS)
     start = clock[0]
     clock[0] = start + open_after
     assert refusal(accounts, [0.0], "another") == "circuit_open"
@@ -118,24 +118,24 @@ def test_a_server_is_paused_for_the_time_it_names_within_bounds(
 def test_a_clock_set_back_leaves_no_server_alone_for_years(
     accounts: SpendingBudget, clock: list[float]
 ) -> None:
-    accounts.settle(S, SERVER, [end("overloaded", 300.0)])
+    accounts.settle(S, SERVER, [end("overloaded", 300.0)], CAPS)
     clock[0] -= 86400 * 365
     assert refusal(accounts, [0.0]) == ""
 
 
 def test_a_server_that_does_not_answer_is_paused(accounts: SpendingBudget, clock: list[float]) -> None:
     for _ in range(3):
-        accounts.settle(S, SERVER, [end("timeout")])
+        accounts.settle(S, SERVER, [end("timeout")], CAPS)
         assert refusal(accounts, [0.0]) == ""
-    accounts.settle(S, SERVER, [end("network")])
+    accounts.settle(S, SERVER, [end("network")], CAPS)
     assert refusal(accounts, [0.0]) == "circuit_open"
     clock[0] += 61
     assert refusal(accounts, [0.0]) == ""
-    accounts.settle(S, SERVER, [end("timeout")])
+    accounts.settle(S, SERVER, [end("timeout")], CAPS)
     assert refusal(accounts, [0.0]) == "circuit_open"
     clock[0] += 61
-    accounts.settle(S, SERVER, [end()])
-    accounts.settle(S, SERVER, [end("timeout")])
+    accounts.settle(S, SERVER, [end()], CAPS)
+    accounts.settle(S, SERVER, [end("timeout")], CAPS)
     assert refusal(accounts, [0.0]) == ""
 
 
@@ -143,8 +143,8 @@ def test_a_server_that_does_not_answer_is_paused(accounts: SpendingBudget, clock
 def test_a_refused_key_switches_this_session_off_and_is_reported_once(
     accounts: SpendingBudget, failure: str
 ) -> None:
-    assert accounts.settle(S, SERVER, [end(failure), end(failure)]) == failure
-    assert accounts.settle(S, SERVER, [end(failure)]) == ""
+    assert accounts.settle(S, SERVER, [end(failure), end(failure)], CAPS) == failure
+    assert accounts.settle(S, SERVER, [end(failure)], CAPS) == ""
     assert refusal(accounts, [0.0]) == "disabled"
     assert refusal(accounts, [0.0], "another") == ""
     assert accounts.figures(S).off == failure
@@ -152,7 +152,7 @@ def test_a_refused_key_switches_this_session_off_and_is_reported_once(
 
 def test_a_reset_forgets_failures_and_keeps_what_was_spent(accounts: SpendingBudget) -> None:
     refusal(accounts, [0.08])
-    accounts.settle(S, SERVER, [end("http_401"), end("overloaded", 500.0)])
+    accounts.settle(S, SERVER, [end("http_401"), end("overloaded", 500.0)], CAPS)
     accounts.note_refused(SERVER, frozenset(["thinking"]))
     accounts.reset()
     assert accounts.figures(S).session == pytest.approx(0.08)
@@ -257,7 +257,7 @@ SPENDER = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from memory_plugin.kernel.judge.budget import SpendingBudget, Caps, Settlement
-from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge.question import JudgeError
 accounts, made = SpendingBudget(sys.argv[2]), 0
 for _ in range(10):
     try:
@@ -288,7 +288,7 @@ def test_a_request_has_its_own_cap_and_does_not_count_for_the_day(tmp_path: Path
     accounts.admit("request 1", SERVER, [0.40, 0.40], Caps(1.0, None))
     assert refusal(accounts, [0.30], caps=Caps(1.0, None), session="request 1") == "over_budget"
     accounts.settle(
-        "request 1", SERVER, [end(spent=0.1, reserved=0.4), end(spent=0.1, reserved=0.4)], is_request=True
+        "request 1", SERVER, [end(spent=0.1, reserved=0.4), end(spent=0.1, reserved=0.4)], Caps(1.0, None)
     )
     figures = accounts.figures("request 1")
     assert (figures.day, figures.requested, figures.session) == pytest.approx((0.10, 0.20, 0.20))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.judge.credentials import ServerAccess, UserEnvironment, resolve_access
-from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.kernel.judge.vendors import endpoint_of
 from tests.kernel.judge.bench import KEY, Bench, payload
 from tests.kernel.judge.server import answer, serving

@@ -9,7 +9,7 @@ from time import monotonic, sleep
 import pytest
 
 from memory_plugin.kernel.judge.credentials import run_key_helper
-from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge.question import JudgeError
 
 
 def test_a_helper_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:

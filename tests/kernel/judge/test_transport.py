@@ -14,10 +14,9 @@ from time import monotonic, sleep
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge import transport
-from memory_plugin.kernel.judge.address import Address
-from memory_plugin.kernel.judge.credentials import ServerAccess
-from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge import calls, transport
+from memory_plugin.kernel.judge.credentials import Address, ServerAccess
+from memory_plugin.kernel.judge.question import JudgeError
 from tests.kernel.judge import server
 from tests.kernel.judge.bench import CHOSEN, KEY, Bench, payload, question
 from tests.kernel.judge.server import Seen, serving
@@ -97,7 +96,7 @@ def places(*ports: int) -> list[tuple[object, ...]]:
 def fetch(port: int, body: bytes = b"{}", seconds: float = 2) -> transport.Response:
     """Return the response to a request."""
     request = transport.Request("POST", "/x", (), body)
-    return transport.fetch(access(port), request, Deadline(seconds), None)
+    return calls.fetch(access(port), request, Deadline(seconds), None)
 
 
 def test_the_next_address_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,9 +55,11 @@ def test_top_level_keys_are_read_and_the_memory_block_wins(box: Box) -> None:
 
 
 def test_other_top_level_blocks_belong_to_the_client(box: Box) -> None:
-    box.write(USER, {"search": {"limit": 1}, "judge": 3, "env": {"A": "b"}, "scoring": {"mode": "hybrid"}})
+    box.write(
+        USER, {"trust": {"accept_from": ["/"]}, "judge": 3, "env": {"A": "b"}, "scoring": {"mode": "hybrid"}}
+    )
     settings = box.load()
-    assert (settings.integer("search.limit"), settings.problems) == (10, [])
+    assert (settings.texts("trust.accept_from"), settings.problems) == ([], [])
 
 
 UNUSABLE: list[Any] = [

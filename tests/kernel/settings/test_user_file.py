@@ -94,9 +94,9 @@ def test_unset_takes_a_key_out_of_both_forms_and_leaves_no_empty_block(box: Box)
 
 
 def test_unset_takes_whole_blocks_and_keys_that_do_not_exist(box: Box) -> None:
-    box.write(USER, '{"memory": {"retrieval": {"max_injct": 1}, "search": {"limit": 1}, "trust": {}}}')
+    box.write(USER, '{"memory": {"retrieval": {"max_injct": 1}, "ledger": {"keep_text": []}, "trust": {}}}')
     unset(box.config, "retrieval.max_injct")
-    unset(box.config, "search")
+    unset(box.config, "ledger")
     assert box.read() == '{"memory": {"trust": {}}}'
 
 
@@ -214,7 +214,12 @@ def test_a_file_that_never_rests_is_refused(box: Box, monkeypatch: pytest.Monkey
 
 
 def test_two_writers_lose_nothing(box: Box) -> None:
-    names = ["retrieval.max_inject", "search.limit", "memories.grace_period_days", "retrieval.max_tokens"]
+    names = [
+        "retrieval.max_inject",
+        "interview.max_turns",
+        "memories.grace_period_days",
+        "retrieval.max_tokens",
+    ]
     threads = [threading.Thread(target=set_value, args=(box.config, name, 7 * 20)) for name in names[2:]]
     threads += [threading.Thread(target=set_value, args=(box.config, name, 7)) for name in names[:2]]
     for thread in threads:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
-from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient, find_access, probe
+from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient, find_access, probe, score_bodies
 from memory_plugin.sessions.langfuse.pull import (
     Observation,
     Trace,
@@ -21,7 +21,6 @@ from memory_plugin.sessions.langfuse.pull import (
     text_of,
     transcript_rows,
 )
-from memory_plugin.sessions.langfuse.score_payloads import score_bodies
 from memory_plugin.sessions.pipeline import grade_session
 from tests.sessions.bench import Bench
 from tests.sessions.langfuse.server import Langfuse

@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.sessions.langfuse import langfuse_client as client_module
 from memory_plugin.sessions.langfuse import push as push_module
-from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient, find_access
+from memory_plugin.sessions.langfuse.langfuse_client import (
+    LangfuseClient,
+    find_access,
+    score_bodies,
+    score_configs,
+)
 from memory_plugin.sessions.langfuse.push import Outbox, PushResult, push
-from memory_plugin.sessions.langfuse.score_payloads import score_bodies, score_configs
 from memory_plugin.sessions.pipeline import grade_session
 from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import IDS, Bench, push_scores
@@ -192,11 +196,7 @@ def test_scores_that_are_never_stored_are_refused(graded: Bench, langfuse: Langf
 def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfuse: Langfuse) -> None:
     push_scores(graded)
     outbox = outbox_of(graded)
-    good = next(
-        body
-        for row in latest_rows(graded.scorer.paths, graded.scorer.settings).values()
-        for body in score_bodies(row)
-    )
+    good = next(body for row in latest_rows(graded.scorer.paths).values() for body in score_bodies(row))
     no_name, no_subject = {**good, "id": "no name", "name": ""}, {**good, "id": "no subject", "sessionId": ""}
     outbox.enqueue([no_name, {**good, "id": "fine"}, no_subject])
     result = push(

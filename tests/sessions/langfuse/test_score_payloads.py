@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.errors import JudgeError
-from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient, find_access
-from memory_plugin.sessions.langfuse.push import send_scores
-from memory_plugin.sessions.langfuse.score_payloads import (
+from memory_plugin.kernel.judge.question import JudgeError
+from memory_plugin.sessions.langfuse.langfuse_client import (
+    LangfuseClient,
     ensure_configs,
     existing_configs,
+    find_access,
     score_bodies,
     score_configs,
 )
+from memory_plugin.sessions.langfuse.push import send_scores
 from memory_plugin.sessions.pipeline import grade_session
 from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import IDS, Bench
@@ -77,7 +78,7 @@ def test_an_invalid_ledger_line_has_no_scores(graded: Bench, changes: dict[str, 
     (first, *_) = graded.rows()
     with open(graded.config / "lcars" / "memory" / "sessions.jsonl", "w", encoding="utf-8") as file:
         file.write(json.dumps({**first, "overall_quality": None, **changes, "scorer": 3}) + "\n")
-    rows = latest_rows(graded.scorer.paths, graded.scorer.settings).values()
+    rows = latest_rows(graded.scorer.paths).values()
     assert [body for row in rows for body in score_bodies(row)] == []
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.sessions.langfuse.score_payloads import score_bodies, score_configs
+from memory_plugin.sessions.langfuse.langfuse_client import score_bodies, score_configs
 from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import Bench
 
@@ -33,7 +33,7 @@ def assert_fits(model: Any, body: dict[str, Any]) -> None:  # noqa: ANN401
 def scores(graded: Bench) -> list[dict[str, Any]]:
     """Return the scores of one graded session."""
     scorer = graded.scorer
-    return score_bodies(next(iter(latest_rows(scorer.paths, scorer.settings).values())))
+    return score_bodies(next(iter(latest_rows(scorer.paths).values())))
 
 
 def test_scores_fit_langfuses_model(graded: Bench) -> None:

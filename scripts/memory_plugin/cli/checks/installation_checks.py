@@ -9,8 +9,7 @@ from collections import deque
 from ... import VERSION
 from ...hooks.environment import OFF, is_sensitive, switched_off
 from ...kernel.files import read_regular
-from ...kernel.judge.errors import JudgeError
-from ...kernel.overrides import check_overrides, overridable, override_problems
+from ...kernel.judge.question import JudgeError
 from ...kernel.records import Records, ledger_names
 from ...kernel.settings.user_file import line_of
 from ...kernel.sqlite import SqliteError, connect
@@ -23,7 +22,7 @@ from ..commands.session_command import session_scorer
 from ..console import counted
 from ..judges import address_sentences
 from ..options import days_ago
-from ..setting_problems import problem_sentence
+from ..setting_problems import problem_sentence, unread_overrides
 from . import FAIL, NOTE, OK, WARN, Check
 
 _OTHER_USERS = 0o077
@@ -135,20 +134,12 @@ def path_variable(context: CommandContext) -> Check:
     return Check("PATH", WARN if "PATH" in context.taint.names else OK, text)
 
 
-def overrides(_context: CommandContext) -> Check:
-    """Report overrides that are not used because an entry is invalid."""
-    problems = tuple(override_problems())
-    if problems:
-        return Check(
-            "overrides", WARN, "the shipped tables are used instead", "memory config check", problems
-        )
-    changed = [feature for feature in overridable() if check_overrides(feature)]
-    return Check("overrides", OK, "%s changed by you" % ", ".join(changed) if changed else "none")
-
-
 def settings(context: CommandContext) -> Check:
-    """Report invalid and refused settings."""
-    problems = tuple(map(problem_sentence, context.settings.problems))
+    """Report invalid and refused settings, and files of overrides that are no longer read."""
+    problems = (
+        *map(problem_sentence, context.settings.problems),
+        *unread_overrides(context.paths.config_dir),
+    )
     if problems:
         return Check("settings", WARN, "some settings are not used", "memory config check", problems)
     return Check("settings", OK, "%s read" % counted(len(context.settings.files), "file"))
@@ -218,7 +209,7 @@ def langfuse(context: CommandContext) -> Check:
     if paths.state_dir is None or not is_configured(paths, settings):
         return Check(_LANGFUSE, OK, "not set up; session scores stay on this machine")
     try:
-        overview = outbox_overview(paths, settings, find_access(paths, settings, session_scorer(context).off))
+        overview = outbox_overview(paths, find_access(paths, settings, session_scorer(context).off))
     except JudgeError as failed:
         fix = "" if failed.name == "disabled" else "memory session langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)

@@ -8,11 +8,12 @@ from ...evaluation import EvaluationError
 from ...kernel.clock import iso, now
 from ...kernel.judge.asking import FOLDER
 from ...kernel.judge.budget import SpendingBudget
-from ...kernel.judge.errors import JudgeError, explain_failure
 from ...kernel.judge.models import family_of, model_table, price_of
+from ...kernel.judge.question import JudgeError, explain_failure
+from ...kernel.judge.vendors import HOST
 from ..command_context import CommandContext
 from ..console import counted
-from ..judges import FEATURES, KEPT_NOTHING, advice, dollars, judges_of, opinions, where
+from ..judges import FEATURES, KEPT_NOTHING, advice, dollars, host_sentence, judges_of, opinions, where
 from . import NOTE, OK, WARN, Check
 
 _JUDGE = "judge"
@@ -36,8 +37,10 @@ def judge(context: CommandContext) -> Check:
         except EvaluationError as error:
             text = "evaluation.judge.judges: %s" % error
             return Check(_JUDGE, WARN, text, "memory config show evaluation.judge")
-        problems = [judge.unready() for judge in judges]
+        problems = [None if judge.backend == HOST else judge.unready() for judge in judges]
         addresses += where(context, judges)
+        if any(judge.backend == HOST for judge in judges):
+            addresses.append(host_sentence(context.settings))
         if problems and problems[0] and all(problems):
             failed = problems[0]
             says, *more = advice(failed.failure, feature)
@@ -100,8 +103,8 @@ def models(context: CommandContext) -> Check:
 
 def _ending(backend: str, model: str, keys: list[str]) -> str:
     """Return a sentence about a model that was retired or soon will be; empty for any other."""
-    family = None if backend == "scripted" else family_of(model, backend)
-    if family is None or not family.ends:
+    family = family_of(model, backend)
+    if not family.ends:
         return ""
     days = (date.fromisoformat(family.ends) - date.fromisoformat(iso(now())[:10])).days
     if days > model_table()["warn_days"]:

@@ -14,6 +14,7 @@ from ...memories.stores import PROJECT, USER, stores
 from ...memories.survey import CHANGED, EXPIRED, Item, Survey, life_cycle_state, shortest_names, supersession
 from ...memories.trust import load_trust
 from ..command_context import CommandContext
+from ..commands.check_command import misnamed
 from ..console import counted, inflected
 from ..secrets_scan import scan_paths
 from . import NOTE, OK, WARN, Check
@@ -51,24 +52,12 @@ def files(_context: CommandContext, survey: Survey) -> Check:
 
 def names(_context: CommandContext, survey: Survey) -> Check:
     """Report memories whose data and path disagree about the id or category; the path decides."""
-    wrong = tuple(detail for item in survey.items for detail in _disagreements(item))
+    stored = (item.stored for item in survey.items)
+    wrong = tuple("%s: %s" % (one.path, text) for one in stored for text in misnamed(one))
     if wrong:
         text = "the id or category in these files differs from their path; the path decides"
         return Check("names", NOTE, text, "", wrong)
     return Check("names", OK, "ids and categories match the paths")
-
-
-def _disagreements(item: Item) -> list[str]:
-    memory = item.stored.memory
-    stated = [
-        (name, memory.data.get(name), place)
-        for name, place in (("id", memory.id), ("category", memory.category))
-    ]
-    return [
-        "%s: contains %s %s" % (item.stored.path, name, shown_line(str(value)[:80]))
-        for name, value, place in stated
-        if value is not None and value != place
-    ]
 
 
 def secrets(context: CommandContext, _survey: Survey) -> Check:

@@ -1,25 +1,31 @@
-"""`memory accept`: approve pending memories, so that they are recalled."""
+"""`memory accept` and `memory reject`: decide about pending memories and candidates, by id or as a group of `memory review`."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, islice
+from types import SimpleNamespace
 
+from ...capture.candidate import is_candidate_id
+from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
+from ...memories.memory_files import StoredMemory, all_memories
+from ...memories.memory_text import text_digests
 from ...memories.record import ACTIVE
-from ...memories.survey import Item, choose, shortest_names
-from ...memories.trust import PENDING, load_trust
+from ...memories.stores import stores
+from ...memories.survey import choose, shortest_names
+from ...memories.trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
 from ..after_change import refresh_index
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError, UsageError
+from ..candidate_entries import decide_candidates, find_group, review_sources
+from ..command_context import Approval, CommandContext, CommandError, UsageError, titled
 from ..console import counted
 from ..memory_view import guard_lines, holds_guard
 from ..options import add_flag
-from ..review_entries import ACCEPT, ReviewEntry
-from ..review_groups import about_items, about_selection, add_selection, decide_selected
+from ..review_entries import ACCEPT, REJECT, Action, ReviewEntry
 
-HELP = "approve pending memories, so that they are recalled; store candidates"
-EXAMPLES = """\
+_ACCEPT_EXAMPLES = """\
   memory review                           reads them first, in groups
   memory accept use-postgres retry-policy
   memory accept c-0123456789              stores a candidate of memory review
@@ -27,101 +33,174 @@ EXAMPLES = """\
   memory accept --all                     everything pending, except guards
   memory accept --all --guards            guards too
 """
-
+_REJECT_EXAMPLES = """\
+  memory reject use-mysql retry-policy
+  memory reject c-0123456789              rejects a candidate of memory review
+  memory reject --group g1f2e3d4c         a whole group of memory review
+  memory list --status rejected
+  memory accept use-mysql                 undoes a rejection
+"""
+_BATCH = 1000
 _GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a guard by name, so that the user decides about each"
+_UNDO = "  To undo this: memory accept ID. The files stay where they are."
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_selection(parser)
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="memory ids (id or category/id), or candidate ids"
+    )
+    parser.add_argument("--group", metavar="GROUP", default="", help="a group listed by memory review")
+    parser.set_defaults(all=False, guards=False)
+
+
+def _configure_accept(parser: argparse.ArgumentParser) -> None:
+    _configure(parser)
     add_flag(parser, "--all", "accept all pending memories, except those with a guard")
     add_flag(parser, "--guards", "with --all: include memories with a guard")
-
-
-def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
-    """Return the texts to accept. Raises CommandError for all guards at once."""
-    _check(arguments)
-    if arguments.guards:
-        raise CommandError(_GUARDS_INSIDE)
-    if arguments.all:
-        items = [item for item in context.survey().items if _is_open(item) and not holds_guard(item.stored)]
-        return about_items("accept", items)
-    return about_selection("accept", arguments, context)
-
-
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Accept the named memories, a group, or all, and print them; --all asks for confirmation in a terminal."""
-    _check(arguments)
-    decided = decide_selected(arguments, context, ACCEPT)
-    if decided is not None:
-        _print_entries(*decided, arguments, context)
-    else:
-        with context.console.working("accept"):
-            items = context.survey().items
-        if arguments.all:
-            _accept_all(arguments, context, items)
-        else:
-            _accept([choose(items, name) for name in dict.fromkeys(arguments.ids)], arguments, context, [])
 
 
 def _check(arguments: argparse.Namespace) -> None:
     """Raise UsageError unless the arguments select memories in one way."""
     if bool(arguments.ids) + arguments.all + bool(arguments.group) != 1:
-        raise UsageError(
-            "name the memories to accept, or use --all, or --group with a group listed by memory review"
-        )
+        text = "name the memories to %s, or use %s--group with a group listed by memory review"
+        raise UsageError(text % (arguments.command, "--all, or " if arguments.command == "accept" else ""))
     if arguments.guards and not arguments.all:
         raise UsageError("--guards only works with --all; a memory that you name needs no --guards")
 
 
-def _is_open(item: Item) -> bool:
-    """Return whether a memory is pending; superseded ones too, because one inherits phrases only from a trusted text."""
-    return item.trust == PENDING and item.stored.memory.status == ACTIVE
+def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approval:
+    """Return the texts to decide about. Raises CommandError for all guards at once."""
+    _check(arguments)
+    if arguments.guards:
+        raise CommandError(_GUARDS_INSIDE)
+    verb = arguments.command
+    entries = []
+    if arguments.group:
+        entries = find_group(context, arguments.group)[1].together
+    elif any(map(is_candidate_id, arguments.ids)):
+        sources = review_sources(context)
+        entries = [entry for entry in sources["candidate"].entries() if entry.id in arguments.ids]
+    else:
+        chosen = _named(arguments, context)
+        if arguments.all:
+            trust = load_trust(context.paths, context.accept_from)
+            chosen = [stored for stored in _pending(context, trust) if not holds_guard(stored)]
+        texts = {text_digests(stored.memory).full for stored in chosen}
+        return Approval(titled(verb, [stored.memory.title for stored in chosen]), texts)
+    noun = "entry" if arguments.group else "candidate"
+    titles = [entry.title for entry in entries]
+    return Approval(titled(verb, titles, noun), {entry.version for entry in entries})
 
 
-def _print_entries(
-    entries: list[ReviewEntry], lines: list[str], arguments: argparse.Namespace, context: CommandContext
-) -> None:
-    refresh_index(context)
-    context.console.result(
-        arguments.json,
-        {"accepted": [entry.id for entry in entries], "left_out": []},
-        *("accepted: %s  %s" % (entry.id, entry.title) for entry in entries),
-        *("  " + line for line in lines),
-    )
+def _named(arguments: argparse.Namespace, context: CommandContext) -> list[StoredMemory]:
+    """Return the memories with the given ids."""
+    items = context.survey().items if arguments.ids else []
+    return [choose(items, name).stored for name in dict.fromkeys(arguments.ids)]
 
 
-def _accept_all(arguments: argparse.Namespace, context: CommandContext, items: list[Item]) -> None:
-    pending = [item for item in items if _is_open(item)]
-    chosen = [item for item in pending if arguments.guards or not holds_guard(item.stored)]
-    names = shortest_names(items)
-    chosen_keys = {item.stored.key for item in chosen}
-    left_out = [names[item.stored.key] for item in pending if item.stored.key not in chosen_keys]
-    asks = bool(chosen) and not arguments.json and context.console.can_prompt()
-    if asks and not context.console.confirm("accept %s?" % _count_by_category(chosen)):
-        context.console.line("nothing was changed; to read them first: memory review")
+def _pending(context: CommandContext, trust: Trust) -> Iterator[StoredMemory]:
+    """Yield the memories that are pending; superseded ones too, because one inherits phrases only from a trusted text."""
+    for stored in chain.from_iterable(map(all_memories, stores(context.paths))):
+        waits = trust.state_of(stored) == PENDING or trust.awaits_phrases(stored)
+        if waits and stored.memory.status == ACTIVE:
+            yield stored
+
+
+def _fits(arguments: argparse.Namespace, stored: StoredMemory) -> bool:
+    return arguments.guards or not holds_guard(stored)
+
+
+def _decide_entries(
+    arguments: argparse.Namespace, context: CommandContext, action: Action
+) -> tuple[list[ReviewEntry], list[str]] | None:
+    """Accept or reject the selected group or candidates; return their entries, and lines to print. None if the ids name memories.
+
+    Raises UsageError if the entries of the group are decided one by one, and CommandError if there is no such group.
+    """
+    if not arguments.group:
+        return decide_candidates(context, arguments.ids, action)
+    source, group = find_group(context, arguments.group)
+    if not group.together:
+        text = "%s: the entries of this group are decided one by one; name their ids"
+        raise UsageError(text % arguments.group)
+    return group.together, source.apply(action, group.together).lines
+
+
+def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Accept the named memories, a group, or all, and print them; --all asks for confirmation in a terminal."""
+    _check(arguments)
+    decided = _decide_entries(arguments, context, ACCEPT)
+    if decided is not None:
+        entries, lines = decided
+        refresh_index(context)
+        context.console.result(
+            arguments.json,
+            {"accepted": [entry.id for entry in entries], "left_out": []},
+            *("accepted: %s  %s" % (entry.id, entry.title) for entry in entries),
+            *("  " + line for line in lines),
+        )
         return
-    _accept(chosen, arguments, context, left_out)
-
-
-def _accept(
-    chosen: list[Item], arguments: argparse.Namespace, context: CommandContext, left_out: list[str]
-) -> None:
-    with context.console.working("accepting %s" % counted(len(chosen), "memory")):
-        load_trust(context.paths).accept([item.stored for item in chosen], "accept")
+    if arguments.all:
+        _accept_all(arguments, context)
+        return
+    with context.console.working("accept"):
+        chosen = _named(arguments, context)
+        load_trust(context.paths).accept(chosen, "accept")
         refresh_index(context)
     if arguments.json:
-        accepted = [item.stored.memory.id for item in chosen]
-        context.console.json({"accepted": accepted, "left_out": left_out})
+        context.console.json({"accepted": [stored.memory.id for stored in chosen], "left_out": []})
         return
-    for item in chosen:
-        _print(item, context)
-    if arguments.all:
-        _print_summary(chosen, left_out, context)
+    for stored in chosen:
+        _print(stored, context)
 
 
-def _print(item: Item, context: CommandContext) -> None:
-    memory = item.stored.memory
+def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
+    if not arguments.json and context.console.can_prompt():
+        with context.console.working("accept"):
+            trust = load_trust(context.paths, context.accept_from)
+            pending = Counter(
+                stored.memory.category for stored in _pending(context, trust) if _fits(arguments, stored)
+            )
+        if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
+            context.console.line("nothing was changed; to read them first: memory review")
+            return
+    with context.console.working("accepting"):
+        accepted, left_out, counts = _accept_batches(arguments, context)
+        refresh_index(context)
+    if left_out:
+        names = shortest_names(context.overview(is_current=True, names=left_out).items)
+        left_out = [names.get(key, key) for key in left_out]
+    if arguments.json:
+        context.console.json({"accepted": accepted, "left_out": left_out})
+    else:
+        _print_summary(counts, left_out, context)
+
+
+def _accept_batches(
+    arguments: argparse.Namespace, context: CommandContext
+) -> tuple[list[str], list[str], Counter[str]]:
+    """Record each batch before the next is read: a store may be large, and the command may be killed.
+
+    Return the ids of the accepted memories, the keys of those left out, and the number accepted by category.
+    """
+    accepted: list[str] = []
+    left_out: list[str] = []
+    counts: Counter[str] = Counter()
+    trust = load_trust(context.paths, context.accept_from)
+    found = _pending(context, trust)
+    while batch := list(islice(found, _BATCH)):
+        left_out += [stored.key for stored in batch if not _fits(arguments, stored)]
+        chosen = [stored for stored in batch if _fits(arguments, stored)]
+        trust.accept(chosen, "accept")
+        accepted += [stored.memory.id for stored in chosen]
+        counts.update(stored.memory.category for stored in chosen)
+        for stored in () if arguments.json else chosen:
+            _print(stored, context)
+    return accepted, left_out, counts
+
+
+def _print(stored: StoredMemory, context: CommandContext) -> None:
+    memory = stored.memory
     context.console.line("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
     for line in guard_lines(memory):
         context.console.line("  " + line)
@@ -129,18 +208,62 @@ def _print(item: Item, context: CommandContext) -> None:
         context.console.line("  it replaces " + ", ".join(map(shown_line, memory.supersedes)))
 
 
-def _print_summary(chosen: list[Item], left_out: list[str], context: CommandContext) -> None:
-    if not chosen:
+def _print_summary(counts: Counter[str], left_out: list[str], context: CommandContext) -> None:
+    if not counts:
         context.console.line("no memory was pending" if not left_out else "nothing was accepted")
     else:
-        context.console.line("accepted %s" % _count_by_category(chosen))
+        context.console.line("accepted %s" % _count_by_category(counts))
     if left_out:
         text = "not accepted, because they have a guard (name them, or use --guards): %s"
         context.console.line(text % ", ".join(left_out))
 
 
-def _count_by_category(chosen: list[Item]) -> str:
+def _count_by_category(counts: Counter[str]) -> str:
     """Return the number of memories, in total and by category."""
-    counts = Counter(item.stored.memory.category for item in chosen)
     parts = ", ".join("%d %s" % (number, category) for category, number in sorted(counts.items()))
-    return "%s (%s)" % (counted(len(chosen), "memory"), parts)
+    return "%s (%s)" % (counted(sum(counts.values()), "memory"), parts)
+
+
+def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Reject the named memories, candidates or a group, and print them."""
+    _check(arguments)
+    decided = _decide_entries(arguments, context, REJECT)
+    entries = [] if decided is None else decided[0]
+    rejected = [(entry.id, entry.title) for entry in entries] or _reject_items(arguments.ids, context)
+    lines = ["rejected: %s  %s" % row for row in rejected]
+    if decided is None or arguments.group:  # only `memory capture clear` undoes it for candidates
+        refresh_index(context)
+        lines.append(_UNDO)
+    context.console.result(arguments.json, {"rejected": [name for name, _ in rejected]}, *lines)
+
+
+def _reject_items(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
+    items = context.survey().items
+    names = shortest_names(items)
+    chosen = [choose(items, name) for name in dict.fromkeys(ids)]
+    for item in chosen:
+        name = names[item.stored.key]
+        if item.trust == TRUSTED and not item.waits:
+            raise InvalidMemory("%s is trusted; to stop recalling it: memory forget %s" % (name, name))
+        if item.trust == REJECTED:
+            raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))
+    load_trust(context.paths).reject(*(item.stored for item in chosen))
+    return [(names[item.stored.key], shown_line(item.stored.memory.title)) for item in chosen]
+
+
+PARTS = {
+    "accept": SimpleNamespace(
+        HELP="approve pending memories, so that they are recalled; store candidates",
+        EXAMPLES=_ACCEPT_EXAMPLES,
+        configure=_configure_accept,
+        approval=_approval,
+        run=_accept,
+    ),
+    "reject": SimpleNamespace(
+        HELP="reject pending memories, so that these texts are never recalled or offered again",
+        EXAMPLES=_REJECT_EXAMPLES,
+        configure=_configure,
+        approval=_approval,
+        run=_reject,
+    ),
+}

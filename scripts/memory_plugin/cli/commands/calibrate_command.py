@@ -9,8 +9,7 @@ from ...kernel.stats import Estimate
 from ...sessions.calibration import Agreement, UnreadableLabels, compare, read_labels, with_overall
 from ...sessions.score_rows import LABEL, SCORE, latest_rows
 from ...sessions.session_files import project_transcripts, transcripts_below
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError
+from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
 from ..labeling import label_series
 from ..options import add_flag, require_existing
@@ -92,7 +91,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _latest(context: CommandContext, kind: str) -> dict[str, dict[str, float]]:
     """Return the latest scores of each session in the ledger: the scorer's or a person's (SCORE or LABEL)."""
-    rows = latest_rows(context.paths, context.settings, kind)
+    rows = latest_rows(context.paths, kind)
     return {name: with_overall(row) for name, row in rows.items()}
 
 

@@ -8,9 +8,8 @@ from ...capture.candidate import KINDS
 from ...capture.candidate_file import CandidateFile, CandidateSet
 from ...capture.pipeline import Progress, capture_files, project_transcripts
 from ...memories.hygiene import shown_line
-from ..approval import Approval
 from ..candidate_entries import keep_other_candidates, may_use, section_watch
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_flag, require_existing
 
@@ -105,8 +104,8 @@ def _close(candidates: CandidateSet, action: str, names: list[str]) -> int:
 
 
 def _read_sessions(arguments: argparse.Namespace, context: CommandContext) -> int:
-    if not context.settings.flag("capture.enabled"):
-        raise CommandError("capture.enabled is off; to switch it on: memory config set capture.enabled true")
+    if context.settings.text("capture.mode") == "off":
+        raise CommandError("capture.mode is off; to switch capture on: memory config set capture.mode review")
     require_existing(*arguments.what)
     paths = list(arguments.what)
     if arguments.project or arguments.days is not None:

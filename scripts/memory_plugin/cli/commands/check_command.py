@@ -20,8 +20,8 @@ from ...memories.record import (
     guard_problem,
     unreadable_expiry,
 )
+from ...memories.relations import Link, named_keys, resolve
 from ...memories.stores import PROJECT, USER, Store
-from ...memories.supersession import Link, named_keys, resolve
 from ..command_context import CommandContext, UsageError
 from ..console import counted
 from ..options import require_existing
@@ -139,7 +139,8 @@ def check_store(store: Store) -> tuple[int, list[StoreFinding]]:
     return len(memories), sorted(findings)
 
 
-def _names(stored: StoredMemory) -> Iterator[str]:
+def misnamed(stored: StoredMemory) -> Iterator[str]:
+    """Yield where the memory's data and its path disagree about the id or the category."""
     memory = stored.memory
     for name, place in (("id", memory.id), ("category", memory.category)):
         stated = memory.data.get(name)
@@ -179,7 +180,7 @@ def _guard(stored: StoredMemory) -> Iterator[str]:
 
 
 _CHECKS: dict[str, Callable[[StoredMemory], Iterator[str]]] = {
-    "name": _names,
+    "name": misnamed,
     "format": _fields,
     "expiry": _expiry,
     "guard": _guard,

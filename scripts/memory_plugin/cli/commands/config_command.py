@@ -9,16 +9,24 @@ import argparse
 import json
 from typing import Any
 
-from ...kernel.overrides import override_problems
 from ...kernel.settings.load import load
-from ...kernel.settings.schema import Key, WrongValueError, canonical, expected, is_block, keys, parsed
+from ...kernel.settings.schema import (
+    Key,
+    WrongValueError,
+    canonical,
+    expected,
+    find_key,
+    is_block,
+    keys,
+    parsed,
+    table_value,
+)
 from ...kernel.settings.user_file import EditError, FileChange, set_value, unset
-from ...kernel.settings.values import JUDGE_SWITCHES, Settings
+from ...kernel.settings.values import JUDGE_SWITCHES, USER, Settings, merged
 from ...kernel.text.clean import plain, terminal_safe
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..options import add_actions, add_flag
-from ..setting_problems import problem_record, problem_sentence, readable, unknown_key_hint
+from ..setting_problems import problem_record, problem_sentence, readable, unknown_key_hint, unread_overrides
 
 DONE, FAILED = 0, 1
 
@@ -99,28 +107,41 @@ def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> 
         raise _unknown_key(name)
     if arguments.json:
         record = {
-            "settings": _nested(shown, settings),
+            "settings": _nested(shown, name, settings),
             "origins": {key: settings.origin(key) for key in shown},
             "files": settings.files,
             "problems": [problem_record(problem) for problem in settings.problems],
         }
         context.console.json(record)
     elif arguments.origin:
-        rows = [[key, _written(settings.get(key)), _decider(key, settings)] for key in shown]
+        rows = [[key, _written(_value(key, name, settings)), _decider(key, settings)] for key in shown]
         context.console.table(["key", "value", "decided by"], rows)
         _print_files_and_problems(context)
     else:
-        context.console.table(["key", "value"], [[key, _written(settings.get(key))] for key in shown])
+        context.console.table(
+            ["key", "value"], [[key, _written(_value(key, name, settings))] for key in shown]
+        )
         _explain(name, context)
     return DONE
 
 
 def _keys_at(name: str, settings: Settings) -> list[str]:
-    """Return the key of that name, or all keys of that block; all keys for an empty name."""
-    return [key for key in settings.all_keys() if not name or (key + ".").startswith(name + ".")]
+    """Return the key of that name or all keys of that block, or the name itself below a key; all keys for an empty name."""
+    shown = [key for key in settings.all_keys() if not name or (key + ".").startswith(name + ".")]
+    return shown or ([name] if find_key(name) else [])
 
 
-def _nested(shown: list[str], settings: Settings) -> dict[str, Any]:
+def _value(key: str, name: str, settings: Settings) -> object:
+    """Return the value of a key in effect; for a shipped table that the user asked for by `name`, what can be changed in it."""
+    if key == name:
+        try:
+            return table_value(name, settings)
+        except LookupError:
+            pass  # not a table
+    return settings.get(key)
+
+
+def _nested(shown: list[str], name: str, settings: Settings) -> dict[str, Any]:
     """Return the values as nested objects, like the block `memory` of a file."""
     tree: dict[str, Any] = {}
     for key in shown:
@@ -128,7 +149,7 @@ def _nested(shown: list[str], settings: Settings) -> dict[str, Any]:
         node = tree
         for part in blocks:
             node = node.setdefault(part, {})
-        node[last] = settings.get(key)
+        node[last] = _value(key, name, settings)
     return tree
 
 
@@ -138,9 +159,11 @@ def _decider(key: str, settings: Settings) -> str:
 
 
 def _explain(name: str, context: CommandContext) -> None:
-    key = keys().get(name)
+    key = find_key(name)
     if key is not None:
-        facts = (expected(key.rule), json.dumps(key.default), _PROJECT[key.project])
+        is_in_table = "x-table" in keys()[key.setting].rule and name != key.setting
+        default = table_value(name, None) if is_in_table else key.default
+        facts = (expected(key.rule), json.dumps(default), _PROJECT[key.project])
         context.console.line()
         context.console.paragraph(key.description)
         context.console.paragraph("value: %s; default: %s; a project's files may %s" % facts)
@@ -165,7 +188,7 @@ def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
     settings, shown = context.settings, _keys_at(name, context.settings)
     if not shown:
         raise _unknown_key(name)
-    value: Any = _nested(shown, settings)
+    value: Any = _nested(shown, name, settings)
     for part in name.split("."):
         value = value[part]
     layers = {key: settings.origin(key) for key in shown}
@@ -175,7 +198,7 @@ def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
 
 
 def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    key = keys().get(name)
+    key = find_key(name)
     if key is None:
         raise _unknown_key(name)
     value = parsed(key, arguments.value)
@@ -187,7 +210,7 @@ def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) ->
     if not name.strip("."):
         raise _unknown_key(name)
     change = unset(context.paths.config_dir, name)
-    if not change.changed and name not in keys() and not is_block(name):
+    if not change.changed and not find_key(name) and not is_block(name):
         raise _unknown_key(name)
     return _report(name, change, arguments, context, _judge_notes(context, _reloaded(context)))
 
@@ -200,7 +223,7 @@ def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
     """Return notes on a key that was just set: another file overrides it, or a judge is now on or still off."""
     now = _reloaded(context)
     notes = _judge_notes(context, now)
-    if now.get(key.name) != value and now.origin(key.name) in now.files:
+    if now.get(key.name) != merged(now.get(key.name), value) and now.origin(key.name) in now.files:
         decider = terminal_safe(now.files[now.origin(key.name)])
         notes.append("In this project, %s overrides it: %s" % (decider, _written(now.get(key.name))))
     feature, in_judge, _ = key.name.partition(".judge.")
@@ -236,28 +259,35 @@ def _report(
 
 def _changed_value(name: str, before: Settings, now: Settings) -> str:
     """Return a key with its new and old value, or the name of a block."""
-    if name not in keys():
+    if find_key(name) is None:
         return readable(name)
     old, new = _in_effect(name, before), _in_effect(name, now)
     return "%s is %s" % (name, "still " + new if new == old else "now %s (was %s)" % (new, old))
 
 
 def _in_effect(name: str, settings: Settings) -> str:
-    value, layer = plain(_written(settings.get(name)), _MAX_VALUE), settings.origin(name)
+    present = settings.get(name) if name in keys() else _value(name, name, settings)
+    value, layer = plain(_written(present), _MAX_VALUE), settings.origin(name)
     decider = {"default": ", the default", "user": ""}.get(layer, ", decided by the project's files")
     return value + decider
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     settings = context.settings
-    unused = override_problems()
-    code = FAILED if settings.problems or unused else DONE
+    unread = unread_overrides(context.paths.config_dir)
+    tables = [name for name, key in keys().items() if "x-table" in key.rule or "x-sum" in key.rule]
+    changed = [name for name in tables if settings.origin(name) == USER]
+    code = FAILED if settings.problems or unread else DONE
     if arguments.json:
         records = [problem_record(problem) for problem in settings.problems]
-        context.console.json({"files": settings.files, "problems": records, "overrides": unused})
+        context.console.json(
+            {"files": settings.files, "problems": records, "unread": unread, "changed": changed}
+        )
         return code
-    for text in [*map(problem_sentence, settings.problems), *map(terminal_safe, unused)]:
+    for text in [*map(problem_sentence, settings.problems), *unread]:
         context.console.paragraph(text)
+    if changed:
+        context.console.paragraph("changed by you: " + ", ".join(changed))
     if code == DONE:
         files = ", ".join(map(terminal_safe, settings.files.values()))
         context.console.line(

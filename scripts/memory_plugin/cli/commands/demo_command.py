@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...hooks.environment import Taint
+from ...hooks.events import Event
 from ...hooks.prompt import handle
 from ...kernel.clock import Deadline
 from ...kernel.fastjson import loads
@@ -85,7 +86,7 @@ def _project(folder: str, story: dict[str, Any]) -> Paths:
 def _answer(paths: Paths, number: int, prompt: str) -> dict[str, Any]:
     """Return the hook's response to one prompt, and the decision in its ledger."""
     event: dict[str, object] = {"prompt": prompt, "session_id": "demo", "prompt_id": "demo-%d" % number}
-    output: Any = handle(event, paths, Taint(), Deadline(_SECONDS))
+    output: Any = handle(Event("UserPromptSubmit", event, paths, Taint(), Deadline(_SECONDS)))
     row = find_decision(paths, "demo-%d" % number) or {}
     return {
         "prompt": prompt,

@@ -29,7 +29,6 @@ CHECKS: tuple[Callable[[CommandContext], Check], ...] = (
     installation.switch,
     installation.recall,
     installation.settings,
-    installation.overrides,
     installation.environment,
     installation.path_variable,
     installation.index,

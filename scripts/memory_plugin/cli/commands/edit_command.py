@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 from typing import Any, Callable
 
+from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.memory_files import StoredMemory
 from ...memories.record import ACTIVE, MAX_TITLE, categories
-from ...memories.similarity import plain_title
-from ...memories.supersession import name_for
+from ...memories.relations import name_for, plain_title
 from ...memories.survey import Item, choose, life_cycle_state, shortest_names, successors, superseding
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
 from ..memory_input import (
+    NONE,
     TakenTitles,
     add_fields,
     check_fields,
@@ -45,17 +46,25 @@ EXAMPLES = """\
   memory edit use-mysql --superseded-by use-postgres
 """
 
-_NONE = "none"
+_GUARD = ("guard_commands", "guard_files", "guard_action")
+_OPTIONS = (
+    *("title", "body", "context", "content_json", "tags", "add_tag", "files", "asked_as", "expires"),
+    *_GUARD,
+)
+_NOTHING = "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
+_SAME_TITLE = "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
+_PENDING = "--superseded-by: %s awaits approval and replaces nothing yet; first run: memory accept %s"
+_REPLACED = "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
+_NEW_PHRASES = "--asked-as: %s has phrases that await approval; first run: memory review"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+    parser.add_argument("id", metavar="ID", help="the memory's id, or the beginning of it or of the title")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument("--body", metavar="TEXT|-", help="replace the main text; - reads standard input")
-    parser.add_argument(
-        "--add-tag", action="append", default=[], metavar="TAG", help="add a tag; can be repeated"
-    )
+    tag = "add a tag; can be repeated"
+    parser.add_argument("--add-tag", action="append", default=[], metavar="TAG", help=tag)
     parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces this one")
     add_fields(parser)
 
@@ -66,15 +75,13 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     # Only a chain of successors leads to other memories.
     items = context.overview(names=[arguments.id] if arguments.superseded_by is None else None).items
     item = choose(items, arguments.id)
-    fields = _edited_fields(arguments)
+    fields = [name.replace("_", " ") for name in _OPTIONS if getattr(arguments, name) not in (None, [])]
     if fields or arguments.superseded_by is not None:
         _edit_by_options(arguments, context, item, items, fields)
     elif not context.inside_client and context.console.can_prompt():
         _edit_by_hand(arguments, context, item)
     else:
-        raise UsageError(
-            "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
-        )
+        raise UsageError(_NOTHING)
 
 
 def _edit_by_options(
@@ -83,6 +90,9 @@ def _edit_by_options(
     successor = _successor(arguments.superseded_by, item, items)
     written = Written(item.stored, [], False)
     guarded = is_guarded(item.stored, context) or holds_guard(item.stored) or _has_guard_option(arguments)
+    trust = load_trust(context.paths, context.accept_from)
+    if arguments.asked_as and trust.has_new_phrases(item.stored):
+        raise InvalidMemory(_NEW_PHRASES % item.stored.memory.id)
     approved = may_trust(context, guarded=guarded)
     if arguments.title is not None:
         _refuse_title(context, item, {"title": arguments.title})
@@ -100,7 +110,7 @@ def _edit_by_options(
 
 
 def _has_guard_option(arguments: argparse.Namespace) -> bool:
-    return (arguments.guard_commands, arguments.guard_files, arguments.guard_action) != (None, None, None)
+    return any(getattr(arguments, name) is not None for name in _GUARD)
 
 
 def _refuse_title(context: CommandContext, item: Item, changes: dict[str, Any]) -> None:
@@ -113,11 +123,7 @@ def _refuse_title(context: CommandContext, item: Item, changes: dict[str, Any]) 
     items = context.overview(is_current=True, names=[item.stored.key], title=title).items
     name = TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
     if name:
-        own = shortest_names(items)[item.stored.key]
-        raise InvalidMemory(
-            "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
-            % (name, own, name)
-        )
+        raise InvalidMemory(_SAME_TITLE % (name, shortest_names(items)[item.stored.key], name))
 
 
 def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: Item) -> None:
@@ -131,21 +137,13 @@ def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: 
     _report(arguments, context, written)
 
 
-def _edited_fields(arguments: argparse.Namespace) -> list[str]:
-    """Return the fields that the options change, as the memory's history names them."""
-    options = (
-        *("title", "body", "context", "content_json", "tags", "add_tag", "files", "asked_as", "expires"),
-        *("guard_commands", "guard_files", "guard_action"),
-    )
-    return [name.replace("_", " ") for name in options if getattr(arguments, name) not in (None, [])]
-
-
 def _change(
     arguments: argparse.Namespace, context: CommandContext, stored: StoredMemory
 ) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Return a function that applies the options to a memory's data, which is read again just before writing."""
-    options = {"title": arguments.title, "tags": arguments.tags}
-    fixed: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    fixed: dict[str, Any] = {}
+    if arguments.title is not None:
+        fixed["title"] = arguments.title
     if arguments.files is not None:
         fixed["related_files"] = project_files(arguments.files, context.paths)
     if arguments.expires is not None:
@@ -155,11 +153,11 @@ def _change(
     def fields(data: dict[str, Any]) -> dict[str, Any]:
         changed = dict(fixed)
         if arguments.asked_as is not None:
-            phrases = [] if _NONE in arguments.asked_as else _texts(data.get("asked_as"))
-            phrases += [phrase for phrase in arguments.asked_as if phrase != _NONE]
+            phrases = [] if NONE in arguments.asked_as else as_texts(data.get("asked_as"))
+            phrases += [phrase for phrase in arguments.asked_as if phrase != NONE]
             changed["asked_as"] = list(dict.fromkeys(phrases))
-        if arguments.add_tag:
-            tags = _texts(fixed.get("tags", data.get("tags")))
+        if arguments.tags is not None or arguments.add_tag:
+            tags = as_texts(data.get("tags")) if arguments.tags is None else arguments.tags
             changed["tags"] = list(dict.fromkeys([*tags, *arguments.add_tag]))
         if content:
             changed["content"] = {**data["content"], **content}
@@ -170,29 +168,27 @@ def _change(
     return fields
 
 
-def _texts(value: object) -> list[str]:
-    """Return the texts in a list; empty for a value that is no list."""
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, Any]:
+    content = content_of(arguments, categories()[stored.memory.category])
+    if arguments.context is not None and content["context"] == NONE:
+        content["context"] = None
+    if arguments.expires is not None and "expires" in stored.memory.data["content"]:
+        content["expires"] = None  # otherwise the constraint's own date would still apply
+    return content
 
 
 def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
     """Return the memory named by --superseded-by. Raises InvalidMemory for the memory itself, or one that it replaces."""
-    if name in (None, _NONE):
+    if name in (None, NONE):
         return None
     chosen = choose(items, str(name))
+    identity = chosen.stored.memory.id
     if chosen.stored.key == item.stored.key:
         raise InvalidMemory("--superseded-by: a memory cannot replace itself")
     if chosen.trust != TRUSTED:
-        raise InvalidMemory(
-            "--superseded-by: %s awaits approval, so it cannot replace a memory yet; first run: memory accept %s"
-            % (chosen.stored.memory.id, shortest_names(items)[chosen.stored.key])
-        )
+        raise InvalidMemory(_PENDING % (identity, shortest_names(items)[chosen.stored.key]))
     if item.stored.key in successors(items, chosen):
-        name = chosen.stored.memory.id
-        raise InvalidMemory(
-            "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
-            % (name, item.stored.memory.id, name)
-        )
+        raise InvalidMemory(_REPLACED % (identity, item.stored.memory.id, identity))
     return chosen
 
 
@@ -206,15 +202,6 @@ def _resupersede(
         return supersede(context.paths, item, successor)
     change = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
     return edit(context.paths, item.stored, lambda _: change, "edited: superseded by", approved=False).stored
-
-
-def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, Any]:
-    content = content_of(arguments, categories()[stored.memory.category])
-    if arguments.context is not None and content["context"] == _NONE:
-        content["context"] = None
-    if arguments.expires is not None and "expires" in stored.memory.data["content"]:
-        content["expires"] = None  # otherwise the constraint's own date would still apply
-    return content
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:

@@ -28,8 +28,7 @@ from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import terminal_safe
 from ..command_context import CommandContext, UsageError
-from ..options import add_flag, require_existing, require_known
-from ..output_file import write_output
+from ..options import add_flag, require_existing, require_known, write_output
 
 HELP = "evaluate conversations: rule-based gates first, then scores from a jury of models"
 EXAMPLES = """\

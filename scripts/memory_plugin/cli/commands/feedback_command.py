@@ -8,8 +8,7 @@ from ...memories.hygiene import shown_line
 from ...memories.survey import Item, choose, shortest_names
 from ...recall.decision import shifted_threshold
 from ...recall.feedback import USED, USEFUL, WRONG, Feedback, record_feedback, reset_feedback
-from ..approval import Approval, titled
-from ..command_context import CommandContext, UsageError
+from ..command_context import Approval, CommandContext, UsageError, titled
 from ..console import counted
 from ..options import add_flag
 

@@ -11,8 +11,8 @@ from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, Memory, guard_problem
 from ...memories.survey import Item, life_cycle_state, shortest_names
 from ...memories.trust import PENDING, TRUSTED, Trust, load_trust
-from ...recall.guard_rows import guarded_version
 from ...recall.guarding import ToolCall, match_call
+from ...recall.in_force import guarded_version
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
 from ..memory_view import guard_as_json, holds_guard

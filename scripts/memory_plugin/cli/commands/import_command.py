@@ -1,19 +1,20 @@
-"""`memory import`: import notes, rule files, JSON, or another store."""
+"""`memory import`: import notes, rule files, JSON, or another store; `memory import promote`: a note of Claude Code's own memory."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 from ...memories import InvalidMemory
 from ...memories.importing import Draft
 from ...memories.lifecycle import save_all
-from ...memories.record import DEFAULT_CATEGORY
+from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE
 from ...memories.stores import named_store
 from ...memories.writing import Written
-from ..after_change import refresh_index
-from ..command_context import CommandContext
+from ..after_change import phrase_lines, refresh_index
+from ..command_context import Approval, CommandContext, titled
 from ..console import counted
 from ..import_plan import (
     LEFT_OUT,
@@ -26,8 +27,10 @@ from ..import_plan import (
     with_similar,
     would_store,
 )
-from ..memory_input import add_category, add_scope
+from ..memory_input import add_category, add_fields, add_scope
+from ..memory_view import find_note
 from ..options import add_flag, require_existing
+from . import save_command
 
 HELP = "import notes, rule files, JSON, or another store"
 EXAMPLES = """\
@@ -163,7 +166,57 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
         console.line("%s would be stored, %d already stored, %d skipped" % (new, same, skipped_ones))
         return
     console.line("%d stored, %d already stored, %d skipped" % (counts["created"], same, skipped_ones))
+    for line in phrase_lines(context) if approved else []:
+        console.line(line)
     if counts["created"] + same and not approved:
         console.line(
             "They await approval and are not recalled until then: /memory:status, or memory accept --all in a terminal"
         )
+
+
+# The options of `memory save` that this command does not have.
+_UNSET = dict.fromkeys(("supersedes", "candidate", "text"))
+
+
+def _take_note(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `import promote`."""
+    parser.add_argument("note", metavar="NOTE", help="the note's name, as listed by memory list --notes")
+    add_category(parser, "one of %%s (default: %s)" % DEFAULT_CATEGORY)
+    text = "one line, at most %d characters (default: the note's title)" % MAX_TITLE
+    parser.add_argument("--title", metavar="TEXT", help=text)
+    add_fields(parser)
+    add_scope(parser)
+
+
+def _promotion(arguments: argparse.Namespace, context: CommandContext) -> Approval:
+    """Return the note to store."""
+    return Approval(
+        titled("store", [arguments.title or find_note(arguments.note, context).note.title], "note")
+    )
+
+
+def _promote(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Store the note as `memory save` would. The note itself is kept: only Claude Code writes its file."""
+    note = find_note(arguments.note, context).note
+    options = {**vars(arguments), **_UNSET, "body": note.body}
+    options["title"] = arguments.title or note.title
+    options["category"] = arguments.category or DEFAULT_CATEGORY
+    save_command.run(argparse.Namespace(**options), context)
+    if not arguments.json:
+        context.console.line("  the note stays in " + note.path)
+
+
+PARTS = {
+    "import promote": SimpleNamespace(
+        HELP="turn a note from Claude Code's own memory into a memory of yours or the team's",
+        EXAMPLES="""\
+  memory list --notes
+  memory import promote MEMORY.md#2
+  memory import promote testing.md --category constraint --title "Tests never use the network" --asked-as "flaky tests"
+  memory import promote style.md --scope user
+""",
+        configure=_take_note,
+        approval=_promotion,
+        run=_promote,
+    )
+}

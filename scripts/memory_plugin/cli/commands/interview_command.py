@@ -14,9 +14,10 @@ from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, 
 from ...interview.decisions import DEEPER, WRAP_UP
 from ...interview.interview_store import OPEN, Interview, InterviewStore
 from ...interview.reminder import Reminder
-from ...kernel.ledger import open_ledger
+from ...kernel.ledger import Ledger
 from ..command_context import CommandContext, UsageError
 from ..options import add_flag, require_existing
+from ..setting_problems import require_valid
 
 HELP = "run an interview: choose the next question, explain why, and decide when to stop"
 EXAMPLES = """\
@@ -100,7 +101,8 @@ def _start(arguments: argparse.Namespace, context: CommandContext, store: Interv
     pack = read_pack(find_pack(arguments.pack, context.paths.state("interview", "packs")))
     settings, most = context.settings, arguments.max_turns
     max_turns = settings.integer("interview.max_turns") if most is None else most
-    setup = new_setup(topic, pack, max_turns, settings.number("interview.target_coverage"))
+    require_valid(settings, "interview.scoring")
+    setup = new_setup(topic, pack, max_turns, changes=settings.block("interview.scoring"))
     covered = covered_elements(arguments.covered, setup)
     started = pipeline.start(store, setup, context.paths.project_key, context.session, covered)
     return _report(arguments, context, *started)
@@ -151,7 +153,7 @@ def _report(
             "the next prompt will not mention the interview: %s" % (error.strerror or error)
         )
     # Under the session and project of the interview, which may not be those of this run.
-    ledger = open_ledger(context.paths, context.settings, "interviews")
+    ledger = Ledger(context.paths.state(), "interviews")
     problem = ledger.append(interview.session, interview.project, pipeline.ledger_fields(interview, decision))
     if problem:
         context.console.error("the decision was not written to the ledger: " + problem)

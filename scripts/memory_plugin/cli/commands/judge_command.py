@@ -12,14 +12,20 @@ from ...evaluation import EvaluationError
 from ...kernel.clock import Deadline
 from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
-from ...kernel.judge.errors import JudgeError, explain_failure
-from ...kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
+from ...kernel.judge.question import (
+    JudgeError,
+    Question,
+    Verdict,
+    chosen_indices,
+    explain_failure,
+    load_rubric,
+)
+from ...kernel.judge.vendors import HOST
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
 from ...kernel.settings.values import JUDGE_SWITCHES
 from ...kernel.text.clean import terminal_safe
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError
+from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
 from ..judges import (
     FEATURES,
@@ -28,19 +34,21 @@ from ..judges import (
     calls,
     costs,
     dollars,
+    host_sentence,
     judged_feature,
     judges_of,
     keep_address,
     opinions,
     where,
 )
-from ..options import add_actions, add_keep_address
+from ..options import add_actions, add_flag, add_keep_address
 
 DONE, FAILED = 0, 1
 
 HELP = "configure the model that judges where rules are unsure: on, off, check, stats, reset"
 EXAMPLES = """\
   memory judge on             recall: shows what is sent and what it costs, then switches it on
+  memory judge on --host      through Claude Code, with your own login: no key is needed
   memory judge on scoring     replies; also: sessions, interview, evaluation
   memory judge check          asks one small question to test it
   memory judge stats          calls, costs and agreement over the last 30 days
@@ -54,6 +62,8 @@ _ACTIONS = {
     "reset": "forget failures, disabled sessions and cached verdicts, and retry immediately",
     "stats": "show calls, outcomes, costs and agreement",
 }
+_BACKEND = "judge.backend"
+_OFFER = "No key was found. Ask through Claude Code, with your own login? The calls count against your plan."
 _ALL = "all"
 _CHECK_SECONDS = 10.0
 _OFF = "The judge is off. To switch it on: memory judge on"
@@ -73,6 +83,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             help="the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices),
         )
     add_keep_address(actions["on"])
+    add_flag(actions["on"], "--host", "ask through Claude Code, with your own login instead of a key")
     actions["stats"].add_argument(
         "--days", type=int, default=30, metavar="N", help="the last N days (default: 30)"
     )
@@ -82,6 +93,8 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     """Return the judge to switch on, with its price; None for other actions."""
     if arguments.action != "on":
         return None
+    if arguments.host:
+        context.settings = context.settings.with_values({_BACKEND: HOST})
     judges = judges_of(context, arguments.feature)
     price = costs(judges, arguments.feature, context.settings)
     return Approval("switch on the judge for %s. %s" % (arguments.feature, price))
@@ -110,26 +123,28 @@ def check_question() -> Question:
 def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     shape, judges = judged_feature(feature), judges_of(context, feature)
+    missing = judges[0].unready(anyway=True)
+    is_offered = missing is not None and missing.failure == "no_key" and feature != "evaluation"
+    if arguments.host or (is_offered and context.console.confirm(_OFFER)):
+        set_value(context.paths.config_dir, _BACKEND, HOST)
+        context.settings = load(context.paths.config_dir, context.paths.project_root)
+        judges = judges_of(context, feature)
     price = costs(judges, feature, context.settings)
-    before = [shape["sent"], price, *where(context, judges), *_key_sentences(judges, feature)]
+    before = [shape["sent"], price, *where(context, judges), *_key_sentences(judges, feature, context)]
     if not arguments.json:
         _print(before, context)  # before an address is confirmed
     key, values, _ = JUDGE_SWITCHES[feature]
     current = context.settings.get(key)
     change = set_value(context.paths.config_dir, key, current if current in values else values[0])
     route = judges[0].address_source() if len(judges) == 1 else None
-    kept = (
-        keep_address(context, route, "judge.base_url", keep=arguments.keep_address)
-        if route is not None
-        else []
-    )
+    kept = keep_address(context, route, "judge.base_url", keep=arguments.keep_address)
     now = load(context.paths.config_dir, context.paths.project_root)
     on = now.is_judge_enabled(feature) and not context.taint.judges_off
     if arguments.json:
         record = {"feature": feature, "on": on, "changed": change.changed, "file": change.path}
         context.console.json({**record, "said": before + kept})
         return DONE
-    is_ready = any(judge.unready(anyway=True) is None for judge in judges)
+    is_ready = any(judge.backend == HOST or judge.unready(anyway=True) is None for judge in judges)
     until = "" if is_ready else ", but nothing is asked until one of these is set up"
     switched = "Switched on in %s%s. To try it: memory judge check%s"
     after = [*kept, switched % (terminal_safe(change.path), until, _argument(feature)), shape["also"]]
@@ -145,8 +160,10 @@ def _print(texts: list[str], context: CommandContext) -> None:
         context.console.paragraph(text.removeprefix(lead), lead, len(lead))
 
 
-def _key_sentences(judges: list[Judge], feature: str) -> list[str]:
+def _key_sentences(judges: list[Judge], feature: str, context: CommandContext) -> list[str]:
     """Return sentences about which API keys were found, as far as is known before the judge is on, and what to do without one."""
+    if judges[0].backend == HOST:
+        return [host_sentence(context.settings)]
     problems = [judge.unready(anyway=True) for judge in judges]
     lines = []
     for judge, problem in zip(judges, problems):
@@ -177,20 +194,17 @@ def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     judges = judges_of(context, feature)
-    deadline = Deadline(_CHECK_SECONDS * len(judges))
     verdicts = [
-        judge.ask(check_question(), deadline.within(_CHECK_SECONDS), retry=True, fresh=True)
-        for judge in judges
+        judge.ask(check_question(), Deadline(_CHECK_SECONDS), retry=True, fresh=True) for judge in judges
     ]
+    results = list(zip(judges, verdicts))
     if arguments.json:
-        records = [
-            _check_record(judge, verdict, feature, context) for judge, verdict in zip(judges, verdicts)
-        ]
+        records = [_check_record(*result, feature, context) for result in results]
         context.console.json(records[0] if len(records) == 1 else {"judges": records})
     elif not context.settings.is_judge_enabled(feature):
         context.console.paragraph(_OFF + _argument(feature))
     else:
-        for judge, verdict in zip(judges, verdicts):
+        for judge, verdict in results:
             _print([*_check_sentences(judge, verdict, feature), *judge.warnings()], context)
         _print(where(context, judges), context)
     return FAILED if any(verdict.failure for verdict in verdicts) else DONE
@@ -217,13 +231,13 @@ def _check_record(judge: Judge, verdict: Verdict, feature: str, context: Command
 
 
 def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
-    if not verdict.failure:
-        who = "%s through %s" % (judge.model, judge.backend)
-        cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
-        return ["The judge works: %s answered in %.0f ms; cost %s." % (who, verdict.ms, cost)]
-    cause = ": ".join(filter(None, [verdict.failure, verdict.detail]))
-    line = "The judge call failed: %s (model %s, backend %s)." % (cause, judge.model, judge.backend)
-    return [line, *advice(verdict.failure, feature)]
+    if verdict.failure:
+        cause = ": ".join(filter(None, [verdict.failure, verdict.detail]))
+        line = "The judge call failed: %s (model %s, backend %s)." % (cause, judge.model, judge.backend)
+        return [line, *advice(verdict.failure, feature)]
+    cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
+    text = "The judge works: %s through %s answered in %.0f ms; cost %s."
+    return [text % (judge.model, judge.backend, verdict.ms, cost)]
 
 
 def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -231,12 +245,8 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     totals, votes = calls(paths, arguments.days), opinions(paths, arguments.days)
     figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
     if arguments.json:
-        account = {
-            "day_usd": figures.day,
-            "session_usd": figures.session,
-            "session_off": figures.off,
-            "requested_usd": figures.requested,
-        }
+        names = ("day_usd", "session_usd", "session_off", "requested_usd")
+        account = dict(zip(names, (figures.day, figures.session, figures.off, figures.requested)))
         console.json({"calls": totals, "opinions": votes, "account": account})
         return DONE
     _print_calls(totals, arguments.days, context)

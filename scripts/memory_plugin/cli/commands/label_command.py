@@ -6,8 +6,7 @@ import argparse
 
 from ...sessions.calibration import parse_score
 from ...sessions.dimensions import dimensions
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..labeling import ask_scores, read_session, store_label
 from .session_command import add_target, named_transcript

@@ -9,14 +9,21 @@ import argparse
 
 from ...kernel.clock import Deadline, iso
 from ...kernel.judge.credentials import ServerAccess
-from ...kernel.judge.errors import JudgeError, explain_failure
+from ...kernel.judge.question import JudgeError, explain_failure
 from ...kernel.text.clean import terminal_safe
-from ...sessions.langfuse.langfuse_client import HOSTS, LangfuseClient, find_access, probe, server_route
+from ...sessions.langfuse.langfuse_client import (
+    HOSTS,
+    LangfuseClient,
+    ensure_configs,
+    existing_configs,
+    find_access,
+    probe,
+    score_configs,
+    server_route,
+)
 from ...sessions.langfuse.pull import keep_session, read_session
 from ...sessions.langfuse.push import Outbox, outbox_overview, send_scores
-from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError
+from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
 from ..judges import address_sentences, ignored_sentences, keep_address
 from ..options import add_actions, add_keep_address
@@ -178,7 +185,7 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Server
 
 
 def _status(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    overview = outbox_overview(context.paths, context.settings, access)
+    overview = outbox_overview(context.paths, access)
     record = {
         "host": overview.host,
         "not_queued": overview.unqueued,

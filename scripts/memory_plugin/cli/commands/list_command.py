@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 
 from ...kernel.text.clean import plain
+from ...memories.claude_notes import native_folders, note_files
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED
 from ...memories.stores import PROJECT, USER
-from ...memories.survey import Item, Survey
-from ...memories.trust import PENDING, REJECTED
+from ...memories.survey import Item, Survey, life_cycle_state
+from ...memories.trust import PENDING, REJECTED, TRUSTED
+from ...recall.documents import is_standing_rule
 from ..command_context import CommandContext, UsageError
-from ..console import counted, inflected
+from ..console import columns, counted, inflected
 from ..memory_input import add_category
 from ..memory_view import HEADERS, as_json, as_row, named_notes
 from ..options import add_flag
@@ -20,21 +22,18 @@ HELP = "list the memories"
 EXAMPLES = """\
   memory list
   memory list --status pending            what awaits your approval
+  memory list --rules                     the rules of every session
   memory list --notes                     Claude Code's own notes; memory import promote turns one into a memory
   memory list --tag billing --limit 10
   memory list --status all --category decision --json
 """
 
 ALL = "all"
-_STATUS_WORDS = {
-    ACTIVE: "is active",
-    RETIRED: "is forgotten",
-    ARCHIVED: "is archived",
-    PENDING: "awaits approval",
-    REJECTED: "is rejected",
-    ALL: "is stored",
-}
 _MAX_REASON = 300
+_NO_NOTES = "Claude Code has no notes for this project."
+_UNCONFIRMED = """\
+Claude Code has notes in %s, but no session in that folder names this project, and several projects can share its name. They are read
+after the next session here."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scope", choices=(PROJECT, USER), default="", help="only the project's store, or only your own"
     )
+    add_flag(parser, "--rules", "only the rules that Claude is told at the start of every session")
     add_flag(parser, "--notes", "only Claude Code's own notes")
 
 
@@ -93,13 +93,21 @@ def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
         context.console.line("To turn one into a memory: memory import promote NOTE")
     else:
-        context.console.line("Claude Code has no notes for this project.")
+        folders = (
+            native_folders(context.paths, confirmed=False) if context.settings.flag("native.enabled") else []
+        )
+        unread = [folder for folder in folders if note_files(folder)]
+        context.console.paragraph(_UNCONFIRMED.replace("\n", " ") % unread[0] if unread else _NO_NOTES)
 
 
 def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
     if arguments.category and item.stored.memory.category != arguments.category:
         return False
     if arguments.tag and arguments.tag.casefold() not in map(str.casefold, item.stored.memory.tags):
+        return False
+    if arguments.rules and not (
+        is_standing_rule(item.stored.memory) and (item.trust, life_cycle_state(item)) == (TRUSTED, ACTIVE)
+    ):
         return False
     if arguments.status == PENDING:
         return item.waits
@@ -112,15 +120,32 @@ def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
     """Return the message for an empty list."""
     if not result.items and not arguments.scope:
         return "Nothing is stored for this project yet. To begin: memory save --help"
-    of = " of the category %s" % arguments.category if arguments.category else ""
-    of += " with the tag %s" % plain(arguments.tag, _MAX_REASON) if arguments.tag else ""
-    where = {PROJECT: " in this project's store", USER: " in your own store", "": ""}[arguments.scope]
-    return "No memory%s%s %s." % (of, where, _STATUS_WORDS[arguments.status])
+    if arguments.rules:
+        return "No rule is told in every session. A preference or constraint without files is one."
+    return "No memory is listed with these options; to list all: memory list --status all"
+
+
+def _print_items(items: list[Item], context: CommandContext) -> None:
+    """Print a table if the terminal has room for it, else each memory's title with its id below, both whole."""
+    console, rows = context.console, [as_row(item) for item in items]
+    needed = [max(map(columns, column)) for column in zip(HEADERS, *rows)]
+    if not console.wraps or sum(needed) + 2 * (len(needed) - 1) <= console.width:
+        console.table(HEADERS, rows)
+        return
+    for identity, category, scope, updated, status, title in rows:
+        console.line(console.style(title, "bold"))
+        facts = [
+            category,
+            *([scope] if scope != PROJECT else []),
+            *([status] if status != ACTIVE else []),
+            updated,
+        ]
+        console.line("    %s  %s" % (console.style(identity, "cyan"), console.style(", ".join(facts), "dim")))
 
 
 def _print(items: list[Item], result: Survey, arguments: argparse.Namespace, context: CommandContext) -> None:
     if items:
-        context.console.table(HEADERS, [as_row(item) for item in items])
+        _print_items(items, context)
     else:
         context.console.line(_nothing(result, arguments))
     if context.paths.why_no_state:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 
 from ...kernel.clock import now
 from ...kernel.files import is_draft
+from ...kernel.paths import Paths
 from ...memories import InvalidMemory, index_md
 from ...memories.lifecycle import is_clock_steady, remove_expired_retired
 from ...memories.memory_files import why_not_read
@@ -20,12 +22,6 @@ from ...recall.store_refresh import RefreshReport
 from ..after_change import prepare_counts
 from ..command_context import CommandContext, CommandError
 from ..console import counted
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...kernel.paths import Paths
 
 HELP = "refresh the index, and delete memories that were forgotten long ago"
 EXAMPLES = """\
@@ -49,16 +45,12 @@ _ADVICE = {
 _DAY = 86400
 _SESSION_DAYS = 30
 _INDEX_DAYS = 90  # an index that is deleted too early costs only the time to rebuild it
-_LEFTOVER_FOLDERS = ("", "trust", "guards", "judge", "sessions", "notices", "clients", "index")
+# Of the state folder, those with files of sessions, and the others in which a killed writer leaves drafts.
 _SESSION_FOLDERS = (
-    "sessions",
-    "grants",
-    "clients",
-    "handed-over",
-    "tickets",
-    os.path.join("grading", "pulled"),
-    os.path.join("grading", "ended"),
+    *("sessions", "grants", "clients", "handed-over", "tickets"),
+    *(os.path.join("grading", name) for name in ("pulled", "ended")),
 )
+_OTHER_FOLDERS = ("", "trust", "guards", "judge", "notices", "index")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -117,59 +109,37 @@ def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
 
 
 def prune_state(paths: Paths) -> int:
-    """Delete session state unchanged for 30 days and temporary files of killed writers; return the number of deleted files."""
-    deleted = delete_leftovers(paths)
-    oldest = now() - _SESSION_DAYS * _DAY
-    for name in _SESSION_FOLDERS:
-        try:
-            entries = list(os.scandir(paths.state(name)))
-        except OSError:
-            continue
-        for entry in entries:
-            try:
-                if (
-                    entry.is_file(follow_symlinks=False)
-                    and entry.stat(follow_symlinks=False).st_mtime < oldest
-                ):
-                    os.unlink(entry.path)
-                    deleted += 1
-            except OSError:
-                continue
-    return deleted
-
-
-def delete_leftovers(paths: Paths) -> int:
-    """Delete drafts older than a day and indexes unchanged for 90 days, except this project's; return the number of deleted files."""
+    """Delete what is old in the state folder and drafts beside the user's settings; return the number of deleted files."""
     if paths.state_dir is None:
         return 0
-    folders = [paths.state(name) if name else paths.state_dir for name in _LEFTOVER_FOLDERS]
+    folders = [os.path.join(paths.state_dir, name) for name in (*_SESSION_FOLDERS, *_OTHER_FOLDERS)]
     deleted = 0
     for folder in [*folders, paths.config_dir or ""]:
-        for path, days in _leftovers(folder, paths.project_key):
-            deleted += _delete_if_older(path, days)
+        try:
+            names = os.listdir(folder) if folder else []
+        except OSError:
+            continue
+        for name in names:
+            days = _days_kept(os.path.relpath(folder, paths.state_dir), name, paths.project_key)
+            deleted += days is not None and _delete_if_older(os.path.join(folder, name), days)
     return deleted
 
 
-def _leftovers(folder: str, project: str) -> Iterator[tuple[str, int]]:
-    """Yield (path, days to keep it) for each leftover in a folder."""
-    try:
-        names = os.listdir(folder) if folder else []
-    except OSError:
-        return
-    in_index = os.path.basename(folder) == "index"
-    for name in names:
-        if is_draft(name) or (in_index and name.endswith(".new")):
-            yield os.path.join(folder, name), 1
-        elif in_index and not name.startswith(project + "."):
-            yield os.path.join(folder, name), _INDEX_DAYS
+def _days_kept(folder: str, name: str, project: str) -> int | None:
+    """Return for how many days an unchanged file is kept; None for ever. This project's index is."""
+    if is_draft(name) or (folder == "index" and name.endswith(".new")):
+        return 1
+    if folder == "index":
+        return None if name.startswith(project + ".") else _INDEX_DAYS
+    return _SESSION_DAYS if folder in _SESSION_FOLDERS else None
 
 
-def _delete_if_older(path: str, days: int) -> int:
+def _delete_if_older(path: str, days: int) -> bool:
     try:
         status = os.lstat(path)
-        if now() - status.st_mtime <= days * _DAY or os.path.isdir(path):
-            return 0
+        if now() - status.st_mtime <= days * _DAY or not stat.S_ISREG(status.st_mode):
+            return False
         os.unlink(path)
     except OSError:
-        return 0
-    return 1
+        return False
+    return True

@@ -5,22 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...hooks.prompt import MAX_CHARACTERS
 from ...kernel.clock import now
+from ...kernel.context import Context
 from ...kernel.files import Unreadable
 from ...kernel.settings.load import load
 from ...kernel.settings.values import Settings
-from ...kernel.text.clean import plain
-from ...memories.hygiene import shown_line
 from ...memories.survey import shortest_names
+from ...recall.explain import RESULTS, shown_prompt
+from ...recall.gate import Prompt
 from ...recall.history import RecallHistory
-from ...recall.replay import PastPrompt, Result, past_prompts, replay_prompt
+from ...recall.replay import past_prompts, try_prompt
 from ...sessions.session_files import project_transcripts
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
-from ..options import require_existing
+from ..options import add_days_option, require_days, require_existing
 from ..setting_problems import problem_sentence
 
 HELP = "show what recall would do on your past prompts, under current or other settings"
@@ -36,39 +37,27 @@ _DAYS = 30
 _SHOWN = 10
 _MAX_PROMPT = 70
 _NAMES = ("injected", "pointed", "silent")
+_FIELDS = ("outcome", "injected", "pointed", "reason", "tokens")
 
 
 class _Replayed(NamedTuple):
-    """A prompt with its result under the current settings, and under the trial settings (None without any)."""
+    """A prompt and its time, with the decision under the current settings, and under the trial settings (None without any)."""
 
-    prompt: PastPrompt
-    now: Result
-    trial: Result | None
+    prompt: Prompt
+    time: str
+    now: dict[str, Any]
+    trial: dict[str, Any] | None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--config", metavar="FILE", help="a settings file to try on top of your own")
-    parser.add_argument(
-        "--days",
-        type=int,
-        default=_DAYS,
-        metavar="N",
-        help="prompts of the last N days (default: %d)" % _DAYS,
-    )
-    parser.add_argument(
-        "--limit",
-        type=int,
-        default=_SHOWN,
-        metavar="N",
-        help="the number of differences to print (default: %d)" % _SHOWN,
-    )
+    add_days_option(parser, _DAYS)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Replay the prompts of this project's transcripts. Nothing is written or sent, and no judge is asked."""
-    if arguments.days < 1:
-        raise UsageError("--days: expected 1 or more, got %d" % arguments.days)
+    require_days(arguments.days)
     trial = _trial_settings(arguments.config, context)
     paths = project_transcripts(context.paths)
     if not paths:
@@ -103,30 +92,35 @@ def _replay(
         # Each setting has its own history: what Claude was told earlier in a session is not told again.
         history, trial_history = RecallHistory(context.paths, ""), RecallHistory(context.paths, "")
         try:
-            for prompt in past_prompts(path, oldest):
+            for prompt, time in past_prompts(path, oldest):
                 context.console.progress("session %d of %d" % (number, len(paths)))
-                result, trial_result = replay_prompt(prompt, history, context, MAX_CHARACTERS), None
+                record, trial_record = _decide(prompt, history, context), None
                 if trial:
-                    trial_context = context.with_settings(trial)
-                    trial_result = replay_prompt(prompt, trial_history, trial_context, MAX_CHARACTERS)
-                yield _Replayed(prompt, result, trial_result)
+                    trial_record = _decide(prompt, trial_history, context.with_settings(trial))
+                yield _Replayed(prompt, time, record, trial_record)
         except (FileNotFoundError, Unreadable) as error:
             context.console.error("skipped: %s" % error)
 
 
-def _totals(results: list[Result]) -> dict[str, object]:
-    totals: dict[str, object] = {name: sum(result.outcome == name for result in results) for name in _NAMES}
-    totals["prompts"] = len(results)
-    totals["tokens"] = sum(result.tokens for result in results)
-    return totals
+def _decide(prompt: Prompt, history: RecallHistory, context: Context) -> dict[str, Any]:
+    """Return the outcome (one of _NAMES), the keys of the memories, the reason and the tokens."""
+    record = try_prompt(prompt, history, context, MAX_CHARACTERS)
+    outcome = record["outcome"] if record["outcome"] in _NAMES else "silent"
+    return {**{name: record.get(name, 0) for name in _FIELDS}, "outcome": outcome}
 
 
-def _changed(replayed: list[_Replayed]) -> list[_Replayed]:
+def _totals(records: list[dict[str, Any]]) -> dict[str, int]:
+    totals = {name: sum(record["outcome"] == name for record in records) for name in _NAMES}
+    return {**totals, "prompts": len(records), "tokens": sum(record["tokens"] for record in records)}
+
+
+def _changed(replayed: list[_Replayed]) -> list[tuple[_Replayed, dict[str, Any]]]:
+    """Return the prompts on which the trial settings differ, each with its record under these."""
+    pairs = [(replay, replay.trial) for replay in replayed if replay.trial]
     return [
-        replay
-        for replay in replayed
-        if replay.trial
-        and (replay.now.injected, replay.now.pointed) != (replay.trial.injected, replay.trial.pointed)
+        (replay, trial)
+        for replay, trial in pairs
+        if any(replay.now[name] != trial[name] for name in ("injected", "pointed"))
     ]
 
 
@@ -136,21 +130,15 @@ def _as_json(replayed: list[_Replayed], has_trial: bool) -> dict[str, object]:
         record["trial"] = _totals([replay.trial for replay in replayed if replay.trial])
         record["differences"] = [
             {
-                "prompt": _shortened(replay.prompt.text),
+                "prompt": shown_prompt(replay.prompt.text, _MAX_PROMPT),
                 "prompt_id": replay.prompt.id,
-                "time": replay.prompt.time,
-                "now": _result_json(replay.now),
-                "trial": _result_json(replay.trial),
+                "time": replay.time,
+                "now": replay.now,
+                "trial": trial,
             }
-            for replay in _changed(replayed)
-            if replay.trial
+            for replay, trial in _changed(replayed)
         ]
     return record
-
-
-def _result_json(result: Result) -> dict[str, object]:
-    names = ("outcome", "injected", "pointed", "reason", "tokens")
-    return {name: getattr(result, name) for name in names}
 
 
 def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -158,10 +146,12 @@ def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: Com
     if not replayed:
         console.line("No prompts in the last %s." % counted(arguments.days, "day"))
         return
-    rows = [["now", *_cells([replay.now for replay in replayed])]]
     trials = [replay.trial for replay in replayed if replay.trial]
-    if trials:
-        rows.append(["trial", *_cells(trials)])
+    rows = []
+    for name, records in (("now", [replay.now for replay in replayed]), ("trial", trials)):
+        totals = _totals(records)
+        cells = [str(totals[column]) for column in ("prompts", *_NAMES)]
+        rows += [[name, *cells, "%.0f" % (totals["tokens"] / len(records))]] if records else []
     console.table(["SETTINGS", "PROMPTS", "TOLD", "POINTED TO", "SILENT", "TOKENS PER PROMPT"], rows)
     if not trials:
         return
@@ -169,31 +159,18 @@ def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: Com
     console.line()
     console.line("%d of %d prompts differ%s" % (len(changed), len(replayed), ":" if changed else ""))
     names = shortest_names(context.overview().items)
-    for replay in changed[: arguments.limit]:
-        console.paragraph('"%s"' % _shortened(replay.prompt.text), "  ", 2)
+    for replay, trial in changed[:_SHOWN]:
+        console.paragraph('"%s"' % shown_prompt(replay.prompt.text, _MAX_PROMPT), "  ", 2)
         console.paragraph("now:   %s" % _outcome_text(replay.now, names), "    ", 11)
-        if replay.trial:
-            console.paragraph("trial: %s" % _outcome_text(replay.trial, names), "    ", 11)
-    if len(changed) > arguments.limit:
-        console.line("  and %d more; to see all: --limit N or --json" % (len(changed) - arguments.limit))
+        console.paragraph("trial: %s" % _outcome_text(trial, names), "    ", 11)
+    if len(changed) > _SHOWN:
+        console.line("  and %d more; to see all: --json" % (len(changed) - _SHOWN))
 
 
-def _cells(results: list[Result]) -> list[str]:
-    totals = _totals(results)
-    tokens = sum(result.tokens for result in results) / len(results)
-    return [str(totals["prompts"]), *(str(totals[name]) for name in _NAMES), "%.0f" % tokens]
-
-
-def _shortened(prompt: str) -> str:
-    """Return the beginning of a prompt on one line, without secrets."""
-    text = shown_line(prompt[: 4 * _MAX_PROMPT])
-    return plain(text if len(text) <= _MAX_PROMPT else text[: _MAX_PROMPT - 1] + "\u2026", _MAX_PROMPT)
-
-
-def _outcome_text(result: Result, names: dict[str, str]) -> str:
-    parts = []
-    if result.injected:
-        parts.append("told " + ", ".join(names.get(key, key) for key in result.injected))
-    if result.pointed:
-        parts.append("pointed to " + ", ".join(names.get(key, key) for key in result.pointed))
+def _outcome_text(record: dict[str, Any], names: dict[str, str]) -> str:
+    parts = [
+        "%s %s" % (word, ", ".join(names.get(key, key) for key in record[name]))
+        for name, word in zip(_NAMES, RESULTS[:2])
+        if record[name]
+    ]
     return "; ".join(parts) or "silent"

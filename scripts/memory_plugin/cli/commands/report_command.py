@@ -10,12 +10,11 @@ from subprocess import DEVNULL, Popen
 from ...kernel.clock import iso, now
 from ...kernel.records import ledger_names
 from ..command_context import CommandContext, CommandError, UsageError
-from ..options import add_days_option, add_flag, require_days
-from ..output_file import reports_folder, write_output
+from ..options import add_days_option, add_flag, reports_folder, require_days, write_output
+from ..report.elements import day_label, print_section
 from ..report.figures import LedgerFigures
-from ..report.memory_rows import memory_figures
-from ..report.missed_prompts import missed_rows
-from ..report.sections import Report, as_json, lead
+from ..report.memory_rows import memory_figures, missed_rows
+from ..report.sections import Report, as_json, lead, sections
 from .doctor_command import examine
 
 HELP = "write a report: what Claude was told, which memories help, replies, sessions, costs"
@@ -57,9 +56,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.json:
         context.console.json(as_json(report))
     elif arguments.text:
-        from ..report.text_form import print_report
-
-        print_report(report, context.console)
+        _print(report, context)
     else:
         _write(report, arguments, context)
 
@@ -91,6 +88,14 @@ def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
             raise UsageError("%s: no ledger (NAME.jsonl) in this folder" % path)
         raise CommandError(_NOTHING)
     return path
+
+
+def _print(report: Report, context: CommandContext) -> None:
+    console, dates = context.console, "%s to %s" % (day_label(report.since), day_label(report.until))
+    console.line(console.style("Memory report", "bold") + "  %s, %s" % (report.scope, dates))
+    console.paragraph(lead(report))
+    for section in sections(report):
+        print_section(section, report.since, report.until, console)
 
 
 def _write(report: Report, arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -10,16 +10,15 @@ from collections.abc import Collection, Sequence
 
 from ...kernel.files import error_text
 from ...memories import InvalidMemory
-from ..after_change import refresh_index
+from ..after_change import phrase_lines, refresh_index
+from ..candidate_entries import Group, Source, grouped, review_sources
 from ..command_context import CommandContext, UsageError
 from ..console import Console, counted
-from ..review_entries import ACCEPT, BY, REJECT, Action, ReviewEntry
-from ..review_groups import Group, Source, grouped, review_sources
+from ..review_entries import ACCEPT, REJECT, Action, ReviewEntry
 
 HELP = "review pending memories and candidates in groups"
 EXAMPLES = """\
   memory review                           in a terminal: press one key to accept, reject, edit or skip
-  memory review --by folder               group by author, commit, folder or change
   memory review | less                    only lists what is pending
   memory review --json
 """
@@ -31,9 +30,6 @@ _DIFFERENCES = {"+ ": "green", "- ": "red"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--by", choices=BY, default=BY[0], help="how to group the entries (default: %(default)s)"
-    )
     parser.add_argument("--group", metavar="GROUP", default="", help="only this group")
 
 
@@ -41,7 +37,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Ask about each group in a terminal; otherwise only list the groups."""
     with context.console.working("review"):
         sources = review_sources(context)
-        groups = grouped(sources, arguments.by)
+        groups = grouped(sources)
     if arguments.group:
         groups = [group for group in groups if group.id == arguments.group]
         if not groups:
@@ -71,6 +67,8 @@ def _walk(groups: list[Group], sources: dict[str, Source], context: CommandConte
     context.console.line()
     left = number - sum(review.done.values())
     context.console.line(", ".join([*counts, "still pending %d" % left]))
+    for line in phrase_lines(context) if review.done["accept"] else []:
+        context.console.line(line)
 
 
 def _print(groups: list[Group], sources: dict[str, Source], context: CommandContext) -> None:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import argparse
 import re
-import textwrap
 from typing import Any
 
-from ...capture.candidate_file import CandidateFile
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
+from ...memories.imported_items import statement_category
 from ...memories.lifecycle import save, supersede
-from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE, categories, new_memory
+from ...memories.markdown import title_for
+from ...memories.record import MAX_TITLE, categories, new_memory
+from ...memories.relations import older_names
 from ...memories.stores import named_store
-from ...memories.supersession import older_names
 from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index, similar_lines, similar_to
-from ..candidate_entries import find_candidate
 from ..command_context import CommandContext, UsageError
 from ..memory_input import (
     add_category,
@@ -46,38 +45,31 @@ EXAMPLES = """\
 """
 
 _LONG_TITLE = 80
-_SENTENCE_END = re.compile(r"[.!?;](?=\s)")
+_TEXT = "what to remember, in one line; its first sentence becomes the title"
+_BODY = "the text to remember; - reads standard input (UTF-8, at most 1 MB)"
+_SUPERSEDES = "the memory that this one replaces; search still finds it, but it is no longer recalled"
+_CANDIDATE = "the candidate from `memory capture` that this memory is based on; it is then closed"
+_PENDING = (
+    "  It awaits approval and is not recalled until then: the user types"
+    " `memory accept %s` in a terminal, or /memory:review"
+)
+_FORCE = re.compile(r"(?<=\s)--force(?!\S)")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "text",
-        nargs="?",
-        metavar="TEXT",
-        help="what to remember, in one line; its first sentence becomes the title",
-    )
-    add_category(parser, "one of %%s (with TEXT: %s)" % DEFAULT_CATEGORY)
+    parser.add_argument("text", nargs="?", metavar="TEXT", help=_TEXT)
+    add_category(parser, "one of %s (with TEXT, its form decides)")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
-    parser.add_argument(
-        "--body", metavar="TEXT|-", help="the text to remember; - reads standard input (UTF-8, at most 1 MB)"
-    )
+    parser.add_argument("--body", metavar="TEXT|-", help=_BODY)
     add_scope(parser)
-    parser.add_argument(
-        "--supersedes",
-        metavar="ID",
-        help="the memory that this one replaces; search still finds it, but it is no longer recalled",
-    )
-    parser.add_argument(
-        "--candidate",
-        metavar="ID",
-        help="the candidate from `memory capture` that this memory is based on; it is then closed",
-    )
+    parser.add_argument("--supersedes", metavar="ID", help=_SUPERSEDES)
+    parser.add_argument("--candidate", metavar="ID", help=_CANDIDATE)
     add_fields(parser)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Store the memory; print its path, what was redacted, and whether it awaits approval."""
+    """Store the memory; print its id, what was redacted, and whether it awaits approval."""
     _derive_options(arguments)
     check_fields(arguments)
     if arguments.body is None and arguments.content_json is None:
@@ -92,6 +84,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     approved = may_trust(context, guarded=guarded)
     written = save(context.paths, store, data, approved)
     if arguments.candidate and approved:
+        from ...capture.candidate_file import CandidateFile  # most saves have no candidate
+
         CandidateFile(context.paths).change(lambda candidates: candidates.close([arguments.candidate]))
     replaced = _replace(context, old, written) if approved else ""
     refresh_index(context)
@@ -106,60 +100,41 @@ def _derive_options(arguments: argparse.Namespace) -> None:
     """Derive missing options from the one-line form. Raises UsageError."""
     text = arguments.text
     if text is None:
-        missing = [name for name in ("category", "title") if getattr(arguments, name) is None]
+        missing = " and --".join(name for name in ("category", "title") if getattr(arguments, name) is None)
         if missing:
-            raise UsageError(
-                'expected --%s, or the one-line form: memory save "..."' % " and --".join(missing)
-            )
+            raise UsageError('expected --%s, or the one-line form: memory save "..."' % missing)
         return
     if arguments.body is not None or arguments.content_json is not None:
-        raise UsageError(
-            "TEXT is the body; leave out --body and --content-json, or give --title instead of TEXT"
-        )
+        raise UsageError("TEXT is the body; leave out --body and --content-json, or use --title, not TEXT")
     arguments.body = text
-    if arguments.title is None:
-        arguments.title = _first_sentence(text)
-    if arguments.category is None:
-        arguments.category = DEFAULT_CATEGORY
-
-
-def _first_sentence(text: str) -> str:
-    """Return the first sentence of a text, shortened if it is long."""
-    line = " ".join(text.split())
-    match = _SENTENCE_END.search(line)
-    sentence = line[: match.start()] if match else line.rstrip(".")
-    if len(sentence) <= _LONG_TITLE:
-        return sentence
-    return textwrap.shorten(sentence, _LONG_TITLE, placeholder="\u2026")
+    arguments.title = title_for(text) if arguments.title is None else arguments.title
+    arguments.category = arguments.category or statement_category(text)
 
 
 def _replace(context: CommandContext, old: Item | None, written: Written) -> str:
     """Let the new memory supersede `old`, if given; return the id of the superseded memory, or ""."""
     if old is None:
         return ""
-    new = written.stored
+    new, identity = written.stored, old.stored.memory.id
     if new.key == old.stored.key:
-        raise InvalidMemory(
-            "--supersedes: %s is the same memory, which is already stored" % old.stored.memory.id
-        )
+        raise InvalidMemory("--supersedes: %s is the same memory, which is already stored" % identity)
     supersede(context.paths, old, Item(new, _trust(context, written), ""))
-    return old.stored.memory.id
+    return identity
 
 
 def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | None) -> dict[str, Any]:
     category = categories()[arguments.category]
-    extra: dict[str, Any] = {
-        "tags": arguments.tags or [],
-        "related_files": project_files(arguments.files or [], context.paths),
+    optional = {
+        "asked_as": arguments.asked_as,
+        "guard": guard_of(arguments, context.paths),
+        "expires_at": arguments.expires,
     }
-    if arguments.asked_as:
-        extra["asked_as"] = arguments.asked_as
-    guard = guard_of(arguments, context.paths)
-    if guard is not None:
-        extra["guard"] = guard
-    if arguments.expires:
-        extra["expires_at"] = arguments.expires
+    extra: dict[str, Any] = {name: value for name, value in optional.items() if value}
+    extra["tags"] = arguments.tags or []
+    extra["related_files"] = project_files(arguments.files or [], context.paths)
     if arguments.candidate:
+        from ..candidate_entries import find_candidate
+
         extra["source"] = find_candidate(context, arguments.candidate).source
     if old is not None:
         new = "%s:%s/" % (arguments.scope, category.name)
@@ -174,53 +149,44 @@ def _trust(context: CommandContext, written: Written) -> str:
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written, superseded: str) -> str:
     """Print what was stored; return the memory's shortest unique name."""
-    stored = written.stored
+    stored, memory = written.stored, written.stored.memory
     trust = _trust(context, written)
     items = context.overview(is_current=True, names=[stored.key]).items
-    similar = similar_to(context, [(stored.key, stored.memory)])[0]
+    similar = similar_to(context, [(stored.key, memory)])[0]
     name = shortest_names(items)[stored.key]
-    missing = [] if stored.memory.asked_as else [_asked_as_missing(name)]
     if arguments.json:
         context.console.json(
             {
-                "id": stored.memory.id,
+                "id": memory.id,
                 "path": stored.path,
-                "category": stored.memory.category,
+                "category": memory.category,
                 "scope": stored.store.scope,
                 "trust": trust,
-                "guard": guard_as_json(stored.memory),
+                "guard": guard_as_json(memory),
                 "redacted": [redaction._asdict() for redaction in written.redacted],
                 "created": written.created,
                 "superseded": superseded,
-                "similar": [memory._asdict() for memory in similar],
-                "missing": missing,
+                "similar": [row._asdict() for row in similar],
             }
         )
         return name
-    lines = ["The title was cut to %d characters." % MAX_TITLE] if len(arguments.title) > MAX_TITLE else []
-    lines += [*redaction_lines(written), *guard_lines(stored.memory)]
-    if superseded:
-        lines.append("%s is no longer recalled" % superseded)
-    console = context.console
-    console.line("%s %s" % ("saved" if written.created else "already stored as", stored.memory.id))
-    for line in (stored.path, *lines):
-        console.line("  " + line)
-    for line in similar_lines(similar):
-        console.line(line)
-    for advice in missing:
-        console.line("  %s: %s" % (advice["why"], advice["command"]))
-    if trust != TRUSTED:
-        console.line(
-            "  It awaits approval and is not recalled until then: the user types"
-            " `memory accept %s` in a terminal, or /memory:review" % name
-        )
+    done = "saved" if written.created else "already stored as"
+    title, undo = shown_line(memory.title, _LONG_TITLE), "; to undo: memory forget %s" % name
+    lines = ["%s %s (%s): %s%s" % (done, name, memory.category, title, undo * written.created)]
+    if len(arguments.title) > MAX_TITLE:
+        lines.append("  The title was cut to %d characters." % MAX_TITLE)
+    lines += ["  " + line for line in redaction_lines(written) + guard_lines(memory)]
+    lines += _force_lines(arguments.guard_commands or [], name)
+    lines += ["  %s is no longer recalled" % superseded] if superseded else []
+    lines += similar_lines(similar)
+    for line in [*lines, *([] if trust == TRUSTED else [_PENDING % name])]:
+        context.console.line(line)
     return name
 
 
-def _asked_as_missing(name: str) -> dict[str, str]:
-    """Return advice for a memory without `asked_as` phrases, which let prompts with other words find it."""
-    return {
-        "field": "asked_as",
-        "why": "No search phrases yet. Add two to five, in the words of a later prompt",
-        "command": "memory edit %s --asked-as 'first phrase' --asked-as 'second phrase'" % name,
-    }
+def _force_lines(commands: list[str], name: str) -> list[str]:
+    """Return a hint for a guard on `--force`, which most commands also spell `-f`; a guard covers only what it names."""
+    short = [_FORCE.sub("-f", command) for command in commands]
+    short = [command for command in short if command not in commands]
+    options = " ".join("--guard-command '%s'" % shown_line(line) for line in [*commands, *short])
+    return ["  `-f` is not covered; to add it: memory edit %s %s" % (name, options)] if short else []

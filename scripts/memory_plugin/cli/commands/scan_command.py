@@ -1,4 +1,4 @@
-"""`memory check secrets`: find secrets and personal data in the stores, or in any folder."""
+"""`memory check secrets` and `memory check text`: find secrets and personal data in the stores, in any folder, or in lines of text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import argparse
 import os
 from collections.abc import Callable
 from time import monotonic
+from types import SimpleNamespace
 
+from ...kernel.hygiene import findings
+from ...kernel.hygiene.rules import places
 from ...kernel.text.clean import plain
 from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
@@ -17,7 +20,7 @@ from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
 from ..console import counted
 from ..options import add_flag, require_existing
-from ..secrets_scan import Scan, scan_paths
+from ..secrets_scan import Scan, print_findings, scan_paths
 
 HELP = "find secrets and personal data in the stores, or in any folder"
 EXAMPLES = """\
@@ -102,3 +105,36 @@ def _lines(scan: Scan, fixed: list[str]) -> list[str]:
         ),
         "%s in %s (%d binary or large skipped)" % (summary, counted(scan.files, "file"), scan.skipped),
     ]
+
+
+def _take_lines(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `check text`."""
+    add_flag(parser, "--jsonl", "read lines {id, text} from standard input")
+    parser.add_argument(
+        "--place",
+        default="memory",
+        choices=sorted(places()),
+        help="where the text is going, which decides what is redacted (default: memory)",
+    )
+
+
+def _check_lines(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print the findings in each line, never the matched values."""
+    if not arguments.jsonl:
+        raise UsageError("expected --jsonl; see `memory check text --help`")
+    return print_findings(
+        lambda text: [finding.record() for finding in findings(text, None, arguments.place)], context
+    )
+
+
+PARTS = {
+    "check text": SimpleNamespace(
+        HELP="find secrets and personal data in lines of text",
+        EXAMPLES="""\
+  memory check text --jsonl < lines.jsonl                    {"id": 1, "text": "..."} in, {"id": 1, "findings": [...]} out
+  memory check text --jsonl --place judge < lines.jsonl      what would be redacted before a judge sees it
+""",
+        configure=_take_lines,
+        run=_check_lines,
+    )
+}

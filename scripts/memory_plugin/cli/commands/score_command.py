@@ -9,7 +9,7 @@ from typing import Any
 
 from ...kernel.data import load_data
 from ...kernel.files import read_regular
-from ...kernel.judge.errors import explain_failure
+from ...kernel.judge.question import explain_failure
 from ...kernel.text.clean import block
 from ...replies.phrases import QUERY_TYPES
 from ...replies.pipeline import ReplyScore, ReplyScorer

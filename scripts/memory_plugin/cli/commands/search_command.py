@@ -42,16 +42,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--limit",
+        default=10,
         type=int,
         metavar="N",
-        help="at most N results, 1 to 100 (default: the setting search.limit, 10)",
+        help="at most N results, 1 to 100 (default: 10)",
     )
     add_flag(parser, "--judge", "keep only what the recall judges consider relevant, if they are on")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Search and print. The exit code is 0 even if nothing is found."""
-    limit = context.settings.integer("search.limit") if arguments.limit is None else arguments.limit
+    limit: int = arguments.limit
     if not 1 <= limit <= 100:
         raise UsageError("--limit: expected 1 to 100, got %d" % limit)
     query = _query(arguments.query)

@@ -12,9 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from ...hooks.events import PROBLEM, log_event
-from ...kernel.judge.errors import explain_failure
-from ...kernel.judge.question import read_reply
-from ...kernel.overrides import check_overrides
+from ...kernel.judge.question import explain_failure, read_reply
 from ...kernel.text.clean import terminal_safe
 from ...sessions.pipeline import (
     GradeResult,
@@ -36,11 +34,11 @@ from ...sessions.session_files import (
     subagent_answers,
 )
 from ...sessions.session_signals import Timeline, collect_signals, signals_record
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_actions, add_flag, require_existing
 from ..session_views import show_scores, show_signals, show_timeline
+from ..setting_problems import require_valid
 
 DONE, FAILED = 0, 1
 HELP = "show and grade a session: signals, score, prepare, store, list"
@@ -110,7 +108,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
     if arguments.action in _WITHOUT_TARGET:
         return {"list": _list, "ended": _ended}[arguments.action](arguments, context)
-    check_overrides("sessions")  # before anything is read or paid for
+    require_valid(
+        context.settings, "sessions.weights", "sessions.prompt"
+    )  # before anything is read or paid for
     all_sessions = arguments.action == "score" and arguments.project
     if sum((bool(arguments.target), arguments.current, all_sessions)) != 1:
         more = ", --project" if arguments.action == "score" else ""
@@ -257,7 +257,7 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
 
 
 def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
-    rows = list(latest_rows(context.paths, context.settings).values())
+    rows = list(latest_rows(context.paths).values())
     if arguments.json:
         context.console.json({"sessions": rows})
     elif not rows:

@@ -1,60 +1,104 @@
-"""`memory status`: show what is stored and pending, the last recall decisions, and the doctor's problems."""
+"""`memory status`: what is stored and pending, and the last decisions of recall. `memory why`: explain one of them, or try a prompt."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
+from ...hooks.prompt import MAX_CHARACTERS
 from ...hooks.tool_use import count_silent_calls
+from ...kernel.settings.values import USER
+from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import Survey, life_cycle_state, shortest_names
-from ...recall.explain import decisions, find_decision
+from ...recall import explain
+from ...recall.gate import Prompt
+from ...recall.history import RecallHistory
+from ...recall.replay import try_prompt
 from ..checks import FAIL, WARN, Check
-from ..command_context import CommandContext
+from ..command_context import CommandContext, CommandError
 from ..console import counted
-from ..decision_view import decision_json, print_decision
 from ..memory_view import as_json, named_notes
+from ..options import add_flag
 from .doctor_command import examine
 
-HELP = "show what is stored and pending, and the last recall decisions"
-EXAMPLES = """\
+_STATUS_EXAMPLES = """\
   memory status
   memory status --last 20 --json
 """
-
+_WHY_EXAMPLES = """\
+  memory why
+  memory why "how do we reset staging"               tries a prompt: what would Claude be told?
+  memory why a2fc9ec1 --json                         a prompt by the beginning of its id
+  memory why --verbose                               includes the scores
+  memory why --place catalog                         what Claude saw at the start of the session
+"""
 _LAST = 5
 _MAX_PENDING = 20
+_MAX_LINE, _MAX_WORD, _MAX_PROMPT = 1000, 100, 70
+_ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
+_MARK = max(map(len, explain.RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
+_TRIED = "Tried now, as the first prompt of a session."
+_NO_JUDGES = " The judges were not asked."
+_ADVICE = "If one of these belongs to such prompts, add a phrase to it that uses the prompt's words:"
 _HINT = """\
 Nothing is stored for this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
 /memory:save, or run:  memory save --category decision --title "..." --body "..."
 To store notes that you already have:  memory import CLAUDE.md docs --dry-run"""
+_OFF = "Recall is off (retrieval.enabled in %s): Claude is told nothing. To switch it on: memory config set retrieval.enabled true"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+def _configure_status(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--last", type=int, default=_LAST, metavar="N", help="show the last N decisions (default: %d)" % _LAST
     )
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> None:
+def _configure_why(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "prompt",
+        nargs="?",
+        default=explain.LAST,
+        metavar="PROMPT",
+        help="a text to try, or the id of a past prompt or its first characters (default: the last prompt)",
+    )
+    parser.add_argument(
+        "--place",
+        choices=explain.PLACES,
+        default="",
+        help="explain the last decision at this place instead of one on a prompt",
+    )
+    add_flag(parser, "--verbose", "also print the scores and their parts")
+
+
+def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what is stored and pending, the last decisions, and the doctor's problems."""
     result = context.overview()
-    shown = _decisions(context, max(0, arguments.last))
+    has_state = context.paths.state_dir is not None
+    last = max(0, arguments.last) if has_state else 0
+    rows = explain.decisions(context.paths, last=last) if last else []
     problems = [check for check in examine(context, result) if check.status in (WARN, FAIL)]
+    facts = {
+        "recall": context.settings.flag("retrieval.enabled"),
+        "notes": len(named_notes(context)),
+        "guards": _guards_in_force(context),
+        "catalog": _catalog(context),
+        "silent_calls": count_silent_calls(context.paths) if has_state else 0,
+    }
     if arguments.json:
-        _print_json(result, shown, problems, context)
+        context.console.json({**facts, **_status_json(result, rows, problems)})
         return
+    _print_off(context)
     _print_stored(result, context)
-    _print_pending(result, context)
-    _print_counts(context)
-    for decision in shown:
-        print_decision(decision, context)
-    context.console.line()
+    _print_facts(facts, context)
+    _print_decisions(rows, result, context)
     names = ", ".join(check.name for check in problems)
+    context.console.line()
     context.console.line(
         "doctor: %s; for details: memory doctor" % names
         if names
@@ -62,32 +106,22 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     )
 
 
-def _print_json(
-    result: Survey, shown: list[dict[str, Any]], problems: list[Check], context: CommandContext
-) -> None:
-    context.console.json(
-        {
-            "stored": [
-                {"scope": scope, "category": category, "trust": trust, "memories": number}
-                for (scope, category, trust), number in sorted(_stored(result).items())
-            ],
-            "waiting": [as_json(item) for item in result.items if item.waits],
-            "notes": len(named_notes(context)),
-            "guards": _guards_in_force(context),
-            "catalog": _catalog(context),
-            "silent_calls": _silent(context),
-            "decisions": shown,
-            "doctor": [
-                {"name": check.name, "status": check.status, "text": check.text, "fix": check.fix}
-                for check in problems
-            ],
-        }
-    )
+def _print_off(context: CommandContext) -> None:
+    if not context.settings.flag("retrieval.enabled"):
+        is_own = context.settings.origin("retrieval.enabled") == USER
+        context.console.paragraph(_OFF % ("your settings" if is_own else "the project's settings"))
 
 
-def _silent(context: CommandContext) -> int:
-    """Return the number of the project's tool calls to which no memory applied."""
-    return 0 if context.paths.state_dir is None else count_silent_calls(context.paths)
+def _status_json(result: Survey, rows: list[dict[str, Any]], problems: list[Check]) -> dict[str, Any]:
+    return {
+        "stored": [
+            {"scope": scope, "category": category, "trust": trust, "memories": number}
+            for (scope, category, trust), number in sorted(_stored(result).items())
+        ],
+        "waiting": [as_json(item) for item in result.items if item.waits],
+        "decisions": [{**row, "says": explain.sentence(row)} for row in rows],
+        "doctor": [check._asdict() for check in problems],
+    }
 
 
 def _stored(result: Survey) -> Counter[tuple[str, str, str]]:
@@ -95,70 +129,215 @@ def _stored(result: Survey) -> Counter[tuple[str, str, str]]:
     return Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in items)
 
 
-def _decisions(context: CommandContext, number: int) -> list[dict[str, Any]]:
-    """Return the last recall decisions in this project, newest first."""
-    if context.paths.state_dir is None or not number:
-        return []
-    return [decision_json(row) for row in decisions(context.paths, last=number)]
-
-
 def _print_stored(result: Survey, context: CommandContext) -> None:
-    stored = _stored(result)
-    if not stored:
-        context.console.line(_HINT)
-        return
-    rows = [
-        [scope, category, trust, str(number)] for (scope, category, trust), number in sorted(stored.items())
-    ]
-    context.console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), rows)
-
-
-def _print_pending(result: Survey, context: CommandContext) -> None:
+    console = context.console
+    stored = sorted(_stored(result).items())
+    if stored:
+        rows = [[*kind, str(number)] for kind, number in stored]
+        console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), rows)
+    else:
+        console.line(_HINT)
     items = [item for item in result.items if item.waits]
     if not items:
         return
-    context.console.line()
-    context.console.line("Awaiting your approval (to decide: memory review):")
-    names = shortest_names(result.items)
+    console.line()
+    console.line("Awaiting your approval (to decide: memory review):")
+    labels = _labels(result)
     for item in items[:_MAX_PENDING]:
-        name, title = names[item.stored.key], shown_line(item.stored.memory.title)
-        context.console.line("  %s  %s (%s)" % (name, title, item.reason))
+        console.line("  %s, %s" % (labels[item.stored.key], item.reason))
     if len(items) > _MAX_PENDING:
-        context.console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
+        console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
 
 
 def _guards_in_force(context: CommandContext) -> int:
-    """Return the number of guards in force."""
     if context.paths.state_dir is None or not context.settings.flag("guards.enabled"):
         return 0
     return len(GuardFile(context.paths).guards)
 
 
-def _print_counts(context: CommandContext) -> None:
-    """Print the numbers of notes, guards, catalog entries and silent tool calls; zeros are left out."""
-    lines = []
-    notes, guards = len(named_notes(context)), _guards_in_force(context)
-    catalog, silent = _catalog(context), _silent(context)
-    if notes:
-        text = "notes in Claude Code's own memory: %d; to list them: memory list --notes; to store one: memory import promote NOTE"
-        lines += ["", text % notes]
-    if guards:
-        lines += ["", "guards in force: %d; to list them: memory guards" % guards]
-    if catalog is not None:
-        counts = "rules %(rules)d, titles %(listed)d, tokens %(tokens)d" % catalog
-        lines += ["", "last session catalog: %s; for details: memory why --place catalog" % counts]
-    if silent:
-        lines.append("No memory applied to %s." % counted(silent, "tool call"))
-    for line in lines:
-        context.console.line(line)
-
-
 def _catalog(context: CommandContext) -> dict[str, int] | None:
     """Return the size of the last session catalog in this project; None if there was none, or catalogs are off."""
-    if context.paths.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
+    if context.paths.state_dir is None or not context.settings.integer("retrieval.catalog.max_tokens"):
         return None
-    row = find_decision(context.paths, "last", place="catalog")
+    row = explain.find_decision(context.paths, explain.LAST, place="catalog")
     if row is None or row.get("outcome") == "silent":
         return None
+    told = len(row.get("injected", ()))
     numbers = {name: row.get(name, 0) for name in ("listed", "unlisted", "tokens")}
-    return {"rules": len(row.get("injected", ())), **numbers}
+    return {"rules": told, "all_rules": row.get("rules", told), **numbers}
+
+
+def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
+    """Print the numbers of notes, guards, catalog entries and silent tool calls; zeros are left out."""
+    catalog = facts["catalog"]
+    if facts["notes"]:
+        text = "%s in Claude Code's own memory; to list them: memory list --notes"
+        context.console.line(text % counted(facts["notes"], "note"))
+    if facts["guards"]:
+        context.console.line("%s in force; to list them: memory guards" % counted(facts["guards"], "guard"))
+    if catalog is not None:
+        told, rules = catalog["rules"], catalog["all_rules"]
+        of = "%d of " % told if told < rules else ""
+        text = (
+            "The last session started with %s%s and %s (%d tokens); for details: memory why --place catalog"
+        )
+        numbers = counted(rules, "standing rule"), counted(catalog["listed"], "title"), catalog["tokens"]
+        context.console.paragraph(text % (of, *numbers))
+        if of:
+            context.console.line("All rules: memory list --rules")
+    if facts["silent_calls"]:
+        context.console.line("No memory applied to %s." % counted(facts["silent_calls"], "tool call"))
+
+
+def _print_decisions(rows: list[dict[str, Any]], result: Survey, context: CommandContext) -> None:
+    """Print the last decisions, each with the prompt and the memories that Claude was told or pointed to."""
+    console, labels, texts = context.console, _labels(result), explain.prompt_texts(rows, context.paths)
+    if rows:
+        console.line()
+        console.line("Last decisions, newest first (for the reasons: memory why):")
+    for row in rows:
+        prompt, says = _prompt(row, texts, _MAX_PROMPT), plain(explain.sentence(row), _MAX_LINE)
+        console.paragraph("%s  %s" % (_local(row), prompt or says), "", 2)
+        told = [] if row.get("place") in explain.STARTS else _told(row)
+        if prompt and not told:
+            console.line("  " + says)
+        for word, key in told:
+            lead = "  " + word.ljust(_MARK)
+            console.paragraph(plain(labels.get(key, key), _MAX_LINE), lead, len(lead))
+
+
+def _told(row: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what Claude saw of memories, as pairs of one of RESULTS and a key."""
+    return [
+        (word, key)
+        for name, word in zip(("injected", "pointed"), explain.RESULTS)
+        for key in row.get(name, ())
+    ]
+
+
+def _labels(result: Survey) -> dict[str, str]:
+    """Return a memory's title and the name that commands take, by key."""
+    names = shortest_names(result.items)
+    return {
+        item.stored.key: "%s (%s)" % (shown_line(item.stored.memory.title), names[item.stored.key])
+        for item in result.items
+    }
+
+
+def _local(row: dict[str, Any]) -> str:
+    """Return a row's time in the local time zone."""
+    time = row.get("time", "")
+    try:
+        return datetime.fromisoformat(time.replace("Z", "+00:00")).astimezone().strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError):
+        return plain(time, _MAX_WORD)
+
+
+def _prompt(row: dict[str, Any], texts: dict[str, str], limit: int) -> str:
+    """Return the beginning of the prompt that a decision is about, or its id; empty for a decision at another place."""
+    if row.get("place", "prompt") != "prompt":
+        return ""
+    text = texts.get(row.get("prompt_id", ""), "")
+    if text:
+        return '"%s"' % explain.shown_prompt(text, limit)
+    return "prompt " + plain(row.get("prompt_id") or "without an id", _MAX_WORD)
+
+
+def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Explain one decision, or try a prompt."""
+    row, tried = explain.find_decision(context.paths, arguments.prompt, place=arguments.place), False
+    if row is None and not arguments.place and not _may_be_id(arguments.prompt):
+        prompt, history = Prompt(arguments.prompt, "", ""), RecallHistory(context.paths, "")
+        row, tried = try_prompt(prompt, history, context, MAX_CHARACTERS), True
+    if row is None:
+        raise CommandError(_nothing_found(arguments.prompt, arguments.place, context))
+    if arguments.json:
+        context.console.json({"pointed": [], **row})
+        return
+    _print_off(context)
+    if tried:
+        judged = context.settings.is_judge_enabled("retrieval")
+        context.console.paragraph(_TRIED + (_NO_JUDGES if judged else ""))
+    else:
+        named = _prompt(row, explain.prompt_texts([row], context.paths), _MAX_LINE)
+        context.console.paragraph(", ".join(filter(None, (_local(row), named))))
+    _explain(row, context)
+    for other in [] if tried else explain.same_turn(context.paths, row):
+        context.console.paragraph(plain("Also in this turn: %s." % explain.sentence(other), _MAX_LINE))
+    if arguments.verbose:
+        _print_scores(row, context)
+
+
+def _may_be_id(text: str) -> bool:
+    """Return whether a text may be the beginning of a prompt's id rather than a prompt: one word with a digit, or `last`."""
+    is_id = set(text.lower()) <= _ID_CHARACTERS and any(character.isdigit() for character in text)
+    return is_id or text == explain.LAST
+
+
+def _nothing_found(prompt: str, place: str, context: CommandContext) -> str:
+    if place and place != "prompt":
+        applies = "; calls to which no memory applied are only counted (so far %d)"
+        silent = count_silent_calls(context.paths) if place in ("tool", "failure") else 0
+        return "nothing is recorded %s in this project%s" % (
+            explain.PLACE_TEXTS[place],
+            applies % silent if silent else "",
+        )
+    if prompt == explain.LAST:
+        return "no decision is recorded in this project; recording starts with the first prompt"
+    text = "no prompt with the id %s is recorded in this project; to list prompts: %s"
+    return text % (prompt, "memory status --last 20 --json")
+
+
+def _explain(row: dict[str, Any], context: CommandContext) -> None:
+    console = context.console
+    summary = plain(explain.sentence(row), _MAX_LINE)
+    console.paragraph(console.style(summary[:1].upper() + summary[1:] + ".", "bold"))
+    if explain.problem(row):
+        console.paragraph(plain("problem: " + explain.problem(row), _MAX_LINE))
+    lines = [(one.result, one.key, ": " + one.reason) for one in explain.outcomes(row)]
+    lines = lines or [(*pair, "") for pair in _told(row)]
+    labels = _labels(context.overview()) if lines else {}
+    if lines:
+        console.line()
+    for word, key, reason in lines:
+        lead = "  " + word.ljust(_MARK)
+        console.paragraph(plain(labels.get(key, key) + reason, _MAX_LINE), lead, len(lead))
+    if row.get("candidates") and explain.would_phrases_help(row):
+        console.line()
+        console.paragraph(_ADVICE)
+        console.line('  memory edit ID --asked-as "..."')
+    elif not lines and explain.remedy(row):
+        console.paragraph("Try: " + explain.remedy(row))
+
+
+def _print_scores(row: dict[str, Any], context: CommandContext) -> None:
+    """Print the thresholds and the scores behind a decision, as far as they are recorded; `--json` has their parts."""
+    console, number = context.console, "{:.2f}".format
+    console.line()
+    if row.get("inject_threshold") is None:
+        console.line("No memory was looked up.")
+        return
+    thresholds = (number(row.get(name) or 0) for name in ("inject_threshold", "pointer_threshold"))
+    console.line("thresholds: %s for the full text, %s for a pointer" % tuple(thresholds))
+    names = ("confidence", "pointer_confidence", "score")
+    rows = [
+        [*(number(one.get(name) or 0) for name in names), one["key"]] for one in row.get("candidates", ())
+    ]
+    if rows:
+        console.table(["confidence", "pointer", "score", "memory"], rows)
+
+
+PARTS = {
+    "status": SimpleNamespace(
+        HELP="show what is stored and pending, and the last decisions of recall",
+        EXAMPLES=_STATUS_EXAMPLES,
+        configure=_configure_status,
+        run=_status,
+    ),
+    "why": SimpleNamespace(
+        HELP="explain what Claude was told on a prompt, and what not; or try a prompt",
+        EXAMPLES=_WHY_EXAMPLES,
+        configure=_configure_why,
+        run=_why,
+    ),
+}

@@ -6,16 +6,15 @@ import argparse
 import difflib
 import json
 import os
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from ...kernel.clock import now_iso
+from ...kernel.data import read_state, write_state
 from ...kernel.files import Unreadable, read_regular, replace_file
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values
 from ...kernel.settings.values import USER
-from ...kernel.state_file import read_state, write_state
 from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
 from ...replies.filler import USER_PACK, FillerRules, load_filler_rules
 from ...replies.reply_signals import WordLists, measure_reply
@@ -26,15 +25,13 @@ from ...replies.tuning import (
     MeasuredReply,
     ThresholdFit,
     TuningStudy,
-    escalated_share,
     fit_thresholds,
     gate_advice,
     measured_replies,
     propose_pack,
     study_scores,
 )
-from ..approval import Approval
-from ..command_context import CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_days_option, add_flag, days_ago, require_days
 
@@ -108,7 +105,7 @@ def _tune_rules(scores: list[PastScore], arguments: argparse.Namespace, context:
                 **study._asdict(),
                 "agreement": study.agreement._asdict(),
                 "missed": study.missed._asdict(),
-                "advice": gate_advice(study.agreement),
+                "advice": gate_advice(study),
                 "cleared": [{**row._asdict(), "cleared": row.cleared._asdict()} for row in study.cleared],
                 "candidates": [candidate._asdict() for candidate in study.candidates],
                 "diff": diff,
@@ -127,17 +124,14 @@ def _tune_rules(scores: list[PastScore], arguments: argparse.Namespace, context:
 def _show_study(study: TuningStudy, context: CommandContext) -> None:
     console = context.console
     console.line("Judged replies: %d; still in their transcripts: %d" % (study.judged, study.reread))
-    console.line(gate_advice(study.agreement))
+    console.line(gate_advice(study))
     if study.missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
     cleared = [[row.rule, str(row.cleared), "exempt" if row.exempt else ""] for row in study.cleared]
-    phrases = [
-        [row.phrase, str(row.replies), row.source, "promote" if row.promote else ""]
-        for row in study.candidates
-    ]
+    phrases = [[row.phrase, str(row.replies), "promote" if row.promote else ""] for row in study.candidates]
     for head, rows in (
         (["pattern", "cleared by the judge", "proposal"], cleared),
-        (["new phrase", "replies", "from", "proposal"], phrases),
+        (["new phrase", "replies", "proposal"], phrases),
     ):
         if rows:
             console.line()
@@ -200,8 +194,7 @@ def _tune_thresholds(
             "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
             % (MIN_REPLIES, len(replies), arguments.days)
         )
-    bounds = EscalationThresholds(context.settings)
-    fit = fit_thresholds(replies, bounds)
+    fit = fit_thresholds(replies, EscalationThresholds(context.settings))
     thresholds = {kind: value / 1000 for kind, value in fit.bounds.thresholds.items()}
     values: dict[str, float] = {THRESHOLD % kind: value for kind, value in thresholds.items()}
     values[PREAMBLE] = fit.bounds.preamble_min
@@ -224,15 +217,6 @@ def _tune_thresholds(
             }
         )
         return
-    for title, name in (("model", "model"), ("message", "kind")):
-        groups = Counter(getattr(reply, name) or "unknown" for reply in replies)
-        rows = []
-        for group, count in groups.most_common(_SHOWN):
-            members = [reply for reply in replies if (getattr(reply, name) or "unknown") == group]
-            interval = str(escalated_share(members, bounds)).partition(", ")[2]
-            rows.append([group, str(count), interval])
-        context.console.table([title, "replies", "escalated now"], rows)
-        context.console.line()
     _show_fit(fit, changes, context)
     if applies:
         context.console.line(

@@ -1,13 +1,20 @@
-"""What a section of the report is made of, for every form of output; and numbers and dates as text."""
+"""What a section of the report is made of, for every form of output; numbers and dates as text; and the form in a terminal."""
 
 from __future__ import annotations
 
 import datetime as dt
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
-from ...kernel.stats import Proportion
+from ...kernel.text.clean import plain
+from ..console import Console
 
+_MAX_ROWS = 8
+_MAX_DAYS = 36
+_MAX_TEXT = 300
+_WIDTH = 80
+_STEPS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -33,7 +40,7 @@ class Command(NamedTuple):
     text: str
 
 
-Cell = Union[str, Name, Bar, Command, "Proportion"]  # a proportion is drawn with its interval
+Cell = Union[str, Name, Bar, Command]
 
 
 class Table(NamedTuple):
@@ -51,13 +58,12 @@ class Table(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Values by date, one for each series, which has a color and a label; stacked, or as a line of the share second/first."""
+    """Values by date, one for each series, which has a color and a label; stacked."""
 
     title: str
     days: Mapping[str, Sequence[float]]
     series: Sequence[tuple[str, str]]
     text: str
-    is_share: bool = False
 
 
 class Tiles(NamedTuple):
@@ -75,22 +81,20 @@ class Note(NamedTuple):
 
 
 class SideBySide(NamedTuple):
-    """Tables next to each other where there is room: the parts of each column."""
+    """Tables next to each other where there is room."""
 
-    columns: Sequence[Sequence[Table | Note]]
+    parts: Sequence[Table | Note]
 
 
 Part = Union[Table, Chart, Tiles, Note, SideBySide]
 
 
 class Section(NamedTuple):
-    """A section: its name in JSON, its heading and short heading, a sentence about it, its figures for JSON, and its parts."""
+    """A section: its name in links, its heading, a sentence about it, and its parts."""
 
     name: str
     heading: str
-    short: str
     about: str
-    figures: dict[str, Any]
     parts: Sequence[Part]
 
 
@@ -158,6 +162,74 @@ def milliseconds(ms: float | None) -> str:
     return "\u2013" if ms is None else "%s\u00a0ms" % count(ms)
 
 
-def times(number: int) -> str:
-    """Return `once` or `12 times`."""
-    return "once" if number == 1 else "%s times" % count(number)
+def times(number: int, noun: str = "time") -> str:
+    """Return `once` or `12 times`; with another noun, `1 prompt` or `12 prompts`."""
+    if number == 1:
+        return "once" if noun == "time" else "1 " + noun
+    return "%s %ss" % (count(number), noun)
+
+
+def print_section(section: Section, since: str, until: str, console: Console) -> None:
+    """Print a section in short lines of at most 80 columns; charts show the time from `since` to `until`."""
+    console.line()
+    console.line(console.style(section.heading, "bold"))
+    for part in section.parts:
+        for item in part.parts if isinstance(part, SideBySide) else [part]:
+            _print(item, since, until, console)
+
+
+def _print(part: Any, since: str, until: str, console: Console) -> None:  # noqa: ANN401  (one of the parts of a section)
+    if isinstance(part, Table):
+        _print_table(part, console)
+    elif isinstance(part, Chart):
+        _print_chart(part, fill_buckets(part, since, until, _MAX_DAYS), console)
+    elif isinstance(part, Tiles):
+        for value, label, _ in part.tiles:
+            console.line("  %s: %s" % (label, value))
+    else:
+        console.paragraph("%s %s" % (part.text, part.command), "  ", 2)
+
+
+def _print_chart(chart: Chart, buckets: Sequence[Bucket], console: Console) -> None:
+    """Print each series as its total, its share of all, and its course over the days."""
+    totals = [sum(bucket.values[index] for bucket in buckets) for index in range(len(chart.series))]
+    for index, ((_, label), total) in enumerate(zip(chart.series, totals)):
+        if total:
+            share = percent(total, sum(totals)) if len(totals) > 1 else ""
+            values = [bucket.values[index] for bucket in buckets]
+            course = "".join(_STEPS[round((len(_STEPS) - 1) * value / max(values))] for value in values)
+            console.line("  %-14s %9s %4s  %s" % (label, number_text(total), share, course))
+
+
+def _print_table(table: Table, console: Console) -> None:
+    """Print the rows: names and numbers in columns, and texts below them; bars are left out."""
+    if not table.rows:
+        if table.empty:
+            console.paragraph("%s: %s" % (table.heading, table.empty), "  ", 2)
+        return
+    rows = table.rows[:_MAX_ROWS]
+    numbers = [index for index, (_, kind) in enumerate(table.columns) if kind == "n"]
+    heads = [table.columns[index][0] for index in numbers]
+    widths = [max(len(head), *(len(str(row[index])) for row in rows)) for index, head in zip(numbers, heads)]
+    room = max(20, min(console.width, _WIDTH) - 4 - sum(width + 2 for width in widths))
+    texts = [index for index, (_, kind) in enumerate(table.columns) if kind == "text"]
+
+    def print_row(lead: str, name: str, cells: Sequence[str]) -> None:
+        shown = "".join("  " + cell.rjust(width) for cell, width in zip(cells, widths))
+        console.line(lead + (name.ljust(room + 4 - len(lead)) + shown if shown else name))
+
+    print_row("  ", table.heading or table.columns[0][0], heads)
+    for row in rows:
+        name = row[0] if isinstance(row[0], Name) else Name(str(row[0]))
+        text = plain(name.text, _MAX_TEXT) + (": " + name.status if name.status else "")
+        lines = textwrap.wrap(text, room, max_lines=2, placeholder="\u2026") or [""]
+        print_row("    ", lines[0], [str(row[index]) for index in numbers])
+        for line in lines[1:]:
+            console.line("    " + line)
+        for cell in filter(None, (row[index] for index in texts)):
+            is_command = isinstance(cell, Command)
+            text = plain(cell.text if isinstance(cell, Command) else str(cell), _MAX_TEXT)
+            if text:
+                console.paragraph(text, "      > " if is_command else "      ", 8)
+    if len(table.rows) > len(rows):
+        console.line("    and %s more" % count(len(table.rows) - len(rows)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...kernel.records import Records
 from ...kernel.text.clean import plain
@@ -12,7 +12,8 @@ from ...replies.score_history import EffectMeter
 from ...sessions.score_rows import SCORE, scores_of
 
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
-MISS_REASONS = ("no_match", "below_threshold", "below_floor", "declined")
+MISS_REASONS = ("no_match", "below_threshold", "declined")
+_STARTS = ("catalog", "subagent")  # where Claude gets the same rules each time
 _RECALLED = ("injected", "pointed")
 _GUARD_OUTCOMES = ("reminded", "asked", "let_through")
 _RATINGS = ("used", "useful", "wrong")
@@ -22,26 +23,16 @@ _DAY = 10  # characters of a date
 
 
 class MemoryUse:
-    """How often a memory was told, pointed to, used in a reply, called useful or wrong, and near: the best match, but too weak."""
+    """How often a memory was told, pointed to, used in a reply, called useful or wrong, and near: the best match, but too weak.
 
-    __slots__ = ("last", "near", "pointed", "told", "used", "useful", "wrong")
+    `started` counts the session starts at which a rule was told.
+    """
+
+    __slots__ = ("last", "near", "pointed", "started", "told", "used", "useful", "wrong")
 
     def __init__(self) -> None:
-        self.told = self.pointed = self.near = self.used = self.useful = self.wrong = 0
+        self.told = self.pointed = self.started = self.near = self.used = self.useful = self.wrong = 0
         self.last = ""
-
-
-class MissedPrompt(NamedTuple):
-    """A prompt without a good enough memory; `text` is empty unless the ledger records prompts."""
-
-    time: str
-    session: str
-    prompt_id: str
-    project: str
-    reason: str
-    nearest: str
-    confidence: float
-    text: str
 
 
 class RecallFigures:
@@ -57,7 +48,7 @@ class RecallFigures:
         self.sessions: set[str] = set()
         self.waits: list[float] = []  # milliseconds
         self.tokens = 0
-        self.missed: deque[MissedPrompt] = deque(maxlen=_MAX_MISSED)
+        self.missed: deque[dict[str, Any]] = deque(maxlen=_MAX_MISSED)
 
     def add(self, row: dict[str, Any]) -> None:
         """Count one decision."""
@@ -65,22 +56,17 @@ class RecallFigures:
         if place == "guard":
             self.guards[outcome] += outcome in _GUARD_OUTCOMES
             return
-        for name in _RECALLED:
-            for key in row.get(name, ()):
-                self._add_recalled(self._use(row, key), name, row["time"])
+        counted = ("started", "started") if place in _STARTS else ("told", "pointed")
+        for outcomes, name in zip(_RECALLED, counted):
+            for key in row.get(outcomes, ()):
+                use = self._use(row, key)
+                setattr(use, name, getattr(use, name) + 1)
+                use.last = max(use.last, row["time"])
         self.tokens += row.get("tokens", 0)
         if place != "prompt":
             self.places[place] += 1
         elif outcome in OUTCOMES:
             self._add_prompt(row, outcome)
-
-    @staticmethod
-    def _add_recalled(use: MemoryUse, outcome: str, time: str) -> None:
-        if outcome == "injected":
-            use.told += 1
-        else:
-            use.pointed += 1
-        use.last = max(use.last, time)
 
     def _use(self, row: dict[str, Any], key: str) -> MemoryUse:
         """Return the counts of a memory. The user's own memories are the same in every project."""
@@ -98,10 +84,9 @@ class RecallFigures:
         reason = row.get("reason", "")
         self.reasons[reason] += 1
         if reason in MISS_REASONS:
-            best: dict[str, Any] = next(iter(row.get("candidates", ())), {})
-            if best:
+            for best in row.get("candidates", ())[:1]:
                 self._use(row, best["key"]).near += 1
-            self.missed.append(_missed_prompt(row, best))
+            self.missed.append(row)
 
     def add_feedback(self, row: dict[str, Any]) -> None:
         """Count one rating, or one reply that used memories."""
@@ -123,15 +108,6 @@ class RecallFigures:
     def missed_number(self) -> int:
         """Return the number of all prompts without a good enough memory."""
         return sum(self.reasons[reason] for reason in MISS_REASONS)
-
-
-def _missed_prompt(row: dict[str, Any], best: dict[str, Any]) -> MissedPrompt:
-    return MissedPrompt(
-        **{name: row.get(name, "") for name in ("time", "session", "prompt_id", "project", "reason")},
-        nearest=best.get("key", ""),
-        confidence=best.get("confidence") or 0.0,
-        text=row.get("prompt", ""),
-    )
 
 
 class ReplyFigures:
@@ -158,6 +134,11 @@ class ReplyFigures:
         self.models[model] += 1
         self.padded_by_model[model] += padded
         self.rules.update(rule for _, _, rule in row["matches"])
+
+    @property
+    def density(self) -> float | None:
+        """Return the mean density; None if no reply has one."""
+        return sum(self.densities) / len(self.densities) if self.densities else None
 
     def total(self, name: str) -> int:
         """Return the number of replies, or of those that were padded or drifted."""

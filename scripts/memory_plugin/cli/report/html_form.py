@@ -13,7 +13,6 @@ from typing import Any
 
 from ... import VERSION
 from ...kernel.paths import data_path
-from ...kernel.stats import Proportion
 from ...kernel.text.clean import escape, plain
 from .elements import (
     Bar,
@@ -29,12 +28,8 @@ from .elements import (
     count,
     day_label,
     fill_buckets,
-    milliseconds,
-    money,
     number_text,
-    percent,
 )
-from .figures import quantile
 from .sections import Report, lead, sections
 
 MARK = b"<!-- memory report -->"  # tells our own files from others
@@ -53,7 +48,7 @@ _PAGE = (
 )
 _TOP = (
     '<header class="top"><h1>%s</h1><span class="when">%s, %s to %s</span></header><p class="lead">%s</p>'
-    '<nav aria-label="Sections">%s</nav>%s'
+    '<nav aria-label="Sections">%s</nav>'
 )
 _BOTTOM = (
     "<footer><p>Made by memory %s on this machine. Nothing was sent anywhere."
@@ -86,29 +81,14 @@ def page(report: Report) -> str:
 
 
 def _top(report: Report, shown: Sequence[Section]) -> str:
-    links = "".join('<a href="#%s">%s</a>' % (section.name, safe(section.short)) for section in shown)
+    links = "".join('<a href="#%s">%s</a>' % (section.name, safe(section.heading)) for section in shown)
     texts = (
         report.scope[:1].upper() + report.scope[1:],
         day_label(report.since),
         day_label(report.until),
         lead(report),
     )
-    return _TOP % (_TITLE, *map(safe, texts), links, _tiles(_key_figures(report)))
-
-
-def _key_figures(report: Report) -> Tiles:
-    """Return the most important figures of the report."""
-    recalls = report.ledgers.recalls
-    return Tiles(
-        [
-            (count(recalls.prompts), "prompts", ""),
-            (percent(recalls.total("injected"), recalls.prompts), "told in full", "told"),
-            (percent(recalls.total("pointed"), recalls.prompts), "pointed to", "pointed"),
-            (count(len(recalls.sessions)), "sessions", ""),
-            (milliseconds(quantile(recalls.waits, 0.5)), "median hook time", ""),
-            (money(report.ledgers.spend.total), "spent on judges", ""),
-        ]
-    )
+    return _TOP % (_TITLE, *map(safe, texts), links)
 
 
 def _section(section: Section, report: Report) -> str:
@@ -125,8 +105,9 @@ def _part(part: Any, report: Report) -> str:  # noqa: ANN401  (one of the parts 
     if isinstance(part, Tiles):
         return _tiles(part)
     if isinstance(part, SideBySide):
-        columns = ("".join(_part(item, report) for item in column) for column in part.columns)
-        shown = "".join("<div>%s</div>" % column for column in columns if column)
+        shown = "".join(
+            "<div>%s</div>" % text for text in (_part(item, report) for item in part.parts) if text
+        )
         return '<div class="two">%s</div>' % shown if shown else ""
     return _note(part)
 
@@ -178,7 +159,7 @@ def _cell(cell: object) -> str:
         return "<code>%s</code>" % safe(cell.text) if cell.text else ""
     if isinstance(cell, Bar):
         return _bar(cell)
-    return _interval(cell) if isinstance(cell, Proportion) else safe(cell)
+    return safe(cell)
 
 
 def _bar(bar: Bar) -> str:
@@ -188,21 +169,8 @@ def _bar(bar: Bar) -> str:
         if width > 0:
             shapes.append('<rect class="f-%s" x="%.1f" y="0" width="%.1f" height="10"/>' % (kind, x, width))
         x += width
-    return _bar_svg("".join(shapes), bar.text)
-
-
-def _interval(share: Proportion) -> str:
-    """Return a bar for a share with its confidence interval; empty if there is none."""
-    if share.value is None or share.low is None or share.high is None:
-        return ""
-    shapes = '<rect class="f-told" width="%.1f" height="10"/><line class="interval" x1="%.1f" x2="%.1f" y1="5" y2="5"/>'
-    lengths = tuple(_WIDTH * max(0.0, min(1.0, part)) for part in (share.value, share.low, share.high))
-    return _bar_svg(shapes % lengths, str(share))
-
-
-def _bar_svg(shapes: str, text: str) -> str:
     return '<svg class="bar" role="img" viewBox="0 0 %d 10" preserveAspectRatio="none"><title>%s</title>%s</svg>' % (
-        _WIDTH, safe(text), shapes,
+        _WIDTH, safe(bar.text), "".join(shapes),
     )  # fmt: skip
 
 
@@ -213,13 +181,6 @@ def _chart(chart: Chart, buckets: Sequence[Bucket]) -> str:
         (color, label, number_text(total)) for (color, label), total in zip(chart.series, totals) if total
     ]
     legend = "".join('<li class="%s">%s: %s</li>' % series for series in shown)
-    if chart.is_share:
-        legend = '<li class="%s">%s</li>' % chart.series[1]
-        shares = [
-            100 * bucket.values[1] / bucket.values[0] if bucket.values[0] else 0.0 for bucket in buckets
-        ]
-        buckets = [bucket._replace(values=(share,)) for bucket, share in zip(buckets, shares)]
-        chart = chart._replace(series=[(chart.series[1][0], "%")])
     columns = [("Date", "name"), *((label, "n") for _, label in chart.series)]
     rows = [[bucket.label, *map(number_text, bucket.values)] for bucket in buckets if any(bucket.values)]
     numbers = "<details><summary>Show as a table</summary>%s</details>" % _table(
@@ -250,7 +211,6 @@ def _figure(chart: Chart, buckets: Sequence[Bucket]) -> str:
     """Return the columns with their axes."""
     top = _round_up(max(sum(bucket.values) for bucket in buckets))
     starts = [bucket.start for bucket in buckets]
-    unit = "%" if chart.is_share else ""
     grid = "".join('<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>' % (_WIDTH, y, y) for y in (0, 50))
     ticks = [starts[0], starts[len(starts) // 2], starts[-1]] if len(starts) > 2 else starts
     return (
@@ -258,7 +218,7 @@ def _figure(chart: Chart, buckets: Sequence[Bucket]) -> str:
         '<svg role="img" viewBox="0 0 %d %d" preserveAspectRatio="none"><title>%s</title><desc>%s</desc>%s%s</svg>'
         '<div class="x" aria-hidden="true">%s</div></div></figure>'
     ) % (
-        number_text(top) + unit, number_text(top / 2) + unit, _WIDTH, _HEIGHT, safe(chart.title), safe(chart.text), grid,
+        number_text(top), number_text(top / 2), _WIDTH, _HEIGHT, safe(chart.title), safe(chart.text), grid,
         _columns(chart, buckets, top), "".join("<span>%s</span>" % safe(day_label(start)) for start in ticks),
     )  # fmt: skip
 

@@ -1,8 +1,9 @@
-"""Join the stored memories with their figures: which help, which were never used, which are stale and why."""
+"""The sections about memories (which help, which were never used, which are stale and why) and about prompts that found none."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...kernel.paths import Paths
@@ -11,7 +12,8 @@ from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_state, shortest_names
 from ...memories.trust import TRUSTED
-from .elements import Bar, Cell, Command, Name, Note, Part, Section, Table, count, day_label, times
+from ...recall.explain import prompt_texts
+from .elements import Bar, Cell, Command, Name, Note, Part, Section, Table, count, day_label, percent, times
 from .figures import MemoryUse, RecallFigures
 
 _MAX_ROWS = 25
@@ -30,6 +32,12 @@ class MemoryRow(NamedTuple):
     stale: str = ""
     fix: str = ""
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the row as JSON data."""
+        counts = {name: getattr(self.use, name) for name in self.use.__slots__}
+        texts = {"id": self.name, "title": self.title, "project": self.project, "updated": self.updated}
+        return {**texts, **counts, "why": self.stale, "fix": self.fix}
+
 
 class MemoryFigures(NamedTuple):
     """The rows of the tables, and the numbers of active and pending memories."""
@@ -44,41 +52,28 @@ class MemoryFigures(NamedTuple):
 def memory_figures(survey: Survey, recalls: RecallFigures, paths: Paths) -> MemoryFigures:
     """Return the tables: this project's and the user's memories, and those of other projects that occur in the ledgers."""
     names = shortest_names(survey.items)
-    here = {_place(item, paths): item for item in survey.items}
-    uses = {item.stored.key: recalls.memories.get(place, MemoryUse()) for place, item in here.items()}
-    active = [item for item in survey.items if life_cycle_state(item) == ACTIVE and item.trust == TRUSTED]
-    helping = [
-        _stored_row(here[place], use, names) if place in here else _row_of_other_project(place, use)
-        for place, use in recalls.memories.items()
-        if _is_recalled(use)
+    rows: dict[tuple[str, str], MemoryRow] = {}
+    active = []
+    for item in survey.items:
+        memory, key = item.stored.memory, item.stored.key
+        # RecallFigures counts the user's own memories under no project.
+        place = ("" if key.startswith("user:") else paths.project_key, key)
+        use = recalls.memories.get(place, MemoryUse())
+        stale, fix = _staleness(item, use, paths)
+        title, updated = shown_line(memory.title), shown_line(memory.updated_at)[:10]
+        name = names[key]
+        rows[place] = MemoryRow(name, title, "", updated, use, stale, fix % name if fix else "")
+        if life_cycle_state(item) == ACTIVE and item.trust == TRUSTED:
+            active.append(rows[place])
+    recalled = {place: use for place, use in recalls.memories.items() if use.told or use.pointed or use.used}
+    helping = [rows.get(place) or _row_of_other_project(place, use) for place, use in recalled.items()]
+    helping.sort(key=lambda row: (-row.use.used - row.use.useful, -row.use.told, -row.use.pointed, row.name))
+    unused = [
+        row for row in active if not (row.use.told or row.use.pointed or row.use.used or row.use.started)
     ]
-    helping.sort(
-        key=lambda row: (-(row.use.used + row.use.useful), -row.use.told, -row.use.pointed, row.name)
-    )
-    stored = [_stored_row(item, uses[item.stored.key], names) for item in active]
-    unused = [row for row in stored if not _is_recalled(row.use)]
     unused.sort(key=lambda row: (-row.use.near, row.updated))
-    stale = _stale_rows(survey, uses, names, paths)
     pending = sum(item.waits for item in survey.items)
-    return MemoryFigures(len(active), pending, helping, unused, stale)
-
-
-def _place(item: Item, paths: Paths) -> tuple[str, str]:
-    """Return the project and key under which RecallFigures counts a memory."""
-    key = item.stored.key
-    return ("", key) if key.startswith("user:") else (paths.project_key, key)
-
-
-def _is_recalled(use: MemoryUse) -> bool:
-    return bool(use.told or use.pointed or use.used)
-
-
-def _stored_row(
-    item: Item, use: MemoryUse, names: dict[str, str], stale: str = "", fix: str = ""
-) -> MemoryRow:
-    memory = item.stored.memory
-    title = shown_line(memory.title)
-    return MemoryRow(names[item.stored.key], title, "", shown_line(memory.updated_at)[:10], use, stale, fix)
+    return MemoryFigures(len(active), pending, helping, unused, [row for row in rows.values() if row.stale])
 
 
 def _row_of_other_project(place: tuple[str, str], use: MemoryUse) -> MemoryRow:
@@ -87,36 +82,23 @@ def _row_of_other_project(place: tuple[str, str], use: MemoryUse) -> MemoryRow:
     return MemoryRow(key, key.rpartition("/")[2].replace("-", " "), project, "", use)
 
 
-def _stale_rows(
-    survey: Survey, uses: dict[str, MemoryUse], names: dict[str, str], paths: Paths
-) -> list[MemoryRow]:
-    rows = []
-    for item in survey.items:
-        use = uses[item.stored.key]
-        reason, command = _staleness(item, use, paths)
-        if reason:
-            fix = "memory %s %s" % (command, names[item.stored.key])
-            rows.append(_stored_row(item, use, names, reason, fix))
-    return rows
-
-
 def _staleness(item: Item, use: MemoryUse, paths: Paths) -> tuple[str, str]:
     """Return why a memory may be out of date, and the command that fixes it; two empty strings if it is current."""
-    memory = item.stored.memory
-    state = life_cycle_state(item)
+    memory, state = item.stored.memory, life_cycle_state(item)
+    archive, edit = "memory forget %s --keep", "memory edit %s"
     if state == SUPERSEDED:
-        return "superseded by %s" % shown_line(item.superseded_by.rpartition("/")[2]), "archive"
+        return "superseded by %s" % shown_line(item.superseded_by.rpartition("/")[2]), archive
     if state == EXPIRED:
-        return "expired on %s" % shown_line(memory.expires_at)[:10], "archive"
+        return "expired on %s" % shown_line(memory.expires_at)[:10], archive
     if state != ACTIVE:
         return "", ""
     if use.wrong > use.useful:
-        return "you called it wrong %s" % times(use.wrong), "edit"
+        return "you called it wrong %s" % times(use.wrong), edit
     missing = [] if item.stored.store.worktree is None else _missing_files(memory.files, paths.project_root)
-    if missing:
-        others = " and %d more no longer exist" % (len(missing) - 1)
-        return shown_line(missing[0]) + (others if len(missing) > 1 else " no longer exists"), "edit"
-    return "", ""
+    if not missing:
+        return "", ""
+    others = " and %d more no longer exist" % (len(missing) - 1)
+    return shown_line(missing[0]) + (others if len(missing) > 1 else " no longer exists"), edit
 
 
 def _missing_files(files: tuple[str, ...], root: str) -> list[str]:
@@ -124,34 +106,20 @@ def _missing_files(files: tuple[str, ...], root: str) -> list[str]:
     return [
         name
         for name in files[:_MAX_FILES]
-        if not (set("*?[") & set(name) or os.path.isabs(name) or ".." in name.split("/"))
-        and "\0" not in name
+        if not (set("*?[\0") & set(name) or os.path.isabs(name) or ".." in name.split("/"))
         and not os.path.lexists(os.path.join(root, name))
     ]
 
 
 def memories_section(memories: MemoryFigures, prompts: int, scope: str) -> Section:
     """Return the memories that help, those that were never recalled, and those that may be out of date."""
-    figures = {
-        "stored": memories.stored,
-        "pending": memories.pending,
-        "recalled": len(memories.helping),
-        "helping": [_memory_json(row) for row in memories.helping[:_MAX_ROWS]],
-        "never_used": len(memories.unused),
-        "unused": [_memory_json(row) for row in memories.unused[:_MAX_ROWS]],
-        "stale_number": len(memories.stale),
-        "stale": [
-            {**_memory_json(row), "why": row.stale, "fix": row.fix} for row in memories.stale[:_MAX_ROWS]
-        ],
-    }
-    pending = "%s awaiting your approval:" % count(memories.pending)
     recalled = len(memories.helping)
     different = "1 memory" if recalled == 1 else "%s different memories" % count(recalled)
-    numbers = (count(memories.stored), different, scope)
-    about = "%s active in this project; %s recalled in this period, counting %s." % numbers
+    about = "%s active in this project; %s recalled in this period, counting %s. The rules of a session's start do not count."
+    pending = Note("%s awaiting your approval:" % count(memories.pending), "memory review")
     parts: list[Part] = [
-        *([Note(pending, "memory review")] if memories.pending else []),
-        _helping(memories, bool(prompts)),
+        *([pending] if memories.pending else []),
+        _helping(memories.helping, bool(prompts)),
         _unused(memories),
         Table(
             "May be out of date",
@@ -160,33 +128,38 @@ def memories_section(memories: MemoryFigures, prompts: int, scope: str) -> Secti
             empty="None: no related files are missing, and nothing has expired or been superseded.",
         ),
     ]
-    return Section("memories", "Memories", "Memories", about, figures, parts)
+    return Section("memories", "Memories", about % (count(memories.stored), different, scope), parts)
 
 
-def _memory_json(row: MemoryRow) -> dict[str, Any]:
-    counts = {name: getattr(row.use, name) for name in row.use.__slots__}
-    return {"id": row.name, "title": row.title, "project": row.project, "updated": row.updated, **counts}
+def memories_json(memories: MemoryFigures) -> dict[str, Any]:
+    """Return the tables as JSON data."""
+    tables = {"helping": memories.helping, "unused": memories.unused, "stale": memories.stale}
+    return {
+        "stored": memories.stored,
+        "pending": memories.pending,
+        "recalled": len(memories.helping),
+        "never_used": len(memories.unused),
+        "stale_number": len(memories.stale),
+        **{name: [row.as_json() for row in rows[:_MAX_ROWS]] for name, rows in tables.items()},
+    }
 
 
 def _title(row: MemoryRow) -> Name:
     return Name(row.title, " \u00b7 ".join(filter(None, (row.name, row.project))))
 
 
-def _helping(memories: MemoryFigures, has_prompts: bool) -> Table:
-    rows = memories.helping
-    largest = max((row.use.told + row.use.pointed for row in rows), default=0) or 1
-    has_feedback = any(row.use.useful or row.use.wrong for row in rows)
+def _helping(rows: list[MemoryRow], has_prompts: bool) -> Table:
+    largest = max((row.use.told + row.use.pointed for row in rows), default=1)
+    has_ratings = any(row.use.useful or row.use.wrong for row in rows)
     cells: list[list[Cell]] = []
     for row in rows:
         use = row.use
         text = "told %s, pointed to %s" % (times(use.told), times(use.pointed))
-        said = ", ".join(
-            "%s %d\u00d7" % (word, getattr(use, word)) for word in ("useful", "wrong") if getattr(use, word)
-        )
-        numbers = [count(use.told), count(use.pointed), count(use.used), day_label(use.last)]
+        ratings = "useful %d, wrong %d" % (use.useful, use.wrong) if use.useful or use.wrong else "\u2013"
         bar = Bar([("told", use.told), ("pointed", use.pointed)], largest, text)
-        cells.append([_title(row), bar, *numbers, *([said or "\u2013"] if has_feedback else [])])
-    heads = ["Told", "Pointed to", "Used", "Last recalled", *(["You said"] if has_feedback else [])]
+        numbers = [*map(count, (use.told, use.pointed, use.used)), day_label(use.last)]
+        cells.append([_title(row), bar, *numbers, *([ratings] if has_ratings else [])])
+    heads = ["Told", "Pointed to", "Used", "Last recalled", *(["You said"] if has_ratings else [])]
     columns = [("Memory", "name"), ("", "bar"), *((head, "n") for head in heads)]
     empty = "No memory was recalled in this period." + (" To see why: memory why" if has_prompts else "")
     return Table("Most used", columns, cells, empty=empty)
@@ -198,12 +171,13 @@ def _unused(memories: MemoryFigures) -> Table:
         "Close calls are prompts on which a memory was the best match but not a good enough one. To have it recalled on such"
         " prompts, add a phrase in your own words."
     )
+    fix = "memory edit %s --asked-as '...'"
     cells: list[list[Cell]] = [
         [
             _title(row),
             day_label(row.updated),
             count(row.use.near) if row.use.near else "\u2013",
-            Command("memory edit %s --asked-as '...'" % row.name if row.use.near else ""),
+            Command(fix % row.name if row.use.near else ""),
         ]
         for row in rows
     ]
@@ -214,3 +188,54 @@ def _unused(memories: MemoryFigures) -> Table:
         about if any(row.use.near for row in rows) else "",
         "None: every active memory was recalled." if memories.stored else "No memory is stored here yet.",
     )
+
+
+def missed_rows(missed: Sequence[dict[str, Any]], paths: Paths) -> list[dict[str, Any]]:
+    """Return one row per text of prompts without a good enough memory, those with a text first, then by frequency and time.
+
+    The text is empty if the transcript is gone.
+    """
+    texts = prompt_texts(missed, paths)
+    rows: dict[str, dict[str, Any]] = {}
+    for row in reversed(missed):
+        names = {
+            name: plain(row.get(name, ""), _MAX_NAME) for name in ("time", "prompt_id", "project", "reason")
+        }
+        text = texts.get(row.get("prompt_id", ""), "")
+        best: dict[str, Any] = next(iter(row.get("candidates", ())), {})
+        nearest, confidence = plain(best.get("key", ""), _MAX_NAME), best.get("confidence") or 0.0
+        found = {**names, "text": text, "nearest": nearest, "confidence": confidence, "times": 0}
+        rows.setdefault(text.casefold() or names["prompt_id"], found)["times"] += 1
+    ordered = sorted(
+        rows.values(), key=lambda row: (bool(row["text"]), row["times"], row["time"]), reverse=True
+    )
+    return ordered[:_MAX_ROWS]
+
+
+def missed_section(missed: list[dict[str, Any]], number: int, prompts: int) -> Section:
+    """Return the prompts without a good enough memory; a repeated question may be worth one.
+
+    `missed` are the latest, one row for each text, of `number`; `prompts` is the number of all prompts.
+    """
+    about = (
+        "Prompts for which no memory was a good enough match. Most need none, but a question that keeps coming up is worth"
+        " saving. The texts come from your own transcripts; the ledgers do not hold them."
+    )
+    parts: list[Part] = [Note("There were none in this period.", kind="empty")]
+    if missed:
+        share = "%s, %s of all. To save an answer:" % (times(number, "prompt"), percent(number, prompts))
+        lost = "Prompts without a text because their transcripts are gone: %s."
+        gone = sum(not row["text"] for row in missed)
+        columns = [("Prompt", "name"), ("Last asked", "n"), ("Confidence", "n"), ("Nearest memory", "text")]
+        parts = [
+            Note(share, 'memory save "..."'),
+            Table("", columns, [_missed_cells(row) for row in missed if row["text"]]),
+            *([Note(lost % count(gone), kind="soft")] if gone else []),
+        ]
+    return Section("missed", "Prompts that found nothing", about, parts)
+
+
+def _missed_cells(row: dict[str, Any]) -> list[Cell]:
+    confidence = percent(min(1.0, row["confidence"]), 1) if row["nearest"] else "\u2013"
+    name = Name(row["text"], times(row["times"]) if row["times"] > 1 else "")
+    return [name, day_label(row["time"]), confidence, row["nearest"].rpartition("/")[2]]

@@ -1,4 +1,4 @@
-"""The report as a list of sections, from which the page, the text and the JSON are made."""
+"""The report as a list of sections, from which the page and the text are made, and its figures as JSON data."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ from .elements import (
     times,
 )
 from .figures import OUTCOMES, LedgerFigures, quantile, ranked
-from .memory_rows import MemoryFigures, memories_section
-from .missed_prompts import MissedRow, missed_section
+from .memory_rows import MemoryFigures, memories_json, memories_section, missed_section
 
 _LABELS = {
     "injected": ("told", "told in full"),
@@ -42,7 +41,6 @@ _LABELS = {
 }
 _MAX_ROWS = 10
 _MAX_EXAMPLE = 80
-_ALL = "memory report --json"
 
 
 class Report(NamedTuple):
@@ -54,7 +52,7 @@ class Report(NamedTuple):
     until: str
     ledgers: LedgerFigures
     memories: MemoryFigures
-    missed: list[MissedRow]
+    missed: list[dict[str, Any]]
     checks: list[Check]
 
 
@@ -73,12 +71,50 @@ def sections(report: Report) -> list[Section]:
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """Return the report as JSON values."""
+    """Return the figures as JSON data."""
+    ledgers = report.ledgers
+    recalls, replies, graded, spend = ledgers.recalls, ledgers.replies, ledgers.sessions, ledgers.spend
     return {
         **{name: getattr(report, name) for name in ("scope", "days", "since", "until")},
-        "lines": report.ledgers.lines,
-        "lines_skipped": report.ledgers.skipped,
-        **{section.name: section.figures for section in sections(report)},
+        "lines": ledgers.lines,
+        "lines_skipped": ledgers.skipped,
+        "recall": {
+            "prompts": recalls.prompts,
+            "sessions": len(recalls.sessions),
+            "tokens": recalls.tokens,
+            **{name: recalls.total(name) for name in OUTCOMES},
+            "ms_median": quantile(recalls.waits, 0.5),
+            "ms_p95": quantile(recalls.waits, 0.95),
+            **{name: dict(ranked(getattr(recalls, name))) for name in ("reasons", "projects", "guards")},
+            "other_places": dict(ranked(recalls.places)),
+            "days": {day: dict(counts) for day, counts in sorted(recalls.days.items())},
+        },
+        "memories": memories_json(report.memories),
+        "missed": {"prompts": recalls.missed_number, "latest": report.missed},
+        "replies": {
+            **{name: replies.total(name) for name in ("replies", "padded", "drifted")},
+            "density": replies.density,
+            "models": dict(ranked(replies.models)),
+            "patterns": dict(ranked(replies.rules)),
+            "effect": {**ledgers.effect._asdict(), "enough": ledgers.effect.is_conclusive},
+        },
+        "sessions": {
+            "graded": len(graded.rows),
+            "scores": {name: {"mean": mean, "sessions": n} for name, (mean, n) in graded.means().items()},
+            "signals": dict(ranked(graded.signals())),
+        },
+        "spend": {
+            "usd": spend.total,
+            "features": {
+                name: {**counts, "usd": spend.usd.get(name, 0.0)} for name, counts in spend.features.items()
+            },
+            "failures": dict(ranked(spend.failures)),
+            "verdicts": dict(ranked(spend.verdicts)),
+        },
+        "health": {
+            "checks": [check._asdict() for check in report.checks],
+            "events": dict(ranked(ledgers.events)),
+        },
     }
 
 
@@ -87,13 +123,10 @@ def lead(report: Report) -> str:
     recalls, memories = report.ledgers.recalls, report.memories
     if not recalls.prompts:
         return "Nothing was recorded in this period."
-    prompts = "1 prompt" if recalls.prompts == 1 else count(recalls.prompts) + " prompts"
+    prompts = times(recalls.prompts, "prompt")
     told, pointed = count(recalls.total("injected")), count(recalls.total("pointed"))
-    text = "Claude got at least one full memory on %s of %s, and only pointers on %s." % (
-        told,
-        prompts,
-        pointed,
-    )
+    text = "Claude was told at least one memory on %s of %s, and only pointed to some on %s."
+    text %= (told, prompts, pointed)
     used = sum(use.used for use in recalls.memories.values())
     if used:
         text += " Replies used one at least %s." % times(used)
@@ -105,32 +138,22 @@ def lead(report: Report) -> str:
 
 def _recall(report: Report) -> Section:
     recalls = report.ledgers.recalls
-    reasons, projects = ranked(recalls.reasons), ranked(recalls.projects)
-    figures = {
-        "prompts": recalls.prompts,
-        **{name: recalls.total(name) for name in OUTCOMES},
-        "sessions": len(recalls.sessions),
-        "tokens": recalls.tokens,
-        "ms_median": _rounded(quantile(recalls.waits, 0.5), 1),
-        "ms_p95": _rounded(quantile(recalls.waits, 0.95), 1),
-        "reasons": dict(reasons),
-        "projects": dict(projects),
-        "guards": dict(ranked(recalls.guards)),
-        "other_places": dict(ranked(recalls.places)),
-        "days": {
-            day: {name: counts[name] for name in OUTCOMES} for day, counts in sorted(recalls.days.items())
-        },
-    }
-    heading = ("recall", "What Claude was told", "Told")
+    heading = ("recall", "What Claude was told")
     if not recalls.prompts:
         about = "The memories that reached Claude, and the reasons when none did."
         nothing = (
             "No prompts were recorded in this period. Recording starts with your next prompt in Claude Code."
             " To check the installation:"
         )
-        return Section(*heading, about, figures, [Note(nothing, "memory doctor", "empty")])
+        return Section(*heading, about, [Note(nothing, "memory doctor", "empty")])
     summary = ", ".join("%s %s" % (count(recalls.total(name)), _LABELS[name][1]) for name in OUTCOMES)
+    reasons, projects = ranked(recalls.reasons), ranked(recalls.projects)
+    tiles = [(percent(recalls.total(name), recalls.prompts), *_LABELS[name][::-1]) for name in OUTCOMES[:2]]
+    tiles += [(count(recalls.prompts), "prompts", ""), (count(len(recalls.sessions)), "sessions", "")]
+    tiles.append((milliseconds(quantile(recalls.waits, 0.5)), "median hook time", ""))
+    why = [(_reason(name), number) for name, number in reasons]
     parts: list[Part] = [
+        Tiles(tiles),
         Chart(
             "Prompts by day and outcome",
             {day: [counts[name] for name in OUTCOMES] for day, counts in recalls.days.items()},
@@ -139,15 +162,8 @@ def _recall(report: Report) -> Section:
         ),
         SideBySide(
             [
-                [
-                    _ranking(
-                        "Why Claude was told nothing",
-                        "Reason",
-                        "silent",
-                        [(_reason(n), k) for n, k in reasons],
-                    )
-                ],
-                [_ranking("Projects", "Project", "accent", projects if len(projects) > 1 else [])],
+                _ranking("Why Claude was told nothing", "Reason", "silent", why),
+                _ranking("Projects", "Project", "accent", projects if len(projects) > 1 else []),
             ]
         ),
     ]
@@ -158,7 +174,7 @@ def _recall(report: Report) -> Section:
         "Each prompt counts once. Claude was told a memory in full, was pointed to one by its title, or got nothing: silent"
         " if nothing new fit the prompt, not looked up if it was a command or small talk."
     )
-    return Section(*heading, about, figures, parts)
+    return Section(*heading, about, parts)
 
 
 def _reason(name: str) -> str:
@@ -182,69 +198,54 @@ def _bar(color: str, number: float, total: float, unit: str) -> Bar:
 
 
 def _replies(report: Report) -> Section:
-    replies, effect = report.ledgers.replies, report.ledgers.effect
-    totals = {name: replies.total(name) for name in ("replies", "padded", "drifted")}
-    density = sum(replies.densities) / len(replies.densities) if replies.densities else None
-    figures = {
-        **totals,
-        "density": _rounded(density, 3),
-        "models": dict(ranked(replies.models)),
-        "patterns": dict(ranked(replies.rules)),
-        "effect": {
-            "corrected": effect.corrected._asdict(),
-            "control": effect.control._asdict(),
-            "difference": effect.gap,
-            "enough": effect.is_conclusive,
-        },
-    }
+    replies = report.ledgers.replies
+    number, padded, drifted = (replies.total(name) for name in ("replies", "padded", "drifted"))
     about = "How much filler Claude's replies contain, counted by rules. A reply without filler is not necessarily a good one."
-    parts: list[Part] = [Note("No replies were scored in this period.", kind="empty")]
-    if totals["replies"]:
-        parts = [
-            Tiles(
-                [
-                    (count(totals["replies"]), "replies scored", ""),
-                    (percent(totals["padded"], totals["replies"]), "with filler", ""),
-                    (percent(totals["drifted"], totals["replies"]), "drifted", ""),
-                    ("\u2013" if density is None else "%.2f" % density, "mean density, 0 to 1", ""),
-                ]
-            ),
-            Chart(
-                "Share of replies with filler, by day",
-                {date: (day["replies"], day["padded"]) for date, day in replies.days.items()},
-                [("accent", "replies"), ("accent", "share of replies with filler")],
-                "%s of %s replies contain filler." % (count(totals["padded"]), count(totals["replies"])),
-                is_share=True,
-            ),
-            SideBySide([[_filler(report)], [*_effect(report), _models(report)]]),
-        ]
-    return Section("replies", "Replies", "Replies", about, figures, parts)
+    if not number:
+        nothing = Note("No replies were scored in this period.", kind="empty")
+        return Section("replies", "Replies", about, [nothing])
+    density = "\u2013" if replies.density is None else "%.2f" % replies.density
+    parts: list[Part] = [
+        Tiles(
+            [
+                (count(number), "replies scored", ""),
+                (percent(padded, number), "with filler", ""),
+                (percent(drifted, number), "drifted", ""),
+                (density, "mean density, 0 to 1", ""),
+            ]
+        ),
+        Chart(
+            "Replies with and without filler, by day",
+            {date: (day["padded"], day["replies"] - day["padded"]) for date, day in replies.days.items()},
+            [("pointed", "with filler"), ("silent", "without filler")],
+            "%s of %s replies contain filler." % (count(padded), count(number)),
+        ),
+        SideBySide([_filler(report), _effect(report), _models(report)]),
+    ]
+    return Section("replies", "Replies", about, parts)
 
 
 def _filler(report: Report) -> Table:
     data, rules = load_data("replies", "filler")["rules"], ranked(report.ledgers.replies.rules)
     hits = {rule["id"]: rule["hit"][0].split("\n")[0][:_MAX_EXAMPLE] for rule in data if rule.get("hit")}
-    examples = {name: "\u201c%s\u201d" % hit for name, hit in hits.items() if hit}
     table = _ranking("Most common filler", "Rule", "pointed", rules, "Matches")
-    rows = [[Name(name, examples.get(name, "")), *cells[1:]] for (name, _), cells in zip(rules, table.rows)]
-    return table._replace(rows=rows)
+    quoted = ("\u201c%s\u201d" % hits[name] if hits.get(name) else "" for name, _ in rules)
+    return table._replace(
+        rows=[[Name(str(row[0].text), example), *row[1:]] for row, example in zip(table.rows, quoted)]  # type: ignore[union-attr]
+    )
 
 
-def _effect(report: Report) -> list[Table | Note]:
+def _effect(report: Report) -> Table:
     effect = report.ledgers.effect
     groups = (("Corrected", effect.corrected), ("Control group", effect.control))
-    rows: list[list[Cell]] = [
-        [Name(name), group, percent(group.k, group.n), count(group.n)] for name, group in groups
-    ]
-    has_rows = bool(effect.corrected.n or effect.control.n)
-    table = Table(
+    rows: list[list[Cell]] = [[Name(name), str(group)] for name, group in groups if group.n]
+    return Table(
         "Do corrections help?",
-        [("Group", "name"), ("", "bar"), ("Share", "n"), ("Drifting replies", "n")],
-        rows if has_rows else [],
-        "The share of drifting replies whose next reply was back in line.",
+        [("Group", "name"), ("Back in line", "n")],
+        rows,
+        "The share of drifting replies whose next reply was back in line. " + _effect_sentence(report),
         "No drifting reply was followed by another one that could be measured.",
     )
-    return [table, Note(_effect_sentence(report))] if has_rows else [table]
 
 
 def _effect_sentence(report: Report) -> str:
@@ -264,127 +265,95 @@ def _models(report: Report) -> Table:
         [Name(name), count(number), percent(replies.padded_by_model[name], number)]
         for name, number in ranked(replies.models)[:_MAX_ROWS]
     ]
-    return Table(
-        "Models", [("Model", "name"), ("Replies", "n"), ("With filler", "n")], rows if len(rows) > 1 else []
-    )
+    columns = [("Model", "name"), ("Replies", "n"), ("With filler", "n")]
+    return Table("Models", columns, rows if len(rows) > 1 else [])
+
+
+def _counts(heading: str, name: str, unit: str, counts: Sequence[tuple[str, int]]) -> Table:
+    """Return a table of names with numbers."""
+    rows: list[list[Cell]] = [[Name(text), count(number)] for text, number in counts[:_MAX_ROWS]]
+    return Table(heading, [(name, "name"), (unit, "n")], rows)
 
 
 def _sessions(report: Report) -> Section:
-    graded = report.ledgers.sessions
-    means, signals, quality = graded.means(), ranked(graded.signals()), graded.quality()
-    figures = {
-        "graded": len(graded.rows),
-        "scores": {name: {"mean": round(mean, 3), "sessions": n} for name, (mean, n) in means.items()},
-        "signals": dict(signals),
-    }
-    nothing = "No sessions were graded in this period. To grade one, type in Claude Code:"
-    parts: list[Part] = [Note(nothing, "/memory:score-session", "empty")]
-    if graded.rows:
-        grades: list[list[Cell]] = []
-        for name, (mean, number) in means.items():
-            dimension = dimensions().get(name)
-            best = dimension.highest if dimension is not None else 1
-            score = "%.2f of %d" % (mean, best)
-            bar = Bar([("accent", mean)], best, "%s, sessions: %s" % (score, count(number)))
-            grades.append([Name(name.replace("_", " ")), bar, score, count(number)])
-        columns = [("Dimension", "name"), ("", "bar"), ("Mean", "n"), ("Sessions", "n")]
-        seen: list[list[Cell]] = [
-            [Name(name.replace("_", " ").replace("-", " ")), count(number)]
-            for name, number in signals[:_MAX_ROWS]
-        ]
-        tiles = [(count(len(graded.rows)), "sessions graded", "")]
-        tiles += [] if quality is None else [("%.2f" % quality, "mean quality, 0 to 1", "")]
-        tables = [
-            Table("Mean grades", columns, grades),
-            Table("Signals", [("Signal", "name"), ("Sessions", "n")], seen),
-        ]
-        parts = [Tiles(tiles), SideBySide([[table] for table in tables])]
-    about = "The latest grade of each session, on six dimensions."
-    return Section("sessions", "Sessions", "Sessions", about, figures, parts)
+    graded, about = report.ledgers.sessions, "The latest grade of each session, on six dimensions."
+    if not graded.rows:
+        nothing = "No sessions were graded in this period. To grade one, type in Claude Code:"
+        return Section("sessions", "Sessions", about, [Note(nothing, "/memory:score-session", "empty")])
+    quality = graded.quality()
+    grades: list[list[Cell]] = []
+    for name, (mean, number) in graded.means().items():
+        best = dimensions()[name].highest if name in dimensions() else 1
+        score = "%.2f of %d" % (mean, best)
+        bar = Bar([("accent", mean)], best, "%s, sessions: %s" % (score, count(number)))
+        grades.append([Name(name.replace("_", " ")), bar, score, count(number)])
+    signals = [
+        (name.replace("_", " ").replace("-", " "), number) for name, number in ranked(graded.signals())
+    ]
+    tiles = [(count(len(graded.rows)), "sessions graded", "")]
+    tiles += [] if quality is None else [("%.2f" % quality, "mean quality, 0 to 1", "")]
+    columns = [("Dimension", "name"), ("", "bar"), ("Mean", "n"), ("Sessions", "n")]
+    tables = [Table("Mean grades", columns, grades), _counts("Signals", "Signal", "Sessions", signals)]
+    return Section("sessions", "Sessions", about, [Tiles(tiles), SideBySide(tables)])
 
 
 def _spend(report: Report) -> Section:
     spend, recalls = report.ledgers.spend, report.ledgers.recalls
-    features = sorted(spend.features.items())
-    medians = {name: quantile(spend.waits.get(name, []), 0.5) for name, _ in features}
-    names = ("calls", "cached", "failed", "unpriced", "tokens")
-    figures = {
-        "usd": round(spend.total, 6),
-        "features": {
-            name: {
-                **{part: counts[part] for part in names},
-                "usd": round(spend.usd.get(name, 0.0), 6),
-                "ms_median": _rounded(medians[name], 1),
-            }
-            for name, counts in features
-        },
-        "failures": dict(ranked(spend.failures)),
-        "verdicts": dict(ranked(spend.verdicts)),
-    }
     per_prompt = recalls.tokens / recalls.prompts if recalls.prompts else 0
-    tiles = [
-        (money(spend.total), "spent on judges", ""),
-        (count(recalls.tokens), "tokens added by memories", ""),
-        ("%.0f" % per_prompt, "tokens per prompt, on average", ""),
+    parts: list[Part] = [
+        Tiles(
+            [
+                (money(spend.total), "spent on judges", ""),
+                (count(recalls.tokens), "tokens added by memories", ""),
+                ("%.0f" % per_prompt, "tokens per prompt, on average", ""),
+            ]
+        )
     ]
-    parts: list[Part] = [Tiles(tiles)]
     if spend.days:
         days = {date: (usd,) for date, usd in spend.days.items()}
-        parts.append(
-            Chart("Judge costs by day", days, [("accent", "US dollars")], "%s in total." % money(spend.total))
-        )
+        total = "%s in total." % money(spend.total)
+        parts.append(Chart("Judge costs by day", days, [("accent", "US dollars")], total))
     heads = ("Calls", "From cache", "Failed", "Tokens", "Median wait", "Cost")
     rows: list[list[Cell]] = [
         [
             Name(name),
             *(count(counts[part]) for part in ("calls", "cached", "failed", "tokens")),
-            milliseconds(medians[name]),
+            milliseconds(quantile(spend.waits.get(name, []), 0.5)),
             money(spend.usd.get(name, 0.0)),
         ]
-        for name, counts in features
+        for name, counts in sorted(spend.features.items())
     ]
     parts.append(Table("", [("Feature", "name"), *((head, "n") for head in heads)], rows))
     if not rows:
         nothing = "No judge was asked: nothing was sent or spent. To switch the judges on:"
         parts.append(Note(nothing, "memory judge on", "empty"))
-    unpriced = sum(counts["unpriced"] for _, counts in features)
+    unpriced = sum(counts["unpriced"] for counts in spend.features.values())
     if unpriced:
         left_out = "Calls without a known price, not included in the total: %s." % count(unpriced)
         parts.append(Note(left_out, kind="soft"))
     about = "What the judges cost, estimated from their token usage, and the tokens that memories added to your prompts."
-    return Section("spend", "Spending", "Spending", about, figures, parts)
+    return Section("spend", "Spending", about, parts)
 
 
 def _health(report: Report) -> Section:
     ledgers, waits = report.ledgers, report.ledgers.recalls.waits
-    events = ranked(ledgers.events)
     found = [check for check in report.checks if check.status != "ok"]
-    passed = "%d of %d checks passed without a remark." % (
-        len(report.checks) - len(found),
-        len(report.checks),
-    )
     rows: list[list[Cell]] = [
         [Name(check.name, "", check.status), check.text, Command(check.fix)] for check in found
     ]
-    seen: list[list[Cell]] = [[Name(name), count(number)] for name, number in events[:_MAX_ROWS]]
+    numbers = len(report.checks) - len(found), len(report.checks)
     hook = "Time in the prompt hook, not counting the start of Python: median %s, 95th percentile %s."
     hook_times = milliseconds(quantile(waits, 0.5)), milliseconds(quantile(waits, 0.95))
     lines = "Ledger lines read: %s. Unreadable: %s." % (count(ledgers.lines), count(ledgers.skipped))
     return Section(
         "health",
         "Health",
-        "Health",
         "What memory doctor finds now, and the problems that hooks reported in this period.",
-        {"checks": [check._asdict() for check in report.checks], "events": dict(events)},
         [
             Table("", [("Check", "name"), ("Finding", "text"), ("What to do", "text")], rows),
-            Note(passed, kind="soft"),
-            Table("Problems in hooks", [("Event", "name"), ("Times", "n")], seen),
+            Note("%d of %d checks passed without a remark." % numbers, kind="soft"),
+            _counts("Problems in hooks", "Event", "Times", ranked(ledgers.events)),
             *([Note(hook % hook_times)] if waits else []),
             Note(lines, kind="soft"),
         ],
     )
-
-
-def _rounded(value: float | None, digits: int) -> float | None:
-    return None if value is None else round(value, digits)

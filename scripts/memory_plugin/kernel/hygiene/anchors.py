@@ -76,26 +76,22 @@ class Anchors:
         self._places: dict[str, list[int]] = {}
         self._regions: dict[str, list[tuple[int, int]]] = {}
         self._matched: dict[str, list[tuple[int, int]]] = {}
-        self._vocabulary = b""
-        self._grams: set[bytes] | None = None
         self.words = set(text.split())  # the distinct words between white space
-        if len(text) <= _MAX_GRAMS_TEXT:
-            lower = self._lower
-            self._grams = {lower[at : at + _START] for at in range(len(lower) - _START + 1)}
-        else:
+        self._is_long = len(text) > _MAX_GRAMS_TEXT
+        self._vocabulary = self._lower
+        if self._is_long:
             # Long texts repeat words: the set of their distinct parts rules out most keywords.
             parts = "\n".join(self.words).encode("ascii", "replace").lower().translate(_PLAIN)
             self._vocabulary = b"\n".join(set(parts.split()))
+        vocabulary = self._vocabulary
+        self._grams = {vocabulary[at : at + _START] for at in range(len(vocabulary) - _START + 1)}
+
+    def _has(self, part: bytes) -> bool:
+        return (len(part) < _START or part[:_START] in self._grams) and part in self._vocabulary
 
     def possible(self, by_start: dict[bytes, list[int]], others: list[int]) -> list[int]:
         """Return the ranks of the rules whose keywords may be in the text, in order, and `others`. Only short texts are checked."""
-        grams = set(by_start)
-        if self._grams is not None:
-            grams = {
-                start
-                for start in grams
-                if (start in self._grams if len(start) == _START else start in self._lower)
-            }
+        grams = by_start if self._is_long else filter(self._has, by_start)
         return sorted({*others, *(rank for start in grams for rank in by_start[start])})
 
     def places(self, keyword: str) -> list[int]:
@@ -108,7 +104,7 @@ class Anchors:
         if keyword == _NOT_ASCII:
             return _positions(self._text, keyword)
         encoded, parts = _encoded(keyword)
-        if self._vocabulary and not all(map(self._vocabulary.__contains__, parts)):
+        if self._is_long and not all(map(self._has, parts)):
             return []
         return _positions(self._lower, encoded)
 

@@ -42,6 +42,10 @@ _IBAN_LENGTHS = {
     33: "RU",
 }
 _SSN_NEVER_ISSUED = ("078051120", "219099999")  # printed in advertisements; the administration voided them
+# Numbers that no telephone has: area code 555, 555-0100 to 555-0199, and the ranges that Ofcom keeps for drama.
+_FICTIONAL_PHONES = re.compile(
+    r"1?(?:555\d{7}|\d{3}55501\d\d)|55501\d\d|(?:44|0)?(?:2079460|1632960|7700900)\d{3}"
+)
 _PHONE_DIGITS = range(7, 16)  # ITU-T E.164: at most 15
 _NATIONAL_DIGITS = range(9, 12)
 _GROUPS_OF_IPV6 = 8
@@ -151,8 +155,10 @@ def _ipv6(value: str) -> int:
 
 
 def _phone(value: str) -> int:
-    """Check the length (ITU-T E.164), balanced brackets, and that the digits are not all the same."""
+    """Check the length (ITU-T E.164), balanced brackets, and that the number is no placeholder."""
     digits = _digits(value)
+    if _FICTIONAL_PHONES.fullmatch(digits) or digits in _SSN_NEVER_ISSUED:
+        return 0
     balanced = value.count("(") == value.count(")")
     return len(value) if len(digits) in _PHONE_DIGITS and balanced and len(set(digits)) > 2 else 0
 

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import accumulate, groupby
 from unicodedata import category, normalize
 
-from ..text.invisible import LOOKALIKES
+from ..text.tags import LOOKALIKES
 from .filters import words as word_list
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ _ENTITY = re.compile(
 )
 _ESCAPE = re.compile(
     r"\\(?:(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,20}m|u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U000[0-9A-Fa-f]{5}"
-    r"|x[2-7][0-9A-Fa-f]|\r?\n[ \t]{0,40})"
+    r"|x[2-7][0-9A-Fa-f]|\r?\n[ \t]{0,40}|(?<=\w\\)[!#$%&*+_~])"
 )
 _COLOR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _VALUE = r"[\w+/=.~!#$%^&*-]"
@@ -230,7 +230,7 @@ def _from_base64(value: str) -> str:
 
 
 def cells(text: str) -> Iterator[list[tuple[str, int, int]]]:
-    """Yield the pieces of `name: cell` for each cell of a Markdown table below or to the right of one that may name a secret."""
+    """Yield the pieces of `name: cell` for each cell of a Markdown table below one that may name a secret."""
     header: list[tuple[int, int, int]] = []
     before: list[tuple[int, int]] = []
     end = -1
@@ -251,9 +251,6 @@ def cells(text: str) -> Iterator[list[tuple[str, int, int]]]:
             for c in _CELL.finditer(row[0].rstrip())
         ]
         yield from (_pair(text, (start, stop), before[n]) for n, start, stop in header if n < len(before))
-        if not header:
-            names = [n for n in range(len(before) - 1) if _NAME_CELL.search(text, *before[n])]
-            yield from (_pair(text, before[n], before[n + 1]) for n in names[:_MAX_NAMES])
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -323,6 +320,8 @@ def _percent(escaped: str) -> str:
 def _escape(escaped: str) -> str:
     """Return the character that an escape means; "" for a color and for a continued line."""
     code = escaped.lstrip("\\")
+    if code in "!#$%&*+_~":  # of Markdown
+        return code
     if code[0] not in "uUx" or "[" in code:
         return ""
     number = int(code[1:].strip("{}"), 16)

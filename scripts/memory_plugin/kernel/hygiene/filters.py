@@ -34,11 +34,16 @@ _TIME_UUID = r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[167][0-9A-Fa-f]{3}-[89ABab][0-9A-F
 _SEQUENCE = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz9876543210"
 _SEQUENCE_LENGTH = 10
 _MIN_WORD = 4
+_MARKS = frozenset("!$%&*+^#~=?@")  # which passwords contain, and names seldom
 _MIN_WORDY_SHARE = 0.6
 
 _CLOSE = r"""\\*["'`)\]}*]{0,3}[ \t]{0,8}"""
 _TYPE = r"""(?:: ?[A-Za-z][\w.\[\]<>|? ]{0,24}?(?= ?=))?"""
-_OPERATOR = r"""(?:=>|->(?=[ \t])|[\u2192\u21d2]|:=|\?=|\|\|=|={1,3}|!==?|:{1,3}|>|(?<=["'`]),|\((?=\\*["'`])|(?<=` )(?=`))"""
+_CELL = r"""\|(?=[ \t]{1,8}[`*]{0,3}[^\s|]{4,200}[ \t]{1,8}\|)"""  # the value is the whole next cell of a row
+_OPERATOR = (
+    r"""(?:=>|->(?=[ \t])|[\u2192\u21d2]|:=|\?=|\|\|=|={1,3}|!==?|:{1,3}|>|(?<=["'`]),|\((?=\\*["'`])|(?<=` )(?=`)|%s)"""
+    % _CELL
+)
 _INNER = (
     r"""(?:["']?(?i:value|values|secret|default|current|plain|plaintext|data)["']?[ \t]{0,3}[:=][ \t]{0,3})"""
 )
@@ -127,17 +132,14 @@ def entropy(value: str) -> float:
     return -sum(share * log2(share) for share in shares)
 
 
+def _containing(pattern: str) -> Callable[[PatternMatch], bool]:
+    """Return the filter that rejects a value in which a pattern matches."""
+    return lambda candidate: _compiled(pattern).search(candidate.value) is not None
+
+
 def _example(candidate: PatternMatch) -> bool:
     """Reject a key from documentation: vendors write EXAMPLE into it."""
     return "EXAMPLE" in candidate.value or "example" in candidate.value
-
-
-def _masked(candidate: PatternMatch) -> bool:
-    return _compiled(_MASKED).search(candidate.value) is not None
-
-
-def _repeated(candidate: PatternMatch) -> bool:
-    return _compiled(_REPEATED).search(candidate.value) is not None
 
 
 def _sequence(candidate: PatternMatch) -> bool:
@@ -148,11 +150,6 @@ def _sequence(candidate: PatternMatch) -> bool:
         for at in range(0, len(lower) - _SEQUENCE_LENGTH + 1, _SEQUENCE_LENGTH)
     )
     return any(piece in _SEQUENCE for piece in pieces)
-
-
-def _template(candidate: PatternMatch) -> bool:
-    """Reject a variable that is filled in later: `${X}`, `{{ x }}`, `<x>`, `%s`, `$1`."""
-    return _compiled(_TEMPLATE).search(candidate.value) is not None
 
 
 @cache
@@ -228,6 +225,20 @@ def _is_word(run: str) -> bool:
     return 3 * sum(pairs) >= 2 * len(pairs)
 
 
+def _prose(candidate: PatternMatch) -> bool:
+    """Reject what `wordy` rejects, unless a mark and a digit make a password of the words: `Blue!Heron44`."""
+    value = candidate.value
+    marked = not _MARKS.isdisjoint(value[:-1]) and any(map(str.isdigit, value)) and "@" not in value
+    return not marked and _wordy(candidate)
+
+
+def _few_kinds(candidate: PatternMatch) -> bool:
+    """Reject a value that does not mix a digit with both cases, or with letters and a mark."""
+    value = candidate.value
+    cases = [any(map(str.islower, value)), any(map(str.isupper, value))]
+    return _no_digit(candidate) or not (all(cases) or (any(cases) and not _MARKS.isdisjoint(value)))
+
+
 def _no_digit(candidate: PatternMatch) -> bool:
     return not any(map(str.isdigit, candidate.value))
 
@@ -262,11 +273,6 @@ def _not_mail(candidate: PatternMatch) -> bool:
     return name == "git" or remote or domain.rpartition(".")[2].lower() in words("file_endings")
 
 
-def _date(candidate: PatternMatch) -> bool:
-    """Reject a date or a span of years."""
-    return _compiled(_DATE).search(candidate.value) is not None
-
-
 def _scope(candidate: PatternMatch) -> bool:
     """Reject a single name before `::`, which is code unless a prefix length follows."""
     is_single = candidate.value.endswith("::") and candidate.value.count(":") == 2
@@ -277,11 +283,6 @@ def _range(candidate: PatternMatch) -> bool:
     """Reject a range from one number to a greater one: lines, pages, years."""
     low, _, high = candidate.value.partition("-")
     return low.isdigit() and high.isdigit() and len(high) - len(low) in (0, 1) and int(low) < int(high)
-
-
-def _time_uuid(candidate: PatternMatch) -> bool:
-    """Reject a UUID made from the time (RFC 9562, versions 1, 6 and 7): it can be guessed and usually names a record."""
-    return _compiled(_TIME_UUID).fullmatch(candidate.value) is not None
 
 
 def _version(candidate: PatternMatch) -> bool:
@@ -298,26 +299,29 @@ def _shared_home(candidate: PatternMatch) -> bool:
 
 FILTERS: Mapping[str, Callable[[PatternMatch], bool]] = {
     "code": _code,
-    "date": _date,
+    "date": _containing(_DATE),  # or a span of years
     "example": _example,
     "example-host": _example_host,
+    "few-kinds": _few_kinds,
     "hash": _hash,
     "letters": _letters,
-    "masked": _masked,
+    "masked": _containing(_MASKED),
     "no-digit": _no_digit,
     "not-mail": _not_mail,
     "number": _number,
     "path": _path,
     "placeholder": _placeholder,
+    "prose": _prose,
     "range": _range,
-    "repeated": _repeated,
+    "repeated": _containing(_REPEATED),
     "scope": _scope,
     "sequence": _sequence,
     "shared-home": _shared_home,
     "slug": _slug,
     "stand-in": _stand_in,
-    "template": _template,
-    "time-uuid": _time_uuid,
+    "template": _containing(_TEMPLATE),  # filled in later: `${X}`, `{{ x }}`, `<x>`, `%s`, `$1`
+    # A UUID made from the time (RFC 9562, versions 1, 6 and 7) can be guessed and usually names a record.
+    "time-uuid": _containing(r"\A%s\Z" % _TIME_UUID),
     "url-stand-in": _url_stand_in,
     "version": _version,
     "wordy": _wordy,

@@ -32,6 +32,7 @@ KINDS = (
     "postal_address",
     "birth_date",
     "national_id",
+    "record_number",
 )
 # In order of rank: if two findings overlap, the earlier file and the earlier rule determine the name.
 FILES = ("keys", "services", "generic", "personal")

@@ -1,6 +1,6 @@
 """Ask a judge: check that it may be asked, look in the cache, reserve the cost, call in parallel, settle, append to the ledger.
 
-    judge = judge_for("retrieval", context)
+    judge = Judge("retrieval", context)
     verdict = judge.ask(question, context.deadline)
     verdict.values or verdict.failure
 
@@ -9,18 +9,17 @@ The network is imported only when a question is really sent.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..clock import iso, now
-from ..ledger import open_ledger
+from ..ledger import Ledger
 from .budget import Caps, Settlement, SpendingBudget, VerdictCache
+from .calls import Target, make_calls, require_listener
 from .credentials import UserEnvironment, address_source, resolve_access
-from .errors import JudgeError
 from .models import Billing, RequestOptions, family_of
-from .question import Verdict, read_reply
-from .vendors import endpoint_of
+from .question import JudgeError, Verdict, read_reply
+from .vendors import HOST, endpoint_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,29 +27,15 @@ if TYPE_CHECKING:
 
     from ..clock import Deadline
     from ..context import Context
-    from ..settings.values import Settings
     from .credentials import AddressSource, ServerAccess
-    from .errors import CallOutcome
-    from .question import Question, Values
+    from .question import CallOutcome, Question
 
 FOLDER = "judge"  # in the state folder
-_FORMAT_OF = {"scripted": "anthropic"}  # a script has no request format; its questions are counted like those
 _OFF_NOTICE = "the judge is off for this session: its provider refused the key (%s); see: memory judge check"
 
 
-def judge_for(
-    feature: str, context: Context, *, model: str = "", off: str = "", helper: bool = True, request: str = ""
-) -> Judge:
-    """Return the judge of a feature in this session; `model` defaults to the one in the feature's settings.
-
-    `off`, `helper` and `request` are as for `Judge`.
-    """
-    model = model or context.settings.text(feature + ".judge.model")
-    return Judge(feature, model, context, off=off, helper=helper, request=request)
-
-
 class Judge:
-    """One feature's judge in one session.
+    """One feature's judge in one session; `model` defaults to the one in the feature's settings.
 
     `off` is a reason not to ask at all. `helper` allows running the user's `apiKeyHelper`, never while a prompt waits. `request` names work
     whose price the user agreed to: it has its own account and cap, `judge.caps.request_usd`. `notice` is a line for the user, set once
@@ -60,30 +45,30 @@ class Judge:
     def __init__(
         self,
         feature: str,
-        model: str,
         context: Context,
         *,
+        model: str = "",
         off: str = "",
-        helper: bool = False,
+        helper: bool = True,
         request: str = "",
     ) -> None:
-        settings = context.settings
+        settings = self._settings = context.settings
         self.feature = feature
-        self.model = model
+        self.model = model or settings.text(feature + ".judge.model")
         self.backend = settings.text("judge.backend")
         self.notice = ""
-        self._paths = context.paths
-        self._settings = settings
-        self._session = context.session
-        self._off = off
-        self._helper = helper
+        self._paths, self._session = context.paths, context.session
+        self._off, self._helper = off, helper
         self._account = request or context.session
-        self._caps = _caps(settings, is_request=bool(request))
+        self._caps = Caps(
+            settings.number("judge.caps.request_usd" if request else "judge.caps.session_usd"),
+            None if request else settings.number("judge.caps.day_usd"),
+        )
         self._access: ServerAccess | None = None
-        self._billing = Billing(model, self.backend, settings.block("judge.prices"))
+        self._billing = Billing(self.model, self.backend, settings.block("judge.prices"))
 
     def unready(self, *, anyway: bool = False) -> Verdict | None:
-        """Return why the judge cannot be asked (disabled, no_key, bad_url, no_state), or None; nothing is sent.
+        """Return why the judge cannot be asked (disabled, no_key, bad_url, no_host, no_state), or None; nothing is sent.
 
         With `anyway`, a judge that the user has not switched on counts as switched on.
         """
@@ -98,7 +83,7 @@ class Judge:
         return self.unready(anyway=True) is None and self._access is not None and not self._access.headers
 
     def address_source(self) -> AddressSource | None:
-        """Return the address of the server and what names it; None for the scripted backend, which has no server."""
+        """Return the address of the server and what names it; None for a backend without a server of ours."""
         endpoint = endpoint_of(self.backend)
         if endpoint is None:
             return None
@@ -132,28 +117,31 @@ class Judge:
         if problem is not None:
             return [problem for _ in questions]
         keys = [question.key(self.backend, self.model) for question in questions]
-        cache = VerdictCache(self._folder)
+        cache = VerdictCache(self._paths.state(FOLDER))
         earlier = {} if fresh else cache.read()
-        verdicts = {key: _cached_verdict(earlier[key]) for key in keys if key in earlier}
+        verdicts = {key: Verdict(earlier[key], cached=True) for key in keys if key in earlier}
         missing = {key: question for key, question in zip(keys, questions) if key not in verdicts}
         if missing:
             answers = dict(zip(missing, self._ask_missing(list(missing.values()), deadline, retry)))
-            _cache_answers(cache, answers)
+            with suppress(OSError):  # without a cache the same question costs again, within the caps
+                cache.add({key: found.values for key, found in answers.items() if found.values is not None})
             verdicts.update(answers)
         results = [verdicts[key] for key in keys]
         for question, verdict in zip(questions, results):
-            self.record(question, verdict)
+            self._record(question, verdict)
         return results
 
     def highest_price(self, questions: Sequence[Question]) -> float:
         """Return the highest possible cost of some questions in US dollars, which would be reserved."""
-        family = family_of(self.model, _FORMAT_OF.get(self.backend, self.backend), iso(now())[:10])
-        options = RequestOptions(family, frozenset())
-        return sum(self._billing.highest(question, options.max_tokens(question)) for question in questions)
+        return sum(self._needs(questions, self._options(frozenset())))
 
     @property
-    def _folder(self) -> str:
-        return self._paths.state(FOLDER)
+    def server(self) -> str:
+        """Return the id under which failures and rejected options are remembered: a model at an address."""
+        if self._access is None:
+            return "%s %s" % (self.backend, self.model)
+        address = self._access.address
+        return "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, self.model)
 
     def _prepare(self, anyway: bool) -> None:
         """Resolve the access to the server, once. Raises JudgeError."""
@@ -165,18 +153,18 @@ class Judge:
             )
         if self._paths.state_dir is None:
             raise JudgeError("no_state", "spending cannot be recorded: %s" % self._paths.why_no_state)
+        if self.backend == HOST:
+            require_listener(self._paths.state(FOLDER), self._session)
         endpoint = endpoint_of(self.backend)
         if endpoint is not None and self._access is None:
             variables = UserEnvironment(self._paths.config_dir)
             self._access = resolve_access(endpoint, self._settings, variables, self._helper)
 
-    @property
-    def server(self) -> str:
-        """Return the id under which failures and rejected options are remembered: a model at an address."""
-        if self._access is None:
-            return "script"
-        address = self._access.address
-        return "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, self.model)
+    def _options(self, refused: frozenset[str]) -> RequestOptions:
+        return RequestOptions(family_of(self.model, self.backend, iso(now())[:10]), refused)
+
+    def _needs(self, questions: Sequence[Question], options: RequestOptions) -> list[float]:
+        return [self._billing.highest(question, options.max_tokens(question)) for question in questions]
 
     def _ask_missing(self, questions: Sequence[Question], deadline: Deadline, retry: bool) -> list[Verdict]:
         """Return one verdict per question.
@@ -184,66 +172,29 @@ class Judge:
         Options that the server rejects by name are omitted from a second request, within the same deadline and caps. If that request
         succeeds or fails in another way, they are remembered.
         """
-        accounts = SpendingBudget(self._folder, deadline)
+        folder = self._paths.state(FOLDER)
+        accounts = SpendingBudget(folder, deadline)
         try:
-            tls, refused = self._tls(), accounts.refused(self.server)
+            options = self._options(accounts.refused(self.server))
+            target = Target(
+                self.backend, self.model, self._access, self._tls(), options, retry, folder, self._session
+            )
         except JudgeError as failed:
             return [Verdict(None, failed.name, failed.detail) for _ in questions]
-        family = family_of(self.model, _FORMAT_OF.get(self.backend, self.backend), iso(now())[:10])
-        shared = _Round(accounts, tls, RequestOptions(family, refused), retry)
-        verdicts, rejected = self._round(questions, deadline, shared)
+        verdicts, rejected = self._round(questions, deadline, accounts, target)
         new_parts = frozenset().union(*rejected)
         if not new_parts:
             return verdicts
         retried = [at for at, parts in enumerate(rejected) if parts]
-        shared = shared._replace(options=RequestOptions(family, refused | new_parts))
-        second, rejected_again = self._round([questions[at] for at in retried], deadline, shared)
+        target = target._replace(options=self._options(options.refused | new_parts))
+        second, rejected_again = self._round([questions[at] for at in retried], deadline, accounts, target)
         for at, verdict in zip(retried, second):
             verdict.ms += verdicts[at].ms
             verdicts[at] = verdict
         if any(verdict.tokens_out is not None for verdict in second) or any(rejected_again):
-            self._note_refused(accounts, new_parts)
+            with suppress(JudgeError):  # the server rejects them once more next time
+                accounts.note_refused(self.server, new_parts)
         return verdicts
-
-    def _round(
-        self, questions: Sequence[Question], deadline: Deadline, shared: _Round
-    ) -> tuple[list[Verdict], list[frozenset[str]]]:
-        """Reserve the cost, call in parallel, settle; return the verdicts, and for each request the parts that were rejected by name."""
-        needs = [
-            self._billing.highest(question, shared.options.max_tokens(question)) for question in questions
-        ]
-        try:
-            shared.accounts.admit(self._account, self.server, needs, self._caps)
-        except JudgeError as failed:
-            refusals = [Verdict(None, failed.name, failed.detail) for _ in questions]
-            return refusals, [frozenset() for _ in questions]
-        outcomes = self._call(questions, deadline, shared)
-        verdicts = [self._verdict(question, outcome) for question, outcome in zip(questions, outcomes)]
-        settlements = [
-            Settlement(need, self._billing.spent(need, outcome), verdict.failure, outcome.wait)
-            for need, outcome, verdict in zip(needs, outcomes, verdicts)
-        ]
-        self._settle(shared.accounts, settlements)
-        return verdicts, [outcome.parts for outcome in outcomes]
-
-    def _call(self, questions: Sequence[Question], deadline: Deadline, shared: _Round) -> list[CallOutcome]:
-        from .calls import JudgeCall, make_calls
-
-        script = os.path.join(self._folder, "script.json")
-        calls = [
-            JudgeCall(
-                question,
-                self.backend,
-                self.model,
-                self._access,
-                script,
-                shared.tls,
-                shared.options,
-                shared.retry,
-            )
-            for question in questions
-        ]
-        return make_calls(calls, deadline)
 
     def _tls(self) -> SSLContext | None:
         if self._access is None:
@@ -252,36 +203,39 @@ class Judge:
 
         return tls_context(self._access)
 
-    def _settle(self, accounts: SpendingBudget, settlements: Sequence[Settlement]) -> None:
+    def _round(
+        self, questions: Sequence[Question], deadline: Deadline, accounts: SpendingBudget, target: Target
+    ) -> tuple[list[Verdict], list[frozenset[str]]]:
+        """Reserve the cost, call in parallel, settle; return the verdicts, and for each request the parts that were rejected by name."""
+        needs = self._needs(questions, target.options)
         try:
-            refusal = accounts.settle(
-                self._account, self.server, settlements, is_request=self._caps.day is None
-            )
-        except JudgeError:
-            return  # the reservation counts as spent
-        if refusal:
-            self.notice = _OFF_NOTICE % refusal
-
-    def _note_refused(self, accounts: SpendingBudget, parts: frozenset[str]) -> None:
-        try:
-            accounts.note_refused(self.server, parts)
-        except JudgeError:
-            return  # the server rejects them once more next time
+            accounts.admit(self._account, self.server, needs, self._caps)
+        except JudgeError as failed:
+            refusals = [Verdict(None, failed.name, failed.detail) for _ in questions]
+            return refusals, [frozenset() for _ in questions]
+        outcomes = make_calls(questions, target, deadline)
+        verdicts = [self._verdict(question, outcome) for question, outcome in zip(questions, outcomes)]
+        settlements = [
+            Settlement(need, self._billing.spent(need, outcome), verdict.failure, outcome.wait)
+            for need, outcome, verdict in zip(needs, outcomes, verdicts)
+        ]
+        with suppress(JudgeError):  # then the reservation counts as spent
+            refusal = accounts.settle(self._account, self.server, settlements, self._caps)
+            self.notice = _OFF_NOTICE % refusal if refusal else self.notice
+        return verdicts, [outcome.parts for outcome in outcomes]
 
     def _verdict(self, question: Question, outcome: CallOutcome) -> Verdict:
-        if outcome.text is None:
-            verdict = Verdict(None, outcome.failure, outcome.detail)
-        else:
-            values = read_reply(outcome.text, question.read)
-            verdict = Verdict(values, "" if values is not None else "parse_error", outcome.detail)
-        if verdict.failure == "tls":
+        values = None if outcome.text is None else read_reply(outcome.text, question.read)
+        failure = outcome.failure if outcome.text is None else "" if values is not None else "parse_error"
+        verdict = Verdict(values, failure, outcome.detail)
+        if failure == "tls":
             verdict.detail = " ".join(filter(None, [outcome.detail + ".", *self.warnings()]))
         verdict.ms = outcome.ms
         verdict.tokens_in, verdict.tokens_out = outcome.tokens_in, outcome.tokens_out
         verdict.cost = self._billing.cost(outcome)
         return verdict
 
-    def record(self, question: Question, verdict: Verdict) -> None:
+    def _record(self, question: Question, verdict: Verdict) -> None:
         """Append one line to `judge-calls.jsonl`."""
         row: dict[str, object] = {
             "feature": self.feature,
@@ -296,34 +250,5 @@ class Judge:
             "tokens_out": verdict.tokens_out,
             "cost_usd": None if verdict.cost is None else round(verdict.cost, 8),
         }
-        ledger = open_ledger(self._paths, self._settings, "judge-calls")
+        ledger = Ledger(self._paths.state(), "judge-calls")
         ledger.append(self._session, self._paths.project_key, row)
-
-
-def _caps(settings: Settings, *, is_request: bool) -> Caps:
-    if is_request:
-        return Caps(settings.number("judge.caps.request_usd"), None)
-    return Caps(settings.number("judge.caps.session_usd"), settings.number("judge.caps.day_usd"))
-
-
-class _Round(NamedTuple):
-    """The values that all calls of one round share."""
-
-    accounts: SpendingBudget
-    tls: SSLContext | None
-    options: RequestOptions
-    retry: bool
-
-
-def _cached_verdict(values: Values) -> Verdict:
-    verdict = Verdict(values)
-    verdict.cached, verdict.cost = True, 0.0
-    return verdict
-
-
-def _cache_answers(cache: VerdictCache, verdicts: dict[str, Verdict]) -> None:
-    fresh = {key: verdict.values for key, verdict in verdicts.items() if verdict.values is not None}
-    # Without a cache the same question costs again, within the caps.
-    with suppress(OSError):
-        if fresh:
-            cache.add(fresh)

@@ -13,13 +13,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..clock import iso, now
-from ..data import load_data
+from ..data import load_data, read_state, write_state
 from ..fastjson import digest, dumps, loads
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import FileLock
-from ..state_file import read_state, write_state
-from .errors import JudgeError
 from .models import PARTS
+from .question import JudgeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,6 +45,11 @@ class Caps(NamedTuple):
 
     session: float
     day: float | None
+
+    @property
+    def total(self) -> str:
+        """Return the name of the day's total to which a call counts."""
+        return "requested" if self.day is None else "spent"
 
 
 class Settlement(NamedTuple):
@@ -75,14 +79,14 @@ class _Damaged(JudgeError):
     """Raised when the file is damaged: the spending so far is unknown, so nothing more may be spent."""
 
 
-def limit(block: str, name: str) -> float:
-    """Return one limit, in seconds or as a count. Raises KeyError for an unknown one."""
-    return float(_limits()[block][name])
-
-
 @cache
 def _limits() -> dict[str, Any]:
     return load_data("judges", "limits")
+
+
+def _limit(block: str, name: str) -> int:
+    """Return one limit, in seconds or as a count."""
+    return int(_limits()[block][name])
 
 
 class SpendingBudget:
@@ -105,31 +109,28 @@ class SpendingBudget:
                 raise JudgeError("disabled", "switched off for this session after %s" % account["off"])
             row = _server(book, server)
             pause = row["until"] - now()
-            if 0 < pause <= limit("breaker", "longest"):
+            if 0 < pause <= _limit("breaker", "longest"):
                 raise JudgeError("circuit_open", "after %s, for %d more seconds" % (row["why"], pause + 1))
             need = sum(needs)
-            total = _total(is_request=caps.day is None)
             bounds = [("request" if caps.day is None else "session", account["spent"], caps.session)]
             if caps.day is not None:
-                bounds.append(("day", book[total], caps.day))
+                bounds.append(("day", book[caps.total], caps.day))
             for name, spent, cap in bounds:
                 if spent + need > cap + _ROUNDING:
                     raise JudgeError("over_budget", "the cap of $%.2f a %s is reached" % (cap, name))
             account["spent"] += need
-            book[total] += need
+            book[caps.total] += need
 
-    def settle(
-        self, session: str, server: str, settlements: Sequence[Settlement], *, is_request: bool = False
-    ) -> str:
-        """Replace reservations by actual costs; return the failure that has just switched the session off, or "".
+    def settle(self, session: str, server: str, settlements: Sequence[Settlement], caps: Caps) -> str:
+        """Replace reservations under the same caps by actual costs; return the failure that has just switched the session off, or "".
 
-        `is_request` says that they were reserved with the cap of a request. Raises JudgeError `no_state`; then the reservations remain.
+        Raises JudgeError `no_state`; then the reservations remain.
         """
         with self._open() as book:
             account, row = _session(book, session), _server(book, server)
             was_off = account["off"]
             for end in settlements:
-                for totals, name in ((account, "spent"), (book, _total(is_request=is_request))):
+                for totals, name in ((account, "spent"), (book, caps.total)):
                     totals[name] = max(0.0, totals[name] + end.spent - end.reserved)
                 if end.failure in _SWITCHES_OFF:
                     account["off"] = end.failure
@@ -139,17 +140,17 @@ class SpendingBudget:
     def refused(self, server: str) -> frozenset[str]:
         """Return the parts of a request that a model at a server has rejected before. Raises JudgeError `no_state`."""
         row = self._read()["refused"].get(_name(server))
-        fresh = row is not None and 0 <= now() - row["at"] < limit("refused", "seconds")
+        fresh = row is not None and 0 <= now() - row["at"] < _limit("refused", "seconds")
         return frozenset(row["parts"]).intersection(PARTS) if fresh else frozenset()
 
     def note_refused(self, server: str, parts: frozenset[str]) -> None:
         """Remember further parts that a model at a server rejects. Raises JudgeError `no_state`."""
         with self._open() as book:
-            oldest = now() - limit("refused", "seconds")
+            oldest = now() - _limit("refused", "seconds")
             recent = {name: row for name, row in book["refused"].items() if row["at"] > oldest}
             before = recent.get(_name(server), {"parts": []})["parts"]
             recent[_name(server)] = {"at": now(), "parts": sorted(parts.union(before))}
-            book["refused"] = _newest(recent, int(limit("refused", "entries")))
+            book["refused"] = _newest(recent, _limit("refused", "entries"))
 
     def figures(self, session: str) -> Spending:
         """Return what has been spent, and what is switched off or paused. Raises JudgeError `no_state`."""
@@ -210,11 +211,6 @@ class SpendingBudget:
         return book
 
 
-def _total(*, is_request: bool) -> str:
-    """Return the name of the day's total to which a call counts."""
-    return "requested" if is_request else "spent"
-
-
 def _session(book: Book, session: str) -> Book:
     """Return the account of a session; calls outside a session share one account a day."""
     name = digest((session or book["day"]).encode("utf-8", "replace"), 8)
@@ -235,22 +231,22 @@ def _name(server: str) -> str:
 def _pause_after(row: Book, end: Settlement) -> None:
     """Pause a server for the time that it asks for, or after several calls without an answer."""
     if end.failure in _OVERLOADED:
-        wait = limit("breaker", "unnamed") if end.wait is None else end.wait
-        wait = min(max(wait, limit("breaker", "shortest")), limit("breaker", "longest"))
+        wait = _limit("breaker", "unnamed") if end.wait is None else end.wait
+        wait = min(max(wait, _limit("breaker", "shortest")), _limit("breaker", "longest"))
         if row["until"] < now() + wait:
             row.update(until=now() + wait, why=end.failure)
     elif end.failure in _SILENT:
         row["silent"] += 1
-        if row["silent"] >= limit("silence", "calls"):
-            row.update(until=now() + limit("silence", "seconds"), why=end.failure)
+        if row["silent"] >= _limit("silence", "calls"):
+            row.update(until=now() + _limit("silence", "seconds"), why=end.failure)
     else:
         row["silent"] = 0
 
 
 def _prune(book: Book) -> None:
     """Delete old sessions, and servers without failures."""
-    oldest = now() - limit("sessions", "seconds")
-    newest = _newest(book["sessions"], int(limit("sessions", "entries")))
+    oldest = now() - _limit("sessions", "seconds")
+    newest = _newest(book["sessions"], _limit("sessions", "entries"))
     book["sessions"] = {name: account for name, account in newest.items() if account["at"] > oldest}
     book["servers"] = {
         name: row for name, row in book["servers"].items() if row["until"] > now() or row["silent"]
@@ -262,18 +258,17 @@ def _newest(rows: Book, count: int) -> Book:
 
 
 def _checked(value: object) -> Book:
-    """Return the content of the file, if it is valid. Raises ValueError."""
+    """Return the content of the file, if its amounts are valid; others would lift the caps. Raises ValueError."""
     book: Book = value if isinstance(value, dict) else {}
     try:
         amounts = [book["spent"], book["requested"], *(row["spent"] for row in book["sessions"].values())]
         rows = [*book["sessions"].values(), *book["servers"].values(), *book["refused"].values()]
+        is_valid = all(type(amount) in (int, float) and 0 <= amount < _MAX_AMOUNT for amount in amounts)
+        if is_valid and isinstance(book["day"], str) and all(isinstance(row, dict) for row in rows):
+            return book
     except (TypeError, KeyError, AttributeError):
-        raise ValueError("no book") from None
-    if not all(type(value) in (int, float) and 0 <= value < _MAX_AMOUNT for value in amounts):
-        raise ValueError("no book: an amount is not valid")
-    if not isinstance(book["day"], str) or not all(isinstance(row, dict) for row in rows):
-        raise ValueError("no book")
-    return book
+        pass
+    raise ValueError("no book")
 
 
 class VerdictCache:
@@ -294,7 +289,7 @@ class VerdictCache:
     def add(self, verdicts: dict[str, Values]) -> None:
         """Store some verdicts. Raises OSError."""
         rows = {**self._rows(), **{key: [now(), values] for key, values in verdicts.items()}}
-        newest = sorted(rows.items(), key=lambda item: -item[1][0])[: int(limit("cache", "entries"))]
+        newest = sorted(rows.items(), key=lambda item: -item[1][0])[: _limit("cache", "entries")]
         write_state(self._path, dict(newest))
 
     def clear(self) -> int:
@@ -309,11 +304,8 @@ class VerdictCache:
 
 
 def _is_fresh(row: object) -> bool:
-    if (
-        not isinstance(row, list)
-        or len(row) != 2
-        or not isinstance(row[0], float)
-        or not isinstance(row[1], dict)
-    ):
-        return False
-    return bool(0 <= now() - row[0] < limit("cache", "seconds"))
+    return (
+        isinstance(row, list)
+        and list(map(type, row)) == [float, dict]
+        and 0 <= now() - row[0] < _limit("cache", "seconds")
+    )

@@ -1,4 +1,4 @@
-r"""Calls to a model: made in parallel until the deadline, each in the form of its vendor's API.
+r"""Calls to a model: made in parallel until the deadline, through the client or in the form of a vendor's API.
 
 The backend `scripted` answers from a file, for tests and trials, without network and key: `judge/script.json` in the state folder.
 
@@ -6,78 +6,122 @@ The backend `scripted` answers from a file, for tests and trials, without networ
                  {"failure": "overloaded", "delay": 0.1}]}
 
 The first reply whose `rubric`, if given, matches the question is used, after `delay` seconds: its `text`, or its `failure`.
+
+The backend `host` asks through Claude Code with the session's own login: `hooks/register.js` runs inside the client. In the folder `host`,
+`SESSION.open` is not empty while it listens, `SESSION.N.ask` holds a request, and `SESSION.N.answer` the result and a line end.
 """
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from functools import partial
-from time import sleep
+from threading import Thread
+from time import sleep, time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..fastjson import dumps, loads
-from ..files import read_regular
-from .errors import CallOutcome, JudgeError
+from ..files import make_folder, read_regular, replace_file
 from .models import rejected_parts
-from .question import value_at
-from .vendors import SCRIPTED, VENDORS
+from .question import CallOutcome, JudgeError, value_at
+from .vendors import HOST, SCRIPTED, VENDORS, anthropic_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from ssl import SSLContext
 
     from ..clock import Deadline
     from .credentials import ServerAccess
     from .models import RequestOptions
     from .question import Question
-    from .transport import Response
+    from .transport import Request, Response
     from .vendors import Vendor
 
     Body = dict[str, Any]
 
 _HTTP_OK, _TOO_MANY, _FIRST_SERVER_ERROR = 200, 429, 500
+# Why the client has no answer: `refused` is a request that it does not send, such as one for a model that a policy blocks.
+_BY_REASON = {"aborted": "timeout", "empty-reply": "truncated", "refused": "http_400"}
 _MALFORMED = (400, 422)  # statuses for a request that the server does not accept
 _BY_STATUS = {_TOO_MANY: "rate_limited", 503: "overloaded", 529: "overloaded"}
 _RETRY_AFTER = 1.0  # seconds, if the server does not say
-_MAX_SCRIPT_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
+_POLL = 0.005  # seconds
+_MARGIN = 0.1  # seconds that the answer may take from the client to this process
+_LAST = 0.02  # seconds before the deadline, to delete the files in time
+_LISTENS = 15.0  # seconds at most; an older mark is of a client that ended in between
+_KEPT = 86_400.0  # seconds, for files of a session that ended in the middle of a question
 
 
-class JudgeCall(NamedTuple):
-    """One question to one model.
+class Target(NamedTuple):
+    """Where and how questions are asked.
 
-    `access` is None for the scripted backend, which reads `script`. `retry` allows one more try after 429 and 5xx, never while a prompt
-    waits.
+    `access` is None for the backends without a server, which use files in `folder`. `retry` allows one more try after 429 and 5xx, never
+    while a prompt waits.
     """
 
-    question: Question
     backend: str
     model: str
     access: ServerAccess | None
-    script: str
     tls: SSLContext | None
     options: RequestOptions
     retry: bool
+    folder: str
+    session: str
 
 
-def make_calls(calls: Sequence[JudgeCall], deadline: Deadline) -> list[CallOutcome]:
-    """Make all calls in parallel and return their outcomes, at the deadline at the latest."""
-    from .transport import run_until  # threads and the network, only when a question is sent
-
-    outcomes: list[CallOutcome | None] = [None] * len(calls)
+def make_calls(questions: Sequence[Question], target: Target, deadline: Deadline) -> list[CallOutcome]:
+    """Ask all questions in parallel and return their outcomes, at the deadline at the latest."""
+    outcomes: list[CallOutcome | None] = [None] * len(questions)
     started = deadline.elapsed_ms()
-    run_until(deadline, [partial(_make, call, deadline, outcomes, at) for at, call in enumerate(calls)])
+    tasks = [
+        partial(_make, question, target, deadline, outcomes, at) for at, question in enumerate(questions)
+    ]
+    run_until(deadline, tasks)
     waited = round(deadline.elapsed_ms() - started, 1)
     return [outcome or CallOutcome("timeout", waited) for outcome in outcomes]
 
 
-def _make(call: JudgeCall, deadline: Deadline, outcomes: list[CallOutcome | None], at: int) -> None:
+def run_until(deadline: Deadline, tasks: Iterable[Callable[[], None]]) -> None:
+    """Run every task in a daemon thread and return when all have ended, at the deadline at the latest."""
+    threads = [Thread(target=task, daemon=True) for task in tasks]
+    for thread in threads:
+        with suppress(RuntimeError):  # the process may have no more threads
+            thread.start()
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join(deadline.remaining())
+
+
+def fetch(access: ServerAccess, request: Request, deadline: Deadline, tls: SSLContext | None) -> Response:
+    """Send a request and return its response, at the deadline at the latest. Raises JudgeError like `send`."""
+    from .transport import send
+
+    results: list[Response | JudgeError] = []
+
+    def work() -> None:
+        try:
+            results.append(send(access, request, deadline, tls))
+        except JudgeError as error:
+            # Without its traceback, which would keep the connection alive.
+            results.append(JudgeError(error.name, error.detail, unsent=error.unsent))
+
+    run_until(deadline, [work])
+    result = results[0] if results else JudgeError("timeout")
+    if isinstance(result, JudgeError):
+        raise result
+    return result
+
+
+def _make(
+    question: Question, target: Target, deadline: Deadline, outcomes: list[CallOutcome | None], at: int
+) -> None:
     """Make one call and store its outcome, whatever happens."""
     started = deadline.elapsed_ms()
     outcome = CallOutcome()
     try:
-        if call.backend == SCRIPTED:
-            _answer_from_script(call, deadline, outcome)
-        else:
-            _ask_vendor(VENDORS[call.backend], call, deadline, outcome)
+        ask = {SCRIPTED: _answer_from_script, HOST: _ask_client}.get(target.backend, _ask_vendor)
+        ask(question, target, deadline, outcome)
     except JudgeError as error:
         outcome.failure, outcome.detail, outcome.wait = error.name, error.detail, error.wait
         outcome.is_free = outcome.is_free or error.unsent
@@ -87,19 +131,86 @@ def _make(call: JudgeCall, deadline: Deadline, outcomes: list[CallOutcome | None
     outcomes[at] = outcome
 
 
-def _ask_vendor(vendor: Vendor, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Send a call's request and fill in the outcome. Raises JudgeError."""
-    response = _send(vendor, call, deadline)
-    if call.retry and (response.status == _TOO_MANY or response.status >= _FIRST_SERVER_ERROR):
+def _ask_client(question: Question, target: Target, deadline: Deadline, outcome: CallOutcome) -> None:
+    """Send a request through the client and fill in the outcome. Raises JudgeError."""
+    request = {
+        "model": target.model,
+        "system": question.rubric.system,
+        "prompt": question.message,
+        "maxTokens": target.options.max_tokens(question),
+        "effort": "low",  # which the client drops if the model takes none
+    }
+    result = _client_result(target, request, deadline)
+    status, text = result.get("status"), result.get("text")
+    if result.get("isAnswered") is not True or not isinstance(text, str):
+        if isinstance(status, int):
+            raise JudgeError(_BY_STATUS.get(status, "http_%d" % status))
+        raise JudgeError(_BY_REASON.get(str(result.get("reason")), "network"))
+    outcome.tokens_in, outcome.tokens_out = anthropic_tokens(result.get("usage"))
+    outcome.text = text
+
+
+def require_listener(folder: str, session: str) -> None:
+    """Raise JudgeError `no_host` unless the client listens for questions of this session; its folder is made, so that it may listen."""
+    try:
+        make_folder(os.path.join(folder, HOST))
+        mark = os.stat(os.path.join(folder, HOST, _name(session) + ".open"))
+        is_open = mark.st_size > 0 and time() - mark.st_mtime < _LISTENS
+    except OSError:
+        is_open = False
+    if not is_open:
+        raise JudgeError("no_host", "Claude Code does not answer here")
+
+
+def _client_result(target: Target, request: Body, deadline: Deadline) -> Body:
+    """Return the client's result: `isAnswered`, and `text` and `usage` or a `reason`. Raises JudgeError."""
+    folder = os.path.join(target.folder, HOST)
+    path = os.path.join(folder, "%s.%s" % (_name(target.session), os.urandom(8).hex()))
+    limit = max(1, round(1000 * (deadline.remaining() - _MARGIN)))
+    try:
+        replace_file(path + ".ask", dumps({**request, "timeoutMs": limit}).encode("ascii"), durable=False)
+        while deadline.remaining() > _LAST:
+            sleep(_POLL)
+            with suppress(FileNotFoundError):
+                data = read_regular(path + ".answer", _MAX_BYTES)[0]
+                if data.endswith(b"\n"):
+                    result = loads(data.decode("utf-8"))
+                    return result if isinstance(result, dict) else {}
+    except (OSError, ValueError):
+        raise JudgeError("no_host", "the client's answer cannot be read") from None
+    finally:
+        _remove(folder, path)
+    raise JudgeError("timeout")
+
+
+def _name(session: str) -> str:
+    """Return the session as part of a file's name; "none" for one that the client would not listen for."""
+    return session if session.replace("-", "").replace("_", "").isalnum() and session.isascii() else "none"
+
+
+def _remove(folder: str, path: str) -> None:
+    """Delete the files of one question, and those that other sessions left behind."""
+    oldest = time() - _KEPT
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if entry.path.startswith(path) or entry.stat().st_mtime < oldest:
+                os.unlink(entry.path)
+
+
+def _ask_vendor(question: Question, target: Target, deadline: Deadline, outcome: CallOutcome) -> None:
+    """Send a request to a vendor's API and fill in the outcome. Raises JudgeError."""
+    vendor = VENDORS[target.backend]
+    response = _send(vendor, question, target, deadline)
+    if target.retry and (response.status == _TOO_MANY or response.status >= _FIRST_SERVER_ERROR):
         wait = _retry_after(response)
         wait = _RETRY_AFTER if wait is None else wait
         if wait < deadline.remaining():
             sleep(wait)
-            response = _send(vendor, call, deadline)
+            response = _send(vendor, question, target, deadline)
     if response.status != _HTTP_OK:
         outcome.is_free = True
         if response.status in _MALFORMED:
-            outcome.parts = rejected_parts(response.body, vendor.names) & call.options.sent()
+            outcome.parts = rejected_parts(response.body, vendor.names) & target.options.sent()
         raise _error_for(response, outcome.parts)
     answer = vendor.read(_payload(response))
     outcome.tokens_in, outcome.tokens_out = answer.tokens_in, answer.tokens_out
@@ -108,13 +219,13 @@ def _ask_vendor(vendor: Vendor, call: JudgeCall, deadline: Deadline, outcome: Ca
     outcome.text = answer.text
 
 
-def _send(vendor: Vendor, call: JudgeCall, deadline: Deadline) -> Response:
+def _send(vendor: Vendor, question: Question, target: Target, deadline: Deadline) -> Response:
     from .transport import Request, send
 
-    assert call.access is not None
-    body = dumps(vendor.body(call.question, call.model, call.options)).encode("ascii")
-    request = Request("POST", vendor.url_path(call.model), tuple(vendor.headers), body)
-    return send(call.access, request, deadline, call.tls)
+    assert target.access is not None
+    body = dumps(vendor.body(question, target.model, target.options)).encode("ascii")
+    request = Request("POST", vendor.url_path(target.model), tuple(vendor.headers), body)
+    return send(target.access, request, deadline, target.tls)
 
 
 def _error_for(response: Response, parts: frozenset[str]) -> JudgeError:
@@ -138,7 +249,6 @@ def _retry_after(response: Response) -> float | None:
 def _until(date: str) -> float | None:
     """Return the seconds until an HTTP date (RFC 9110, 10.2.3); None if it is not valid."""
     from email.utils import mktime_tz, parsedate_tz
-    from time import time
 
     try:
         parsed = parsedate_tz(date)
@@ -163,9 +273,9 @@ def _payload(response: Response) -> Body:
     return payload
 
 
-def _answer_from_script(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Answer a call from its script. Raises JudgeError; `no_script` if no reply matches."""
-    reply = _scripted_reply(call.script, call.question.rubric.id)
+def _answer_from_script(question: Question, target: Target, deadline: Deadline, outcome: CallOutcome) -> None:
+    """Answer from a script. Raises JudgeError; `no_script` if no reply matches."""
+    reply = _scripted_reply(os.path.join(target.folder, "script.json"), question.rubric.id)
     sleep(min(float(reply.get("delay", 0)), deadline.remaining()))
     if deadline.remaining() <= 0:
         raise JudgeError("timeout")
@@ -177,7 +287,7 @@ def _answer_from_script(call: JudgeCall, deadline: Deadline, outcome: CallOutcom
 
 def _scripted_reply(path: str, rubric: str) -> Body:
     try:
-        script = loads(read_regular(path, _MAX_SCRIPT_BYTES)[0].decode("utf-8"))
+        script = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
     except (OSError, ValueError):
         raise JudgeError("no_script", "no readable script at %s" % path) from None
     for reply in value_at(script, "replies") or ():

@@ -16,8 +16,7 @@ from ..fastjson import loads
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .errors import CallOutcome
-    from .question import Question
+    from .question import CallOutcome, Question
 
     Names = Sequence[tuple[str, tuple[str, ...]]]
 
@@ -65,9 +64,11 @@ def model_table() -> dict[str, Any]:
 def family_of(model: str, backend: str, today: str = "") -> Family:
     """Return the family of a model; each backend has one family that matches every name.
 
-    With `today` (YYYY-MM-DD), a retired model that another one replaces counts as that one.
+    The backends without a request form of their own use Anthropic's families. With `today` (YYYY-MM-DD), a retired model that another one
+    replaces counts as that one.
     """
-    entry = _best_match(model, [entry for entry in model_table()["models"] if entry["backend"] == backend])
+    form = "anthropic" if backend in ("host", "scripted") else backend
+    entry = _best_match(model, [entry for entry in model_table()["models"] if entry["backend"] == form])
     assert entry is not None
     family = _family(entry)
     if today and family.then and today >= family.ends:
@@ -258,10 +259,12 @@ def _is_named(model: str, name: str) -> bool:
 class Billing:
     """The costs of calls to one model; `own` are the user's prices, and a model without a known price is billed at the assumed one."""
 
-    __slots__ = ("_price",)
+    __slots__ = ("_least", "_price", "_room")
 
     def __init__(self, model: str, backend: str, own: Mapping[str, Sequence[float]]) -> None:
         self._price = price_of(model, backend, own)
+        host = model_table()["host"] if backend == "host" else {}
+        self._least, self._room = float(host.get("least", 0)), int(host.get("room", 0))
 
     def highest(self, question: Question, max_out: int) -> float:
         """Return the highest possible cost of a call whose answer may have `max_out` tokens.
@@ -272,12 +275,13 @@ class Billing:
             len(text.encode("utf-8", "replace")) for text in (question.rubric.system, question.message)
         )
         data = data if question.max_in is None else min(data, question.max_in)
-        return self._price.dollars(rubric // _BYTES_PER_TOKEN + data + _OVERHEAD, max_out)
+        tokens_in = rubric // _BYTES_PER_TOKEN + data + _OVERHEAD
+        return max(self._least, self._price.dollars(tokens_in, max_out + self._room))
 
     def spent(self, reserved: float, outcome: CallOutcome) -> float:
         """Return what counts against the caps: the actual cost, 0 for a refused call, else what was reserved."""
         if outcome.tokens_in is not None and outcome.tokens_out is not None:
-            return self._price.dollars(outcome.tokens_in, outcome.tokens_out)
+            return max(self._least, self._price.dollars(outcome.tokens_in, outcome.tokens_out))
         if outcome.is_free:
             return 0.0
         return reserved

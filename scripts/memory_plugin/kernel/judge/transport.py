@@ -10,23 +10,19 @@ from __future__ import annotations
 import os
 import socket
 import ssl
-from contextlib import suppress
 from http.client import HTTPException, LineTooLong
-from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.error import URLError
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector
 from urllib.request import Request as UrlRequest
 
-from .errors import JudgeError
+from .question import JudgeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from http.client import HTTPResponse
 
     from ..clock import Deadline
-    from .address import Address
-    from .credentials import ServerAccess
+    from .credentials import Address, ServerAccess
 
     Headers = tuple[tuple[str, str], ...]
 
@@ -58,35 +54,6 @@ class Response(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
-
-
-def run_until(deadline: Deadline, tasks: Iterable[Callable[[], None]]) -> None:
-    """Run every task in a daemon thread and return when all have ended, at the deadline at the latest."""
-    threads = [Thread(target=task, daemon=True) for task in tasks]
-    for thread in threads:
-        with suppress(RuntimeError):  # the process may have no more threads
-            thread.start()
-    for thread in threads:
-        if thread.ident is not None:
-            thread.join(deadline.remaining())
-
-
-def fetch(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SSLContext | None) -> Response:
-    """Send a request and return its response, at the deadline at the latest. Raises JudgeError like `send`."""
-    results: list[Response | JudgeError] = []
-
-    def work() -> None:
-        try:
-            results.append(send(access, request, deadline, tls))
-        except JudgeError as error:
-            # Without its traceback, which would keep the connection alive.
-            results.append(JudgeError(error.name, error.detail, unsent=error.unsent))
-
-    run_until(deadline, [work])
-    result = results[0] if results else JudgeError("timeout")
-    if isinstance(result, JudgeError):
-        raise result
-    return result
 
 
 def send(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SSLContext | None) -> Response:

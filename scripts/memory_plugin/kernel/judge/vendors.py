@@ -1,7 +1,7 @@
 """The APIs through which models are asked: for each vendor its address, the form of a request, and how a response is read.
 
 To add one, add it to `VENDORS`, a family with an empty prefix to `config/judges/models.json`, and its name to the choices of
-`judge.backend` in `config/settings.schema.json`. `scripted` answers from a file and needs no vendor.
+`judge.backend` in `config/settings.schema.json`. `host` asks through Claude Code, and `scripted` answers from a file; they need no vendor.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from ..fastjson import as_integer
 from .credentials import Endpoint
-from .errors import JudgeError
 from .models import EFFORT, SCHEMA, THINKING, TOKENS
-from .question import value_at
+from .question import JudgeError, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Body = dict[str, Any]
 
-SCRIPTED = "scripted"
+HOST, SCRIPTED = "host", "scripted"
 _KEY, _BEARER, _GOOGLE_KEY = "x-api-key: %s", "authorization: Bearer %s", "x-goog-api-key: %s"
 
 
@@ -55,8 +55,8 @@ class Vendor(NamedTuple):
 
 
 def endpoint_of(backend: str) -> Endpoint | None:
-    """Return the endpoint of a backend; None for the scripted one, which has no server."""
-    return None if backend == SCRIPTED else VENDORS[backend].endpoint
+    """Return the endpoint of a backend; None for those without a server of ours."""
+    return VENDORS[backend].endpoint if backend in VENDORS else None
 
 
 def _anthropic_body(question: Question, model: str, options: RequestOptions) -> Body:
@@ -90,13 +90,17 @@ def _anthropic_text(payload: Body) -> ModelText:
     if payload.get("type") != "message" or not isinstance(blocks, list):
         raise JudgeError("parse_error", "the response is not a message")
     texts = [str(value_at(block, "text") or "") for block in blocks if value_at(block, "type") == "text"]
+    failure = _ANTHROPIC_STOPS.get(str(payload.get("stop_reason")), "")
+    return ModelText("\n".join(texts), failure, *anthropic_tokens(payload.get("usage")))
+
+
+def anthropic_tokens(usage: object) -> tuple[int | None, int | None]:
+    """Return the tokens in and out of a message's usage; None for what it does not state."""
     uncached, created, read, tokens_out = (
-        _tokens(value_at(payload, "usage", name + "_tokens"))
+        _tokens(value_at(usage, name + "_tokens"))
         for name in ("input", "cache_creation_input", "cache_read_input", "output")
     )
-    tokens_in = None if uncached is None else uncached + (created or 0) + (read or 0)
-    failure = _ANTHROPIC_STOPS.get(str(payload.get("stop_reason")), "")
-    return ModelText("\n".join(texts), failure, tokens_in, tokens_out)
+    return None if uncached is None else uncached + (created or 0) + (read or 0), tokens_out
 
 
 def _openai_body(question: Question, model: str, options: RequestOptions) -> Body:
@@ -166,7 +170,8 @@ def _gemini_text(payload: Body) -> ModelText:
 
 def _tokens(value: object) -> int | None:
     """Return a number of tokens; None for any other value."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40 else None
+    tokens = as_integer(value)
+    return tokens if tokens is not None and 0 <= tokens < 1 << 40 else None
 
 
 VENDORS = {
@@ -241,4 +246,4 @@ VENDORS = {
         ),
     ),
 }
-BACKENDS = (*VENDORS, SCRIPTED)
+BACKENDS = (*VENDORS, HOST, SCRIPTED)

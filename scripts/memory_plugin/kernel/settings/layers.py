@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .schema import allowed, expected, first_invalid_item, fits, got, project_limit, shown
-from .values import JUDGE_ENABLED, USER, Problem, Settings
+from .schema import allowed, mismatch, project_limit, shown
+from .values import JUDGE_ENABLED, USER, Problem, Settings, merged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,23 +13,22 @@ if TYPE_CHECKING:
 
 _MAX_PROBLEMS = 100  # of one file; a hostile one may hold a hundred thousand invalid keys
 _BLOCK = "memory"
-_JUDGE, _WHEN = "retrieval.judge", "retrieval.judge.when"
 
 
 class _Reading:
     """The content of one file: its valid keys (`leaves`), its blocks, the keys with invalid values, and its problems.
 
-    `has_top_judge` says that the block `retrieval.judge` is at the top level and not in `memory`.
+    `off` are unknown keys that are false.
     """
 
-    __slots__ = ("blocks", "file", "has_top_judge", "invalid", "leaves", "problems")
+    __slots__ = ("blocks", "file", "invalid", "leaves", "off", "problems")
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.leaves: dict[str, tuple[object, Block, tuple[str, ...]]] = {}
         self.blocks: set[str] = set()
-        self.has_top_judge = False
         self.invalid: set[str] = set()
+        self.off: list[str] = []
         self.problems: list[Problem] = []
 
     def report(self, kind: str, path: tuple[str, ...], expected: str, got: str, item: object = None) -> None:
@@ -55,26 +54,36 @@ def _read(schema: Block, path: str, content: Block) -> _Reading:
     for name in schema["x-top-level"]:
         if name in content:
             _check(reading, schema["properties"][name], content[name], (name,), name)
-    at_top = _JUDGE in reading.blocks
-    reading.blocks.discard(_JUDGE)
     if _BLOCK in content:
         _check(reading, schema, content[_BLOCK], (_BLOCK,), "")
-    reading.has_top_judge = at_top and _JUDGE not in reading.blocks
-    if at_top:
-        reading.blocks.add(_JUDGE)
+    _keep_off(reading, schema)
     return reading
+
+
+def _keep_off(reading: _Reading, schema: Block) -> None:
+    """Let the switches of older versions that were off switch off what they did, so that an update turns nothing on."""
+    for switch in reading.off:
+        if switch in schema["x-off"]:
+            key, value = schema["x-off"][switch]
+            rule = schema
+            for name in key.split("."):
+                rule = rule["properties"][name]
+            reading.leaves[key] = (value, rule, (_BLOCK, *switch.split(".")))
 
 
 def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...], key: str) -> None:
     """Check a key and all keys below it; the schema limits the depth.
 
-    A block with a default is one value: its names are chosen by the user.
+    A block with a default is one value, and is used as a whole or not at all.
     """
-    if not fits(rule, value):
+    problem = mismatch(rule, value) if "default" in rule or not isinstance(value, dict) else None
+    if problem is not None:
         reading.invalid.add(key)
-        reading.report("value", path, expected(rule), got(rule, value), first_invalid_item(rule, value))
+        below, expected, got, item = problem
+        reading.report("value", (*path, *below), expected, got, item)
     elif "default" in rule:
-        reading.leaves[key] = (value, rule, path)
+        at_top = reading.leaves.get(key, ({},))[0] if isinstance(value, dict) else None
+        reading.leaves[key] = (merged(at_top, value), rule, path)
     elif isinstance(value, dict):
         reading.blocks.add(key)
         for name, child in value.items():
@@ -83,32 +92,24 @@ def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...],
                 _check(reading, rule["properties"][name], child, (*path, name), dotted)
             else:
                 reading.report("unknown", (*path, name), "a known key", "one that does not exist")
+                if child is False:
+                    reading.off.append(key + "." + name)
 
 
 def _apply_user(settings: Settings, reading: _Reading) -> None:
     for key, (value, _, _) in reading.leaves.items():
-        settings.set_value(key, value, USER)
+        settings.set_value(key, merged(settings.get(key), value), USER)
     for block in reading.blocks:
         switch = block + ".enabled"
         is_set = switch in reading.leaves or switch in reading.invalid
         if switch.endswith(JUDGE_ENABLED) and settings.get(switch) is not None and not is_set:
             settings.set_value(switch, True, USER)
-    _apply_top_judge(settings, reading)
-
-
-def _apply_top_judge(settings: Settings, reading: _Reading) -> None:
-    """Judge every prompt's candidates if the judge's block is at the top level, as it means in the original format.
-
-    The block `memory` takes precedence, as for all keys.
-    """
-    if reading.has_top_judge and _WHEN not in reading.leaves and _WHEN not in reading.invalid:
-        settings.set_value(_WHEN, "always", USER)
 
 
 def _apply_project(settings: Settings, own: dict[str, object], reading: _Reading, layer: str) -> None:
     for key, (value, rule, path) in reading.leaves.items():
         if allowed(rule, value, own[key]):
-            settings.set_value(key, value, layer)
+            settings.set_value(key, merged(settings.get(key), value), layer)
         elif rule["x-project"] == "never":
             reading.report("refused", path, "this key only in your own settings", shown(value))
         else:

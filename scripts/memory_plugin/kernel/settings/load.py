@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ..paths import data_path
+from ..paths import config_folder, data_path
 from .values import LOCAL, PROJECT, USER, Problem, Settings, SettingsFileError, content, defaults, schema
 
 TYPE_CHECKING = False
@@ -39,6 +39,11 @@ def load(config_dir: str | None, project_root: str | None, trial: str = "") -> S
     except SettingsFileError as error:  # a damaged installation: no key has a value, so every feature is off
         settings.problems.append(Problem("file", data_path(), (), error.expected, error.got))
     return settings
+
+
+def user_block(key: str) -> dict[str, Any]:
+    """Return the object under a key that only the user sets, where no settings are at hand."""
+    return load(config_folder(), None).block(key)
 
 
 def _collect(files: list[tuple[str, str]], settings: Settings, contents: Contents) -> None:

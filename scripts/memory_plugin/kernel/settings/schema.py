@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from ..data import load_data
 from ..fastjson import dumps, loads
-from .values import schema
+from .values import merged, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from .values import Settings
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -29,29 +32,66 @@ _MAX_SHOWN = 24
 _MAX_CHOICES = 12
 
 
-def fits(rule: dict[str, Any], value: object) -> bool:
-    """Return whether a value has the type, range, choice and format of its key."""
+def mismatch(rule: dict[str, Any], value: object) -> tuple[tuple[str, ...], str, str, object] | None:
+    """Return None for a value with the type, range, choice and format of its key.
+
+    Otherwise: the path below the key, empty for the whole value; what was expected there; what was found; and the invalid item of a list or
+    the unknown name, which may be a secret and must not be shown.
+    """
+    if not _fits(rule, value):
+        return (), expected(rule), shown(value), None
+    if isinstance(value, list):
+        invalid = [item for item in value if mismatch(rule["items"], item)]
+        return ((), expected(rule), "one with " + shown(invalid[0]), invalid[0]) if invalid else None
+    return _mismatch_below(rule, value) if isinstance(value, dict) else None
+
+
+def _fits(rule: dict[str, Any], value: object) -> bool:
+    """Return whether a value fits, without the items of a list and the values of an object."""
     if not isinstance(value, _TYPES[rule["type"]]) or (isinstance(value, bool) and rule["type"] != "boolean"):
         return False
     if "enum" in rule:
         return value in rule["enum"]
     if isinstance(value, (int, float)):
         return bool(rule.get("minimum", value) <= value <= rule.get("maximum", value))
-    if isinstance(value, str):
-        return _text_fits(rule, value)
     if isinstance(value, list):
-        return rule.get("minItems", 0) <= len(value) <= rule["maxItems"] and all(
-            fits(rule["items"], item) for item in value
-        )
-    return not isinstance(value, dict) or "propertyNames" not in rule or _names_fit(rule, value)
+        return bool(rule.get("minItems", 0) <= len(value) <= rule["maxItems"])
+    if isinstance(value, dict):
+        return bool(len(value) <= rule.get("maxProperties", len(value)))
+    return not isinstance(value, str) or _text_fits(rule, value)
 
 
-def _names_fit(rule: dict[str, Any], value: dict[str, Any]) -> bool:
-    """Return whether a block whose names the user chooses is not too large, and all its names and values are valid."""
-    return len(value) <= rule["maxProperties"] and all(
-        fits(rule["propertyNames"], name) and fits(rule["additionalProperties"], item)
-        for name, item in value.items()
-    )
+def _mismatch_below(
+    rule: dict[str, Any], value: dict[str, Any]
+) -> tuple[tuple[str, ...], str, str, object] | None:
+    for name, item in value.items():
+        below = rule_below(rule, name)
+        if below is None:
+            return (name,), "a known name", "one that does not exist", name
+        problem = mismatch(below, item)
+        if problem is not None:
+            return ((name, *problem[0]), *problem[1:])
+    total = sum({**rule["default"], **value}.values()) if "x-sum" in rule else 0
+    if "x-sum" in rule and round(total, 6) != rule["x-sum"]:
+        return (), "numbers that add up to %g" % rule["x-sum"], "a sum of %g" % round(total, 6), None
+    return None
+
+
+def _names(rule: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the rules of the names in an object; those of a large table are in a file of their own, which few users need."""
+    if "x-rules" not in rule:
+        names: dict[str, dict[str, Any]] = rule.get("properties", {})
+        return names
+    return {name: below for name, below in load_data(*rule["x-rules"]).items() if isinstance(below, dict)}
+
+
+def rule_below(rule: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """Return the rule of a name in an object; None for an unknown name."""
+    known = _names(rule)
+    if name in known:
+        return known[name]
+    others = rule.get("additionalProperties")
+    return others if isinstance(others, dict) and mismatch(rule["propertyNames"], name) is None else None
 
 
 def _text_fits(rule: dict[str, Any], value: str) -> bool:
@@ -63,7 +103,7 @@ def _text_fits(rule: dict[str, Any], value: str) -> bool:
 
 def _is_url(value: str) -> bool:
     """Return whether a judge accepts this address."""
-    from ..judge.address import parse_address  # rarely set, and not needed while a prompt waits
+    from ..judge.credentials import parse_address  # rarely set, and not needed while a prompt waits
 
     return parse_address(value) is not None
 
@@ -94,6 +134,8 @@ def expected(rule: dict[str, Any]) -> str:
     elif rule["type"] == "array" and rule["items"]["type"] != "string":
         whole = " whole" if rule["items"]["type"] == "integer" else ""
         words = "a list of %d%s numbers" % (rule["maxItems"], whole)
+    elif 0 < len(_names(rule)) <= _MAX_CHOICES:
+        words = "a block with " + ", ".join(_names(rule))
     if "propertyNames" in rule:
         words = "a block of names, each with " + expected(rule["additionalProperties"])
     if "minimum" in rule:
@@ -115,23 +157,13 @@ def shown(value: object) -> str:
     return text if len(text) <= 2 * _MAX_SHOWN else "a number of %d digits" % len(text)
 
 
-def first_invalid_item(rule: dict[str, Any], value: object) -> object:
-    """Return the first item of a list that does not fit; None if all fit, or for a value that is not a list."""
-    items = value if isinstance(value, list) and rule["type"] == "array" else ()
-    return next((item for item in items if not fits(rule["items"], item)), None)
-
-
-def got(rule: dict[str, Any], value: object) -> str:
-    """Return a description of an invalid value, as `shown` does; for a list, of its first invalid item."""
-    item = first_invalid_item(rule, value)
-    return shown(value) if item is None else "one with " + shown(item)
-
-
 def project_limit(rule: dict[str, Any], own: Any) -> str:  # noqa: ANN401 - it fits the schema
     """Return a description of what a project's file may set under a key with a direction, given the user's own value."""
     raised = rule["x-project"] == "raise"
     if rule["type"] == "boolean":
         return "nothing but %s in a project's file" % ("true" if raised else "false")
+    if rule["type"] == "object":
+        return "in a project's file no value above your own settings"
     if rule["type"] == "array":
         change = "keeps each item of" if raised else "adds nothing to"
         return "a list that %s your own settings in a project's file" % change
@@ -157,30 +189,41 @@ def allowed(rule: dict[str, Any], value: Any, own: Any) -> bool:  # noqa: ANN401
         return bool(rule["enum"].index(less) <= rule["enum"].index(more))
     if isinstance(less, list):
         return all(item in more for item in less)
+    if isinstance(value, dict):
+        parts = {name: {**(rule_below(rule, name) or {}), "x-project": direction} for name in value}
+        return all(allowed(part, value[name], own[name]) for name, part in parts.items())
     return bool(less <= more)
 
 
 def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
-    """Return the choice that is most similar to an invalid item of a list; None if none is."""
+    """Return the choice of a list, or the name of an object, that is most similar to an unknown one; None if none is."""
     from difflib import get_close_matches  # not needed while a prompt waits
 
-    choices = rule.get("items", {}).get("enum", ())
+    choices = rule.get("items", {}).get("enum") or list(_names(rule))
     word = item.lower() if isinstance(item, str) else ""
     same_start = [choice for choice in choices if choice.startswith(word + "-")]
     return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
 
 
 class Key:
-    """One key: its dotted name, its part of the schema, its default, what a project may change, and its description."""
+    """One key, or a name below a key whose value is an object: its dotted name, its rule, and its default.
 
-    __slots__ = ("default", "description", "name", "project", "rule")
+    `setting` is the key itself, which has the description and what a project may change.
+    """
 
-    def __init__(self, name: str, rule: dict[str, Any]) -> None:
+    __slots__ = ("default", "description", "name", "project", "rule", "setting")
+
+    def __init__(self, name: str, rule: dict[str, Any], above: Key | None = None) -> None:
         self.name = name
         self.rule = rule
-        self.default: object = rule["default"]
-        self.project: str = rule["x-project"]
-        self.description: str = rule["description"]
+        self.setting: str = above.setting if above else name
+        self.default: object = None
+        if above is None:
+            self.default = rule["default"]
+        elif isinstance(above.default, dict):
+            self.default = above.default.get(name.rpartition(".")[2])
+        self.project: str = above.project if above else rule["x-project"]
+        self.description: str = above.description if above else rule["description"]
 
 
 class WrongValueError(Exception):
@@ -198,10 +241,22 @@ def keys() -> dict[str, Key]:
 
 
 def _collect_keys(rule: dict[str, Any], name: str, result: dict[str, Key]) -> None:
-    for part, below in rule.get("properties", {}).items():
-        _collect_keys(below, name + "." + part if name else part, result)
     if "default" in rule:
         result[name] = Key(name, rule)
+        return
+    for part, below in rule.get("properties", {}).items():
+        _collect_keys(below, name + "." + part if name else part, result)
+
+
+def find_key(name: str) -> Key | None:
+    """Return the key of that name, or the name below a key; None for an unknown one. Raises SettingsFileError for a damaged schema."""
+    found = keys().get(name)
+    if found is not None or "." not in name:
+        return found
+    above, _, part = name.rpartition(".")
+    key = find_key(above)
+    rule = rule_below(key.rule, part) if key is not None else None
+    return None if rule is None else Key(name, rule, key)
 
 
 def top_level() -> tuple[str, ...]:
@@ -217,6 +272,28 @@ def replacements() -> dict[str, str]:
 def canonical(name: str) -> str:
     """Return a key without the leading `memory.` that it has in a file."""
     return name.removeprefix("memory.")
+
+
+def table_value(name: str, settings: Settings | None) -> Any:  # noqa: ANN401 (any JSON)
+    """Return what can be changed of a shipped table, or of a name in it: with the user's changes, or as shipped for None.
+
+    Raises LookupError for a key without a table.
+    """
+    key = find_key(name)
+    setting = keys()[key.setting if key else ""]
+    changes = settings.block(setting.name) if settings else {}
+    value = _changeable(setting.rule, merged(load_data(*setting.rule["x-table"]), changes))
+    for part in name[len(setting.name) + 1 :].split(".") if name != setting.name else ():
+        value = value[part]
+    return value
+
+
+def _changeable(rule: dict[str, Any], table: Any) -> Any:  # noqa: ANN401 (any JSON)
+    if rule["type"] != "object":
+        return table
+    entries = {entry["id"]: entry for entry in table} if isinstance(table, list) else table
+    rules = ((name, rule_below(rule, name)) for name in entries)
+    return {name: _changeable(below, entries[name]) for name, below in rules if below is not None}
 
 
 def is_block(name: str) -> bool:
@@ -241,8 +318,13 @@ def parsed(key: Key, text: str) -> object:
 
 def require_valid(key: Key, value: object) -> None:
     """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
-    if fits(key.rule, value):
+    problem = mismatch(key.rule, value)
+    if problem is None:
         return
-    nearest = nearest_choice(key.rule, first_invalid_item(key.rule, value))
-    description = got(key.rule, value) + ("; nearest: " + nearest if nearest else "")
-    raise WrongValueError(key.name, expected(key.rule), description)
+    path, expected_value, got, item = problem
+    rule = key.rule
+    for name in path:
+        rule = rule_below(rule, name) or rule
+    nearest = nearest_choice(rule, item)
+    name = ".".join((key.name, *path))
+    raise WrongValueError(name, expected_value, got + ("; nearest: " + nearest if nearest else ""))

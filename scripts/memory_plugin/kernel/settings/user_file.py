@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from json import JSONDecoder, dumps
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import Busy, FileLock
 from ..paths import state_folder
-from .schema import keys, require_valid, top_level
-from .values import JUDGE_ENABLED, JUDGE_SWITCHES, MAX_BYTES, SettingsFileError, decoded
+from .load import load
+from .schema import find_key, keys, require_valid, top_level
+from .values import JUDGE_ENABLED, JUDGE_SWITCHES, MAX_BYTES, SettingsFileError, decoded, merged
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Callable
-
-    Rewrite = Callable[[str], str]
-    Path = tuple[str, ...]
+Rewrite = Callable[[str], str]
+Path = tuple[str, ...]
 
 _ATTEMPTS = 3
 _LOCK_WAIT = 2.0  # seconds
@@ -60,7 +58,7 @@ def change_values(config_dir: str | None, values: Mapping[str, object]) -> FileC
     """
     for name, value in values.items():
         if value is not None:
-            require_valid(keys()[name], value)
+            _require_valid(config_dir, name, value)
 
     def rewrite(text: str) -> str:
         for name, value in values.items():
@@ -68,6 +66,18 @@ def change_values(config_dir: str | None, values: Mapping[str, object]) -> FileC
         return text
 
     return change_text(config_dir, rewrite)
+
+
+def _require_valid(config_dir: str | None, name: str, value: object) -> None:
+    """Raise WrongValueError if a value does not fit its key, or the object does not that it becomes part of."""
+    key = find_key(name)
+    if key is None:
+        raise EditError(name + ": no such key")
+    require_valid(key, value)
+    if key.setting != name:
+        present = load(config_dir, None).block(key.setting)
+        below = _nested(tuple(name[len(key.setting) + 1 :].split(".")), value)
+        require_valid(keys()[key.setting], merged(present, below))
 
 
 def _with_key(text: str, name: str, value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ..fastjson import loads
+from ..fastjson import as_integer, as_number, as_text, as_texts, loads
 from ..files import Unreadable, read_regular
 from ..paths import data_path
 
@@ -97,14 +97,13 @@ class Settings:
 
     def user_number(self, key: str) -> float:
         """Return the number under a key without the project's files; 0.0 if it is not a number."""
-        value = self._own.get(key, self._values.get(key))
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+        return float(as_number(_value_at(self._own or self._values, key)) or 0)
 
     def with_values(self, values: Mapping[str, object]) -> Settings:
         """Return a copy of the settings with other values for some keys."""
         other = Settings({})
         other._values = {**self._values, **values}
-        other._own = {key: value for key, value in self._own.items() if key not in values}
+        other._own = {**self._own, **values} if self._own else {}
         other._origins, other.files, other.problems = self._origins, self.files, self.problems
         return other
 
@@ -113,41 +112,38 @@ class Settings:
         return list(self._values)
 
     def get(self, key: str) -> object:
-        """Return the value of a key; None for an unknown key."""
-        return self._values.get(key)
+        """Return the value of a key, or of a name below a key whose value is an object; None for an unknown one."""
+        return _value_at(self._values, key)
 
     def flag(self, key: str) -> bool:
         """Return the switch under a key; False if it is not a boolean."""
-        return self._values.get(key) is True
+        return self.get(key) is True
 
     def integer(self, key: str) -> int:
         """Return the whole number under a key; 0 if it is not one."""
-        value = self._values.get(key)
-        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+        return as_integer(self.get(key)) or 0
 
     def number(self, key: str) -> float:
         """Return the number under a key; 0.0 if it is not a number."""
-        value = self._values.get(key)
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+        return float(as_number(self.get(key)) or 0)
 
     def text(self, key: str) -> str:
         """Return the string under a key, or "" if it is not a string."""
-        value = self._values.get(key)
-        return value if isinstance(value, str) else ""
+        return as_text(self.get(key))
 
     def texts(self, key: str) -> list[str]:
         """Return the strings of the list under a key; empty if it is not a list."""
-        value = self._values.get(key)
-        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+        return as_texts(self.get(key))
 
     def block(self, key: str) -> dict[str, Any]:
-        """Return the names that the user chose under a key, with their values; empty if there are none."""
-        value = self._values.get(key)
+        """Return the object under a key; empty if it is not one."""
+        value = self.get(key)
         return value if isinstance(value, dict) else {}
 
     def origin(self, key: str) -> str:
         """Return the layer that decided a key: DEFAULT, USER, PROJECT or LOCAL; `files` has each layer's path."""
-        return self._origins.get(key, DEFAULT)
+        above = key.rpartition(".")[0]
+        return self._origins.get(key) or (self.origin(above) if above else DEFAULT)
 
     def is_judge_enabled(self, feature: str) -> bool:
         """Return whether a feature may ask its judge.
@@ -156,6 +152,23 @@ class Settings:
         """
         key, on, _ = JUDGE_SWITCHES[feature]
         return self._values.get(key) in on
+
+
+def _value_at(values: Mapping[str, object], key: str) -> object:
+    if key in values:
+        return values[key]
+    above, _, name = key.rpartition(".")
+    block = _value_at(values, above) if above else None
+    return block.get(name) if isinstance(block, dict) else None
+
+
+def merged(shipped: Any, changes: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """Return a value with the user's changes: those of an object by name, those of a list of entries by their ids."""
+    if isinstance(changes, dict) and isinstance(shipped, list):
+        return [merged(entry, changes.get(entry["id"], {})) for entry in shipped]
+    if isinstance(changes, dict) and isinstance(shipped, dict):
+        return {**shipped, **{name: merged(shipped.get(name), value) for name, value in changes.items()}}
+    return changes
 
 
 def content(path: str, follow: bool = False) -> dict[str, Any]:
@@ -193,9 +206,7 @@ def decoded(data: bytes) -> dict[str, Any]:
 
 def defaults() -> dict[str, object]:
     """Return every key with its default. Raises SettingsFileError for a damaged installation."""
-    flat: dict[str, object] = {}
-    _flatten(_shipped("defaults.json"), "", flat)
-    return flat
+    return _shipped("defaults.json")
 
 
 def schema() -> dict[str, Any]:
@@ -208,11 +219,3 @@ def _shipped(name: str) -> dict[str, Any]:
         return content(data_path(name), follow=True)
     except FileNotFoundError:
         raise SettingsFileError("the plugin's own " + name, "nothing") from None
-
-
-def _flatten(block: dict[str, Any], prefix: str, flat: dict[str, object]) -> None:
-    for name, value in block.items():
-        if isinstance(value, dict) and value:  # an empty object is a value: its names are chosen by the user
-            _flatten(value, prefix + name + ".", flat)
-        else:
-            flat[prefix + name] = value

@@ -29,6 +29,8 @@ _STEP_3 = (
 _STEP_4 = (
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize", "ion", "al", "er", "ic",
 )  # fmt: skip
+# Most words have none of these endings, and one call for all of them tells.
+_ENDINGS_2, _ENDINGS_3 = (tuple(ending for ending, _ in step) for step in (_STEP_2, _STEP_3))
 
 
 def form(word: str) -> str:
@@ -73,7 +75,7 @@ def _mark_consonant_y(word: str) -> str:
 def _regions(word: str) -> tuple[int, int]:
     """Return the offsets of the regions R1 and R2: after the first consonant that follows a vowel, and after the next such one."""
     first = 0
-    for start in _REGION_STARTS:
+    for start in _REGION_STARTS if word.startswith(_REGION_STARTS) else ():
         if word.startswith(start):
             first = len(start)
     if not first:
@@ -143,7 +145,7 @@ def _ends_short(word: str) -> bool:
 
 
 def _step_2(word: str, first: int) -> str:
-    for ending, instead in _STEP_2:
+    for ending, instead in _STEP_2 if word.endswith(_ENDINGS_2) else ():
         if word.endswith(ending):
             base = word[: -len(ending)]
             if (
@@ -157,7 +159,7 @@ def _step_2(word: str, first: int) -> str:
 
 
 def _step_3(word: str, first: int, second: int) -> str:
-    for ending, instead in _STEP_3:
+    for ending, instead in _STEP_3 if word.endswith(_ENDINGS_3) else ():
         if word.endswith(ending):
             base = word[: -len(ending)]
             return word if len(base) < (second if ending == "ative" else first) else base + instead
@@ -165,7 +167,7 @@ def _step_3(word: str, first: int, second: int) -> str:
 
 
 def _step_4(word: str, second: int) -> str:
-    for ending in _STEP_4:
+    for ending in _STEP_4 if word.endswith(_STEP_4) else ():
         if word.endswith(ending):
             base = word[: -len(ending)]
             return word if len(base) < second or (ending == "ion" and base[-1:] not in ("s", "t")) else base

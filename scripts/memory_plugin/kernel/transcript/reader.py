@@ -15,9 +15,18 @@ import errno
 import os
 import stat as modes
 
-from ..fastjson import loads
+from ..fastjson import as_integer
 from ..files import Unreadable
-from .rows import SYNTHETIC, Queue, inserted_prompt, is_from_person, kind_of, user_text, without_notes
+from .rows import (
+    SYNTHETIC,
+    Queue,
+    inserted_prompt,
+    is_from_person,
+    kind_of,
+    parse_row,
+    user_text,
+    without_notes,
+)
 from .turn import (
     CHARACTERS,
     USAGE,
@@ -41,7 +50,6 @@ if TYPE_CHECKING:
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
-_BOM = b"\xef\xbb\xbf"
 _MAX_SPREAD = 1 << 20  # bytes of one object over several lines
 _STRAY = b" \t\r\n\0"
 _MAX_TURN = 4_000_000  # characters; then a turn is closed even if its answer continues
@@ -112,7 +120,7 @@ class Lines:
             if not line:
                 continue
             self.seen += 1
-            record = self._spread(line) if line == b"{" else _object(line)
+            record = self._spread(line) if line == b"{" else parse_row(line)
             if record is None:
                 self.bad += 1
             else:
@@ -138,19 +146,7 @@ class Lines:
             pieces.append(line)
             size += len(line)
             depth += (line[-1:] in (b"{", b"[")) - (line[:1] in (b"}", b"]"))
-        return _object(b"\n".join(pieces).rstrip(b","))
-
-
-def _object(line: bytes) -> dict[str, Any] | None:
-    line = line.removeprefix(_BOM)
-    try:
-        try:
-            value = loads(line.decode("utf-8"))
-        except UnicodeDecodeError:
-            value = loads(line.decode("utf-8", "replace"))
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
+        return parse_row(b"\n".join(pieces).rstrip(b","))
 
 
 class Reader:
@@ -395,6 +391,6 @@ def _add_usage(usage: dict[str, int], row_usage: object) -> None:
     if not isinstance(row_usage, dict):
         return
     for name in USAGE:
-        tokens = row_usage.get(name)
-        if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens < 1 << 40:
+        tokens = as_integer(row_usage.get(name))
+        if tokens is not None and 0 <= tokens < 1 << 40:
             usage[name] = max(usage[name], tokens)

@@ -21,6 +21,7 @@ SYNTHETIC = "<synthetic>"  # the model's name in replies that the client made up
 # Flags of rows that are not the conversation: of sub-agents, of the client's notes, of the summary after a compaction, of API errors.
 _NOT_CONVERSATION = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 _PEOPLE = (None, "human", "channel")
+_BOM = b"\xef\xbb\xbf"
 _NAME = ("<command-name>", "</command-name>")
 _ARGUMENTS = ("<command-args>", "</command-args>")
 _MAX_PROMPT = 100_000  # characters
@@ -37,12 +38,22 @@ def records_backwards(path: str, tail_bytes: int, max_lines: int = 2000) -> Iter
     Never raises: a file that is missing, a pipe, or not a transcript yields nothing.
     """
     for line in reversed(_last_lines(path, tail_bytes)[-max_lines:]):
-        try:
-            record = loads(line.decode("utf-8"))
-        except ValueError:
-            continue
-        if isinstance(record, dict):
+        record = parse_row(line)
+        if record is not None:
             yield record
+
+
+def parse_row(line: bytes) -> dict[str, Any] | None:
+    """Return the object on a line as Claude Code writes it, or None. A byte order mark and invalid UTF-8 are tolerated."""
+    try:
+        value = loads(line.removeprefix(_BOM).decode("utf-8", "replace"))
+    except ValueError:
+        return None
+    if not isinstance(value, dict) or "payload" not in value:
+        return value if isinstance(value, dict) else None
+    from .rollout import row_of_rollout  # another agent's transcript
+
+    return row_of_rollout(value)
 
 
 def _last_lines(path: str, tail_bytes: int) -> list[bytes]:

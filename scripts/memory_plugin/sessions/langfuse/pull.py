@@ -13,8 +13,7 @@ from urllib.parse import quote
 from ...kernel.fastjson import digest, dumps, loads
 from ...kernel.files import make_folder, replace_file
 from ...kernel.hygiene import redact
-from ...kernel.judge.errors import JudgeError
-from ...kernel.judge.question import value_at
+from ...kernel.judge.question import JudgeError, value_at
 from ...kernel.paths import Paths
 from ...kernel.text.tags import without_private
 from ..score_rows import SOURCE, pulled_folder

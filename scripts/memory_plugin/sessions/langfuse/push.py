@@ -12,18 +12,16 @@ from time import sleep
 from typing import Any, NamedTuple
 
 from ...kernel.clock import Deadline, now
+from ...kernel.data import read_state, write_state
 from ...kernel.fastjson import digest, dumps
 from ...kernel.files import make_folder
 from ...kernel.judge.credentials import ServerAccess
-from ...kernel.judge.errors import JudgeError
-from ...kernel.judge.question import value_at
+from ...kernel.judge.question import JudgeError, value_at
 from ...kernel.locks import FileLock
 from ...kernel.paths import Paths
 from ...kernel.settings.values import Settings
-from ...kernel.state_file import read_state, write_state
 from ..score_rows import latest_rows
-from .langfuse_client import MODERN, LangfuseClient, find_access, probe
-from .score_payloads import ensure_configs, score_bodies
+from .langfuse_client import MODERN, LangfuseClient, ensure_configs, find_access, probe, score_bodies
 
 _MAX_TRIES = 3
 _MAX_BYTES = 64 << 20
@@ -118,10 +116,10 @@ class OutboxOverview(NamedTuple):
     not_before: float
 
 
-def outbox_overview(paths: Paths, settings: Settings, access: ServerAccess) -> OutboxOverview:
+def outbox_overview(paths: Paths, access: ServerAccess) -> OutboxOverview:
     """Return what was sent and what was not, without asking the server."""
     outbox = Outbox(paths, access)
-    ids = {body["id"] for row in latest_rows(paths, settings).values() for body in score_bodies(row)}
+    ids = {body["id"] for row in latest_rows(paths).values() for body in score_bodies(row)}
     return OutboxOverview(
         access.address.authority,
         len(ids - outbox.sent.keys() - outbox.pending.keys()),
@@ -157,7 +155,7 @@ def send_scores(
     outbox = Outbox(paths, access)
     with outbox.lock():
         outbox.reload()
-        rows = latest_rows(paths, settings).values()
+        rows = latest_rows(paths).values()
         outbox.enqueue(body for row in rows for body in score_bodies(row))
         return push(outbox, LangfuseClient(access, Deadline(seconds)), progress, pauses)
 
