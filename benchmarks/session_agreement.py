@@ -17,7 +17,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "scripts"))
 
-from memory_plugin.cli.labeling import read_session  # noqa: E402
+from memory_plugin.cli.session_views import read_session  # noqa: E402
 from memory_plugin.sessions.calibration import compare, read_labels  # noqa: E402
 from memory_plugin.sessions.session_files import transcripts_below  # noqa: E402
 

@@ -3,8 +3,8 @@
     python3 benchmarks/transcript_reader.py --megabytes 500
     python3 benchmarks/transcript_reader.py --megabytes 20 --like FILE   # repeats the rows of a real transcript
 
-Each variant runs in its own process and is measured in CPU time. `turns` reads the turns; `signals` also collects the signals and the
-timeline. Prints JSON; the exit code is 1 if memory or ratio of either exceeds its bound.
+Each variant runs in its own process and is measured in CPU time. `turns` reads the turns; `signals` also collects the signals. Prints
+JSON; the exit code is 1 if memory or ratio of either exceeds its bound.
 """
 
 from __future__ import annotations
@@ -110,12 +110,10 @@ def by_turns(path: str) -> int:
 
 
 def by_signals(path: str) -> int:
-    """Return the number of turns after collecting their signals and the timeline, as the command does."""
-    from memory_plugin.sessions.session_signals import Timeline, collect_signals
+    """Return the number of turns after collecting their signals, as the command does."""
+    from memory_plugin.sessions.session_signals import collect_signals
 
-    timeline = Timeline()
-    signals = collect_signals(path, timeline.add)
-    timeline.moments(signals.detections, 60)
+    signals = collect_signals(path)
     return signals.totals.turns
 
 

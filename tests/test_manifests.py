@@ -15,7 +15,17 @@ from tests.project import PLUGIN_ROOT
 
 MANIFEST = ".claude-plugin/plugin.json"
 # Manifest fields that client 2.1.197 knows and `claude plugin validate --strict` accepts.
-KNOWN_FIELDS = {"name", "version", "description", "author", "license", "keywords", "homepage", "repository"}
+KNOWN_FIELDS = {
+    "name",
+    "version",
+    "description",
+    "author",
+    "license",
+    "keywords",
+    "homepage",
+    "repository",
+    "userConfig",
+}
 # Hook events that this client knows.
 KNOWN_EVENTS = {
     "PreToolUse",
@@ -48,10 +58,20 @@ def test_both_copies_of_the_manifest_are_identical() -> None:
     assert read_text("plugin.json") == read_text(MANIFEST)
 
 
+def test_each_option_is_a_setting_with_the_same_default() -> None:
+    keys = json.loads(read_text("config/settings.schema.json"))["x-options"]
+    defaults = json.loads(read_text("config/defaults.json"))
+    options = json.loads(read_text(MANIFEST))["userConfig"]
+    assert {name: option["default"] for name, option in options.items()} == {
+        name: defaults[key] for name, key in keys.items()
+    }
+
+
 def test_the_manifest_for_codex_differs_only_in_its_hooks() -> None:
     manifest = json.loads(read_text(".codex-plugin/plugin.json"))
     assert manifest.pop("hooks") == "./hooks/codex.json"
-    assert manifest == json.loads(read_text(MANIFEST))
+    expected = json.loads(read_text(MANIFEST))
+    assert manifest == {name: value for name, value in expected.items() if name != "userConfig"}
 
 
 def test_the_manifest_has_the_name_the_version_and_known_fields() -> None:

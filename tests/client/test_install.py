@@ -57,6 +57,14 @@ def test_the_plugin_installs_from_a_folder(sandbox: Sandbox, folder: str) -> Non
     assert hooks_succeeded(sandbox, turn)
 
 
+def test_an_option_of_the_plugin_is_without_warnings_a_setting(sandbox: Sandbox) -> None:
+    run_plugin_command(
+        with_memory(sandbox), "marketplace", "add", copy_plugin(os.path.join(sandbox.folder, "plugin"))
+    )
+    run_plugin_command(sandbox, "install", NAME, "--config", "recall=false")
+    assert not is_recalled(sandbox.prompt(ASK))
+
+
 def test_a_disabled_plugin_is_silent_until_it_is_enabled(sandbox: Sandbox) -> None:
     run_plugin_command(
         with_memory(sandbox), "marketplace", "add", copy_plugin(os.path.join(sandbox.folder, "plugin"))

@@ -7,10 +7,11 @@ import os
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories import index_md, lifecycle
+from memory_plugin.memories import lifecycle
 from memory_plugin.memories.memory_files import all_memories
 from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.stores import Store
+from memory_plugin.memories.writing import rebuild_index_md
 from tests.memories.conftest import Put, find
 
 
@@ -66,7 +67,7 @@ def test_a_forgotten_memory_is_not_recalled_and_a_restored_one_is(paths: Paths, 
 def test_it_can_be_built_anew(paths: Paths, store: Store, put: Put) -> None:
     put("one")
     put("two", record_status="retired")
-    assert index_md.rebuild(store, all_memories(store)) == 1
+    assert rebuild_index_md(store, all_memories(store)) == 1
     assert [line.split(" ")[1] for line in index(store)[2:]] == ["[DECISION]"]
 
 

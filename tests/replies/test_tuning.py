@@ -94,8 +94,8 @@ def test_a_reply_whose_phrases_got_no_verdict_does_not_count(paths: Paths) -> No
         ("padding_range", False, "padding_range [1,3]"),
         ("borderline_density", True, "density_margin 0.02"),
         ("borderline_density", False, "density_margin 0.05"),
-        ("mixed_signal", True, "preamble_min 30"),
-        ("mixed_signal", False, "preamble_min 15"),
+        ("mixed_signal", True, "thresholds.preamble 30"),
+        ("mixed_signal", False, "thresholds.preamble 15"),
     ],
 )
 def test_advice_names_the_setting_that_made_replies_escalate(

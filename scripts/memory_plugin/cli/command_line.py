@@ -53,13 +53,13 @@ PAIRS = {
     "replies history": "scores",
     "replies tune": "tune",
     "report replay": "replay",
-    "session label": "label",
     "session calibrate": "calibrate",
     "session langfuse": "langfuse",
 }
 ALIASES = {
     **{old: name for name, old in PAIRS.items()},
     "archive": "forget --keep",
+    "label": "session label",
     "useful": "feedback useful",
     "wrong": "feedback wrong",
 }

@@ -1,19 +1,29 @@
-"""Print sessions: signals, timeline, turns, and scores with evidence."""
+"""Print sessions: signals, turns, and scores with evidence; and ask a person to score them, one or a series that can be interrupted."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..kernel.judge.question import one_line
 from ..kernel.text.clean import plain
 from ..kernel.transcript.turn import Totals
+from ..sessions.calibration import label_row, parse_score
 from ..sessions.detection import signal_entries
 from ..sessions.dimensions import OVERALL, dimensions
-from ..sessions.session_signals import Moment, SessionSignals
+from ..sessions.score_rows import LABEL, RowNotWritten, append_row, latest_rows, project_of, session_id_of
+from ..sessions.scoring_request import TranscriptDigest
+from ..sessions.session_signals import SessionSignals, collect_signals
+from .command_context import CommandContext, CommandError, UsageError
 from .console import Console, counted
 
 _MAX_TURNS_NAMED = 8
 _MAX_TURNS = 24
+_MAX_EXAMPLE = 80
+_MIN_TURNS = 2
+_MINUTES = 3  # per session, before any was labeled
 _MAX_TEXT = 400
 _MAX_LAST_REPLY = 1500
 
@@ -45,12 +55,13 @@ def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
             str(found.counts[entry["id"]]),
             "" if entry["tone"] == "plain" else entry["tone"],
             turns_text(found.turns(entry["id"])),
+            one_line(found.by_signal[entry["id"]][-1].what, _MAX_EXAMPLE),
         ]
         for entry in signal_entries()
         if found.counts[entry["id"]]
     ]
     if rows:
-        console.table(["signal", "count", "", "turns"], rows)
+        console.table(["signal", "count", "", "turns", "the last one"], rows)
     else:
         console.line("no signals")
 
@@ -74,14 +85,6 @@ def turns_text(turns: Sequence[int]) -> str:
     more = len(turns) - _MAX_TURNS_NAMED
     shown = " ".join("T%d" % turn for turn in turns[:_MAX_TURNS_NAMED])
     return "%s +%d" % (shown, more) if more > 0 else shown
-
-
-def show_timeline(console: Console, moments: Sequence[Moment]) -> None:
-    """Print the timeline of a session."""
-    if moments:
-        console.line()
-        rows = [["T%d" % moment.turn, moment.time, moment.kind, moment.what] for moment in moments]
-        console.table(["turn", "time", "what", ""], rows)
 
 
 def show_turns(console: Console, turns: list[dict[str, Any]]) -> None:
@@ -140,3 +143,106 @@ def _overall(row: dict[str, Any]) -> str:
     if row["struck"]:
         details.append("%s removed: the turns do not exist" % counted(row["struck"], "reference"))
     return "%.2f  (%s)" % (row[OVERALL], "; ".join(details))
+
+
+class ShownSession(NamedTuple):
+    """A session as shown to a person; `turns` have the form in which a scorer sees them."""
+
+    name: str
+    signals: SessionSignals
+    turns: list[dict[str, Any]]
+
+
+def read_session(path: str) -> ShownSession:
+    """Return a session as shown to a person. Raises FileNotFoundError and Unreadable."""
+    digest = TranscriptDigest()
+    signals = collect_signals(path, digest.add)
+    name = session_id_of(path, signals.totals.session)
+    return ShownSession(name, signals, [shown.turn for shown in digest.shown])
+
+
+def parse_scores(words: list[str]) -> dict[str, float]:
+    """Return the scores given by `--set`. Raises UsageError for an invalid one."""
+    scores = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        score = parse_score(name, text) if name in dimensions() else None
+        if score is None:
+            raise UsageError(
+                "--set %s: expected DIMENSION=SCORE, such as goal_achievement=complete or tool_efficiency=0.8"
+                % word[:100]
+            )
+        scores[name] = score
+    return scores
+
+
+def ask_scores(console: Console, session: ShownSession) -> tuple[dict[str, float], bool]:
+    """Show a session and ask for its scores; return them, and whether the person quit.
+
+    An empty line leaves a dimension out, `s` skips the session, `q` stops.
+    """
+    show_signals(console, session.name, session.signals)
+    show_turns(console, session.turns)
+    scores: dict[str, float] = {}
+    for name, dimension in dimensions().items():
+        scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"
+        while name not in scores:
+            console.line("%s (%s; empty line: not scored) " % (name, scale))
+            line = sys.stdin.readline()
+            if not line:
+                return scores, True
+            word = line.strip().lower()
+            if word in ("s", "q"):
+                return {}, word == "q"
+            if not word:
+                break
+            score = parse_score(name, word)
+            if score is None:
+                console.line("expected %s, s to skip the session, or q to stop" % scale)
+            else:
+                scores[name] = score
+    return scores, False
+
+
+def store_label(
+    context: CommandContext, session: ShownSession, scores: dict[str, float], note: str = ""
+) -> dict[str, Any]:
+    """Append the scores of a session to the ledger and return the row. Raises CommandError if it could not be written."""
+    project = project_of(session.signals.totals.folder, context.paths)
+    row = label_row(session.name, project, scores, note)
+    try:
+        append_row(context.paths, row)
+    except RowNotWritten as error:
+        raise CommandError("nothing was stored: %s" % error) from None
+    return row
+
+
+def label_series(context: CommandContext, paths: Sequence[str], target: int) -> int:
+    """Go through sessions until `target` are labeled, and return how many are. Sessions labeled before are skipped.
+
+    The scorer's own scores are not shown, so that they cannot bias the person.
+    """
+    done = set(latest_rows(context.paths, LABEL))
+    labeled_before, started = len(done), time.monotonic()
+    for path in paths:
+        if len(done) >= target:
+            break
+        try:
+            session = read_session(path)
+        except OSError:
+            continue
+        if session.signals.totals.turns < _MIN_TURNS or session.name in done:
+            continue
+        labeled_now = len(done) - labeled_before
+        pace = (time.monotonic() - started) / 60 / labeled_now if labeled_now else _MINUTES
+        minutes = counted(max(1, round(pace * (target - len(done)))), "minute")
+        progress = "session %d of %d, about %s left" % (len(done) + 1, target, minutes)
+        context.console.line()
+        context.console.line(context.console.style(progress, "bold"))
+        scores, has_quit = ask_scores(context.console, session)
+        if scores:
+            store_label(context, session, scores)
+            done.add(session.name)
+        if has_quit:
+            break
+    return len(done)

@@ -6,24 +6,18 @@ output; claims of work are checked against it.
 
 from __future__ import annotations
 
-import glob
 import io
-import os
-import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..kernel.fastjson import digest, dumps, loads
-from ..kernel.paths import Paths
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn
-from . import EvaluationError
 
 STDIN = "-"
 ROLES = ("user", "assistant", "tool", "system")
-_SESSION = re.compile(r"[0-9a-fA-F-]{8,64}\Z")
 _MAX_BYTES = 200_000_000
 _MAX_CONTENT = 200_000  # characters kept of one turn
 _MAX_INPUT = 4_000  # characters kept of a tool call's input
@@ -50,21 +44,6 @@ class Conversation(NamedTuple):
         """Return a digest of all turns, which reveals no text."""
         data = dumps([[turn.role, turn.content, turn.failed] for turn in self.turns])
         return digest(data.encode("ascii"), 8)
-
-
-def find_inputs(names: Sequence[str], paths: Paths) -> list[str]:
-    """Return the files behind paths and session ids. Raises EvaluationError for a name that is neither."""
-    return [name if name == STDIN or os.path.exists(name) else _find_session(name, paths) for name in names]
-
-
-def _find_session(name: str, paths: Paths) -> str:
-    transcripts: list[str] = []
-    if _SESSION.match(name) and paths.config_dir:
-        pattern = os.path.join(glob.escape(paths.config_dir), "projects", "*", name + ".jsonl")
-        transcripts = sorted(glob.glob(pattern))
-    if not transcripts:
-        raise EvaluationError("%s: there is no such file, and no session has this id" % name)
-    return transcripts[0]
 
 
 def read_conversation(path: str) -> Conversation:

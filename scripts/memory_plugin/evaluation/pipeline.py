@@ -5,7 +5,7 @@ Without jurors, or after a hard fail, the gates decide alone and the record says
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -175,18 +175,7 @@ def compare_labels(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 def text_lines(entry: Mapping[str, Any]) -> list[str]:
     """Return the verdict of one conversation, then its findings and scores."""
-    lines = [_summary_line(entry)]
-    for gate in entry["gates"]:
-        for finding in gate["findings"]:
-            place = "%s %s, turn %d, %s" % (
-                _severity(gate, finding),
-                gate["gate"],
-                finding["turn"],
-                finding["role"],
-            )
-            lines.append("  %s: %s (%s) %s" % (place, finding["reason"], finding["rule"], finding["excerpt"]))
-        if gate["error"]:
-            lines.append("  error in %s, which counts as a fail: %s" % (gate["gate"], gate["error"]))
+    lines = [_summary_line(entry), *("  " + line for line in _evidence(entry["gates"], str))]
     for row in entry["jury"].get("dimensions", []):
         median = "unscored" if row["median"] is None else "%.1f" % row["median"]
         lines.append("  %s: %s of %s" % (row["dimension"], median, row["scores"]))
@@ -200,8 +189,16 @@ def _summary_line(entry: Mapping[str, Any]) -> str:
     return "%s%s  %s: %s" % (entry["verdict"].upper(), score, plain(str(entry["id"]), 200), entry["reason"])
 
 
-def _severity(gate: Mapping[str, Any], finding: Mapping[str, Any]) -> str:
-    return "note" if finding["note"] or not gate["hard"] else "fail"
+def _evidence(gates: Iterable[Mapping[str, Any]], shown: Callable[[str], str]) -> Iterator[str]:
+    """Yield a line for each finding and each error of some gates; `shown` prepares texts for the output."""
+    for gate in gates:
+        if gate["error"]:
+            yield "%s: error, which counts as a fail: %s" % (gate["gate"], shown(gate["error"]))
+        for finding in gate["findings"]:
+            severity = "note" if finding["note"] or not gate["hard"] else "fail"
+            place = gate["gate"], severity, finding["turn"], finding["role"], finding["rule"]
+            quote = " \u201c%s\u201d" % shown(finding["excerpt"]) if finding["excerpt"] else ""
+            yield "%s, %s, turn %d (%s), %s: " % place + finding["reason"] + quote
 
 
 def markdown_report(summary: Mapping[str, Any]) -> str:
@@ -233,17 +230,12 @@ def markdown_report(summary: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _gates(gates: Iterable[Mapping[str, Any]]) -> list[str]:
-    rows, evidence = [["gate", "pack", "status", "ms"]], []
+def _gates(gates: Sequence[Mapping[str, Any]]) -> list[str]:
+    rows = [["gate", "pack", "status", "ms"]]
     for gate in gates:
         status = gate["status"] + ("" if gate["hard"] else " (does not count)")
         rows.append([gate["gate"], gate["pack"], status, "%.1f" % gate["ms"]])
-        if gate["error"]:
-            evidence.append("- %s: error, which counts as a fail: %s" % (gate["gate"], _text(gate["error"])))
-        for finding in gate["findings"]:
-            place = gate["gate"], _severity(gate, finding), finding["turn"], finding["role"], finding["rule"]
-            quote = " \u201c%s\u201d" % _text(finding["excerpt"]) if finding["excerpt"] else ""
-            evidence.append("- %s, %s, turn %d (%s), `%s`: " % place + finding["reason"] + quote)
+    evidence = ["- " + line for line in _evidence(gates, _text)]
     return [*_table(rows), *(["", *evidence] if evidence else [])]
 
 

@@ -12,7 +12,7 @@ from ..kernel.clock import now, now_iso
 from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import as_texts
 from ..kernel.files import error_text
-from . import InvalidMemory, index_md, writing
+from . import InvalidMemory, writing
 from .hygiene import clean_text
 from .memory_files import StoredMemory, all_memories
 from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
@@ -67,7 +67,7 @@ def save_all(
     finally:
         written = (result for result in results if not isinstance(result, InvalidMemory))
         _trust(paths, written, approved, "import")
-        index_md.rebuild(store, all_memories(store))
+        writing.rebuild_index_md(store, all_memories(store))
     return results
 
 

@@ -6,18 +6,14 @@ one text, so none of its lines can pass for another field.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..kernel.fastjson import digest, dumps
 from .guard import guard_in_words
 from .hygiene import shown_block
-from .record import ACTIVE, body_text, categories, guard_problem
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .record import Memory
+from .record import ACTIVE, Memory, body_text, categories, guard_problem
 
 TITLE, TEXT = "title", "text"
 # Characters of a field: no more are told or matched (recall/documents.py).

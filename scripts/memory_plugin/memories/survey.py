@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from ..kernel.clock import now_iso
+from ..kernel.paths import Paths
 from . import InvalidMemory
 from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, why_not_read
 from .record import ACTIVE, categories
 from .relations import Link, Resolution, named_keys, resolve
 from .stores import stores
 from .trust import PENDING, TRUSTED, Trust, load_trust
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from ..kernel.paths import Paths
 
 _CUT_OFF = "\u2026. "
 _MAX_NAMED = 10

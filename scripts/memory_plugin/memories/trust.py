@@ -11,26 +11,20 @@ second digest, which covers both.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..kernel.fastjson import as_texts, dumps, loads
 from ..kernel.files import make_folder, read_regular, replace_file
-from ..kernel.paths import locate
+from ..kernel.paths import Paths, locate
 from . import InvalidMemory
 from .hygiene import clean_data
-from .memory_text import text_digests, told_digests
-from .stores import USER
+from .memory_files import StoredMemory
+from .memory_text import TextDigests, text_digests, told_digests
+from .stores import USER, Store
 from .trust_file import SEEN, Decision, DecisionFile, decision_paths, trust_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from ..kernel.paths import Paths
-    from .memory_files import StoredMemory
-    from .memory_text import TextDigests
-    from .stores import Store
 
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
 WITHDRAWN, LIFTED = "withdrawn", "lifted"

@@ -9,24 +9,25 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.data import read_state, write_state
-from ..kernel.files import is_draft, make_folder, replace_file
+from ..kernel.files import is_draft, make_folder, read_regular, replace_file
 from ..kernel.locks import FileLock
-from . import InvalidMemory, index_md
-from .hygiene import clean_data
+from . import InvalidMemory
+from .hygiene import clean_data, shown_items, shown_line
 from .memory_files import (
     MAX_BYTES,
     StoredMemory,
+    all_memories,
     category_folders,
     read_memory,
     refuse_many_values,
     why_not_read,
 )
 from .memory_text import text_digests
-from .record import categories, is_id, parse_memory, slugs
+from .record import ACTIVE, MAX_TITLE, categories, is_id, parse_memory, slugs
 from .stores import USER, store_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..kernel.paths import Paths
     from .hygiene import Redacted
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 
 LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000
+_HEADER = "# Memory Index\n"
+_MAX_INDEX_MD = 32 << 20
+# `memory refresh` alone adds lines to a longer list, because one more line rewrites all of it.
+_MAX_UPDATED = 256 << 10
+_ARROW = " -> "
 _MAX_RECORDED = 50  # writes, of which a refresh of the index has usually seen all but the last few
 
 
@@ -60,7 +66,7 @@ def store_lock(paths: Paths, store: Store, wait: float = LOCK_WAIT) -> FileLock:
 def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -> Written:
     """Store a new memory under its id, or one made from its title; if the same title and content exist, return that memory.
 
-    `listed` False leaves the readable index to a later `index_md.rebuild`.
+    `listed` False leaves the readable index to a later `rebuild_index_md`.
     Raises InvalidMemory, OSError, and Busy when another process held the store for five seconds.
     """
     _require_readable(store)
@@ -78,7 +84,7 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
                 data["id"] = identity
                 with _recorded(paths, store, path):
                     stored = _write(store, category.name, path, data)
-                if listed and not index_md.is_long(store):
+                if listed and not _is_long(store):
                     _list(store, path, stored)
                 return Written(stored, redacted, True)
             existing = _same_memory(store, category.name, path, data)
@@ -209,9 +215,13 @@ def _prepare_store(store: Store) -> None:
 
 
 def _list(store: Store, path: str, stored: StoredMemory | None) -> None:
-    """Update the readable index. It is only for people, so a failure to write it does not stop the save."""
+    """Update the line of a file in `index.md`. That is only for people, so a failure to write it does not stop the save."""
     with suppress(OSError):
-        index_md.update_line(store, path, stored)
+        lines, shown_path = _listed_lines(store), _shown_path(store, path)
+        lines.pop(shown_path, None)
+        if stored is not None and _is_listed(stored):
+            lines[shown_path] = _line(store, stored)
+        _save_lines(store, lines)
 
 
 def _write(store: Store, category: str, path: str, data: dict[str, Any]) -> StoredMemory:
@@ -234,3 +244,67 @@ def _encode(data: dict[str, Any]) -> bytes:
         )
     refuse_many_values(text)
     return text
+
+
+def rebuild_index_md(store: Store, memories: Iterable[StoredMemory]) -> int:
+    """Rebuild `index.md`, the list for people, from all memories of a store; return how many it lists."""
+    lines = {
+        _shown_path(store, stored.path): _line(store, stored) for stored in memories if _is_listed(stored)
+    }
+    _save_lines(store, lines)
+    return len(lines)
+
+
+def _is_long(store: Store) -> bool:
+    """Return whether `index.md` is too long to add single lines to it; the next `rebuild_index_md` adds them."""
+    with suppress(OSError):
+        return os.path.getsize(_index_md(store)) > _MAX_UPDATED
+    return False
+
+
+def _is_listed(stored: StoredMemory) -> bool:
+    return stored.memory.status == ACTIVE and not stored.memory.superseded_by
+
+
+def _listed_lines(store: Store) -> dict[str, str]:
+    """Return the lines by the path that they name, built from the files if there is no index yet."""
+    current = _present(store)
+    if current is None:
+        rebuild_index_md(store, all_memories(store))
+        current = _present(store) or b""
+    text = current.decode("utf-8", "replace")
+    rows = (line for line in text.splitlines() if line.startswith("- [") and _ARROW in line)
+    return {row.rpartition(_ARROW)[2].partition(" #tags:")[0]: row for row in rows}
+
+
+def _save_lines(store: Store, lines: dict[str, str]) -> None:
+    if not os.path.isdir(store.root):
+        return
+    text = _HEADER + "\n" + "".join(line + "\n" for line in sorted(lines.values()))
+    data = text.encode("utf-8", "replace")
+    if data != _present(store):
+        # A project's file gets the permissions that the umask gives to the other files of the working tree.
+        replace_file(_index_md(store), data, 0o600 if store.scope == USER else 0o666, durable=False)
+
+
+def _present(store: Store) -> bytes | None:
+    try:
+        return read_regular(_index_md(store), _MAX_INDEX_MD)[0]
+    except OSError:
+        return None
+
+
+def _index_md(store: Store) -> str:
+    return os.path.join(store.root, "index.md")
+
+
+def _shown_path(store: Store, path: str) -> str:
+    return os.path.relpath(path, store.worktree or store.root).replace(os.sep, "/")
+
+
+def _line(store: Store, stored: StoredMemory) -> str:
+    memory = stored.memory
+    title = shown_line(memory.title, MAX_TITLE).replace(_ARROW, " - ").replace("#tags:", "")
+    tags = ",".join(tag.replace(",", " ") for tag in shown_items(memory.tags, 40))
+    line = "- [%s] %s -> %s" % (categories()[memory.category].label, title, _shown_path(store, stored.path))
+    return line + " #tags:" + tags if tags else line

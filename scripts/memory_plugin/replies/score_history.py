@@ -56,26 +56,40 @@ class ScoreGroup(NamedTuple):
     density: float | None
 
 
-def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[PastScore], int]:
-    """Return the scored replies since a time (as `kernel.clock.iso` writes it), oldest first, and the number of unusable lines.
+class ScoreJoin:
+    """Joins scores with the judge's records. A reply that was scored twice counts once, by its last record.
 
-    A reply that was scored twice counts once, by its last record.
+    `unusable` counts the rows of other kinds and those without a needed field.
     """
-    scores: dict[str, dict[str, Any]] = {}
-    judged: dict[str, dict[str, Any]] = {}
-    rows = Records(paths.state(), "scores")
-    bad = 0
-    for row in rows:
+
+    def __init__(self) -> None:
+        self._scores: dict[str, dict[str, Any]] = {}
+        self._judged: dict[str, dict[str, Any]] = {}
+        self.unusable = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Add the next row of the ledger `scores`."""
         kind = row.get("kind", "")
         if kind not in _NEEDED or not _NEEDED[kind] <= row.keys():
-            bad += 1
-        elif kind == "judged" and row["outcome"] == "ok":
-            judged[row["id"]] = row
-        elif kind == "score" and row["time"] >= since and project in ("", row.get("project")):
-            scores.pop(row["id"], None)
-            scores[row["id"]] = row
-    _fill_models(list(scores.values()))
-    return [PastScore(row, judged.get(identity)) for identity, row in scores.items()], bad + rows.skipped
+            self.unusable += 1
+        elif kind == "score":
+            self._scores.pop(row["id"], None)
+            self._scores[row["id"]] = row
+        elif row["outcome"] == "ok":
+            self._judged[row["id"]] = row
+
+    def scores(self) -> list[PastScore]:
+        """Return the scored replies, oldest first."""
+        _fill_models(list(self._scores.values()))
+        return [PastScore(row, self._judged.get(identity)) for identity, row in self._scores.items()]
+
+
+def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[PastScore], int]:
+    """Return the scored replies since a time (as `kernel.clock.iso` writes it), oldest first, and the number of unusable lines."""
+    join, rows = ScoreJoin(), Records(paths.state(), "scores", since, project=project)
+    for row in rows:
+        join.add(row)
+    return join.scores(), join.unusable + rows.skipped
 
 
 def _fill_models(rows: list[dict[str, Any]]) -> None:

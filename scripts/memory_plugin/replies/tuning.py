@@ -24,7 +24,7 @@ _MIN_JUDGED = 20
 _GATE_SETTINGS = {
     "padding_range": ("padding_range [1,1]", "padding_range [1,3]"),
     "borderline_density": ("density_margin 0.02", "density_margin 0.05"),
-    "mixed_signal": ("preamble_min 30", "preamble_min 15"),
+    "mixed_signal": ("thresholds.preamble 30", "thresholds.preamble 15"),
 }
 _MIN_VERDICTS = 5
 _MIN_QUOTED = 3

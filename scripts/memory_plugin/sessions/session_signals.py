@@ -1,4 +1,4 @@
-"""Detect the signals of a session, which are counted in its transcript without a judge, and collect its timeline for people."""
+"""Detect the signals of a session, which are counted in its transcript without a judge."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..kernel.judge.question import one_line
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Totals, Turn
 from .detection import (
@@ -20,11 +19,9 @@ from .detection import (
     pattern,
     pipeline_heads,
     runs_tests,
-    signal_entries,
     tool_for,
 )
 
-_WIDTH = 160
 _SIGNAL_BY_TOOL = {
     **dict.fromkeys(("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode"), "plans"),
     **dict.fromkeys(("Task", "Agent"), "delegations"),
@@ -332,43 +329,3 @@ def signals_record(signals: SessionSignals) -> dict[str, Any]:
             for name, count in detections.counts.items()
         },
     }
-
-
-class Moment(NamedTuple):
-    """One line of the timeline: turn, time of day (UTC, or empty), kind, and a redacted description."""
-
-    turn: int
-    time: str
-    kind: str
-    what: str
-
-
-class Timeline:
-    """The timeline of a session; collects prompts and times while the turns are read."""
-
-    def __init__(self) -> None:
-        self._prompts: list[Moment] = []
-        self._times: dict[int, str] = {}
-
-    def add(self, turn: Turn) -> None:
-        """Add the next turn."""
-        self._times[turn.number] = time = turn.time[11:16]
-        self._prompts += [
-            Moment(turn.number, time, entry.kind, entry.text[: 10 * _WIDTH])
-            for entry in turn.user_texts
-            if entry.kind in ("prompt", "command")
-        ]
-
-    def moments(self, detections: Detections, max_moments: int) -> list[Moment]:
-        """Return at most `max_moments` moments in order; prompts and problems take precedence over the rest."""
-        entries = [entry for entry in signal_entries() if entry.get("timeline")]
-        moments = self._prompts + [
-            Moment(detection.turn, self._times[detection.turn], entry["timeline"], detection.what)
-            for entry in entries
-            for detection in detections.by_signal[entry["id"]]
-        ]
-        if len(moments) > max_moments:
-            secondary = {entry["timeline"] for entry in entries if entry["tone"] != "bad"}
-            moments.sort(key=lambda moment: moment.kind in secondary)
-        selected = sorted(moments[:max_moments], key=lambda moment: moment.turn)
-        return [moment._replace(what=one_line(moment.what, _WIDTH)) for moment in selected]

@@ -174,7 +174,7 @@ def test_rules_are_listed_checked_and_applied(project: Project) -> None:
         "gate": "compliance", "reason": "R.", "patterns": ["(a+)+$"], "hit": ["aa"], "miss": ["b"]}}})  # fmt: skip
     run = project.cli("rules", "check", path)
     assert (run.returncode, "2000 ms on 600 characters" in run.stdout) == (1, True)
-    lines = json.dumps({"id": 1, "text": "I want to die."}) + "\n"
+    lines = json.dumps({"id": 1, "text": "I wish I were dead."}) + "\n"
     run = project.cli("rules", "apply", "caregiving", "--role", "user", stdin=lines)
     assert run.json == {"id": 1, "findings": [{"gate": "crisis", "rule": "wish-to-die"}]}
 

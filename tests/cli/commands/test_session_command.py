@@ -58,7 +58,7 @@ def test_signals_as_text_and_json(project: Project) -> None:
     assert run.returncode == 0, run.stderr
     assert "tool errors" in run.stdout
     assert "T1" in run.stdout
-    assert "Fix it" in run.stdout
+    assert "Bash: make" in run.stdout
     assert "unscored: goal_achievement, tool_efficiency" in run.stdout
     assert "1 turn, 1 call, claude-x" in run.stdout
     assert SECRET not in run.stdout

@@ -36,7 +36,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
-def test_the_proposal_is_shown_applied_and_undone(scored: Project) -> None:
+def test_the_proposal_is_shown_and_applied(scored: Project) -> None:
     assert (
         "outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
         in scored.cli("scores").stdout
@@ -50,13 +50,6 @@ def test_the_proposal_is_shown_applied_and_undone(scored: Project) -> None:
     assert 0.2 <= applied["after"]["value"] <= 0.3
     assert applied["hindrance"] is None
     assert scored.cli("config", "get", KEY, "--json").json["value"] == applied["thresholds"]["code"] > 0.44
-    scored.cli("config", "set", "scoring.escalation.thresholds.preamble", "77")
-    undone = scored.cli("tune", "--thresholds", "--undo", "--json").json
-    assert KEY in undone["restored"]
-    assert scored.cli("config", "get", KEY, "--json").json["value"] == 0.44
-    assert scored.cli("config", "get", "scoring.escalation.thresholds.preamble", "--json").json["value"] == 77
-    nothing = scored.cli("tune", "--thresholds", "--undo")
-    assert (nothing.returncode, "nothing to undo" in nothing.stderr) == (1, True)
 
 
 def test_apply_inside_the_client_needs_approval(scored: Project) -> None:
@@ -69,12 +62,6 @@ def test_too_few_replies_are_an_error(project: Project) -> None:
     ledger(project, 30)
     run = project.cli("tune", "--thresholds")
     assert (run.returncode, "takes 200 replies" in run.stderr, "has 30" in run.stderr) == (1, True, True)
-
-
-@pytest.mark.parametrize("arguments", [["--undo"], ["--thresholds", "--undo", "--apply"]])
-def test_undo_requires_thresholds(project: Project, arguments: list[str]) -> None:
-    run = project.cli("tune", *arguments)
-    assert (run.returncode, "--undo requires --thresholds" in run.stderr) == (2, True)
 
 
 def test_a_project_cannot_set_thresholds(project: Project) -> None:

@@ -54,6 +54,40 @@ def test_top_level_keys_are_read_and_the_memory_block_wins(box: Box) -> None:
     assert (settings.integer(KEY), settings.integer("retrieval.max_tokens")) == (2, 500)
 
 
+def options(**values: object) -> dict[str, object]:
+    """Return the block in which Claude Code keeps the plugin's options."""
+    return {"pluginConfigs": {"memory@memory-plugin": {"options": values}}}
+
+
+def test_options_of_the_plugin_count_in_the_users_file_below_its_own_keys(box: Box) -> None:
+    box.write(
+        USER, {**options(recall=False, receipts="off", other=1), **block("retrieval.receipt", "injected")}
+    )
+    settings = box.load()
+    assert (settings.flag("retrieval.enabled"), settings.text("retrieval.receipt")) == (False, "injected")
+    assert settings.problems == []
+
+
+@pytest.mark.parametrize(
+    ("layer", "content", "problems"),
+    [
+        pytest.param(USER, options(receipts="never"), 1, id="a wrong value"),
+        pytest.param(PROJECT, options(recall=False), 0, id="a project's file"),
+        pytest.param(USER, {"pluginConfigs": {"memory@memory-plugin": 3}}, 0, id="no block"),
+        pytest.param(
+            USER, {"pluginConfigs": {"memory@other": {"options": {"recall": False}}}}, 0, id="another plugin"
+        ),
+    ],
+)
+def test_other_options_change_nothing(
+    box: Box, layer: str, content: dict[str, object], problems: int
+) -> None:
+    box.write(layer, content)
+    settings = box.load()
+    assert (settings.flag("retrieval.enabled"), settings.text("retrieval.receipt")) == (True, "all")
+    assert len(settings.problems) == problems
+
+
 def test_other_top_level_blocks_belong_to_the_client(box: Box) -> None:
     box.write(
         USER, {"trust": {"accept_from": ["/"]}, "judge": 3, "env": {"A": "b"}, "scoring": {"mode": "hybrid"}}

@@ -14,7 +14,6 @@ from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
 from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient, find_access, probe, score_bodies
 from memory_plugin.sessions.langfuse.pull import (
-    Observation,
     Trace,
     keep_session,
     read_session,
@@ -176,9 +175,12 @@ JSON = st.recursive(
 TEXT = st.text(max_size=4)
 KINDS = st.sampled_from(["GENERATION", "TOOL", "SPAN", "EVENT", ""])
 USAGES = st.dictionaries(st.sampled_from(["input", "output"]), JSON, max_size=2)
-STEPS = st.builds(
-    Observation, TEXT, KINDS, TEXT, TEXT, JSON, JSON, st.sampled_from(["ERROR", ""]), TEXT, USAGES
-)
+STEPS = JSON | st.fixed_dictionaries(
+    {
+        "type": KINDS, "name": TEXT, "startTime": TEXT, "input": JSON, "output": JSON, "level": st.sampled_from(["ERROR", ""]),
+        "model": TEXT, "usage": USAGES | JSON,
+    }
+)  # fmt: skip
 
 
 @given(

@@ -11,8 +11,8 @@ from ...sessions.score_rows import LABEL, SCORE, latest_rows
 from ...sessions.session_files import project_transcripts, transcripts_below
 from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
-from ..labeling import label_series
 from ..options import add_flag, require_existing
+from ..session_views import label_series
 
 _SERIES = 20  # sessions, enough to measure agreement
 HELP = "score 20 sessions yourself and measure how well the scorer agrees with you"

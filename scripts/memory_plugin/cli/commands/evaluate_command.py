@@ -11,7 +11,7 @@ import os
 from typing import Any
 
 from ...evaluation import EvaluationError
-from ...evaluation.conversation import conversation_of, find_inputs, parse_lines, read_conversation
+from ...evaluation.conversation import STDIN, conversation_of, parse_lines, read_conversation
 from ...evaluation.evaluation_gates import run_gates
 from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
 from ...evaluation.packs import check_pack, load_pack, pack_names
@@ -27,6 +27,7 @@ from ...evaluation.rule_matching import RulePack
 from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import terminal_safe
+from ...sessions.session_files import TranscriptNotFound, find_transcript
 from ..command_context import CommandContext, UsageError
 from ..options import add_flag, require_existing, require_known, write_output
 
@@ -76,7 +77,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         packs = _packs(arguments.pack or context.settings.texts("evaluation.packs"))
         if arguments.agreement:
             return _compare_with_labels(arguments, packs, context)
-        files = find_inputs(arguments.inputs or list(filter(None, [context.session])), context.paths)
+        files = [
+            name if name == STDIN or os.path.exists(name) else find_transcript(context.paths, name)
+            for name in arguments.inputs or filter(None, [context.session])
+        ]
         if not files:
             raise UsageError("nothing to evaluate: name a file or a session")
         plan = _plan(arguments, packs, context)
@@ -85,7 +89,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             for number, path in enumerate(files, 1):
                 context.console.progress("%d of %d: %s" % (number, len(files), path))
                 results.append(evaluate(read_conversation(path), plan))
-    except (EvaluationError, Unreadable, FileNotFoundError) as error:
+    except (EvaluationError, TranscriptNotFound, Unreadable, FileNotFoundError) as error:
         raise UsageError(error_text(error)) from None
     return _report(arguments, context, summarize(results))
 

@@ -9,13 +9,14 @@ import stat
 from ...kernel.clock import now
 from ...kernel.files import is_draft
 from ...kernel.paths import Paths
-from ...memories import InvalidMemory, index_md
+from ...memories import InvalidMemory
 from ...memories.lifecycle import is_clock_steady, remove_expired_retired
 from ...memories.memory_files import why_not_read
 from ...memories.record import RETIRED
 from ...memories.stores import stores
 from ...memories.survey import read_item
 from ...memories.trust import TRUSTED
+from ...memories.writing import rebuild_index_md
 from ...recall.index_file import DAMAGED, INDEX_ERRORS, LOCKED, UNWRITABLE, failure_reason
 from ...recall.index_refresh import refresh_index
 from ...recall.store_refresh import RefreshReport
@@ -102,7 +103,7 @@ def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
                 days = context.settings.integer("memories.grace_period_days")
                 deleted += remove_expired_retired(context.paths, store, retired, days)
             if store.worktree is not None and any(item.trust == TRUSTED for item in own):
-                index_md.rebuild(store, (item.stored for item in own if item.stored.path not in deleted))
+                rebuild_index_md(store, (item.stored for item in own if item.stored.path not in deleted))
         except (OSError, InvalidMemory) as error:
             problems.append("%s: not cleaned up: %s" % (store.root, error))
     return deleted, problems

@@ -33,21 +33,23 @@ from ...sessions.session_files import (
     project_transcripts,
     subagent_answers,
 )
-from ...sessions.session_signals import Timeline, collect_signals, signals_record
+from ...sessions.session_signals import collect_signals, signals_record
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_actions, add_flag, require_existing
-from ..session_views import show_scores, show_signals, show_timeline
+from ..session_views import ask_scores, parse_scores, read_session, show_scores, show_signals, store_label
 from ..setting_problems import require_valid
 
 DONE, FAILED = 0, 1
-HELP = "show and grade a session: signals, score, prepare, store, list"
+HELP = "show and grade a session: signals, score, prepare, store, label, list"
 EXAMPLES = """\
   memory session signals --current          shows what can be counted without a judge
   memory session signals path/to/x.jsonl --json
   memory session score 0d1ec0de             stores six scores with evidence in sessions.jsonl
   memory session score --current --yes      accepts the price of a long session, up to judge.caps.request_usd
   memory session score --project            grades all sessions of this project that have no grade yet
+  memory session label 0d1ec0de             shows the session and asks for each score
+  memory session label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
   memory session list
 """
 _MAX_INPUT = 256 * 1024
@@ -62,6 +64,7 @@ _ACTIONS = {
     "score": "ask the judge for six scores with evidence, and store them in the ledger",
     "prepare": "print the session as a scorer reads it, page by page",
     "store": "check and store a scorer's answer: JSON from standard input, or --agent",
+    "label": "score a session yourself, for comparison with the scorer: memory session calibrate",
     "list": "list the graded sessions",
     "ended": "grade the sessions that have ended (started by the SessionEnd hook)",
 }
@@ -72,10 +75,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = add_actions(parser, _ACTIONS)
     for name, action in actions.items():
         if name not in _WITHOUT_TARGET:
-            add_target(action)
-    actions["signals"].add_argument(
-        "--moments", type=int, default=60, metavar="N", help="the number of timeline lines (default: 60)"
-    )
+            action.add_argument(
+                "target",
+                nargs="?",
+                metavar="FILE|ID",
+                help="a transcript file, or a session id or its first characters",
+            )
+            add_flag(action, "--current", "the current session; outside one, the project's newest")
     add_flag(actions["score"], "--project", "all sessions of the project that have no grade yet")
     add_flag(actions["score"], "--again", "with --project: include sessions that are already graded")
     add_flag(actions["score"], "--yes", "accept the price of a long session (up to judge.caps.request_usd)")
@@ -83,21 +89,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions["prepare"].add_argument(
         "--page", type=int, default=1, metavar="N", help="the page to print (default: 1)"
     )
-
-
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """Declare the session to read; `named_transcript` finds it."""
-    parser.add_argument(
-        "target",
-        nargs="?",
-        metavar="FILE|ID",
-        help="a transcript file, or a session id or its first characters",
+    actions["label"].add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="DIMENSION=SCORE",
+        help="a score to store without asking; can be repeated",
     )
-    add_flag(parser, "--current", "the current session; outside one, the project's newest")
+    actions["label"].add_argument(
+        "--note", default="", metavar="TEXT", help="a note to store with the scores"
+    )
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
-    """Return the highest price of grading with `--yes`; None for other actions."""
+    """Return the highest price of grading with `--yes`, or that scores are stored as the user's own; None for other actions."""
+    if arguments.action == "label":
+        return Approval("store scores of a session as your own")
     if arguments.action != "score" or not arguments.yes:
         return None
     cap = context.settings.number("judge.caps.request_usd")
@@ -117,11 +124,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         raise UsageError("expected one of: a file, an id, --current" + more)
     if all_sessions:
         return _score_many(arguments, context)
-    actions = {"signals": _signals, "score": _score, "prepare": _prepare, "store": _store}
-    return actions[arguments.action](named_transcript(arguments, context), arguments, context)
+    actions = {"signals": _signals, "score": _score, "prepare": _prepare, "store": _store, "label": _label}
+    return actions[arguments.action](_named_transcript(arguments, context), arguments, context)
 
 
-def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> str:
+def _named_transcript(arguments: argparse.Namespace, context: CommandContext) -> str:
     """Return the transcript named by `target` or `--current`.
 
     Raises UsageError for a missing file, and TranscriptNotFound for an unknown id.
@@ -139,13 +146,11 @@ def session_scorer(context: CommandContext) -> SessionScorer:
 
 
 def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    timeline = Timeline()
-    signals = collect_signals(path, timeline.add)
+    signals = collect_signals(path)
     if arguments.json:
         context.console.json({"file": path, **signals_record(signals), "scores": None})
         return DONE
     show_signals(context.console, os.path.basename(path), signals)
-    show_timeline(context.console, timeline.moments(signals.detections, max(0, arguments.moments)))
     show_scores(context.console, None)
     context.console.line("To grade it: memory session score, or /memory:score-session in Claude Code")
     return DONE
@@ -254,6 +259,21 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
     prepared = prepare(path, AGENT_TOKENS)
     return _show(store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
+
+
+def _label(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    scores = parse_scores(arguments.set)
+    session = read_session(path)
+    if not scores:
+        scores, _ = ask_scores(context.console, session)
+    if not scores:
+        raise CommandError("nothing was stored: no score was given")
+    row = store_label(context, session, scores, arguments.note[:2000])
+    counts = (counted(len(scores), "score"), session.name)
+    context.console.result(
+        arguments.json, row, "%s stored for %s; to compare: memory session calibrate" % counts
+    )
+    return DONE
 
 
 def _list(arguments: argparse.Namespace, context: CommandContext) -> int:

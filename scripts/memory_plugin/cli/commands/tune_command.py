@@ -1,20 +1,14 @@
-"""`memory replies tune`: propose changes to the user's rule pack from judged replies, or thresholds from all replies; apply or undo."""
+"""`memory replies tune`: propose changes to the user's rule pack from judged replies, or thresholds from all replies; apply them."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
 import json
-import os
-from collections.abc import Mapping
 from typing import Any
 
-from ...kernel.clock import now_iso
-from ...kernel.data import read_state, write_state
 from ...kernel.files import Unreadable, read_regular, replace_file
-from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values
-from ...kernel.settings.values import USER
 from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
 from ...replies.filler import USER_PACK, FillerRules, load_filler_rules
 from ...replies.reply_signals import WordLists, measure_reply
@@ -31,8 +25,7 @@ from ...replies.tuning import (
     propose_pack,
     study_scores,
 )
-from ..command_context import Approval, CommandContext, CommandError, UsageError
-from ..console import counted
+from ..command_context import Approval, CommandContext, CommandError
 from ..options import add_days_option, add_flag, days_ago, require_days
 
 HELP = "improve the reply rules, based on a judge's verdicts"
@@ -41,13 +34,12 @@ EXAMPLES = """\
   memory replies tune --apply        writes the proposals into your own rule pack, with a backup
   memory replies tune --days 90 --json
   memory replies tune --thresholds              shows how many replies escalate, and thresholds that fit your replies
-  memory replies tune --thresholds --apply      writes them into your settings; --undo restores the old ones
+  memory replies tune --thresholds --apply      writes them into your settings, with a backup
 """
 _DAYS = 60
 _SHOWN = 12
 _MAX_RESCORED = 500
 _MAX_BYTES = 1 << 20
-_UNDO_FILE = "thresholds-before.json"
 _ROW_ADVICE = {
     "padding_range": "one or two phrases of filler (`memory replies tune` shows which rules to exempt)",
     "borderline_density": "a density near the threshold (a smaller scoring.escalation.density_margin helps)",
@@ -66,24 +58,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--thresholds",
         "fit the density thresholds and preamble_min to your replies, so that 20 to 30%% escalate",
     )
-    add_flag(parser, "--undo", "with --thresholds: undo the last --apply")
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
     """Return what to change; None for an analysis."""
-    if not (arguments.apply or arguments.undo):
-        return None
-    return Approval("change the thresholds" if arguments.thresholds else "change the filler rules")
+    what = "change the thresholds" if arguments.thresholds else "change the filler rules"
+    return Approval(what) if arguments.apply else None
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Analyze the replies; with --apply, write the proposals. Raises CommandError if a file cannot be read or changed."""
     require_days(arguments.days)
-    if arguments.undo and (arguments.apply or not arguments.thresholds):
-        raise UsageError("--undo requires --thresholds and excludes --apply")
-    if arguments.undo:
-        _undo_thresholds(arguments, context)
-        return
     scores, _ = read_scores(context.paths, days_ago(arguments.days))
     if arguments.thresholds:
         _tune_thresholds(measured_replies(scores), arguments, context)
@@ -201,7 +186,10 @@ def _tune_thresholds(
     changes = {name: value for name, value in values.items() if value != context.settings.get(name)}
     applies = arguments.apply and bool(changes)
     if applies:
-        _write_thresholds(changes, context)
+        try:
+            backup = change_values(context.paths.config_dir, changes).backup
+        except EditError as error:
+            raise CommandError(str(error)) from None
     if arguments.json:
         context.console.json(
             {
@@ -219,9 +207,8 @@ def _tune_thresholds(
         return
     _show_fit(fit, changes, context)
     if applies:
-        context.console.line(
-            "Written to your settings. To undo this: memory replies tune --thresholds --undo"
-        )
+        kept = " The previous version: %s." % backup if backup else ""
+        context.console.line("Written to your settings.%s" % kept)
 
 
 def _show_fit(fit: ThresholdFit, changes: dict[str, float], context: CommandContext) -> None:
@@ -238,39 +225,3 @@ def _show_fit(fit: ThresholdFit, changes: dict[str, float], context: CommandCont
         advice = _ROW_ADVICE.get(fit.blocking_row, "which needs no judge")
         text = "20 to 30%% is out of reach: most replies are in the row %s, %s."
         console.paragraph(text % (fit.blocking_row, advice))
-
-
-def _write_thresholds(changes: dict[str, float], context: CommandContext) -> None:
-    """Write the values into the user's settings, and save the previous ones."""
-    own = load(context.paths.config_dir, None)
-    before = {name: own.get(name) if own.origin(name) == USER else None for name in changes}
-    _change(changes, context)
-    backup = {"schema": 1, "time": now_iso(), "before": before, "after": changes}
-    write_state(context.paths.state(_UNDO_FILE), backup, durable=True)
-
-
-def _change(values: Mapping[str, object], context: CommandContext) -> None:
-    try:
-        change_values(context.paths.config_dir, values)
-    except EditError as error:
-        raise CommandError(str(error)) from None
-
-
-def _undo_thresholds(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Restore the settings from before the last --apply, except values that were changed since."""
-    path = context.paths.state(_UNDO_FILE)
-    backup = read_state(path)
-    if not backup:
-        raise CommandError("there is nothing to undo: no thresholds were written")
-    before, after = backup["before"], backup["after"]
-    present = load(context.paths.config_dir, None)
-    names = [name for name in before if present.get(name) == after[name]]
-    _change({name: before[name] for name in names}, context)
-    os.unlink(path)
-    kept = sorted(set(before) - set(names))
-    context.console.result(
-        arguments.json,
-        {"restored": sorted(names), "kept": kept},
-        "Restored: %s." % counted(len(names), "value"),
-        *("  not restored, because it was changed since: %s" % name for name in kept),
-    )

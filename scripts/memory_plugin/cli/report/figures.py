@@ -8,7 +8,7 @@ from typing import Any
 
 from ...kernel.records import Records
 from ...kernel.text.clean import plain
-from ...replies.score_history import EffectMeter
+from ...replies.score_history import EffectMeter, ScoreJoin
 from ...sessions.score_rows import SCORE, scores_of
 
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
@@ -110,41 +110,6 @@ class RecallFigures:
         return sum(self.reasons[reason] for reason in MISS_REASONS)
 
 
-class ReplyFigures:
-    """The scores of replies, from the ledger `scores`."""
-
-    def __init__(self) -> None:
-        self.days: dict[str, Counter[str]] = {}  # replies, padded and drifted
-        self.densities: list[float] = []
-        self.rules: Counter[str] = Counter()
-        self.models: Counter[str] = Counter()
-        self.padded_by_model: Counter[str] = Counter()
-
-    def add(self, row: dict[str, Any]) -> None:
-        """Count one scored reply."""
-        if row.get("kind") != "score" or "padding_count" not in row or "matches" not in row:
-            return
-        padded = row["padding_count"] > 0
-        day = self.days.setdefault(row["time"][:_DAY], Counter())
-        day.update(replies=1, padded=padded, drifted=bool(row.get("drift")))
-        density = row.get("density")
-        if density is not None and density <= 1:
-            self.densities.append(density)
-        model = row.get("model") or "unknown"
-        self.models[model] += 1
-        self.padded_by_model[model] += padded
-        self.rules.update(rule for _, _, rule in row["matches"])
-
-    @property
-    def density(self) -> float | None:
-        """Return the mean density; None if no reply has one."""
-        return sum(self.densities) / len(self.densities) if self.densities else None
-
-    def total(self, name: str) -> int:
-        """Return the number of replies, or of those that were padded or drifted."""
-        return sum(day[name] for day in self.days.values())
-
-
 class SessionFigures:
     """The latest grade of each session, from the ledger `sessions`."""
 
@@ -224,16 +189,16 @@ class LedgerFigures:
 
     def __init__(self, folder: str, since: str, until: str, project: str) -> None:
         """Read the ledgers; `project` is the only one to count, or empty for all."""
-        self.recalls, self.replies = RecallFigures(), ReplyFigures()
+        self.recalls = RecallFigures()
         self.sessions, self.spend = SessionFigures(), SpendFigures()
         self.events: Counter[str] = Counter()
         self.lines = self.skipped = 0
-        meter = EffectMeter()
+        join, meter = ScoreJoin(), EffectMeter()
         readers = {
             "recalls": (self.recalls.add,),
             "feedback": (self.recalls.add_feedback,),
             "drift": (meter.add_drift,),
-            "scores": (self.replies.add, meter.add_score),
+            "scores": (join.add, meter.add_score),
             "sessions": (self.sessions.add,),
             "judge-calls": (self.spend.add,),
             "evaluations": (self.spend.add_evaluation,),
@@ -246,7 +211,7 @@ class LedgerFigures:
                     add(row)
             self.lines += records.lines
             self.skipped += records.skipped
-        self.effect = meter.effect()
+        self.replies, self.effect = join.scores(), meter.effect()
 
     def _add_event(self, row: dict[str, Any]) -> None:
         self.events[plain("%s: %s" % (row.get("event"), row.get("what")), _MAX_EVENT)] += 1

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ...kernel.data import load_data
 from ...recall.explain import reason_text
+from ...replies.score_history import ScoreGroup, count_patterns, group_by_day, group_scores
 from ...sessions.dimensions import dimensions
 from ..checks import Check
 from .elements import (
@@ -92,10 +93,9 @@ def as_json(report: Report) -> dict[str, Any]:
         "memories": memories_json(report.memories),
         "missed": {"prompts": recalls.missed_number, "latest": report.missed},
         "replies": {
-            **{name: replies.total(name) for name in ("replies", "padded", "drifted")},
-            "density": replies.density,
-            "models": dict(ranked(replies.models)),
-            "patterns": dict(ranked(replies.rules)),
+            **dict(zip(("replies", "padded", "drifted", "density"), _reply_totals(report))),
+            "models": {group.name: group.replies for group in _by_model(report)},
+            "patterns": dict(ranked(dict(count_patterns(replies)))),
             "effect": {**ledgers.effect._asdict(), "enough": ledgers.effect.is_conclusive},
         },
         "sessions": {
@@ -197,14 +197,25 @@ def _bar(color: str, number: float, total: float, unit: str) -> Bar:
     return Bar([(color, number)], total, "%s %s" % (number_text(number), unit.lower()))
 
 
+def _reply_totals(report: Report) -> tuple[int, int, int, float | None]:
+    """Return the numbers of replies, of those with filler and of those that drifted, and the mean density."""
+    for group in group_scores(report.ledgers.replies, lambda _: "all"):
+        return group.replies, group.padded.k, group.drifted.k, group.density
+    return 0, 0, 0, None
+
+
+def _by_model(report: Report) -> list[ScoreGroup]:
+    return group_scores(report.ledgers.replies, lambda score: score.model)
+
+
 def _replies(report: Report) -> Section:
     replies = report.ledgers.replies
-    number, padded, drifted = (replies.total(name) for name in ("replies", "padded", "drifted"))
+    number, padded, drifted, mean = _reply_totals(report)
     about = "How much filler Claude's replies contain, counted by rules. A reply without filler is not necessarily a good one."
     if not number:
         nothing = Note("No replies were scored in this period.", kind="empty")
         return Section("replies", "Replies", about, [nothing])
-    density = "\u2013" if replies.density is None else "%.2f" % replies.density
+    density = "\u2013" if mean is None else "%.2f" % mean
     parts: list[Part] = [
         Tiles(
             [
@@ -216,7 +227,7 @@ def _replies(report: Report) -> Section:
         ),
         Chart(
             "Replies with and without filler, by day",
-            {date: (day["padded"], day["replies"] - day["padded"]) for date, day in replies.days.items()},
+            {day.name: (day.padded.k, day.replies - day.padded.k) for day in group_by_day(replies)},
             [("pointed", "with filler"), ("silent", "without filler")],
             "%s of %s replies contain filler." % (count(padded), count(number)),
         ),
@@ -226,7 +237,10 @@ def _replies(report: Report) -> Section:
 
 
 def _filler(report: Report) -> Table:
-    data, rules = load_data("replies", "filler")["rules"], ranked(report.ledgers.replies.rules)
+    data, rules = (
+        load_data("replies", "filler")["rules"],
+        ranked(dict(count_patterns(report.ledgers.replies))),
+    )
     hits = {rule["id"]: rule["hit"][0].split("\n")[0][:_MAX_EXAMPLE] for rule in data if rule.get("hit")}
     table = _ranking("Most common filler", "Rule", "pointed", rules, "Matches")
     quoted = ("\u201c%s\u201d" % hits[name] if hits.get(name) else "" for name, _ in rules)
@@ -260,10 +274,9 @@ def _effect_sentence(report: Report) -> str:
 
 
 def _models(report: Report) -> Table:
-    replies = report.ledgers.replies
     rows: list[list[Cell]] = [
-        [Name(name), count(number), percent(replies.padded_by_model[name], number)]
-        for name, number in ranked(replies.models)[:_MAX_ROWS]
+        [Name(group.name), count(group.replies), percent(group.padded.k, group.replies)]
+        for group in _by_model(report)[:_MAX_ROWS]
     ]
     columns = [("Model", "name"), ("Replies", "n"), ("With filler", "n")]
     return Table("Models", columns, rows if len(rows) > 1 else [])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _MAX_PROBLEMS = 100  # of one file; a hostile one may hold a hundred thousand invalid keys
 _BLOCK = "memory"
+_OPTIONS, _PLUGIN = "pluginConfigs", "memory@memory-plugin"
 
 
 class _Reading:
@@ -42,6 +43,7 @@ def apply(settings: Settings, schema: Block, contents: list[tuple[str, str, Bloc
     for layer, path, content in contents:
         reading = _read(schema, path, content)
         if layer == USER:
+            _add_options(reading, schema, content)
             _apply_user(settings, reading)
         else:
             own = own or settings.snapshot_user_values()
@@ -60,15 +62,29 @@ def _read(schema: Block, path: str, content: Block) -> _Reading:
     return reading
 
 
+def _add_options(reading: _Reading, schema: Block, content: Block) -> None:
+    """Add the options that Claude Code asked for (`userConfig` in plugin.json) and keeps in the user's file; keys of our own win."""
+    found: object = content
+    for name in (_OPTIONS, _PLUGIN, "options"):
+        found = found.get(name) if isinstance(found, dict) else None
+    for name, value in found.items() if isinstance(found, dict) else ():
+        key = schema["x-options"].get(name)
+        if key and key not in reading.leaves:
+            _check(reading, _rule_of(schema, key), value, (_OPTIONS, _PLUGIN, "options", name), key)
+
+
 def _keep_off(reading: _Reading, schema: Block) -> None:
     """Let the switches of older versions that were off switch off what they did, so that an update turns nothing on."""
     for switch in reading.off:
         if switch in schema["x-off"]:
             key, value = schema["x-off"][switch]
-            rule = schema
-            for name in key.split("."):
-                rule = rule["properties"][name]
-            reading.leaves[key] = (value, rule, (_BLOCK, *switch.split(".")))
+            reading.leaves[key] = (value, _rule_of(schema, key), (_BLOCK, *switch.split(".")))
+
+
+def _rule_of(schema: Block, key: str) -> Block:
+    for name in key.split("."):
+        schema = schema["properties"][name]
+    return schema
 
 
 def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...], key: str) -> None:

@@ -62,7 +62,11 @@ def _collect(files: list[tuple[str, str]], settings: Settings, contents: Content
 
 def _may_have_keys(settings: Settings, content: dict[str, Any]) -> bool:
     """Return whether a file may have a key of the plugin. Most have none, and then the schema is not loaded."""
-    return "memory" in content or any(name.partition(".")[0] in content for name in settings.all_keys())
+    return (
+        "memory" in content
+        or "pluginConfigs" in content
+        or any(name.partition(".")[0] in content for name in settings.all_keys())
+    )
 
 
 def _user_file(config_dir: str | None) -> list[tuple[str, str]]:

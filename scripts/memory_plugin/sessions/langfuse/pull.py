@@ -32,28 +32,14 @@ _TOKENS = {
 }
 
 
-class Observation(NamedTuple):
-    """One step of a trace; `kind` is in capitals (GENERATION, TOOL, SPAN ...), `level` is ERROR for a failure."""
-
-    id: str
-    kind: str
-    name: str
-    start: str
-    input: Any
-    output: Any
-    level: str
-    model: str
-    usage: dict[str, Any]
-
-
 class Trace(NamedTuple):
-    """One turn of a session, with its steps in chronological order."""
+    """One turn of a session, with the rows of its observations in chronological order."""
 
     id: str
     start: str
     input: Any
     output: Any
-    steps: list[Observation]
+    steps: list[Any]
 
 
 def read_session(client: LangfuseClient, server: dict[str, Any], session: str) -> list[Trace]:
@@ -85,11 +71,23 @@ def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
 
 def _trace_from_observations(trace_id: str, rows: list[Any]) -> Trace:
     """Return a trace; its input and output are those of the root observation."""
-    rows = sorted(rows, key=lambda row: str(value_at(row, "startTime")))
+    rows = sorted(rows, key=_start)
     root = next((row for row in rows if not value_at(row, "parentObservationId")), rows[0])
-    steps = [_observation(row) for row in rows if row is not root or len(rows) == 1]
-    start = str(value_at(root, "startTime"))
-    return Trace(trace_id, start, value_at(root, "input"), value_at(root, "output"), steps)
+    steps = [row for row in rows if row is not root or len(rows) == 1]
+    return Trace(trace_id, _start(root), value_at(root, "input"), value_at(root, "output"), steps)
+
+
+def _start(row: object) -> str:
+    return _field(row, "startTime")
+
+
+def _field(row: object, *names: str) -> str:
+    """Return a field of a row as a text; fields that a server names differently are read under each name."""
+    return str(next(filter(None, (value_at(row, name) for name in names)), ""))
+
+
+def _kind(row: object) -> str:
+    return _field(row, "type").upper()
 
 
 def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
@@ -107,33 +105,16 @@ def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
         if reply.status != 200 or value_at(trace, "sessionId") not in (session, None):
             continue
         rows = value_at(trace, "observations")
-        steps = [_observation(row) for row in (rows if isinstance(rows, list) else ())]
         traces.append(
             Trace(
                 str(value_at(trace, "id")),
                 str(value_at(trace, "timestamp")),
                 value_at(trace, "input"),
                 value_at(trace, "output"),
-                sorted(steps, key=lambda step: step.start),
+                sorted(rows, key=_start) if isinstance(rows, list) else [],
             )
         )
     return traces
-
-
-def _observation(row: Any) -> Observation:  # noqa: ANN401 (what the server sent)
-    """Return an observation; fields that a server names differently are read under both names."""
-    usage = value_at(row, "usageDetails") or value_at(row, "usage")
-    return Observation(
-        id=str(value_at(row, "id") or ""),
-        kind=str(value_at(row, "type") or "").upper(),
-        name=str(value_at(row, "name") or ""),
-        start=str(value_at(row, "startTime") or ""),
-        input=value_at(row, "input"),
-        output=value_at(row, "output"),
-        level=str(value_at(row, "level") or ""),
-        model=str(value_at(row, "providedModelName") or value_at(row, "model") or ""),
-        usage=usage if isinstance(usage, dict) else {},
-    )
 
 
 def keep_session(paths: Paths, session: str, traces: Sequence[Trace]) -> str:
@@ -157,44 +138,43 @@ def transcript_rows(session: str, traces: Sequence[Trace]) -> Iterator[dict[str,
         if prompt:
             yield {"type": "user", "uuid": trace.id, **common, "message": {"role": "user", "content": prompt}}
         for number, step in enumerate(trace.steps):
-            yield from _step_rows(step, "%s-%d" % (trace.id, number), {**common, "timestamp": step.start})
-        has_reply = any(step.kind == "GENERATION" for step in trace.steps)
+            yield from _step_rows(step, "%s-%d" % (trace.id, number), {**common, "timestamp": _start(step)})
+        has_reply = any(_kind(step) == "GENERATION" for step in trace.steps)
         if not has_reply and text_of(trace.output):
             block = {"type": "text", "text": _clean(text_of(trace.output))}
             yield _assistant_row(trace.id + "-end", [block], common, "", {})
 
 
-def _step_rows(step: Observation, row_id: str, common: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    if step.kind == "GENERATION":
-        text = _clean(text_of(step.output))
-        blocks = [{"type": "text", "text": text}] if text else []
-        yield _assistant_row(row_id, blocks, common, step.model, _usage(step))
-    elif step.kind not in ("EVENT", "AGENT", "CHAIN"):
-        tool = step.name.partition(": ")[2] or step.name
-        call = {"type": "tool_use", "id": row_id, "name": tool, "input": _arguments(step)}
-        yield _assistant_row(row_id, [call], common, step.model, {})
-        result = {
-            "type": "tool_result",
-            "tool_use_id": row_id,
-            "content": _clean(text_of(step.output)),
-            "is_error": step.level == "ERROR",
-        }
+def _step_rows(step: object, row_id: str, common: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    kind, model = _kind(step), _field(step, "providedModelName", "model")
+    output = _clean(text_of(value_at(step, "output")))
+    if kind == "GENERATION":
+        blocks = [{"type": "text", "text": output}] if output else []
+        usage = value_at(step, "usageDetails") or value_at(step, "usage")
+        yield _assistant_row(row_id, blocks, common, model, _tokens(usage if isinstance(usage, dict) else {}))
+    elif kind not in ("EVENT", "AGENT", "CHAIN"):
+        name = _field(step, "name")
+        tool = name.partition(": ")[2] or name
+        call = {"type": "tool_use", "id": row_id, "name": tool, "input": _arguments(value_at(step, "input"))}
+        yield _assistant_row(row_id, [call], common, model, {})
+        failed = value_at(step, "level") == "ERROR"
+        result = {"type": "tool_result", "tool_use_id": row_id, "content": output, "is_error": failed}
         message = {"role": "user", "content": [result]}
         yield {"type": "user", "uuid": row_id + "-result", **common, "message": message}
 
 
-def _usage(step: Observation) -> dict[str, int]:
+def _tokens(usage: dict[str, Any]) -> dict[str, int]:
     """Return the tokens of a generation under the names of a transcript, 0 if unknown."""
     return {
-        field: next((step.usage[key] for key in keys if isinstance(step.usage.get(key), int)), 0)
+        field: next((usage[key] for key in keys if isinstance(usage.get(key), int)), 0)
         for field, keys in _TOKENS.items()
     }
 
 
-def _arguments(step: Observation) -> dict[str, str]:
-    arguments = _decoded(step.input)
+def _arguments(value: object) -> dict[str, str]:
+    arguments = _decoded(value)
     if isinstance(arguments, dict):
-        return {key: _clean(text_of(value)) for key, value in arguments.items()}
+        return {key: _clean(text_of(item)) for key, item in arguments.items()}
     return {"prompt": _clean(text_of(arguments))}
 
 

@@ -67,15 +67,9 @@ class Outbox:
 
     def save(self) -> None:
         """Write the file. Raises OSError."""
-        stored = {
-            "server": self.server,
-            "configs": self.configs,
-            "waiting": self.pending,
-            "sent": self.sent,
-            "refused": self.refused,
-            "not_before": self.not_before,
-        }
-        write_state(self._path, stored, durable=True)
+        names = ("server", "configs", "sent", "refused", "not_before")
+        stored = {name: getattr(self, name) for name in names}
+        write_state(self._path, {**stored, "waiting": self.pending}, durable=True)
 
     def enqueue(self, bodies: Iterable[dict[str, Any]]) -> None:
         """Add the scores that were not sent with this content. Raises OSError."""
