@@ -175,8 +175,10 @@ def _wants_weight(result: PromptResult, names: set[str]) -> float:
 
 
 def _wants_row(result: PromptResult, answers: Trees, names: tuple[str, ...]) -> list[float]:
-    hit_signals = [dict(hit.signals, answers=answers.log_odds(hit.signals)) for hit in result.hits[:MAX_RANK]]
-    shared = result.hits[0].signals if result.hits else {}
+    # The order in which the product computes this, before the trees reorder the hits.
+    hits = sorted(result.hits[:MAX_RANK], key=lambda hit: -hit.score)
+    hit_signals = [dict(hit.signals, answers=answers.log_odds(hit.signals)) for hit in hits]
+    shared = hits[0].signals if hits else {}
     signals = wants_signals(shared, hit_signals)
     return [round(signals.get(name, 0.0), DIGITS) for name in names]
 
@@ -222,6 +224,7 @@ def _tree(nodes: Any, at: int) -> Any:  # noqa: ANN401 - rows of an untyped libr
 def apply(results: list[PromptResult], fitted: Fitted, settings: dict[str, Any]) -> None:
     """Set the confidences of every hit to those of the given models."""
     for result in results:
+        result.hits.sort(key=lambda hit: -hit.score)
         hit_signals = [dict(hit.signals, answers=fitted.answers.log_odds(hit.signals)) for hit in result.hits]
         wants = (
             fitted.wants.log_odds(wants_signals(result.hits[0].signals, hit_signals)) if result.hits else 0.0
