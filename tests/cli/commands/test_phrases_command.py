@@ -9,12 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from memory_plugin.cli.commands.phrases_command import _questions
-from memory_plugin.memories.memory_files import StoredMemory
-from memory_plugin.memories.record import categories, parse_memory
-from memory_plugin.memories.stores import Store
-from memory_plugin.memories.survey import Item
-from memory_plugin.memories.trust import TRUSTED
+from memory_plugin.cli.commands.phrases_command import phrases_question
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.project import Project, Run
 
@@ -197,16 +192,10 @@ def test_a_judge_writes_phrases_after_the_price_was_accepted(staging: Project) -
 
 
 def test_a_judge_gets_no_personal_data() -> None:
-    data = {
-        "title": "Ask jane@corp.io",
-        "content": {"decision": "Jane is at jane@corp.io or +49 170 1234567."},
-    }
-    memory = parse_memory(data, "ask-jane", categories()["decision"])
-    stored = StoredMemory(memory, Store("project", "/p/.claude/memory", "/p"), "/p/x.json", "", "")
-    (question,) = _questions({"ask-jane": Item(stored, TRUSTED, "")})
-    assert "[redacted:email]" in question.message
-    assert "corp.io" not in question.message
-    assert "1234567" not in question.message
+    body = "Jane is at jane@corp.io or +49 170 1234567."
+    message = phrases_question([{"id": "ask-jane", "title": "Ask jane@corp.io", "body": body}]).message
+    assert "[redacted:email]" in message
+    assert not [secret for secret in ("corp.io", "1234567") if secret in message]
 
 
 def test_inside_the_client_the_user_decides_about_the_judge(staging: Project) -> None:

@@ -123,6 +123,15 @@ def _read(text: str) -> list[dict[str, Any]]:
     return [{"id": row.get("concept"), **row} for row in rows]
 
 
+def phrases_question(texts: list[dict[str, str]]) -> Question:
+    """Return the question that asks a judge for the phrases of memories; personal data in their texts is left out."""
+    rows = [
+        {**row, "title": one_line(row["title"], MAX_TITLE), "body": excerpt(row["body"], _MAX_BODY)}
+        for row in texts
+    ]
+    return Question(load_rubric("memories/phrases"), {"memories": rows}, _answer)
+
+
 def _answer(value: object) -> dict[str, Any] | None:
     """Return an object with rows, which is what Claude and a judge write; None for another form."""
     rows = value.get("memories") if isinstance(value, dict) else None
@@ -154,11 +163,8 @@ def _judge(context: CommandContext) -> Judge:
 
 
 def _questions(due: dict[str, Item]) -> list[Question]:
-    rubric, texts = load_rubric("memories/phrases"), _texts(due)
-    for row in texts:  # without personal data, which a memory may hold
-        row.update(title=one_line(row["title"], MAX_TITLE), body=excerpt(row["body"], _MAX_BODY))
-    batches = (texts[at : at + _BATCH] for at in range(0, len(texts), _BATCH))
-    return [Question(rubric, {"memories": batch}, _answer) for batch in batches]
+    texts = _texts(due)
+    return [phrases_question(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
 
 
 def _price(judge: Judge, questions: list[Question], number: int) -> str:
