@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.recall_adapter import document
-from benchmarks.recall_natural import current
+from benchmarks.recall_natural import in_form
 from benchmarks.recall_stores import Record, Set, mean, sets
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.at_failure import FailedCommand, failure_signals
@@ -37,17 +37,17 @@ from memory_plugin.recall.ranking import rank
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIGNALS = (
-    "answers", "concerns", "title_held", "pairs", "spoken", "number", "commanded", "over", "fixing",
+    "answers", "concerns", "title_held", "pairs", "unasked", "spoken", "number", "commanded", "over", "fixing",
 )  # fmt: skip
 POOL = 15
 NEEDED = 2
 MAX_TOLD = 3
 # Weights of the examples. Negatives from elsewhere are many; a store's own failure without a relevant memory is rare and informative.
 OWN, OWN_NEGATIVE, OTHERS = 1.0, 3.0, 0.05
-BARE = 0.6
+PLAIN = 0.6
 INVERSE_REGULARIZATION = 0.02  # C of the logistic regression; chosen by cross-validation over stores
 # Probabilities from which a memory is pointed to and injected; chosen by cross-validation, with a margin for other people's stores.
-POINT_FROM, INJECT_FROM = 0.45, 0.6
+POINT_FROM, INJECT_FROM = 0.5, 0.6
 REASONS = {
     "points": "Is this memory worth a pointer after a failed command? Logistic model over the signals of "
     "recall/at_failure.py, even odds where a pointer pays. Fitted by benchmarks/failure_train.py.",
@@ -106,15 +106,13 @@ def examples(folders: list[str]) -> list[Failure]:
     with open(os.path.join(HERE, "made_failures.jsonl"), encoding="utf-8") as file:
         everyday = [json.loads(line) for line in file]
     found = []
-    for source, own in sources:
+    for source, own in (pair for pair in sources if pair[1]):
         others = [event for other, other_events in sources if other is not source for event in other_events]
-        memories = current(source)
-        found += failures_in(memories, own, source.name, "own", "whole")
-        found += failures_in(
-            [dict(record, asked_as=[]) for record in memories], own, source.name, "own", "bare"
-        )
-        found += failures_in(memories, others, source.name, "others", "whole")
-        found += failures_in(memories, everyday, source.name, "everyday", "whole")
+        for form in ("phrases", "plain"):
+            memories = in_form(source, form)
+            found += failures_in(memories, own, source.name, "own", form)
+            found += failures_in(memories, others, source.name, "others", form)
+            found += failures_in(memories, everyday, source.name, "everyday", form)
         print("%s: %d examples" % (source.name, len(found)), file=sys.stderr, flush=True)
     return found
 
@@ -142,7 +140,7 @@ def fit(failures: list[Failure]) -> Weights:
 def _weight(failure: Failure) -> float:
     if failure.kind != "own":
         return OTHERS
-    return (OWN if failure.relevant else OWN_NEGATIVE) * (BARE if failure.variant == "bare" else 1.0)
+    return (OWN if failure.relevant else OWN_NEGATIVE) * (PLAIN if failure.variant == "plain" else 1.0)
 
 
 def selected(failure: Failure, weights: Weights, threshold: float) -> list[str]:
@@ -169,7 +167,7 @@ def leave_one_out(failures: list[Failure], *, misses: bool) -> None:
             needed = _needed(failure)
             if (
                 failure.kind == "own"
-                and failure.variant == "whole"
+                and failure.variant == "phrases"
                 and (needed or answer)
                 and not needed & set(answer)
             ):
@@ -184,7 +182,7 @@ def _needed(failure: Failure) -> set[str]:
 
 
 def _figures(answers: list[tuple[Failure, list[str]]]) -> str:
-    parts = [_own_figures(answers, variant) for variant in ("whole", "bare")]
+    parts = [_own_figures(answers, variant) for variant in ("phrases", "plain")]
     parts += [
         "%s %.3f" % (kind, mean([float(bool(keys)) for failure, keys in answers if failure.kind == kind]))
         for kind in ("others", "everyday")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
-from benchmarks.recall_natural import PromptResult, current, growing_stores, results_for, whole_store
+from benchmarks.recall_natural import MIXED, PromptResult, growing_stores, in_form, results_for, whole_store
 from benchmarks.recall_stores import Record, Set, sets
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -48,18 +48,21 @@ def natural_examples(sources: list[Set], everyday: list[Record]) -> list[PromptR
             for other in others
             for prompt in rng.sample([*other.queries, *other.negatives], 6)
         ]
-        unrelated_prompts = [*unrelated, *rng.sample(everyday, min(80, len(everyday)))]
-        results += whole_store(source) + whole_store(source, asked_as=False)
-        results += results_for(current(source), _renamed(unrelated_prompts), {}, source.name, "whole")
-        results += _halved(source, rng) + _halved(source, rng)
-        others_memories = [
-            dict(record, id="%s:%s" % (other.name, record["id"]))
-            for other in others
-            for record in current(other)
-        ]
-        grown_store = [*current(source), *rng.sample(others_memories, min(len(others_memories), MAX_ADDED))]
-        results += results_for(grown_store, source.queries, source.relevant, source.name, "grown")
-        results += results_for(grown_store, source.negatives, {}, source.name, "grown")
+        prompts = _renamed([*unrelated, *rng.sample(everyday, min(80, len(everyday)))])
+        for form in ("phrases", "bare", "plain", *MIXED):
+            results += whole_store(source, form)
+        for form in ("phrases", "plain"):
+            memories = in_form(source, form)
+            results += results_for(memories, prompts, {}, source.name, form)
+            results += _halved(source, memories, rng)
+            added = [
+                dict(record, id="%s:%s" % (other.name, record["id"]))
+                for other in others
+                for record in in_form(other, form)
+            ]
+            grown_store = [*memories, *rng.sample(added, min(len(added), MAX_ADDED))]
+            results += results_for(grown_store, source.queries, source.relevant, source.name, "grown")
+            results += results_for(grown_store, source.negatives, {}, source.name, "grown")
         results += growing_stores(source, others)
         print("%s: %d examples" % (source.name, len(results)), file=sys.stderr, flush=True)
     return results
@@ -69,8 +72,7 @@ def _renamed(prompts: list[Record]) -> list[Record]:
     return [dict(prompt, id="unrelated%d" % at) for at, prompt in enumerate(prompts)]
 
 
-def _halved(source: Set, rng: random.Random) -> list[PromptResult]:
-    memories = current(source)
+def _halved(source: Set, memories: list[Record], rng: random.Random) -> list[PromptResult]:
     memories_kept = rng.sample(memories, len(memories) // 2)
     keys = {str(record["id"]) for record in memories_kept}
     relevant = {
@@ -145,7 +147,7 @@ def examples(natural: str, data: str, cache: str) -> Pool:
             if record["kind"] in {"everyday", "prompt"}
         }.items()
     )
-    stores = sets(natural) + sets(os.path.join(HERE, "made"))
+    stores = sets(natural) + sets(os.path.join(HERE, "made"), ",".join(MADE))
     folds = {source.name: at % FOLDS for at, source in enumerate(stores)} | {
         source.name: at % FOLDS for at, source in enumerate(benchmark)
     }

@@ -1,10 +1,12 @@
 """Measure recall on prompts as people type them, over the stores of small projects, and its stability as a store grows.
 
-    recall_natural.py --data DIR [--only a,b] [--without-asked-as]    measure what is injected and pointed to, by type of prompt
-    recall_natural.py --data DIR --plain [--scripted-phrases]         the same with a title and one sentence, as people type memories
-    recall_natural.py --data DIR --growth                             compare the same prompt among 3, 30 and 300 memories
+    recall_natural.py --data DIR [--only a,b]    measure what is injected and pointed to, by type of prompt
+    recall_natural.py --data DIR --form plain    the same with memories as a hurried person types them (--form bare: without phrases only)
+    recall_natural.py --data DIR --form scripted the plain form with phrases that a script writes from each memory alone
+    recall_natural.py --data DIR --form mixed    half of the memories plain: each half in mixed stores and among its own form
+    recall_natural.py --data DIR --growth        compare the same prompt among 3, 30 and 300 memories
 
-`--scripted-phrases` adds phrases that a script writes from each memory alone, never from a prompt: a lower bound for what a model writes.
+Scripted phrases never come from a prompt: they are a lower bound for what a model writes.
 
 A store is a folder with corpus.jsonl {id, category, title, body, tags, files, asked_as, supersedes?}, queries.jsonl {id, text, type,
 before?}, qrels.tsv (grade 2: needed, 1: helps) and negatives.jsonl {id, text, kind}. `benchmarks/made` is one such folder, made for this.
@@ -35,9 +37,11 @@ from memory_plugin.recall.query import analyze
 from memory_plugin.recall.ranking import Hit, rank
 
 SIZES = (3, 30, 300)
+FORMS = ("phrases", "bare", "plain", "scripted", "mixed")  # of the memories of a store
+MIXED = ("mixed", "mixed again")
 _SENTENCE_END = re.compile(r"(?<=[.!?;\u3002])\s|\n")
+_MAX_SENTENCE = 160  # characters
 _WORD = re.compile(r"\w[\w.-]*\w", re.UNICODE)
-_LONG_SENTENCE = 160
 # Everyday words of the field that stand for one another, as a script may know them.
 _SYNONYMS = {
     "database": "db", "db": "database", "deploy": "release", "release": "deploy", "login": "sign in", "auth": "login",
@@ -116,10 +120,30 @@ def results_for(
     return found
 
 
-def plain_form(record: Record) -> Record:
-    """Return a memory as a person in a hurry types it: the title and one sentence."""
-    sentence = _SENTENCE_END.split(str(record["body"]).strip(), maxsplit=1)[0][:_LONG_SENTENCE]
-    return dict(record, body=sentence, tags=[], asked_as=[])
+def in_form(source: Set, form: str) -> list[Record]:
+    """Return the current memories of a set in one of FORMS or MIXED; in a mixed one half of them is plain, in the other the other half."""
+    memories = current(source)
+    if form == "phrases":
+        return memories
+    if form == "bare":
+        return [dict(record, asked_as=[]) for record in memories]
+    if form == "scripted":
+        return [with_scripted_phrases(plain(record)) for record in memories]
+    typed = plain_ids(source, form)
+    return [plain(record) if record["id"] in typed else record for record in memories]
+
+
+def plain_ids(source: Set, form: str) -> set[str]:
+    """Return the memories that are plain in a store of this form."""
+    ids = [str(record["id"]) for record in current(source)]
+    random.Random(source.name).shuffle(ids)
+    return set({"plain": ids, "mixed": ids[::2], "mixed again": ids[1::2]}.get(form, []))
+
+
+def plain(record: Record) -> Record:
+    """Return a memory as a hurried person types it: title and first sentence, without phrases and tags."""
+    first = _SENTENCE_END.split(str(record["body"]).strip(), maxsplit=1)[0][:_MAX_SENTENCE]
+    return dict(record, body=first, tags=[], asked_as=[])
 
 
 def with_scripted_phrases(record: Record) -> Record:
@@ -132,15 +156,33 @@ def with_scripted_phrases(record: Record) -> Record:
     return dict(record, asked_as=list(dict.fromkeys(phrases)))
 
 
-def whole_store(
-    source: Set, *, asked_as: bool = True, change: Callable[[Record], Record] | None = None
-) -> list[PromptResult]:
-    """Return the results of all prompts of a store in the unchanged store, or in one whose memories `change` converted."""
-    memories = current(source) if asked_as else [dict(record, asked_as=[]) for record in current(source)]
-    memories = memories if change is None else [change(record) for record in memories]
-    variant = "whole" if asked_as else "bare"
-    return results_for(memories, source.queries, source.relevant, source.name, variant) + results_for(
-        memories, source.negatives, {}, source.name, variant
+def whole_store(source: Set, form: str = "phrases") -> list[PromptResult]:
+    """Return the results of all prompts of a store whose memories have one of FORMS or MIXED."""
+    memories = in_form(source, form)
+    return results_for(memories, source.queries, source.relevant, source.name, form) + results_for(
+        memories, source.negatives, {}, source.name, form
+    )
+
+
+def mixed_figures(sources: list[Set], limits: tuple[float, float]) -> None:
+    """Print the figures of memories with phrases and of plain ones, each among their own form and in mixed stores."""
+    stores = {
+        (source.name, form): whole_store(source, form)
+        for source in sources
+        for form in ("phrases", "plain", *MIXED)
+    }
+    for half in ("phrases", "plain"):
+        alone, among = [], []
+        for source, form in ((source, form) for source in sources for form in MIXED):
+            ids = plain_ids(source, form)
+            for own, mixed in zip(stores[source.name, half], stores[source.name, form]):
+                if mixed.needed() and all((key in ids) == (half == "plain") for key in mixed.needed()):
+                    alone.append(own)
+                    among.append(mixed)
+        print_figures(half + " alone", alone, limits)
+        print_figures(half + " in mixed", among, limits)
+    report(
+        [result for (_, form), found in stores.items() for result in found if form in MIXED], limits, "mixed"
     )
 
 
@@ -219,15 +261,13 @@ def report(results: list[PromptResult], limits: tuple[float, float], label: str 
     for name, belongs in groups:
         chosen = [result for result in results if belongs(result)]
         if chosen:
-            print(
-                "%-16s %4d  %s"
-                % (
-                    name,
-                    len(chosen),
-                    "  ".join("%s %.2f" % item for item in figures(chosen, limits).items()),
-                ),
-                flush=True,
-            )
+            print_figures(name, chosen, limits)
+
+
+def print_figures(label: str, results: list[PromptResult], limits: tuple[float, float]) -> None:
+    """Print the figures of some results on one line."""
+    values = "  ".join("%s %.2f" % item for item in figures(results, limits).items())
+    print("%-16s %4d  %s" % (label, len(results), values), flush=True)
 
 
 def main() -> int:
@@ -237,9 +277,7 @@ def main() -> int:
     )
     parser.add_argument("--data", required=True)
     parser.add_argument("--only", default="")
-    parser.add_argument("--without-asked-as", action="store_true")
-    parser.add_argument("--plain", action="store_true")
-    parser.add_argument("--scripted-phrases", action="store_true")
+    parser.add_argument("--form", default="phrases", choices=FORMS)
     parser.add_argument("--growth", action="store_true")
     options = parser.parse_args()
     sources = sets(options.data, options.only)
@@ -258,20 +296,12 @@ def main() -> int:
         )
         print("same side from %d to %d: %.3f" % (*SIZES[1:], same_side(results, limits[0], SIZES[1:])))
         return 0
-
-    def change(record: Record) -> Record:
-        record = plain_form(record) if options.plain else record
-        return with_scripted_phrases(record) if options.scripted_phrases else record
-
-    asked_as = not options.without_asked_as
-    found = {source.name: whole_store(source, asked_as=asked_as, change=change) for source in sources}
+    if options.form == "mixed":
+        mixed_figures(sources, limits)
+        return 0
+    found = {source.name: whole_store(source, options.form) for source in sources}
     for name, results in found.items():
-        report_line = figures(results, limits)
-        print(
-            "%-16s %4d  %s"
-            % (name, len(results), "  ".join("%s %.2f" % item for item in report_line.items())),
-            flush=True,
-        )
+        print_figures(name, results, limits)
     report([result for results in found.values() for result in results], limits)
     return 0
 

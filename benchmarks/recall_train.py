@@ -20,7 +20,7 @@ import json
 import os
 import re
 import sys
-from math import log
+from math import floor, log
 from typing import Any, NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -28,7 +28,7 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.recall_adapter import thresholds
 from benchmarks.recall_examples import FOLDS, MADE, SIZES, Pool, examples
-from benchmarks.recall_natural import PromptResult, figures, report, same_side
+from benchmarks.recall_natural import MIXED, PromptResult, print_figures, report, same_side
 from benchmarks.recall_stores import Answer, auroc, false_injections, injected, mean
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.confidence import combine, wants_signals
@@ -37,17 +37,17 @@ from memory_plugin.recall.model import UNIT, Trees
 RISING = (
     "best", "covered", "fields", "held", "matched", "named", "pairs", "phrase", "phrase_covered", "phrase_share", "ratio", "relative",
     "repeated", "root",
-    "soft", "strong", "strong_held", "tags", "title", "title_covered", "title_held", "asks_leave", "asks_what_holds", "unlikely",
-    "we",
+    "soft", "strong", "strong_held", "tags", "title", "title_covered", "title_head", "title_held", "asks_for_work", "asks_leave",
+    "asks_what_holds", "unlikely", "we",
 )  # fmt: skip
-FALLING = ("missed", "session", "chore")
+FALLING = ("missed", "session", "chore", "elsewhere")
 FREE = ("asked", "forms", "in_files", "length", "phrases", "question", "unasked", "words")
 ANSWERS = (*RISING, *FALLING, *FREE)
 WANTS_RISING = (
     "most_phrase", "most_covered", "most_title_covered", "most_soft", "most_concerns", "first", "second", "third", "together",
-    "asks_what_holds", "asks_leave", "we",
+    "asks_what_holds", "asks_leave", "asks_for_work", "we",
 )  # fmt: skip
-WANTS_FALLING = ("least_missed", "chore")
+WANTS_FALLING = ("least_missed", "chore", "elsewhere")
 WANTS = (
     *WANTS_RISING,
     *WANTS_FALLING,
@@ -62,10 +62,21 @@ WANTS = (
     "most_pairs",
 )
 MAX_RANK = 6
+# The models compare whole units of 1/10,000. With more digits, a fit splits at differences that they do not see, such as between 1 and
+# 1 - 1e-11.
+DIGITS = 4
 GROUPS = {
     "phrases": ("phrase", "phrase_covered", "phrase_share", "phrases", "unasked"),
-    "title": ("title", "title_covered", "title_held"),
-    "forms of prompts": ("asks_leave", "asks_what_holds", "we", "chore", "question"),
+    "title": ("title", "title_covered", "title_head", "title_held"),
+    "forms of prompts": (
+        "asks_for_work",
+        "asks_leave",
+        "asks_what_holds",
+        "we",
+        "chore",
+        "elsewhere",
+        "question",
+    ),
     "the running session": ("session",),
     "share covered": ("covered", "strong", "missed"),
     "what is held": ("best", "held", "matched", "strong_held", "unlikely"),
@@ -76,7 +87,10 @@ GROUPS = {
     "lengths": ("asked", "length", "words"),
 }
 # The weight of an example by the variant of its store. Benchmark sets weigh less: they have many examples, mostly longer questions.
-VARIANT_WEIGHTS = {"whole": 1.0, "bare": 0.4, "half": 0.5, "grown": 0.7, "3": 0.6, "30": 0.6, "300": 0.6}
+VARIANT_WEIGHTS = {
+    "phrases": 1.0, "bare": 0.4, "plain": 1.0, "mixed": 0.5, "mixed again": 0.5, "half": 0.5, "grown": 0.7, "3": 0.6, "30": 0.6,
+    "300": 0.6,
+}  # fmt: skip
 SET_WEIGHT = 0.1
 WANTS_SET_WEIGHT = {True: 0.15, False: 1.5}  # by whether the question belongs to the set
 KIND_WEIGHTS = {
@@ -92,7 +106,7 @@ WANTS_KIND_WEIGHTS = {"cross": 0.4, "everyday": 1.0, "prompt": 1.0, "near": 1.1,
 HELPS_WEIGHT = 0.6
 # The intercepts are shifted so that these become even odds: a probability that a memory answers, and log-odds that a prompt wants any
 # memory. Chosen by cross-validation over stores.
-INJECT_FROM, WANTS_FROM = 0.26, -0.4
+INJECT_FROM, WANTS_FROM = 0.32, -1.1
 REASONS = {
     "answers": "Does this memory bear on the prompt? Boosted trees over the signals of recall/signals.py. "
     "Fitted by benchmarks/recall_train.py.",
@@ -125,7 +139,7 @@ def fit(pool: Pool, left_out: int, without: tuple[str, ...] = ()) -> Fitted:
         (result, _set_weight(result)) for result in of_sets
     ]:
         for hit in result.hits[:MAX_RANK]:
-            rows.append([hit.signals[name] for name in names])
+            rows.append([round(hit.signals[name], DIGITS) for name in names])
             labels.append(hit.key in result.relevant)
             weights.append(
                 base
@@ -161,10 +175,12 @@ def _wants_weight(result: PromptResult, names: set[str]) -> float:
 
 
 def _wants_row(result: PromptResult, answers: Trees, names: tuple[str, ...]) -> list[float]:
-    hit_signals = [dict(hit.signals, answers=answers.log_odds(hit.signals)) for hit in result.hits[:MAX_RANK]]
-    shared = result.hits[0].signals if result.hits else {}
+    # The order in which the product computes this, before the trees reorder the hits.
+    hits = sorted(result.hits[:MAX_RANK], key=lambda hit: -hit.score)
+    hit_signals = [dict(hit.signals, answers=answers.log_odds(hit.signals)) for hit in hits]
+    shared = hits[0].signals if hits else {}
     signals = wants_signals(shared, hit_signals)
-    return [signals.get(name, 0.0) for name in names]
+    return [round(signals.get(name, 0.0), DIGITS) for name in names]
 
 
 def boosted(  # noqa: PLR0913, PLR0917 - the parts of one model
@@ -193,7 +209,7 @@ def _tree(nodes: Any, at: int) -> Any:  # noqa: ANN401 - rows of an untyped libr
     node = nodes[at]
     if node["is_leaf"]:
         return round(float(node["value"]) * UNIT)
-    threshold = round(float(node["num_threshold"]) * UNIT)
+    threshold = floor(float(node["num_threshold"]) * UNIT)
     return [
         int(node["feature_idx"]),
         threshold,
@@ -208,6 +224,7 @@ def _tree(nodes: Any, at: int) -> Any:  # noqa: ANN401 - rows of an untyped libr
 def apply(results: list[PromptResult], fitted: Fitted, settings: dict[str, Any]) -> None:
     """Set the confidences of every hit to those of the given models."""
     for result in results:
+        result.hits.sort(key=lambda hit: -hit.score)
         hit_signals = [dict(hit.signals, answers=fitted.answers.log_odds(hit.signals)) for hit in result.hits]
         wants = (
             fitted.wants.log_odds(wants_signals(result.hits[0].signals, hit_signals)) if result.hits else 0.0
@@ -236,14 +253,15 @@ def apply_left_out(pool: Pool, without: tuple[str, ...] = ()) -> None:
 def judge(pool: Pool, limits: tuple[float, float]) -> None:
     """Print the figures of all examples at their current confidences."""
     natural = [result for result in pool.natural if result.store not in MADE]
-    whole_stores = _whole_stores(pool)
-    for name in sorted({result.store for result in whole_stores}):
-        _line(name, [result for result in whole_stores if result.store == name], limits)
-    report(whole_stores, limits)
+    for forms in (("phrases",), ("plain",), MIXED):
+        stores = _stores(pool, forms)
+        for name in sorted({result.store for result in stores}):
+            print_figures(name, [result for result in stores if result.store == name], limits)
+        report(stores, limits, forms[0])
     for variant in ("bare", "grown"):
-        _line(variant, [result for result in natural if result.variant == variant], limits)
+        print_figures(variant, [result for result in natural if result.variant == variant], limits)
     for kind in ("cross", "everyday", "prompt", "removed"):
-        _line(kind, [result for result in natural if result.kind == kind], limits)
+        print_figures(kind, [result for result in natural if result.kind == kind], limits)
     sized = [result for result in natural if result.variant in {"3", "30", "300"}]
     print(
         "same side among 3, 30, 300: %.3f, from 30 to 300: %.3f"
@@ -263,28 +281,21 @@ def judge(pool: Pool, limits: tuple[float, float]) -> None:
 
 
 def ablate(pool: Pool, limits: tuple[float, float]) -> None:
-    """Print the cross-validated figures of the whole stores without each group of signals in turn."""
+    """Print the cross-validated figures of the stores, with phrases and plain, without each group of signals in turn."""
     for group, names in {"as it is": (), **GROUPS}.items():
         apply_left_out(pool, names)
-        _line(group, _whole_stores(pool), limits)
+        for form in ("phrases", "plain"):
+            print_figures("%s, %s" % (group, form), _stores(pool, (form,)), limits)
 
 
-def _whole_stores(pool: Pool) -> list[PromptResult]:
+def _stores(pool: Pool, forms: tuple[str, ...]) -> list[PromptResult]:
     return [
         result
         for result in pool.natural
         if result.store not in MADE
-        and result.variant == "whole"
+        and result.variant in forms
         and result.kind not in {"cross", "everyday", "prompt"}
     ]
-
-
-def _line(name: str, results: list[PromptResult], limits: tuple[float, float]) -> None:
-    print(
-        "%-16s %4d  %s"
-        % (name, len(results), "  ".join("%s %.2f" % item for item in figures(results, limits).items())),
-        flush=True,
-    )
 
 
 def _judge_sets(results: list[PromptResult], limits: tuple[float, float], label: str) -> None:

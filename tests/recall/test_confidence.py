@@ -24,7 +24,9 @@ def combined(
 ) -> tuple[float, float]:
     """Return confidence and pointer confidence for the outputs of the models."""
     outputs = {"answers": answers, "wants": wants, "concerns": concerns, "stands_out": stands_out}
-    return combine({**outputs, "missed": missed, "matched": log(1 + 2), "named": 0.0}, SETTINGS)
+    return combine(
+        {**outputs, "missed": missed, "matched": log(1 + 2), "named": 0.0, "unasked": 0.0}, SETTINGS
+    )
 
 
 @given(answers=ODDS, wants=ODDS, concerns=SHARES)

@@ -21,3 +21,10 @@ def test_stop_words_are_those_of_the_documents_language() -> None:
     german = document_terms(memory("die Datenbank der Rechnung"), STOP)
     assert " die~ " in english.fields[0]
     assert " die~ " not in german.fields[0]
+
+
+def test_a_body_that_repeats_the_title_counts_once() -> None:
+    terms = document_terms(memory("use uv", "use uv because pip is slow"), STOP)
+    assert terms.fields[0] == " use~  uv~ "
+    assert "uv~" not in terms.fields[2]
+    assert "pip~" in terms.fields[2]

@@ -202,8 +202,23 @@ def test_questions_about_decisions_get_an_answer_in_seven_languages(language: st
     assert title in chosen(ranked([memory(title), *others], STAGING[language][at]))
 
 
+TYPED = next(source for source in MADE if source.name == "greenhouse")
+
+
+def test_one_line_memories_are_told_or_pointed_to() -> None:
+    found = figures(whole_store(TYPED), LIMITS)
+    assert found["reached"] >= 0.6
+    assert found["hinted"] <= 0.1
+    assert found["spoke"] == 0.0
+
+
+def test_customers_are_not_customs() -> None:
+    customs = memory("Customs job is stuck: restart the broker", "It hangs after the nightly export.")
+    assert not ranked([customs], "the customers complained about the color")
+
+
 def test_the_invented_stores_are_answered() -> None:
-    found = figures([one for source in MADE for one in whole_store(source)], LIMITS)
+    found = figures([one for source in MADE if source is not TYPED for one in whole_store(source)], LIMITS)
     assert found["injected"] >= 0.5
     assert found["reached"] >= 0.75
     assert found["right"] >= 0.8

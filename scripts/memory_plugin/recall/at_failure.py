@@ -26,6 +26,7 @@ _EXIT_CODE = "Exit code "
 _COLOR = "\x1b["
 _MAX_LEAD = 3.0
 _TINY = 1e-9
+_OF_MATCH = ("answers", "concerns", "title_held", "pairs", "unasked")
 _FIXING = ("RUNBOOK", "TECH_DEBT", "CONSTRAINT")
 
 _POOL = 15
@@ -85,7 +86,7 @@ def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, fl
         best_other = max((other.score for other in hits if other is not hit), default=0.0)
         rows.append(
             {
-                **{name: hit.signals[name] for name in ("answers", "concerns", "title_held", "pairs")},
+                **{name: hit.signals[name] for name in _OF_MATCH},
                 "spoken": log(1 + sum(part for term, part in terms.items() if term in spoken)),
                 "number": log(1 + sum(term in spoken for term in terms)),
                 "commanded": log(1 + sum(part for term, part in terms.items() if term in commanded)),

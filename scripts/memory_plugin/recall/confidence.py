@@ -9,7 +9,7 @@ Four small models over the signals of `signals.py`:
 
 `confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin), and min(`stands_out` scaled by `concerns`, `answers` +
 ahead_ease). It is capped at `concerns` + concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is
-max(`confidence`, min(`wants`, `answers` + pointer_ease)).
+max(`confidence`, min(`wants`, `answers` + pointer_ease)); a memory without phrases has plain_ease in addition.
 """
 
 from __future__ import annotations
@@ -117,7 +117,8 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
     by_lead = min(lead_log_odds, answers + settings["ahead_ease"])
     chance = sigmoid(min(max(by_relevance, by_lead), _log_odds(concerns) + settings["concerns_ease"]))
     confidence = _scaled(chance, concerns, base)
-    return confidence, max(confidence, sigmoid(min(wants, answers + settings["pointer_ease"])))
+    ease = settings["pointer_ease"] + settings["plain_ease"] * signals["unasked"]
+    return confidence, max(confidence, sigmoid(min(wants, answers + ease)))
 
 
 def _is_thin_match(signals: dict[str, float], settings: dict[str, Any]) -> bool:

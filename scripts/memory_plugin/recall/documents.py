@@ -230,7 +230,8 @@ class Terms:
 
 def document_terms(document: Document, stopwords: dict[str, frozenset[str]]) -> Terms:
     """Return the terms of a document without its language's stop words."""
-    texts = (document.title, "\n".join(document.tags), document.body, "\n".join(document.files))
+    body = document.body.removeprefix(document.title)  # a line that was typed without a title is both
+    texts = (document.title, "\n".join(document.tags), body, "\n".join(document.files))
     fields = [tokenize(text)[:MAX_WORDS] for text in texts]
     phrases = [tokenize(text)[:_PHRASE_WORDS] for text in (*document.asked_as, *document.inherited)]
     ignored = stopwords[language([word for field in (*fields, *phrases) for word in field], stopwords)]

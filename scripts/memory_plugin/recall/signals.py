@@ -166,7 +166,14 @@ def _are_neighbors(pair: tuple[str, str], fields: tuple[str, ...]) -> bool:
 
 def _title_signals(title: str, prompt: PromptTerms) -> dict[str, float]:
     share, mass = _coverage(title, prompt)
-    return {"title_covered": share, "title_held": log(1 + mass)}
+    named = [
+        stem in prompt.masses for stem in dict.fromkeys(token.partition("~")[0] for token in title.split())
+    ]
+    return {
+        "title_covered": share,
+        "title_held": log(1 + mass),
+        "title_head": 1 / (1 + named.index(True)) if True in named else 0.0,
+    }
 
 
 def _phrase_signals(asked_as: str, prompt: PromptTerms) -> dict[str, float]:

@@ -129,6 +129,24 @@ def test_on_says_what_is_sent_and_what_it_costs_and_writes_the_switch(create_use
     assert user.own["memory"]["retrieval"]["judge"] == {"enabled": False}
 
 
+def test_on_with_host_needs_no_key_and_says_what_it_counts_against(create_user: CreateUser) -> None:
+    user = create_user()
+    user.bench.env = {}
+    user.bench.settings()
+    result = user.run("on", "--host")
+    assert (result.code, user.own_value("judge.backend")) == (0, "host")
+    assert (
+        "No key is needed; the calls count against your plan, at most 500 in a session and 2000 a day"
+        in result.out
+    )
+    assert "is not set" not in result.out
+    assert doctors_check(user.context())[:2] == ("judge", "ok")
+    assert "no_host" in user.run("check").out  # no client listens to a test
+    words = argparse.Namespace(action="on", feature="retrieval", host=True)
+    approval = command.approval(words, user.context())
+    assert "count against your plan" in str(approval)
+
+
 def test_on_without_a_key_names_the_ways_to_one(create_user: CreateUser) -> None:
     user = create_user()
     user.bench.env = {}

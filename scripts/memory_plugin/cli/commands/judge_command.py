@@ -97,7 +97,8 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
         context.settings = context.settings.with_values({_BACKEND: HOST})
     judges = judges_of(context, arguments.feature)
     price = costs(judges, arguments.feature, context.settings)
-    return Approval("switch on the judge for %s. %s" % (arguments.feature, price))
+    through = " " + host_sentence(context.settings) if judges[0].backend == HOST else ""
+    return Approval("switch on the judge for %s. %s%s" % (arguments.feature, price, through))
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

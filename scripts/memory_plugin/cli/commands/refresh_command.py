@@ -127,7 +127,7 @@ def prune_state(paths: Paths) -> int:
 
 
 def _days_kept(folder: str, name: str, project: str) -> int | None:
-    """Return for how many days an unchanged file is kept; None for ever. This project's index is."""
+    """Return for how many days an unchanged file is kept; None forever. This project's index is."""
     if is_draft(name) or (folder == "index" and name.endswith(".new")):
         return 1
     if folder == "index":
