@@ -7,10 +7,10 @@
 
 `--natural` is a folder of small projects' stores with prompts as people type them (format: `recall_natural.py`), `--sets` a folder of a
 retrieval benchmark's sets (format: `recall_stores.py`). `benchmarks/made` and `benchmarks/harbor` are always included. Fitting needs
-scikit-learn: `pip install '.[train]'`. The same data and version give the same models.
+scikit-learn (`pip install '.[train]'`); the same data and version give the same models.
 
-The training examples use each store in several variants: unchanged, without its `asked_as` phrases, cut in half, grown with other stores'
-memories, and each prompt among 3 and among 30 memories. Otherwise the models would rely on signals that change with the size of a store.
+The training examples use each store in several variants: unchanged, without its `asked_as` phrases, with plain memories, half of each,
+grown with other stores' memories, and each prompt among 3 and among 30 memories, so that no signal that changes with a store's size pays.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ from memory_plugin.recall.model import UNIT, Trees
 
 RISING = (
     "best", "covered", "fields", "held", "matched", "named", "pairs", "phrase", "phrase_covered", "phrase_share", "ratio", "relative",
-    "repeated", "root",
-    "soft", "strong", "strong_held", "tags", "title", "title_covered", "title_head", "title_held", "asks_for_work", "asks_leave",
-    "asks_what_holds", "unlikely", "we",
+    "repeated", "root", "soft", "strong", "strong_held", "tags", "title", "title_covered", "title_head", "title_held", "unlikely", "we",
+    "asks_for_work", "asks_leave", "asks_what_holds",
 )  # fmt: skip
 FALLING = ("missed", "session", "chore", "elsewhere")
 FREE = ("asked", "forms", "in_files", "length", "phrases", "question", "unasked", "words")
@@ -49,18 +48,9 @@ WANTS_RISING = (
 )  # fmt: skip
 WANTS_FALLING = ("least_missed", "chore", "elsewhere")
 WANTS = (
-    *WANTS_RISING,
-    *WANTS_FALLING,
-    "asked",
-    "session",
-    "words",
-    "question",
-    "contrast",
-    "known",
-    "seen",
-    "most_strong",
-    "most_pairs",
-)
+    *WANTS_RISING, *WANTS_FALLING,
+    "asked", "session", "words", "question", "contrast", "known", "seen", "most_strong", "most_pairs",
+)  # fmt: skip
 MAX_RANK = 6
 # The models compare whole units of 1/10,000. With more digits, a fit splits at differences that they do not see, such as between 1 and
 # 1 - 1e-11.

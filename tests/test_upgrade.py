@@ -21,7 +21,7 @@ MEMORY = {
     "content": {"decision": "Billing runs on Postgres."},
     "asked_as": ["which database"],
 }
-ASK = "which database"
+ASK = "which database does billing run on?"
 OLD_RETRIEVAL = {"high_floor": 0.6, "low_floor": 0.3, "max_inject": 2}
 RECALL = {
     "schema": 1,
@@ -74,7 +74,7 @@ def test_a_memory_is_recalled_once_it_is_accepted(project: Project, old_index: s
 def test_the_old_ledger_is_explained_and_counted(project: Project, old_index: str) -> None:
     assert "not good enough" in project.cli("why", "p0", "--verbose").stdout
     report = project.cli("report", "--json", "--days", "3650").json
-    assert "below_floor" in json.dumps(report) or "below_threshold" in json.dumps(report)
+    assert "below_floor" in json.dumps(report)
     project.prompt(ASK)
     assert [row["version"] for row in project.ledger("recalls")] == ["0.1.0", VERSION]
 

@@ -55,6 +55,18 @@ def injectable(paths: Paths) -> set[str]:
         return {document.title for document in all_documents(connection) if document.injectable}
 
 
+def test_a_setting_that_changes_just_before_a_refresh_counts(project: Project) -> None:
+    """A caller may have loaded its settings earlier; the refresh notes the file's state only as it reads it itself."""
+    put(project, "port", memory("Port"))
+    project.write_settings(trust={"accept_from": [os.path.realpath(project.root)]})
+    with at_home(project) as paths:
+        stale = load(paths.config_dir, paths.project_root)
+        assert stale.texts("trust.accept_from")
+        os.unlink(project.settings_path)
+        refresh_index(paths, stale)
+        assert injectable(paths) == set()
+
+
 def later() -> None:
     """Let the clock pass by its grain."""
     time.sleep(0.06)

@@ -51,6 +51,7 @@ REASONS = {
     "guards_disabled": "guards are switched off in the settings",
     "unchanged": "Claude was already told this in the session, and nothing has changed",
 }
+REASONS["below_floor"] = REASONS["below_threshold"]  # its name in ledgers of 0.1.0
 # Why one candidate was withheld, where that is no reason in REASONS or needs other words.
 _WITHHELD = {
     **{name: REASONS[name] for name in ("already_injected", "already_pointed", "note")},

@@ -13,6 +13,7 @@ from time import sleep
 from ..kernel.clock import now
 from ..kernel.files import Unreadable, make_folder
 from ..kernel.paths import Paths
+from ..kernel.settings.load import load
 from ..kernel.settings.values import Settings
 from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
@@ -150,9 +151,10 @@ def refresh(
     `done` are the files read by earlier rounds; those read now are added to it. The caller must hold `refresh_lock`.
     """
     budget = budget or round_read_budget()
-    # The marks are taken before the records and files are read, so that a change in between belongs to the next refresh.
+    # The marks are taken before settings, records and files are read, so that a change in between belongs to the next refresh.
     watched = _watched(paths, settings)
     marks = settled_snapshot(watched) if budget.entries is None else snapshot(watched)
+    settings = load(paths.config_dir, paths.project_root)
     trust = load_trust(paths, settings.texts("trust.accept_from"))
     decided, trust_state = new_decisions(connection, trust.trusted, trust.rejected, trust.accept_from)
     state = RefreshState(

@@ -123,6 +123,11 @@ def _read(text: str) -> list[dict[str, Any]]:
     return [{"id": row.get("concept"), **row} for row in rows]
 
 
+def phrases_question(texts: list[dict[str, str]]) -> Question:
+    """Return the question that asks a judge for the phrases of memories."""
+    return Question(load_rubric("memories/phrases"), {"memories": texts}, _answer)
+
+
 def _answer(value: object) -> dict[str, Any] | None:
     """Return an object with rows, which is what Claude and a judge write; None for another form."""
     rows = value.get("memories") if isinstance(value, dict) else None
@@ -154,9 +159,8 @@ def _judge(context: CommandContext) -> Judge:
 
 
 def _questions(due: dict[str, Item]) -> list[Question]:
-    texts, rubric = _texts(due), load_rubric("memories/phrases")
-    batches = (texts[at : at + _BATCH] for at in range(0, len(texts), _BATCH))
-    return [Question(rubric, {"memories": batch}, _answer) for batch in batches]
+    texts = _texts(due)
+    return [phrases_question(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
 
 
 def _price(judge: Judge, questions: list[Question], number: int) -> str:

@@ -191,8 +191,8 @@ def _name(session: str) -> str:
 def _remove(folder: str, path: str) -> None:
     """Delete the files of one question, and those that other sessions left behind."""
     oldest = time() - _KEPT
-    with suppress(OSError):
-        for entry in os.scandir(folder):
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
             if entry.path.startswith(path) or entry.stat().st_mtime < oldest:
                 os.unlink(entry.path)
 

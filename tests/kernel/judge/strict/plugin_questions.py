@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_plugin.cli.commands.judge_command import check_question
+from memory_plugin.cli.commands.phrases_command import phrases_question
 from memory_plugin.evaluation.jury import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.jury import rubric_names, rubric_question
 from memory_plugin.interview.answers import read_signals
@@ -33,6 +34,7 @@ QUESTIONS: dict[str, Question] = {
     "relevance": question(),
     "usefulness": question(rubric="usefulness"),
     "combined": question(rubric="combined"),
+    "memories/phrases": phrases_question([{"id": "port", "title": "Port 80", "body": "Never."}]),
     "replies/grade": grade_question(_MATERIAL, ["SyA", "VDet", "EpAd", "EPad"]),
     "replies/deep": deep_question(_MATERIAL),
     "interview/signals": Question(
