@@ -37,6 +37,9 @@ def context_of(run: Run) -> str:
 def test_a_prompt_recalls_and_the_line_names_the_agent(project: Project) -> None:
     project.save(TITLE, "Because of row-level security.", "--asked-as", "which database does billing use")
     run = codex(project, "UserPromptSubmit", prompt="which database does billing use, and why?")
+    assert context_of(run).endswith("</memory-context>"), (
+        "only the start of a session says where the program is"
+    )
     assert TITLE in context_of(run)
     assert run.json["systemMessage"].startswith('memory: told Codex "')
     assert project.ledger("recalls")[-1]["prompt_id"] == "t1"

@@ -138,7 +138,8 @@ def test_secrets_in_phrases_are_redacted(staging: Project) -> None:
     assert secret not in write(staging, rows("why does %s fail" % secret)).stdout
 
 
-def test_pulled_phrases_steer_nothing_until_they_are_accepted(staging: Project) -> None:
+@pytest.mark.parametrize("chosen", [["staging"], ["--all"]], ids=["by name", "all"])
+def test_pulled_phrases_steer_nothing_until_they_are_accepted(staging: Project, chosen: list[str]) -> None:
     write(staging, rows(*PHRASES))
     pulled(staging, asked_as=[*PHRASES, "zanzibar kumquat pelican"])
     staging.cli("list")
@@ -155,7 +156,7 @@ def test_pulled_phrases_steer_nothing_until_they_are_accepted(staging: Project) 
     assert staging.cli("edit", "staging", "--add-tag", "infra").returncode == 0
     assert not found(staging, "zanzibar kumquat pelican please")
     assert staging.cli("accept", "--group", group["id"]).returncode == 1, "its tags are others now"
-    assert staging.cli("accept", "staging").returncode == 0
+    assert staging.cli("accept", *chosen).returncode == 0
     assert found(staging, "zanzibar kumquat pelican please")
 
 
