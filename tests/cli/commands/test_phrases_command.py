@@ -162,6 +162,7 @@ def test_pulled_phrases_steer_nothing_until_they_are_accepted(staging: Project, 
 
 def test_rejected_phrases_are_not_offered_again(staging: Project) -> None:
     pulled(staging, asked_as=["zanzibar kumquat pelican"])
+    assert "staging-is-reset" in staging.cli("list", "--status", "pending").stdout
     assert staging.cli("reject", "staging").returncode == 0
     assert staging.cli("review", "--json").json == {"groups": []}
     assert staging.memories()[0]["trust"] == "trusted"

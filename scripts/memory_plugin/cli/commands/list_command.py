@@ -59,7 +59,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         return
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
-    result = context.overview(arguments.scope)
+    # Only the files tell which phrases await approval.
+    is_pending = arguments.status == PENDING
+    result = context.survey(arguments.scope) if is_pending else context.overview(arguments.scope)
     items = [item for item in result.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
