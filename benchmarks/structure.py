@@ -41,7 +41,6 @@ _NO_CODE = {
 _TRACER = """
 import os, sys
 package, event, report, rows = sys.argv[1:]
-del sys.argv[1:]  # a hook would read an agent's name
 sys.path.insert(0, os.path.dirname(package))
 from memory_plugin.kernel.bytecode import import_with_cache_repair
 seen = []

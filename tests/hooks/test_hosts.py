@@ -37,6 +37,9 @@ def context_of(run: Run) -> str:
 def test_a_prompt_recalls_and_the_line_names_the_agent(project: Project) -> None:
     project.save(TITLE, "Because of row-level security.", "--asked-as", "which database does billing use")
     run = codex(project, "UserPromptSubmit", prompt="which database does billing use, and why?")
+    assert context_of(run).endswith("</memory-context>"), (
+        "only the start of a session says where the program is"
+    )
     assert TITLE in context_of(run)
     assert run.json["systemMessage"].startswith('memory: told Codex "')
     assert project.ledger("recalls")[-1]["prompt_id"] == "t1"
@@ -65,10 +68,21 @@ def test_a_guard_that_would_ask_holds_the_call_back_once(project: Project) -> No
     assert codex(project, "PreToolUse", **call, tool_use_id="u2").stdout == ""
 
 
-def test_a_patch_recalls_for_any_of_its_files(project: Project) -> None:
+def test_a_patch_recalls_for_each_of_its_files(project: Project) -> None:
     project.save("Ports are fixed", "See the list.", "--file", "src/b.py")
+    project.save("Billing rounds down", "Never up.", "--file", "src/a.py")
     run = codex(project, "PreToolUse", tool_name="apply_patch", tool_input={"command": PATCH})
-    assert "Ports are fixed" in context_of(run)
+    assert all(title in context_of(run) for title in ("Ports are fixed", "Billing rounds down"))
+
+
+def test_a_guard_on_any_file_holds_a_patch_back(project: Project) -> None:
+    project.save("Billing rounds down", "Never up.", "--file", "src/a.py")
+    project.save("Ports are fixed", "See the list.", "--guard-file", "src/b.py")
+    run = codex(project, "PreToolUse", tool_name="apply_patch", tool_input={"command": PATCH})
+    output = run.json["hookSpecificOutput"]
+    assert output["permissionDecision"] == "deny"
+    reason = output["permissionDecisionReason"]
+    assert all(title in reason for title in ("Ports are fixed", "Billing rounds down"))
 
 
 def test_a_failed_command_recalls(project: Project) -> None:

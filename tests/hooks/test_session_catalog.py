@@ -211,6 +211,17 @@ def test_a_teammates_rules_do_not_displace_the_users_own(project: Project) -> No
     assert len(project.cli("list", "--rules", "--json").json["memories"]) == 42
 
 
+def test_rules_that_all_fit_stay_in_the_order_of_their_changes(project: Project) -> None:
+    project.save("Never log request bodies", "They hold addresses.", category="constraint")
+    rule = memory("Name tests after their module", "x", category="preference")
+    put(
+        project, "r", {**rule, "updated_at": "2099-01-01T00:00:00Z", "content": {"value": "x"}}, "preferences"
+    )
+    project.cli("accept", "--all")
+    told = project.start().context
+    assert told.index("- Name tests") < told.index("- Never log")
+
+
 def test_a_rule_that_applied_lately_comes_before_newer_ones(project: Project) -> None:
     for n in range(40):
         rule = memory("Name test %02d after its module" % n, "x", category="preference")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -94,6 +95,7 @@ def test_any_text_is_read_and_every_word_is_kept(text: str) -> None:
         ("- [x] Pin versions exactly.", "Pin versions exactly"),
         ("Node 20.1 is required. Older ones fail.", "Node 20.1 is required"),
         ("Tabs.", "Style: Tabs"),
+        ("Use \x007\x00 pins.", "Use 7 pins"),
         ("The web app has one backend. `packages/rules` holds the rules.", "The web app has one backend"),
     ],
 )
@@ -350,3 +352,34 @@ def test_a_title_says_what_its_rule_says(text: str, titles: list[str]) -> None:
     for statement in statements:
         words = set(re.findall(r"\w+", statement.title))
         assert words <= set(re.findall(r"\w+", statement.text.replace("](a.md)", "")))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "{{",
+        "<your",
+        "[specify ",
+        "[a](",
+        "[a][",
+        "~~a ",
+        "**a",
+        "<!-- ",
+        "a/",
+        "---\n",
+        "TODO (",
+        "`a\n",
+        "see a",
+        "Thanks\n",
+        "a: [b",
+        "```a\n",
+    ],
+)
+def test_unfinished_marks_take_linear_time(piece: str) -> None:
+    """A quadratic pattern takes ten seconds and more here, a linear one a few hundredths."""
+    text = piece * (60_000 // len(piece))
+    start = process_time()
+    without_markdown(text)
+    for section in sections(text):
+        statements_in(section)
+    assert process_time() - start < 2

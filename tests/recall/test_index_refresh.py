@@ -18,7 +18,7 @@ from memory_plugin.memories import memory_files, writing
 from memory_plugin.memories.lifecycle import edit, forget, save
 from memory_plugin.memories.memory_files import StoredMemory, all_memories
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.stores import project_store
+from memory_plugin.memories.stores import project_store, store_key
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.memories.trust_file import trust_lock
 from memory_plugin.memories.writing import store_lock
@@ -265,6 +265,19 @@ def test_a_write_of_our_own_lists_no_folder_then_or_later(project: Project, list
         assert titles(paths) == {"NATS", "Postgres"}
         assert index_state(paths)["state"] == "whole"
         assert (listed, after_a_write(paths).read) == ([], 0)
+
+
+@pytest.mark.parametrize("record", [None, 1, [1, [2], ["a", "b", None]], {"a": 1}], ids=str)
+def test_a_damaged_record_of_writes_stops_nothing(project: Project, record: object) -> None:
+    with at_home(project) as paths:
+        fully(paths)
+        name = store_key(project_store(paths)) + ".writes.json"
+        project.write(paths.state("index", name), {"writes": record})
+        written(paths, "Kafka")
+        project.write(paths.state("index", name), {"writes": record})
+        later()
+        after_a_write(paths)
+        assert titles(paths) == {"Kafka"}
 
 
 @pytest.mark.parametrize("first", ["ours", "theirs"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, TypeVar
@@ -12,11 +14,11 @@ if TYPE_CHECKING:
 def run_hook(event: str, *, is_waited_for: bool = False) -> int:
     """Handle one event of the client and return the exit code, which is always 0.
 
-    If the user waits for the event (`is_waited_for`), this ends the process.
+    If the user waits for the event (`is_waited_for`), this ends the process. An argument of the script names another agent.
     """
     if is_waited_for:
         _start_fast()
-    status = _load_with_repair(lambda: _entry(event))(event)
+    status = _load_with_repair(lambda: _entry(event))(event, *sys.argv[1:2])
     return _exit_fast(status) if is_waited_for else status
 
 
@@ -57,7 +59,7 @@ def _quick_os() -> Callable[[], None]:
     return install
 
 
-def _entry(event: str) -> Callable[[str], int]:
+def _entry(event: str) -> Callable[..., int]:
     from .starting import event_handler
 
     return event_handler(event)

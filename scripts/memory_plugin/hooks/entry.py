@@ -34,8 +34,8 @@ class BadInput(ValueError):
     """Raised when standard input holds no valid event."""
 
 
-def run(event: str) -> int:
-    """Handle one event from standard input and always return 0.
+def run(event: str, host: str = "") -> int:
+    """Handle one event from standard input and always return 0. `host` names an agent other than Claude Code.
 
     An exception becomes one line in the events ledger and one on standard error, never a traceback, so the user's prompt goes through.
     """
@@ -56,9 +56,8 @@ def run(event: str) -> int:
             paths = locate(folder)
         if starter is not None and event in _RECORDS_CLIENT and session:
             _record_client(paths, session, starter)
-        host = sys.argv[1] if len(sys.argv) > 1 else ""
-        handle = _handle_other_host if host else _handle
-        _answer(handle(Event(event, payload, paths, taint, deadline)))
+        happened = Event(event, payload, paths, taint, deadline)
+        _answer(_handle_other_host(happened, host) if host else _handle(happened))
     except Exception as error:
         _report(event, paths, session, error)
     return 0
@@ -110,16 +109,14 @@ def _handler(event: str) -> Handler:
     return handler
 
 
-def _handle_other_host(event: Event) -> dict[str, object] | None:
-    """Handle an event of the agent that is named on the command line; the first output counts."""
-    from .hosts import translated_events, translated_output
+def _handle_other_host(event: Event, host: str) -> dict[str, object] | None:
+    """Handle an event of another agent."""
+    from .hosts import joined_output, translated_events, translated_output
 
-    host = sys.argv[1]
-    for payload in translated_events(host, event.payload):
-        output = _handle(Event(event.name, payload, event.paths, event.taint, event.deadline))
-        if output:
-            return translated_output(host, event.payload, output)
-    return None
+    events = translated_events(host, event.payload)
+    outputs = [_handle(Event(event.name, each, event.paths, event.taint, event.deadline)) for each in events]
+    output = joined_output(list(filter(None, outputs)))
+    return output and translated_output(host, event.payload, output)
 
 
 def _read() -> bytes:

@@ -13,7 +13,7 @@ from ..kernel.transcript.rollout import patched_files
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Callable
+    from typing import Any, Callable
 
     Payload = dict[str, object]
 
@@ -32,6 +32,7 @@ _ERRORS = (
     "*** ",
 )
 _LAST_LINES = 25
+_TEXT, _REASON = "additionalContext", "permissionDecisionReason"
 
 
 def _from_codex(payload: Payload) -> Iterator[Payload]:
@@ -62,6 +63,18 @@ def translated_events(host: str, payload: Payload) -> list[Payload]:
     return list(HOSTS[host][1](payload))
 
 
+def joined_output(outputs: list[Payload]) -> Payload | None:
+    """Return one output for the files of a patch: it holds the patch back if one of theirs does; None without outputs."""
+    if len(outputs) < 2:
+        return outputs[0] if outputs else None
+    inner: list[Any] = [output["hookSpecificOutput"] for output in outputs]
+    held = next((each for each in inner if _REASON in each), None)
+    text = "\n".join(each.get(_REASON) or each[_TEXT] for each in inner)
+    messages = [str(output["systemMessage"]) for output in outputs if "systemMessage" in output]
+    joined: Payload = {"hookSpecificOutput": {**(held or inner[0]), _REASON if held else _TEXT: text}}
+    return {**joined, "systemMessage": "\n".join(messages)} if messages else joined
+
+
 def translated_output(host: str, payload: Payload, output: Payload) -> Payload:
     """Return a hook's output with the agent's name for the event and for itself, and the path of our program, which is not on its PATH."""
     agent, result = HOSTS[host][0], dict(output)
@@ -70,8 +83,8 @@ def translated_output(host: str, payload: Payload, output: Payload) -> Payload:
         result["systemMessage"] = "\n".join(_about(agent, line) for line in message.split("\n"))
     if isinstance(inner, dict):
         inner = {**inner, "hookEventName": payload.get("hook_event_name")}
-        if payload.get("hook_event_name") == "SessionStart" and "additionalContext" in inner:
-            inner["additionalContext"] = "%s\n`memory` is %s" % (inner["additionalContext"], _program())
+        if payload.get("hook_event_name") == "SessionStart" and _TEXT in inner:
+            inner[_TEXT] = "%s\n`memory` is %s" % (inner[_TEXT], _program())
         result["hookSpecificOutput"] = inner
     return result
 

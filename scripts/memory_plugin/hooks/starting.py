@@ -21,7 +21,7 @@ AHEAD = {
 }
 
 
-def event_handler(event: str) -> Callable[[str], int]:
+def event_handler(event: str) -> Callable[..., int]:
     """Return the function that handles an event, with the modules imported that it always needs."""
     install()
     import_ahead(AHEAD.get(event, _ALWAYS))

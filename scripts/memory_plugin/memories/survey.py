@@ -89,7 +89,7 @@ def survey(paths: Paths, accept_from: Collection[str] = (), scope: str = "") -> 
         if reason and scope in ("", store.scope):
             result.left_alone.append(reason)
         result.items.extend(
-            _item(stored, trust, paths.why_no_state) for stored in all_memories(store, problems)
+            item_of(stored, trust, paths.why_no_state) for stored in all_memories(store, problems)
         )
     superseded = supersession(result.items).superseded
     result.items[:] = [
@@ -100,7 +100,8 @@ def survey(paths: Paths, accept_from: Collection[str] = (), scope: str = "") -> 
     return result
 
 
-def _item(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Item:
+def item_of(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Item:
+    """Return a memory with its trust, by its text as it is now."""
     if trust is None:
         return Item(stored, PENDING, why_no_state)
     memory, state = stored.memory, trust.state_of(stored)

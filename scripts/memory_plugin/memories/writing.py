@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.data import read_state, write_state
+from ..kernel.fastjson import as_texts
 from ..kernel.files import is_draft, make_folder, read_regular, replace_file
 from ..kernel.locks import FileLock
 from . import InvalidMemory
@@ -168,12 +169,18 @@ def _recorded(paths: Paths, store: Store, path: str) -> Iterator[None]:
     before = _folder_mark(folder)
     yield
     with suppress(OSError):
-        writes = [*read_state(record).get("writes", ()), [before, _folder_mark(folder), path]]
+        writes = [*_writes(record), [before, _folder_mark(folder), path]]
         write_state(record, {"writes": writes[-_MAX_RECORDED:]})
 
 
 def _record_path(paths: Paths, store: Store) -> str:
     return paths.state("index", store_key(store) + ".writes.json")
+
+
+def _writes(record: str) -> list[list[str]]:
+    """Return the recorded writes; none of a damaged record."""
+    rows = read_state(record).get("writes")
+    return [row for row in rows if len(as_texts(row)) == 3] if isinstance(rows, list) else []
 
 
 def _folder_mark(folder: str) -> str:
@@ -192,7 +199,7 @@ def own_writes(paths: Paths, store: Store, folder: str, before: str, after: str)
     the few milliseconds of a write cannot be seen in the marks.
     """
     files: list[str] = []
-    for start, end, path in read_state(_record_path(paths, store)).get("writes", ()):
+    for start, end, path in _writes(_record_path(paths, store)):
         if start == before and os.path.dirname(path) == folder:
             files.append(path)
             before = end

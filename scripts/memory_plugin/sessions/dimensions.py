@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.data import load_data
 from ..kernel.settings.load import user_block
@@ -38,10 +38,6 @@ class ScoreDimension(NamedTuple):
         return self.labels[int(score)] if self.labels else ""
 
 
-def _table() -> dict[str, Any]:
-    return load_data("sessions", "dimensions")
-
-
 def changed_weights() -> list[float]:
     """Return the weights in the table's order if the user changed them, else an empty list."""
     weights = user_block("sessions.weights")
@@ -60,13 +56,13 @@ def dimensions() -> dict[str, ScoreDimension]:
             entry["merge"],
             entry["description"],
         )
-        for entry in _table()["dimensions"]
+        for entry in load_data("sessions", "dimensions")["dimensions"]
     }
 
 
 def overall_description() -> str:
     """Return the description of the overall score."""
-    return str(_table()["overall"]["description"])
+    return str(load_data("sessions", "dimensions")["overall"]["description"])
 
 
 def overall_score(scores: Mapping[str, float]) -> float | None:

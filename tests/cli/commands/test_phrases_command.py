@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from memory_plugin.cli.commands.phrases_command import phrases_question
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.project import Project, Run
 
@@ -137,7 +138,8 @@ def test_secrets_in_phrases_are_redacted(staging: Project) -> None:
     assert secret not in write(staging, rows("why does %s fail" % secret)).stdout
 
 
-def test_pulled_phrases_steer_nothing_until_they_are_accepted(staging: Project) -> None:
+@pytest.mark.parametrize("chosen", [["staging"], ["--all"]], ids=["by name", "all"])
+def test_pulled_phrases_steer_nothing_until_they_are_accepted(staging: Project, chosen: list[str]) -> None:
     write(staging, rows(*PHRASES))
     pulled(staging, asked_as=[*PHRASES, "zanzibar kumquat pelican"])
     staging.cli("list")
@@ -154,7 +156,7 @@ def test_pulled_phrases_steer_nothing_until_they_are_accepted(staging: Project) 
     assert staging.cli("edit", "staging", "--add-tag", "infra").returncode == 0
     assert not found(staging, "zanzibar kumquat pelican please")
     assert staging.cli("accept", "--group", group["id"]).returncode == 1, "its tags are others now"
-    assert staging.cli("accept", "staging").returncode == 0
+    assert staging.cli("accept", *chosen).returncode == 0
     assert found(staging, "zanzibar kumquat pelican please")
 
 
@@ -188,6 +190,13 @@ def test_a_judge_writes_phrases_after_the_price_was_accepted(staging: Project) -
     assert "send title and text of 1 memory to" in asked.stderr
     assert "at most $" in asked.stderr
     assert staging.cli("phrases", "--judge", "--yes", "--json").json["stored"][0]["asked_as"] == PHRASES
+
+
+def test_a_judge_gets_no_personal_data() -> None:
+    body = "Jane is at jane@corp.io or +49 170 1234567."
+    message = phrases_question([{"id": "ask-jane", "title": "Ask jane@corp.io", "body": body}]).message
+    assert "[redacted:email]" in message
+    assert not [secret for secret in ("corp.io", "1234567") if secret in message]
 
 
 def test_inside_the_client_the_user_decides_about_the_judge(staging: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -163,3 +164,15 @@ def test_show_prints_every_field(project: Project) -> None:
 def test_show_says_why_a_memory_is_pending(project: Project) -> None:
     put(project, "theirs")
     assert "pending (you have not accepted it)" in project.cli("show", "theirs").stdout
+
+
+def test_show_goes_by_the_text_of_a_file_that_changed_just_now(project: Project) -> None:
+    path = project.cli("show", project.save("Use Postgres", "It locks rows."), "--json").json["path"]
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    for fields, expected in (
+        ({"changes": []}, "project, active\n"),
+        ({"title": "Use MySQL"}, "(changed since"),
+    ):
+        project.write(path, {**data, **fields})
+        assert expected in project.cli("show", "use-postgres").stdout

@@ -12,7 +12,7 @@ import pytest
 
 from memory_plugin.memories.record import categories, new_memory
 from tests.cli.pseudo_terminal import PseudoTerminal
-from tests.project import Project
+from tests.project import PLUGIN_ROOT, Project
 
 GROUP, ENTRY = "[q] quit: ", "[s] skip"
 GUARD = {"commands": ["git push --force"], "action": "remind"}
@@ -191,10 +191,20 @@ def test_accept_all_leaves_guards_out_and_prints_the_categories(team: Project) -
     assert "accepted 4 memories (3 decision, 1 runbook)" in run.stdout
     assert "not accepted, because they have a guard (name them, or use --guards): cy-guard" in run.stdout
     assert trust(team)["cy-guard"] == "pending"
+    assert team.cli("accept", "--all", "--json").json["accepted"] == []
     run = team.cli("accept", "--all", "--guards")
     assert "guard: the first time" in run.stdout
     assert set(trust(team).values()) == {"trusted"}
     assert team.cli("accept", "one", "--guards").returncode == 2
+
+
+def test_accept_all_goes_on_after_the_first_batch(team: Project) -> None:
+    code = "import sys; from memory_plugin.cli import main; from memory_plugin.cli.commands import accept_command as c; c._BATCH = 2; "
+    team.process(
+        [sys.executable, "-c", code + "main.main(sys.argv[1:])", "accept", "--all"],
+        PYTHONPATH=os.path.join(PLUGIN_ROOT, "scripts"),
+    )
+    assert sorted(trust(team).values()) == ["pending", *["trusted"] * 4]
 
 
 @terminal

@@ -230,29 +230,8 @@ def test_one_line_says_what_was_saved_and_how_to_undo_it(
     assert project.cli(*line.rpartition("memory ")[2].split()).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("commands", "is_hinted"),
-    [
-        (["git push --force"], True),
-        (["git push --force", "git push -f"], False),
-        (["git push"], False),
-        (["git push --force-with-lease"], False),
-    ],
-    ids=str,
-)
-def test_a_guard_on_force_hints_at_its_short_form(
-    project: Project, commands: list[str], is_hinted: bool
-) -> None:
-    guards = [word for command in commands for word in ("--guard-command", command)]
-    (line, *_) = [
-        *[line for line in project.cli("save", "Never push", *guards).stdout.splitlines() if "`-f`" in line],
-        "",
-    ]
-    assert bool(line) == is_hinted
-    if is_hinted:
-        assert project.cli(*shlex.split(line.partition("memory ")[2])).returncode == 0
-        guard = project.cli("show", "never-push", "--json").json["guard"]
-        assert guard["commands"] == ["git push --force", "git push -f"]
+def test_the_one_line_form_reads_standard_input(project: Project) -> None:
+    assert project.cli("save", "-", "--json", stdin="Never push. Ask.\n").json["id"] == "never-push"
 
 
 MYSQL = ("Billing runs on MySQL", "Billing keeps its invoices in MySQL 5, the only database that we know.")

@@ -174,3 +174,16 @@ def test_grade_accepts_only_a_grade_request(project: Project, data: str) -> None
     run = project.cli("grade", stdin=data)
     assert (run.returncode, run.stderr.count("\n")) == (2, 1)
     assert project.ledger("scores") == []
+
+
+def test_a_grade_that_cannot_be_recorded_fails(project: Project) -> None:
+    score = {
+        **dict.fromkeys(("id", "query_type", "transcript"), ""),
+        "padding_count": 0,
+        "matches": [],
+        "audit": 0,
+    }
+    request = {"score": score, "session": "s", "severity": "", "head": PLAIN, "tail": "", "tail_at": 0}
+    os.makedirs(os.path.join(project.state, "scores.jsonl"))
+    assert project.cli("grade", stdin=json.dumps(request)).returncode == 1
+    assert str(project.ledger("events")[-1]["what"]).startswith("scores: ")

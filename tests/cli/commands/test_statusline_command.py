@@ -6,7 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
+import pytest
+
+from memory_plugin.hooks import session_events, status_line
 from memory_plugin.hooks.starting import AHEAD
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
 
@@ -103,6 +109,18 @@ def test_session_start_updates_the_script(project: Project) -> None:
     project.start()
     with open(path, encoding="utf-8") as file:
         assert file.read() == text
+
+
+def test_a_script_that_cannot_be_replaced_is_logged(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.cli("statusline", "install")
+    problems: list[str] = []
+    paths = SimpleNamespace(state=lambda *names: os.path.join(project.state, *names))
+    monkeypatch.setattr(status_line, "refresh_script", Mock(side_effect=OSError(28, "No space left")))
+    event: Any = SimpleNamespace(paths=paths, log=problems.append)
+    session_events._refresh_status_script(event)
+    assert problems == ["the status line was not refreshed: No space left"]
 
 
 def test_any_input_gives_one_line_or_none(project: Project) -> None:

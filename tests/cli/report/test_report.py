@@ -173,6 +173,9 @@ def test_stale_and_unused_memories_are_named_with_a_command(project: Project) ->
     ] == "deploy/rollback.sh no longer exists"
     assert memories["stale"][0]["fix"].startswith("memory edit ")
     assert "PDF exports use WeasyPrint" in {row["title"] for row in memories["unused"]}
+    commands = {bool(row["near"]): "memory edit %s --asked-as" % row["id"] for row in memories["unused"]}
+    text = project.cli("report", "--text", "--days", "3650").stdout
+    assert [commands[near] in text for near in (True, False)] == [True, False], "only after a close call"
 
 
 @pytest.mark.parametrize("columns_wide", ["80", "120"])

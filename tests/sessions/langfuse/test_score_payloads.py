@@ -38,7 +38,7 @@ def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: 
         langfuse._post_config({"name": "other %d" % n, "dataType": "NUMERIC"})
     other_scale = {**score_configs()["tool_efficiency"], "maxValue": 10}
     langfuse._post_config(other_scale)
-    assert existing_configs(client) == {}
+    assert (existing_configs(client), len(langfuse.seen)) == ({}, 3), "no page beyond the last is asked for"
     first = ensure_configs(client)
     assert ensure_configs(client) == first
     assert len(langfuse.configs) == 128

@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store",
     )
-    add_category(parser, "the category of entries that name none (default: %s): %%s" % DEFAULT_CATEGORY)
+    add_category(parser, "the category of entries that name none (default: by their form): %s")
     add_scope(parser)
     add_flag(parser, "--dry-run", "print what would be stored, without writing")
     add_flag(parser, "--all", "include short instruction files that Claude loads in every session anyway")

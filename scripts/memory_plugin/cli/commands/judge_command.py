@@ -98,7 +98,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     judges = judges_of(context, arguments.feature)
     price = costs(judges, arguments.feature, context.settings)
     through = " " + host_sentence(context.settings) if judges[0].backend == HOST else ""
-    return Approval("switch on the judge for %s. %s%s" % (arguments.feature, price, through))
+    return Approval("switch on the judge for %s. %s" % (arguments.feature, (price + through).rstrip(".")))
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -12,14 +12,14 @@ from uuid import uuid4
 
 from ...interview.answer_input import InvalidAnswer, decode_memories
 from ...kernel.judge.asking import Judge
-from ...kernel.judge.question import Question, explain_failure, load_rubric
+from ...kernel.judge.question import Question, excerpt, explain_failure, load_rubric, one_line
 from ...kernel.text.clean import terminal_safe
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import add_phrases
 from ...memories.memory_files import StoredMemory
 from ...memories.memory_text import TEXT, TITLE, shown_fields
-from ...memories.record import MAX_ASKED_AS
+from ...memories.record import MAX_ASKED_AS, MAX_TITLE
 from ...memories.survey import Item, shortest_names, without_phrases
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, CommandError
@@ -124,8 +124,12 @@ def _read(text: str) -> list[dict[str, Any]]:
 
 
 def phrases_question(texts: list[dict[str, str]]) -> Question:
-    """Return the question that asks a judge for the phrases of memories."""
-    return Question(load_rubric("memories/phrases"), {"memories": texts}, _answer)
+    """Return the question that asks a judge for the phrases of memories; personal data in their texts is left out."""
+    rows = [
+        {**row, "title": one_line(row["title"], MAX_TITLE), "body": excerpt(row["body"], _MAX_BODY)}
+        for row in texts
+    ]
+    return Question(load_rubric("memories/phrases"), {"memories": rows}, _answer)
 
 
 def _answer(value: object) -> dict[str, Any] | None:

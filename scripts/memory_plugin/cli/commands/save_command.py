@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from typing import Any
 
 from ...memories import InvalidMemory
@@ -28,6 +27,7 @@ from ..memory_input import (
     guard_of,
     project_files,
     refuse_taken_title,
+    text_of,
 )
 from ..memory_view import guard_as_json, guard_lines, is_guarded, may_trust, redaction_lines
 
@@ -53,7 +53,6 @@ _PENDING = (
     "  It awaits approval and is not recalled until then: the user types"
     " `memory accept %s` in a terminal, or /memory:review"
 )
-_FORCE = re.compile(r"(?<=\s)--force(?!\S)")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +105,7 @@ def _derive_options(arguments: argparse.Namespace) -> None:
         return
     if arguments.body is not None or arguments.content_json is not None:
         raise UsageError("TEXT is the body; leave out --body and --content-json, or use --title, not TEXT")
-    arguments.body = text
+    text = arguments.body = text_of(text, "TEXT")
     arguments.title = title_for(text) if arguments.title is None else arguments.title
     arguments.category = arguments.category or statement_category(text)
 
@@ -176,17 +175,8 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     if len(arguments.title) > MAX_TITLE:
         lines.append("  The title was cut to %d characters." % MAX_TITLE)
     lines += ["  " + line for line in redaction_lines(written) + guard_lines(memory)]
-    lines += _force_lines(arguments.guard_commands or [], name)
     lines += ["  %s is no longer recalled" % superseded] if superseded else []
     lines += similar_lines(similar)
     for line in [*lines, *([] if trust == TRUSTED else [_PENDING % name])]:
         context.console.line(line)
     return name
-
-
-def _force_lines(commands: list[str], name: str) -> list[str]:
-    """Return a hint for a guard on `--force`, which most commands also spell `-f`; a guard covers only what it names."""
-    short = [_FORCE.sub("-f", command) for command in commands]
-    short = [command for command in short if command not in commands]
-    options = " ".join("--guard-command '%s'" % shown_line(line) for line in [*commands, *short])
-    return ["  `-f` is not covered; to add it: memory edit %s %s" % (name, options)] if short else []

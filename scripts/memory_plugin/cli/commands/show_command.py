@@ -7,7 +7,7 @@ import argparse
 from ...memories.hygiene import shown, shown_line
 from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import Memory, categories, date_text, quoted_name
-from ...memories.survey import PHRASES, Item, choose
+from ...memories.survey import Item, choose, item_of
 from ...memories.trust import load_trust
 from ..command_context import CommandContext
 from ..memory_view import as_json, guard_as_json, shown_name, status_text
@@ -43,8 +43,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
     name = " ".join(arguments.id)
     item = choose(context.overview(names=[name]).items, name)
-    if context.paths.state_dir and load_trust(context.paths, context.accept_from).awaits_phrases(item.stored):
-        item = item._replace(reason=PHRASES)  # which the index does not know
+    # The index knows neither the trust of phrases nor a file that changed just now.
+    trust = load_trust(context.paths, context.accept_from) if context.paths.state_dir else None
+    item = item_of(item.stored, trust, context.paths.why_no_state)._replace(superseded_by=item.superseded_by)
     fields = shown_fields(item.stored.memory)
     history = _history(item.stored.memory) if arguments.history else []
     if arguments.json:
