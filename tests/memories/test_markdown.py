@@ -146,10 +146,14 @@ def test_a_procedure_stays_together() -> None:
     ) == [("Release a version", "")]
 
 
-def test_a_list_in_a_code_fence_is_code() -> None:
-    assert titles_and_contexts("## Config file\n```yaml\n- a: 1\n- b: 2\n```\n") == [
-        ("Config file: a: 1", "")
+def test_a_heading_that_names_a_document_is_no_title_alone() -> None:
+    assert titles_and_contexts("# Kiosk.md - a guide\nA small shop.\n") == [
+        ("Kiosk.md - a guide: A small shop", "")
     ]
+
+
+def test_a_list_in_a_code_fence_is_code() -> None:
+    assert titles_and_contexts("## Config file\n```yaml\n- a: 1\n- b: 2\n```\n") == [("Config file", "")]
 
 
 NYGARD = """# 7. Use Postgres for billing
@@ -321,6 +325,21 @@ def test_any_document_is_read(lines: list[str]) -> None:
         pytest.param("## Links\n- [Guide](https://a.test/)\n", [], id="links"),
         pytest.param("## Commands\n- Build: TBD\n- Test: `{{TEST}}`\n", [], id="placeholders"),
         pytest.param("## Current status\n- Auth\n- Payments\n", [], id="status"),
+        pytest.param("## Planned features (later)\n### 1. Search\n- Use an index\n", [], id="plans, also below their heading"),
+        pytest.param("## Data\n**Current state:**\n- Germany is done\n- France is missing\n", [], id="lead that reports progress"),
+        pytest.param("## About\n**Status**: two left\n**Author**: Kim Lee\n", [], id="facts about the document"),
+        pytest.param("Thanks for your help!\nIt is welcome.\n", [], id="courtesy"),
+        pytest.param("## Sources\n- **Rates of the bank**: [all of them](https://a.test/)\n", [], id="names of links"),
+        pytest.param("## Releases\nSee `RELEASE.md` for detailed instructions.\n", [], id="only a pointer"),
+        pytest.param("## What to do\n- Restart the queue\n", ["What to do: Restart the queue"], id="no list of things to do"),
+        pytest.param("## Prices\nThey are binding. Errors cost money.\n\n- Every price has a currency code\n- Net before gross\n",
+                     ["Every price has a currency code", "Prices: Net before gross"], id="lead that is a sentence of its own"),
+        pytest.param("## Taxes\n**2021**: lower rates\n- Rates are 5 % now\n\n**2022**: new limits\n- Limits are doubled\n",
+                     ["Rates are 5 % now", "Limits are doubled"], id="labels in bold between lists"),
+        pytest.param("## Tests\n```py\n# Tests\ndef test_it():\n    t = 1\n\n    assert t\n```\n\n- Plain assert\n- One fixture\n",
+                     ["Tests", "Tests: Plain assert, One fixture"], id="code above a list"),
+        pytest.param("## Add the codes of a year\nThe constants are factors of the formula:\n- Zone 0: none\n- Zone 1: a, b\n",
+                     ["Add the codes of a year: The constants are factors of the formula"], id="list that explains a rule"),
         pytest.param("## Ports\n- 5432 - Postgres\n- 6379 - Redis\n", ["Ports: 5432 - Postgres, 6379 - Redis"], id="names"),
         pytest.param("## Rules\n- Match `**/*.py`, not `**/*.pyc` files\n", ["Match `**/*.py`, not `**/*.pyc` files"], id="marks in code"),
         pytest.param("## Rules\n- Return `Result<T, E>` from [every](a.md) `<!-- x -->` handler\n",
@@ -337,7 +356,24 @@ def test_a_title_says_what_its_rule_says(text: str, titles: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["{{", "<your", "[specify ", "[a](", "[a][", "~~a ", "**a", "<!-- ", "a/", "---\n", "TODO (", "`a\n"],
+    [
+        "{{",
+        "<your",
+        "[specify ",
+        "[a](",
+        "[a][",
+        "~~a ",
+        "**a",
+        "<!-- ",
+        "a/",
+        "---\n",
+        "TODO (",
+        "`a\n",
+        "see a",
+        "Thanks\n",
+        "a: [b",
+        "```a\n",
+    ],
 )
 def test_unfinished_marks_take_linear_time(piece: str) -> None:
     """A quadratic pattern takes ten seconds and more here, a linear one a few hundredths."""

@@ -17,6 +17,7 @@ _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
 _DASH = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
 _MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+|#{1,6})\s+")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,500}\])")
@@ -26,7 +27,7 @@ _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)[^`\n]+(?:\n[^`\n]+)?\1(?!`)")
 _ASIDE = re.compile(r"\0(\d+)\0")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)|\n(?=```)")
+_PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)")
 _SENTENCE_END = re.compile(
     r"(?<![A-Z.])(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!](?=\s+(?:`|[\"'(]?[^\Wa-z_]))|\u3002"
 )
@@ -198,7 +199,7 @@ def _with_lead(lead: str, text: str) -> str:
 
 
 def _first_sentence(text: str) -> str:
-    parts = (without_markdown(part) for part in _PART_END.split(text.strip()) if not _FENCE.match(part))
+    parts = map(without_markdown, _PART_END.split(_FENCED.sub("\n", text).strip()))
     line = next(filter(None, parts), "")
     match = _SENTENCE_END.search(line)
     return (line[: match.end()] if match else line).rstrip(" .:;,")
@@ -211,7 +212,10 @@ def statements_in(section: Section) -> list[Statement]:
     """
     heading = without_markdown(section.heading)
     blocks = list(_blocks(section.text))
-    if _form("structure").match(heading) or not any(_content(block.text) for block in blocks):
+    above = without_markdown(section.above)
+    if any(map(_form("structure").match, (heading, above))) or not any(
+        _content(block.text) for block in blocks
+    ):
         return []
     if all(block.kind == _TEXT for block in blocks):
         return [_whole(section, heading)]
@@ -220,13 +224,15 @@ def statements_in(section: Section) -> list[Statement]:
     for is_list, group in groupby(blocks, key=lambda block: block.kind != _TEXT):
         part = list(group)
         if is_list:
-            statements += _of_list(part, lead, heading, section.first)
+            if not _form("structure").match(lead):
+                statements += _of_list(part, lead, heading, section.first)
             lead = ""
             continue
         if (
             len(part[-1].text) <= _MAX_LEAD
             and part[-1].line < blocks[-1].line
-            and (not statements or part[-1].text.endswith(":"))
+            and not _FENCE.match(part[-1].text)
+            and (not statements or part[-1].text.endswith(":") or part[-1].text.startswith("**"))
         ):
             lead = without_markdown(part.pop().text)
         for block in part:
@@ -242,7 +248,8 @@ def statements_in(section: Section) -> list[Statement]:
 def _whole(section: Section, heading: str) -> Statement:
     """Return a section without a list as one statement; a heading that is a rule is part of it."""
     sentence = _first_sentence(section.text)
-    title = heading if len(heading.split()) >= _MIN_WORDS else _with_lead(heading, sentence)
+    says = len(heading.split()) >= _MIN_WORDS and not _form("document").search(heading)
+    title = heading if says else _with_lead(heading, sentence)
     text = "%s\n\n%s" % (heading, section.text) if _states(heading) else section.text
     return Statement(title_for(title), text, "", section.line if section.heading else section.first)
 
@@ -267,11 +274,16 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
     if name and (items[0].kind == _STEP or 2 * sum(alone) < len(alone)):
         is_procedure = items[0].kind == _STEP and len(heading.split()) >= _MIN_WORDS and not lead
         names_it = is_rule_heading or (is_procedure and not _form("question").match(heading))
-        title = heading if names_it else _with_lead(name, ", ".join(sentences))
+        rest = (lead if len(lead.split()) >= _MIN_WORDS else "") if names_it else ", ".join(sentences)
+        title = _with_lead(heading if names_it else name, rest)
         text = "\n".join(item.text for item in items)
         body = text if items[0].kind == _STEP and not lead else "%s:\n\n%s" % (name.rstrip(" :."), text)
         return [Statement(title_for(title), body, "", line)]
-    binding = next((words for words in (lead, heading) if _form("binding").search(words)), "")
+    ended = lead.endswith((".", "\u3002"))  # a whole sentence says something beside its items
+    name = heading if ended else name
+    binding = next(
+        (words for words in ("" if ended else lead, heading) if _form("binding").search(words)), ""
+    )
     binding = "" if is_rule_heading and binding == heading else binding
     found = []
     for item, text, sentence, is_rule in zip(items, texts, sentences, alone):
