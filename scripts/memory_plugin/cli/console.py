@@ -158,10 +158,11 @@ class Console:
         """Ask a yes-or-no question; return False for any answer but yes, and without a terminal."""
         if not self.can_prompt():
             return False
-        try:
-            return input(wrapped(question + " [y/N]", self.width) + " ").strip().lower() in ("y", "yes")
-        except EOFError:
-            return False
+        print(wrapped(question + " [y/N]", self.width), end=" ", file=self._out, flush=True)
+        answer = sys.stdin.readline()
+        if not answer:  # the end of the input, which begins no new line
+            print(file=self._out)
+        return answer.strip().lower() in ("y", "yes")
 
     def style(self, text: str, *names: str) -> str:
         """Return the text in the named styles (bold dim red green yellow cyan), or unchanged without color."""
