@@ -53,6 +53,13 @@ def test_forget_now_deletes_permanently(project: Project, saved: str) -> None:
                 assert b"Billing runs on Postgres" not in file.read(), name
 
 
+def test_forget_now_needs_the_whole_id(project: Project, saved: str) -> None:
+    run = project.cli("forget", saved[:5], "--now")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert saved in run.stderr
+    assert project.cli("show", saved).returncode == 0
+
+
 def test_forget_now_leaves_no_text_in_the_index(project: Project) -> None:
     kept = project.save("Deploy on Mondays", "The release train leaves at noon.")
     gone = project.save("Zwiebelfisch", "Quuxotic passphrases belong in the vault.", "--tags", "frobnitz")

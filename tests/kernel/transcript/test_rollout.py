@@ -10,7 +10,7 @@ import pytest
 
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
 from memory_plugin.kernel.transcript.rollout import patched_files, row_of_rollout
-from memory_plugin.kernel.transcript.rows import records_backwards, reply_text_of, user_input_of
+from memory_plugin.kernel.transcript.rows import parse_row, records_backwards, reply_text_of, user_input_of
 
 
 def item(kind: str, **fields: object) -> dict[str, Any]:
@@ -57,6 +57,18 @@ def test_turns_have_prompts_calls_and_failures(transcript: str) -> None:
     calls = [(call.name, call.failed, call.result) for turn in turns for call in turn.calls]
     assert calls == [("Bash", True, "no rule"), ("Write", False, "Success")]
     assert turns[-1].texts == ["Fixed."]
+
+
+def test_an_exit_code_that_a_command_printed_is_no_failure() -> None:
+    row = row_of_rollout(
+        item("function_call_output", call_id="1", output="Exit code: 0\nOutput:\nExit code: 1\n")
+    )
+    assert row["message"]["content"][0]["is_error"] is False
+
+
+def test_a_row_of_claude_code_may_have_a_payload() -> None:
+    row = {"type": "user", "message": {"content": "hi"}, "payload": 1}
+    assert parse_row(json.dumps(row).encode()) == row
 
 
 def test_the_last_reply_and_prompt_are_found_backwards(transcript: str) -> None:

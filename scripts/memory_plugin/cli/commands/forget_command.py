@@ -11,7 +11,7 @@ from ...memories.record import RETIRED, date_text
 from ...memories.survey import SUPERSEDED, Item, choose, life_cycle_state, shortest_names, superseding
 from ...memories.trust import REJECTED, load_trust
 from ..after_change import refresh_index, replaced_lines
-from ..command_context import Approval, CommandContext, titled
+from ..command_context import Approval, CommandContext, UsageError, titled
 from ..memory_view import approval_lines, as_json, is_guarded, status_text
 
 _FORGET_EXAMPLES = """\
@@ -25,6 +25,7 @@ _RESTORE_EXAMPLES = """\
   memory restore use-mysql
 """
 
+_WHOLE_ID = "nothing was deleted: what is deleted for good needs its whole id: memory forget %s --now"
 _ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to delete its file: memory forget %s --now"
 _GRACE = "  its file will be deleted after %s; to bring it back until then: memory restore %s"
 
@@ -57,6 +58,8 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
     items = context.overview().items
     item = choose(items, arguments.id)
     name = shortest_names(items)[item.stored.key]
+    if arguments.now and arguments.id not in (name, item.stored.memory.id, item.stored.memory.title):
+        raise UsageError(_WHOLE_ID % name)
     if arguments.keep:
         _archive(arguments, item, items, context)
         return

@@ -92,11 +92,12 @@ def _arguments(item: Row) -> Row:
 def _result(item: Row) -> Row:
     output = item.get("output")
     text = output if isinstance(output, str) else ""
+    head, _, printed = text.partition("\nOutput:\n")
     block = {
         "type": "tool_result",
         "tool_use_id": item.get("call_id"),
-        "content": text.partition("\nOutput:\n")[2] or text,
-        "is_error": any(start in text and not text.partition(start)[2].startswith("0") for start in _EXIT),
+        "content": printed or text,
+        "is_error": any(start in head and not head.partition(start)[2].startswith("0") for start in _EXIT),
     }
     return {"type": "user", "message": {"content": [block]}, "toolUseResult": {"stdout": text}}
 

@@ -49,7 +49,7 @@ def parse_row(line: bytes) -> dict[str, Any] | None:
         value = loads(line.removeprefix(_BOM).decode("utf-8", "replace"))
     except ValueError:
         return None
-    if not isinstance(value, dict) or "payload" not in value:
+    if not isinstance(value, dict) or "payload" not in value or "message" in value:
         return value if isinstance(value, dict) else None
     from .rollout import row_of_rollout  # another agent's transcript
 
