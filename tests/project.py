@@ -247,13 +247,23 @@ class Project:
             time.sleep(2)
 
     def _is_running(self) -> bool:
-        """Return whether a process has this project's home. Looks twice: a process may start another one and end meanwhile."""
-        return any(
-            self.home.encode() in _environment(name)
-            for _ in range(2)
-            for name in os.listdir("/proc")
-            if name.isdigit() and int(name) != os.getpid()
-        )
+        """Return whether a process has this project's home.
+
+        Looks twice, because a process may start another one and end meanwhile, and again while a process is starting a program: it has no
+        environment then.
+        """
+        for look in range(7):
+            pids = [name for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
+            environments = {name: _environment(name) for name in pids}
+            if any(self.home.encode() in environment for environment in environments.values()):
+                return True
+            is_starting = any(
+                os.path.lexists("/proc/%s/exe" % name) for name in pids if not environments[name]
+            )
+            if look and not is_starting:
+                break
+            time.sleep(0.005 * bool(look))
+        return False
 
     def ledger(self, name: str) -> list[dict[str, Any]]:
         """Return the rows of a ledger, such as "recalls"; none if there is no such file."""
