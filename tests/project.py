@@ -64,6 +64,14 @@ def _environment(process: str) -> bytes:
         return b""
 
 
+def _has_program(process: str) -> bool:
+    """Return whether a process runs a program: false for threads of the kernel and for processes that ended."""
+    try:
+        return bool(os.readlink("/proc/%s/exe" % process))
+    except OSError:
+        return False
+
+
 class Project:
     """A git repository at `root` with a home folder of its own."""
 
@@ -257,9 +265,7 @@ class Project:
             environments = {name: _environment(name) for name in pids}
             if any(self.home.encode() in environment for environment in environments.values()):
                 return True
-            is_starting = any(
-                os.path.lexists("/proc/%s/exe" % name) for name in pids if not environments[name]
-            )
+            is_starting = any(_has_program(name) for name in pids if not environments[name])
             if look and not is_starting:
                 break
             time.sleep(0.005 * bool(look))
