@@ -266,7 +266,7 @@ for _ in range(10):
         assert failed.name in ("over_budget", "no_state"), failed.name  # refused, or the others kept the lock
         continue
     made += 1
-    accounts.settle(sys.argv[3], "server", [Settlement(0.01, 0.008, "", None)])
+    accounts.settle(sys.argv[3], "server", [Settlement(0.01, 0.008, "", None)], Caps(0.25, 1.0))
 print(made)
 """
 

@@ -61,7 +61,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
     # Only the files tell which phrases await approval.
     is_pending = arguments.status == PENDING
-    result = context.survey(arguments.scope) if is_pending else context.overview(arguments.scope)
+    result = context.overview(arguments.scope)  # also brings the index up to date
+    if is_pending:  # the index does not know which phrases await approval
+        result = context.survey(arguments.scope)
     items = [item for item in result.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
