@@ -59,7 +59,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         return
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
-    # Only the files tell which phrases await approval.
     is_pending = arguments.status == PENDING
     result = context.overview(arguments.scope)  # also brings the index up to date
     if is_pending:  # the index does not know which phrases await approval
