@@ -10,7 +10,7 @@ import os
 from math import log
 
 from ..kernel.clock import now_iso
-from ..kernel.files import stamp
+from ..kernel.files import read_regular, stamp
 from ..kernel.records import Records
 from ..kernel.text.tags import escape_content
 from .decision import tokens_of
@@ -31,7 +31,9 @@ _TAIL_BYTES = 64 * 1024
 _USES = ("used", "useful")
 _MATCHED = ("already_injected", "already_pointed")  # it bore on a prompt, but Claude had it already
 # How a text became trusted although somebody else wrote it: accepted, imported, or trusted in another clone before.
-_FROM_OTHERS = ("accept", "import", "seen")
+_FROM_OTHERS = (b"accept", b"import", b"seen")
+_TRUST_LINE = b'{"schema":1,"time":"'  # then digest and how, in this order: see `trust_file`
+_MAX_TRUST = 8 << 20  # bytes
 # The same conditions as in the partial indexes of `index_tables`; otherwise SQLite would not use these.
 _LISTABLE = "injectable = 1 AND scope != 'native'"
 _RULE = "rule != ''"
@@ -91,18 +93,24 @@ def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
     The user's own come first, so that no accepted pull displaces them; then those that applied most often lately; then the last changed.
     Only a store with too many rules pays for this.
     """
-    from ..memories.trust_file import DecisionFile, decision_paths
-
-    decisions = DecisionFile(decision_paths(context.paths)[0])
-    decisions.load(None)
-    uses = _applications(context)
+    ways, uses = _ways(context), _applications(context)
 
     def rank(rule: CatalogEntry) -> tuple[bool, int]:
-        decision = decisions.last_of(rule.digest)
-        is_own = rule.key.startswith("user:") or (decision is not None and decision.how not in _FROM_OTHERS)
+        way = ways.get(rule.digest.encode("ascii", "replace"), _FROM_OTHERS[0])
+        is_own = rule.key.startswith("user:") or way not in _FROM_OTHERS
         return not is_own, -uses.get(rule.key, 0)
 
     return sorted(rules, key=rank)
+
+
+def _ways(context: Context) -> dict[bytes, bytes]:
+    """Return digest -> how the user came to trust a text, from the raw lines: importing what parses them takes longer than a start may."""
+    try:
+        data, _ = read_regular(context.paths.state("trust", "trusted.jsonl"), _MAX_TRUST)
+    except OSError:
+        return {}
+    lines = (line.split(b'"', 14) for line in data.splitlines() if line.startswith(_TRUST_LINE))
+    return {line[9]: line[13] for line in lines if len(line) > 14}
 
 
 def _applications(context: Context) -> dict[str, int]:
