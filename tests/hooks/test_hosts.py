@@ -156,3 +156,25 @@ def test_the_files_of_hooks_name_the_same_scripts() -> None:
             (event, command.replace('.py" %s' % host, '.py"')) for event, command in commands(host + ".json")
         }
         assert named == commands("hooks.json")
+
+
+def test_capture_reads_the_transcript_of_codex(project: Project) -> None:
+    words = {
+        "user": "no, we never mock the database here",
+        "assistant": "Understood: the tests use the real database from now on.",
+    }
+    rows = [
+        {"type": "message", "id": role, "role": role, "content": [{"type": "input_text", "text": text}]}
+        for role, text in words.items()
+    ]
+    lines = (json.dumps({"type": "response_item", "payload": row}) for row in rows)
+    path = project.write("rollout.jsonl", "\n".join(lines))
+    reply: dict[str, Any] = {
+        "last_assistant_message": words["assistant"],
+        "transcript_path": path,
+        "stop_hook_active": False,
+    }
+    assert codex(project, "Stop", **reply).stdout == ""
+    project.wait_for_background()
+    (found,) = project.cli("capture", "list", "--json").json["candidates"]
+    assert found["quote"] == words["user"]
