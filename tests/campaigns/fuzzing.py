@@ -18,7 +18,7 @@ from memory_plugin.kernel.hygiene import redact
 from memory_plugin.kernel.settings import layers, user_file
 from memory_plugin.kernel.settings.values import Settings, SettingsFileError, decoded, defaults, schema
 from memory_plugin.kernel.transcript.reader import Reader
-from memory_plugin.memories import guarded_commands, guarded_files, markdown
+from memory_plugin.memories import guard_file, guarded_commands, markdown
 from memory_plugin.memories.hygiene import clean_data, shown, shown_block
 from memory_plugin.memories.record import category_named, parse_memory
 from memory_plugin.memories.save_requests import asks_to_save
@@ -135,8 +135,8 @@ def _shell(generator: InputGenerator) -> None:
 def _patterns(generator: InputGenerator) -> None:
     pattern = generator.text()
     guarded_commands.guard_words(pattern)
-    if not guarded_files.pattern_problem(pattern):
-        guarded_files.covers(pattern, generator.text())
+    if not guard_file.pattern_problem(pattern):
+        guard_file.covers(pattern, generator.text())
 
 
 def _markdown(generator: InputGenerator) -> None:

@@ -12,13 +12,14 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.memory_files import (
     MAX_BYTES,
     FileProblem,
+    Store,
     all_memories,
     category_folders,
     read_memory,
+    user_store,
     why_not_read,
 )
 from memory_plugin.memories.record import categories
-from memory_plugin.memories.stores import Store, user_store
 from tests.memories.conftest import Put
 
 DECISION = categories()["decision"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.importing import read
-from memory_plugin.memories.stores import Store
+from memory_plugin.memories.memory_files import Store
 from tests.memories.conftest import Put
 from tests.project import Project
 

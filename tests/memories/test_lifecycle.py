@@ -14,9 +14,8 @@ from memory_plugin.kernel.files import error_text
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import InvalidMemory, lifecycle, writing
 from memory_plugin.memories.lifecycle import PartlyDone
-from memory_plugin.memories.memory_files import StoredMemory, all_memories
+from memory_plugin.memories.memory_files import Store, StoredMemory, all_memories
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.stores import Store
 from memory_plugin.memories.trust import PENDING, TRUSTED, Trust, load_trust
 from tests.memories.conftest import Put, find
 

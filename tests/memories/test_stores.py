@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.memories.stores import PROJECT, USER, named_store, project_store, store_key, stores
+from memory_plugin.memories.memory_files import PROJECT, USER, named_store, project_store, store_key, stores
 from tests.project import Project
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.memories.memory_files import StoredMemory
-from memory_plugin.memories.stores import Store, project_store, user_store
+from memory_plugin.memories.memory_files import Store, StoredMemory, project_store, user_store
 from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from memory_plugin.memories.trust_file import TrustUnreadable
 from tests.memories.conftest import Put, find

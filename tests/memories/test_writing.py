@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.locks import Busy
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import InvalidMemory, writing
-from memory_plugin.memories.memory_files import MAX_BYTES, all_memories
+from memory_plugin.memories.memory_files import MAX_BYTES, Store, all_memories, user_store
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.stores import Store, user_store
 from memory_plugin.memories.writing import add, change, remove, store_lock, sweep
 from tests.memories.conftest import Put, find
 from tests.project import PLUGIN_ROOT, Project

@@ -13,8 +13,7 @@ from memory_plugin.kernel.hygiene import redact
 from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import hygiene, memory_files
-from memory_plugin.memories.memory_files import MAX_FOLDER_BYTES, all_memories
-from memory_plugin.memories.stores import project_store
+from memory_plugin.memories.memory_files import MAX_FOLDER_BYTES, all_memories, project_store
 from memory_plugin.recall.due_files import (
     HOOK_ENTRIES,
     HOOK_FILES,

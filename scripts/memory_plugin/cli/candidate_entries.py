@@ -19,9 +19,8 @@ from ..memories.claude_notes import native_folders, note_files, notes_in
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import save
 from ..memories.markdown import sections
-from ..memories.memory_files import StoredMemory
+from ..memories.memory_files import PROJECT, StoredMemory, named_store
 from ..memories.record import ACTIVE, Memory, body_content, categories, new_memory, parse_memory
-from ..memories.stores import PROJECT, named_store
 from ..memories.survey import life_cycle_state, shortest_names, survey
 from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors

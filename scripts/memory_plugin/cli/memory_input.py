@@ -19,7 +19,7 @@ from ..kernel.paths import Paths
 from ..memories import InvalidMemory
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
 from ..memories.hygiene import clean_data, shown_line
-from ..memories.memory_files import MAX_BYTES, StoredMemory
+from ..memories.memory_files import MAX_BYTES, PROJECT, USER, StoredMemory
 from ..memories.record import (
     ACTIVE,
     MAX_ASKED_AS,
@@ -31,7 +31,6 @@ from ..memories.record import (
     utc_time,
 )
 from ..memories.relations import plain_title
-from ..memories.stores import PROJECT, USER
 from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
 from .command_context import CommandContext, CommandError, UsageError
 

@@ -20,10 +20,9 @@ from ..kernel.files import read_regular
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite
-from ..memories.memory_files import MAX_BYTES, StoredMemory
+from ..memories.memory_files import MAX_BYTES, Store, StoredMemory
 from ..memories.memory_text import TEXT, TITLE, FieldChange, changes, shown_fields, text_digests
 from ..memories.record import Memory, categories, parse_memory
-from ..memories.stores import Store
 from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
 from ..memories.trust import Trust, load_trust
 from .command_context import CommandContext

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..kernel.paths import Paths
 from ..memories.lifecycle import save
+from ..memories.memory_files import PROJECT, named_store
 from ..memories.record import CONTEXT, body_content, categories, category_named, new_memory
-from ..memories.stores import PROJECT, named_store
 from ..memories.writing import Written
 from .answer_input import InvalidAnswer, decode_memories
 from .graph import LEADS_TO, Graph

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..kernel.paths import Paths
-    from .stores import Store
+    from .memory_files import Store
     from .survey import Item
     from .writing import Written
 

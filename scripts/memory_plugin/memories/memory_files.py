@@ -1,4 +1,4 @@
-"""Read a store: find its memories, and explain why other files are not memories."""
+"""The stores of memories, the project's and the user's own, and how they are read: their memories, and why other files are none."""
 
 from __future__ import annotations
 
@@ -10,16 +10,75 @@ from typing import NamedTuple
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import ReadFailed, Unreadable, read_regular, stamp
+from ..kernel.paths import Paths, main_worktree
 from . import InvalidMemory
 from .record import Category, Memory, categories, parse_memory
-from .stores import Store
 
+PROJECT, USER = "project", "user"
 MAX_BYTES = 256 * 1024
 MAX_FILES = 200_000
 # Enough for 100,000 memories of 600 bytes. A larger folder is probably hostile; its smallest files are read, up to this size.
 MAX_FOLDER_BYTES = 64 << 20
 # Three bytes of JSON, such as `[],`, become 70 bytes in memory, and each traversal takes a microsecond per value.
 MAX_VALUES = 10_000
+
+
+class Store(NamedTuple):
+    """A folder of memory files. `root` may not exist yet; `worktree` is the project it belongs to, None for the user's own store."""
+
+    scope: str
+    root: str
+    worktree: str | None
+
+    def folder(self, category: str) -> str:
+        """Return the folder of one category."""
+        return os.path.join(self.root, categories()[category].folder)
+
+    def path(self, category: str, identity: str) -> str:
+        """Return the file of a memory, determined by its category and id."""
+        return os.path.join(self.folder(category), identity + ".json")
+
+
+def store_key(store: Store) -> str:
+    """Return the name of a store in the state folder: its scope and a digest of its real path."""
+    return "%s-%s" % (store.scope, digest(os.fsencode(os.path.realpath(store.root)), 8))
+
+
+def project_store(paths: Paths) -> Store:
+    """Return the store of the project; a linked worktree without one of its own shares that of the main worktree."""
+    root = paths.project_root
+    main = main_worktree(root)
+    if main is not None and not os.path.isdir(_inside(root)) and os.path.isdir(_inside(main)):
+        root = main
+    return Store(PROJECT, _inside(root), root)
+
+
+def _inside(root: str) -> str:
+    return os.path.join(root, ".claude", "memory")
+
+
+def user_store(paths: Paths) -> Store | None:
+    """Return the user's own store, for all projects; None without a config folder."""
+    return Store(USER, os.path.join(paths.config_dir, "memory"), None) if paths.config_dir else None
+
+
+def stores(paths: Paths) -> list[Store]:
+    """Return the stores that are searched together, the project's first."""
+    project, user = project_store(paths), user_store(paths)
+    if user is None:
+        return [project]
+    is_same = os.path.realpath(user.root) == os.path.realpath(project.root)
+    return [user] if is_same else [project, user]
+
+
+def named_store(paths: Paths, scope: str) -> Store:
+    """Return the store of that scope. Raises RuntimeError for the user's store without a config folder."""
+    if scope == PROJECT:
+        return project_store(paths)
+    user = user_store(paths)
+    if user is None:
+        raise RuntimeError(paths.why_no_state)
+    return user
 
 
 class StoredMemory(NamedTuple):

@@ -10,10 +10,9 @@ from typing import NamedTuple, NoReturn
 from ..kernel.clock import now_iso
 from ..kernel.paths import Paths
 from . import InvalidMemory
-from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, why_not_read
+from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, stores, why_not_read
 from .record import ACTIVE, categories
 from .relations import Link, Resolution, named_keys, resolve
-from .stores import stores
 from .trust import PENDING, TRUSTED, Trust, load_trust
 
 _CUT_OFF = "\u2026. "

@@ -21,9 +21,8 @@ from ..kernel.files import make_folder, read_regular, replace_file
 from ..kernel.paths import Paths, locate
 from . import InvalidMemory
 from .hygiene import clean_data
-from .memory_files import StoredMemory
+from .memory_files import USER, Store, StoredMemory
 from .memory_text import TextDigests, text_digests, told_digests
-from .stores import USER, Store
 from .trust_file import SEEN, Decision, DecisionFile, decision_paths, trust_lock
 
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"

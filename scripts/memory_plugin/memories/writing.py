@@ -16,23 +16,24 @@ from . import InvalidMemory
 from .hygiene import clean_data, shown_items, shown_line
 from .memory_files import (
     MAX_BYTES,
+    USER,
     StoredMemory,
     all_memories,
     category_folders,
     read_memory,
     refuse_many_values,
+    store_key,
     why_not_read,
 )
 from .memory_text import text_digests
 from .record import ACTIVE, MAX_TITLE, categories, is_id, parse_memory, slugs
-from .stores import USER, store_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..kernel.paths import Paths
     from .hygiene import Redacted
-    from .stores import Store
+    from .memory_files import Store
 
 LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000

@@ -12,9 +12,8 @@ from typing import NamedTuple, TypeVar
 
 from ..kernel.files import os_error_text, stamp
 from ..kernel.sqlite import Connection
-from ..memories.memory_files import TooManyEntries, examined, is_read, listing, why_not_read
+from ..memories.memory_files import Store, TooManyEntries, examined, is_read, listing, why_not_read
 from ..memories.record import Category, categories
-from ..memories.stores import Store
 from .index_documents import IndexedFile, file_marks, files_outside, indexed_file
 
 Item = TypeVar("Item")

@@ -95,7 +95,7 @@ def _match_command(command: str, prepared: GuardFile) -> list[GuardMatch]:
 
 
 def _match_path(call: ToolCall, prepared: GuardFile, root: str) -> list[GuardMatch]:
-    from ..memories.guarded_files import covers, paths_below
+    from ..memories.guard_file import covers, paths_below
 
     paths = paths_below(root, call.path, call.folder)
     matches = []

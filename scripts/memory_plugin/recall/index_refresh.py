@@ -19,9 +19,8 @@ from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
 from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
-from ..memories.memory_files import read_memory
+from ..memories.memory_files import project_store, read_memory, stores
 from ..memories.record import categories
-from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
 from ..memories.writing import own_writes

@@ -57,7 +57,7 @@ class NamedFiles:
 
     def named_by(self, payload: dict[str, object], root: str) -> dict[str, str]:
         """Return memory key -> the most certain way for the memories that name the file of a tool call."""
-        from ..memories.guarded_files import paths_below
+        from ..memories.guard_file import paths_below
 
         path, folder = _call_path(payload), payload.get("cwd")
         paths = paths_below(root, path, folder if isinstance(folder, str) else "") if path else []
@@ -165,7 +165,7 @@ def _folders_above(path: str) -> list[str]:
 
 def _matches(pattern: str, path: str) -> bool:
     """Return whether a pattern covers a path; brackets are a set or, as in the file names of routes, part of a name."""
-    from ..memories.guarded_files import covers
+    from ..memories.guard_file import covers
 
     return covers(pattern, path) or ("[" in pattern and covers(pattern.replace("[", "\\["), path))
 
@@ -176,7 +176,7 @@ def _ending(name: str) -> str:
 
 def folded(path: str) -> str:
     """Return a path in lower case where file names ignore case."""
-    from ..memories.guarded_files import IGNORES_CASE
+    from ..memories.guard_file import IGNORES_CASE
 
     return path.casefold() if IGNORES_CASE else path
 

@@ -9,10 +9,9 @@ from ..kernel.paths import Paths
 from ..kernel.settings.values import Settings
 from ..kernel.sqlite import Connection, SqliteError
 from ..memories.hygiene import Shown
-from ..memories.memory_files import FileProblem, StoredMemory, skipped_entries, why_not_read
+from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_entries, stores, why_not_read
 from ..memories.record import Memory, categories
 from ..memories.relations import plain_title
-from ..memories.stores import Store, stores
 from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, may_mean, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE

@@ -15,8 +15,7 @@ from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
 from ..memories.claude_notes import note_files, notes_in
 from ..memories.hygiene import MAX_PHRASE, shown_items
-from ..memories.memory_files import StoredMemory, read_memory
-from ..memories.stores import Store
+from ..memories.memory_files import Store, StoredMemory, read_memory
 from ..memories.trust import Trust
 from .documents import Document, may_inject, memory_document, note_document, unreadable_document
 from .due_files import DueFile, DueWork, ReadBudget, RefreshState, batches

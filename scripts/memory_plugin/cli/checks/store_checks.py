@@ -8,9 +8,8 @@ from unicodedata import normalize
 
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
-from ...memories.memory_files import why_not_read
+from ...memories.memory_files import PROJECT, USER, stores, why_not_read
 from ...memories.record import ACTIVE, unreadable_expiry
-from ...memories.stores import PROJECT, USER, stores
 from ...memories.survey import CHANGED, EXPIRED, Item, Survey, life_cycle_state, shortest_names, supersession
 from ...memories.trust import load_trust
 from ..command_context import CommandContext

@@ -11,10 +11,9 @@ from types import SimpleNamespace
 from ...capture.candidate import is_candidate_id
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
-from ...memories.memory_files import StoredMemory, all_memories
+from ...memories.memory_files import StoredMemory, all_memories, stores
 from ...memories.memory_text import text_digests
 from ...memories.record import ACTIVE
-from ...memories.stores import stores
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
 from ..after_change import refresh_index

@@ -10,8 +10,8 @@ from typing import Any
 from ...memories import InvalidMemory
 from ...memories.importing import Draft
 from ...memories.lifecycle import save_all
+from ...memories.memory_files import named_store
 from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE
-from ...memories.stores import named_store
 from ...memories.writing import Written
 from ..after_change import phrase_lines, refresh_index
 from ..command_context import Approval, CommandContext, titled

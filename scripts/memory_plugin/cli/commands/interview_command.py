@@ -224,7 +224,7 @@ def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: 
     """Raise CommandError, before anything is written, if a chosen memory has the title of a stored one or of an earlier one."""
     from ...interview.results import memory_data
     from ...memories.hygiene import shown_line
-    from ...memories.stores import PROJECT
+    from ...memories.memory_files import PROJECT
     from ..memory_input import TakenTitles
 
     taken = TakenTitles(context.survey().items, PROJECT)

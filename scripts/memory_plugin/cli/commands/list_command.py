@@ -7,8 +7,8 @@ import argparse
 from ...kernel.text.clean import plain
 from ...memories.claude_notes import native_folders, note_files
 from ...memories.hygiene import shown_line
+from ...memories.memory_files import PROJECT, USER
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED
-from ...memories.stores import PROJECT, USER
 from ...memories.survey import Item, Survey, life_cycle_state
 from ...memories.trust import PENDING, REJECTED, TRUSTED
 from ...recall.documents import is_standing_rule

@@ -11,9 +11,8 @@ from ...kernel.files import is_draft
 from ...kernel.paths import Paths
 from ...memories import InvalidMemory
 from ...memories.lifecycle import is_clock_steady, remove_expired_retired
-from ...memories.memory_files import why_not_read
+from ...memories.memory_files import stores, why_not_read
 from ...memories.record import RETIRED
-from ...memories.stores import stores
 from ...memories.survey import read_item
 from ...memories.trust import TRUSTED
 from ...memories.writing import rebuild_index_md

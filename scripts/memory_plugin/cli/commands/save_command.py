@@ -10,9 +10,9 @@ from ...memories.hygiene import shown_line
 from ...memories.imported_items import statement_category
 from ...memories.lifecycle import save, supersede
 from ...memories.markdown import title_for
+from ...memories.memory_files import named_store
 from ...memories.record import MAX_TITLE, categories, new_memory
 from ...memories.relations import older_names
-from ...memories.stores import named_store
 from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
