@@ -61,7 +61,7 @@ def trusted(project: Project) -> set[str]:
         ),
         pytest.param(("config", "statusline", "install"), "install the status line", id="config statusline"),
         pytest.param(
-            ("capture", "never", "fact"), "change what was captured: never fact", id="capture never"
+            ("capture", "drop", "c-1"), "change what was captured: drop c-1", id="capture drop"
         ),
     ],
 )

@@ -63,7 +63,7 @@ def test_a_memory_without_a_guard_has_none() -> None:
         pytest.param({"commands": [""]}, r"guard\.commands\[0\]: expected one line .*, got ''; fix", id="empty"),
         pytest.param({"files": ["a", 3]}, r"guard\.files\[1\]: expected one line .*, got 3; fix", id="a number"),
         pytest.param({"files": ["a\nb"]}, r"guard\.files\[0\]: expected one line", id="two lines"),
-        pytest.param({"files": ["a\u202eb"]}, r"guard\.files\[0\]: expected one line of visible", id="hidden"),
+        pytest.param({"files": ["a\u202eb"]}, r"guard\.files\[0\]: expected one line of 1 to 200 visible", id="hidden"),
         pytest.param(
             {"files": ["a" * (MAX_PATTERN_LENGTH + 1)]}, r"expected one line of 1 to 200 visible", id="long"
         ),

@@ -28,10 +28,10 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from memory_plugin.kernel.paths import locate
-from memory_plugin.memories import memory_files, stores, writing
+from memory_plugin.memories import memory_files, writing
 from memory_plugin.memories.record import categories, new_memory
 places = locate(sys.argv[2])
-store = stores.project_store(places)
+store = memory_files.project_store(places)
 writing.store_lock.__defaults__ = (40.0,)  # all of them at once may take longer than a command waits
 for number in range(int(sys.argv[5])):
     if sys.argv[3] == "add":

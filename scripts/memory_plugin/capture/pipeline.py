@@ -1,6 +1,6 @@
 """Capture from top to bottom: find statements and solved errors, redact them, drop what memories cover, save the candidates.
 
-Nothing else of a transcript is stored. Past transcripts are read file by file, and saved after each, so that a stopped run can resume.
+Nothing else of a transcript is stored. Past transcripts are read file by file, and their candidates are saved after each.
 """
 
 from __future__ import annotations
@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import IO, Any, Callable, NamedTuple
 
 from ..kernel.clock import now
 from ..kernel.context import Context
-from ..kernel.data import read_state, write_state
-from ..kernel.fastjson import digest
 from ..kernel.files import Unreadable
 from ..kernel.text.clean import plain
 from ..kernel.text.tags import without_private
@@ -22,15 +21,22 @@ from ..kernel.transcript.rows import PROMPT
 from ..kernel.transcript.turn import Turn
 from ..memories.claude_notes import NativeNote, native_folders
 from ..memories.markdown import Section
-from .candidate import Candidate, Coverage, Origin, RuleHit, key_words, new_candidate, now_origin
-from .candidate_file import CandidateFile, CandidateSet
+from .candidate import (
+    Candidate,
+    CandidateFile,
+    CandidateSet,
+    Coverage,
+    Origin,
+    RuleHit,
+    key_words,
+    new_candidate,
+    now_origin,
+)
 from .solved_errors import ErrorWatch, SolvedError
 from .statements import find_statements
 
 Check = Callable[[list[Candidate]], Coverage]  # compares candidates with the stored memories
 MayUse = Callable[[str], bool]  # whether a prompt may be read: a person typed it and did not opt out
-
-_MAX_REMEMBERED = 5000  # files already read
 
 _CORRECTIONS = ("correction", "rule", "repeated")
 _MIN_SESSIONS = 3
@@ -42,10 +48,9 @@ _MIN_PROMPTS = 5
 
 
 class Progress(NamedTuple):
-    """The progress of a run: files read, known from an earlier run, and unreadable; bytes read; candidates found."""
+    """The progress of a run: files read, and unreadable ones; bytes read; candidates found."""
 
     read: int
-    known: int
     unreadable: int
     size: int
     found: int
@@ -148,44 +153,27 @@ def project_transcripts(context: Context, days: float | None = None) -> list[str
 
 
 def capture_files(
-    paths: Sequence[str], may_use: MayUse, context: Context, watch: SectionWatch, *, again: bool = False
+    paths: Sequence[str], may_use: MayUse, context: Context, watch: SectionWatch
 ) -> Iterator[Progress]:
     """Save the candidates of transcripts, yielding the progress after each file.
 
-    `watch` counts which sections of CLAUDE.md the prompts need. With `again`, files that were read before are read once more.
+    `watch` counts which sections of CLAUDE.md the prompts need.
 
     Raises:
         OSError: The state cannot be written.
     """
-    state = context.paths.state("capture", context.paths.project_key + ".read.json")
-    stamps: dict[str, str] = {} if again else read_state(state).get("read", {})
-    progress = Progress(0, 0, 0, 0, 0)
+    read = unreadable = size = number = 0
     for path in paths:
-        name = digest(os.fsencode(os.path.realpath(path)), 8)
         try:
-            status = os.stat(path)
-            stamp = "%d-%d" % (status.st_size, status.st_mtime_ns)
-            if stamps.get(name) == stamp:
-                progress = progress._replace(known=progress.known + 1)
-            else:
-                found = progress.found + _capture(path, may_use, context, watch)
-                stamps[name] = stamp
-                write_state(state, {"read": dict(list(stamps.items())[-_MAX_REMEMBERED:])})
-                progress = progress._replace(
-                    read=progress.read + 1, size=progress.size + status.st_size, found=found
-                )
+            with open_transcript(path) as transcript:
+                found = list(candidates_in(transcript, may_use, "", watch))
+                read, size = read + 1, size + transcript.tell()
         except (FileNotFoundError, Unreadable):
-            progress = progress._replace(unreadable=progress.unreadable + 1)
-        yield progress
-
-
-def _capture(path: str, may_use: MayUse, context: Context, watch: SectionWatch) -> int:
-    """Save the candidates of one transcript, and return their number."""
-    with open_transcript(path) as transcript:
-        found = list(candidates_in(transcript, may_use, "", watch))
-    if found:
-        CandidateFile(context.paths).change(lambda candidates: candidates.add(found))
-    return len(found)
+            unreadable, found = unreadable + 1, []
+        if found:
+            CandidateFile(context.paths).change(partial(CandidateSet.add, candidates=found))
+        number += len(found)
+        yield Progress(read, unreadable, size, number)
 
 
 def repeated_correction(candidate: Candidate, name: str) -> Candidate | None:

@@ -6,8 +6,16 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Union
 
-from ..capture.candidate import CONTRADICTED, COVERED, HINTS, Candidate, Coverage, compare, is_candidate_id
-from ..capture.candidate_file import CandidateFile
+from ..capture.candidate import (
+    CONTRADICTED,
+    COVERED,
+    HINTS,
+    Candidate,
+    CandidateFile,
+    Coverage,
+    compare,
+    is_candidate_id,
+)
 from ..capture.pipeline import SectionWatch, keep, note_candidates, repeated_correction, repeating_guards
 from ..kernel.clock import now
 from ..kernel.context import Context
@@ -31,7 +39,6 @@ from .memory_view import redaction_lines
 from .review_entries import ACCEPT, EDIT, REJECT, Action, PendingEntries, ReviewEntry, ReviewOutcome
 
 KIND = "candidate"
-NEVER = Action("x", "never again")
 _TITLES = {
     "repeated": "said in several sessions",
     "correction": "corrections",
@@ -112,7 +119,7 @@ class CandidateEntries:
             first_line=shown_line(candidate.body, 100),
             note=note,
             origin="%s of your sessions" % _TITLES[candidate.kind],
-            actions=(REJECT, NEVER) if candidate.kind in HINTS else (ACCEPT, REJECT, EDIT, NEVER),
+            actions=(REJECT,) if candidate.kind in HINTS else (ACCEPT, REJECT, EDIT),
             alone=bool(candidate.contradicts) or candidate.kind in HINTS,
         )
 
@@ -137,7 +144,7 @@ class CandidateEntries:
         return {"candidate": candidate.to_json(), "source": candidate.source}
 
     def apply(self, action: Action, entries: Sequence[ReviewEntry]) -> ReviewOutcome:
-        """Store candidates as shown or edited, reject them, or silence their kinds."""
+        """Store candidates as shown or edited, or reject them."""
         chosen = [self._open[entry.id] for entry in entries]
         assert self._file is not None
         if action == EDIT:
@@ -146,12 +153,6 @@ class CandidateEntries:
         if action == ACCEPT:
             for candidate in chosen:
                 lines += self._store(memory_data(candidate))
-        elif action == NEVER:
-            kinds = {candidate.kind for candidate in chosen}
-            self._file.change(lambda candidates: sum(candidates.silence(kind) for kind in kinds))
-            return ReviewOutcome(
-                True, ["no %s will be proposed in this project" % _TITLES[kind] for kind in kinds]
-            )
         self._close(chosen)
         return ReviewOutcome(True, lines)
 

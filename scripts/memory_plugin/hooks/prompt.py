@@ -121,7 +121,7 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Return the note for Claude to ask whether to keep a correction; empty unless `capture.mode` is `ask`."""
     if context.settings.text("capture.mode") != "ask" or not prompt.is_from_user:
         return ""
-    from ..capture.offer import ask_about
+    from ..capture.statement_model import ask_about
     from ..recall.gate import load_gate
 
     if load_gate().opts_out(prompt.text):

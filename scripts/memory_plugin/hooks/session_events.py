@@ -46,7 +46,7 @@ def _offer(context: Context) -> str:
     """Return the line about memory candidates to review; without a capture folder, the usual case, nothing is imported."""
     if not os.path.isdir(context.paths.state("capture")):
         return ""
-    from ..capture.offer import due_offer
+    from ..capture.candidate import due_offer
 
     return due_offer(context)
 

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     approved = may_trust(context, guarded=guarded)
     written = save(context.paths, store, data, approved)
     if arguments.candidate and approved:
-        from ...capture.candidate_file import CandidateFile  # most saves have no candidate
+        from ...capture.candidate import CandidateFile  # most saves have no candidate
 
         CandidateFile(context.paths).change(lambda candidates: candidates.close([arguments.candidate]))
     replaced = _replace(context, old, written) if approved else ""
