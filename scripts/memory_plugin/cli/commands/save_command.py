@@ -7,7 +7,7 @@ from typing import Any
 
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
-from ...memories.imported_items import statement_category
+from ...memories.importing import statement_category
 from ...memories.lifecycle import save, supersede
 from ...memories.markdown import title_for
 from ...memories.memory_files import named_store
