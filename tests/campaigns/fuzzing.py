@@ -19,9 +19,9 @@ from memory_plugin.kernel.settings import layers, user_file
 from memory_plugin.kernel.settings.values import Settings, SettingsFileError, decoded, defaults, schema
 from memory_plugin.kernel.transcript.reader import Reader
 from memory_plugin.memories import guard_file, guarded_commands, markdown
+from memory_plugin.memories.grants import asks_to_save
 from memory_plugin.memories.hygiene import clean_data, shown, shown_block
 from memory_plugin.memories.record import category_named, parse_memory
-from memory_plugin.memories.save_requests import asks_to_save
 from memory_plugin.memories.shell_commands import shell_commands
 from memory_plugin.recall.gate import load_gate, visible_text
 from memory_plugin.recall.query import analyze

@@ -12,7 +12,7 @@ import os
 from ..kernel.context import LedgerError
 from ..kernel.data import session_file
 from ..kernel.files import os_error_text
-from ..memories.save_requests import asks_to_save
+from ..memories.grants import asks_to_save, end_tickets, grant, revoke, take_unshown_saves
 from ..recall.answer import Answer
 from ..recall.gate import Prompt
 from ..recall.pipeline import EXPECTED_PROBLEMS, recall
@@ -144,8 +144,6 @@ def _update_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
         map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))
     ):
         return ""
-    from ..memories.grants import end_tickets, grant, revoke, take_unshown_saves
-
     try:
         end_tickets(paths, session)
         unshown = take_unshown_saves(paths, session)
