@@ -7,7 +7,7 @@ import argparse
 from ...capture.candidate import CandidateFile, CandidateSet
 from ...capture.pipeline import Progress, capture_files, project_transcripts
 from ...memories.hygiene import shown_line
-from ..candidate_entries import keep_other_candidates, may_use, section_watch
+from ..candidate_check import keep_other_candidates, may_use, section_watch
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_flag, require_existing

@@ -49,7 +49,7 @@ def _grade(arguments: argparse.Namespace, context: CommandContext) -> int:  # no
 def _propose(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     """Store the candidates in the state folder; a failure is recorded in the events ledger."""
     from ...capture.pipeline import capture_session, capture_turn
-    from ..candidate_entries import check_for, keep_other_candidates, may_use, section_watch
+    from ..candidate_check import check_for, keep_other_candidates, may_use, section_watch
 
     try:
         request = json.loads(sys.stdin.buffer.read(_MAX_PROPOSED))
