@@ -31,7 +31,7 @@ def past(project: Project, name: str, *prompts: str) -> str:
 
 
 def ids(project: Project) -> list[str]:
-    return [candidate["id"] for candidate in project.cli("capture", "list", "--json").json["candidates"]]
+    return [candidate["id"] for candidate in project.candidates()]
 
 
 def memories(project: Project) -> list[dict[str, str]]:
@@ -59,7 +59,7 @@ def test_a_dropped_candidate_returns_only_after_clear(project: Project) -> None:
     path = past(project, "one", CORRECTION)
     project.cli("capture", path)
     (identity,) = ids(project)
-    assert project.cli("capture", "drop", identity).stdout == "rejected: 1 candidate\n"
+    assert project.cli("reject", identity).returncode == 0
     project.cli("capture", path)
     assert ids(project) == []
     assert project.cli("capture", "clear").stdout == "deleted: 0 candidates\n"
@@ -96,7 +96,7 @@ def test_a_contradiction_is_marked(project: Project) -> None:
     project.save("Use npm", "Use npm, not pnpm.", category="preference")
     project.cli("refresh")
     project.cli("capture", past(project, "one", "use pnpm, not npm"))
-    (one,) = project.cli("capture", "list", "--json").json["candidates"]
+    (one,) = project.candidates()
     assert one["contradicts"] == "use-npm"
     (group,) = project.cli("review", "--json").json["groups"]
     assert [entry["alone"] for entry in group["entries"]] == [True]
@@ -105,7 +105,7 @@ def test_a_contradiction_is_marked(project: Project) -> None:
 def test_claude_changes_nothing_without_approval(project: Project) -> None:
     project.cli("capture", past(project, "one", CORRECTION))
     (identity,) = ids(project)
-    for words in (["capture", "drop", identity], ["capture", "clear"]):
+    for words in (["reject", identity], ["capture", "clear"]):
         assert project.cli(*words, inside=True).returncode == 1
     group = project.cli("review", "--json").json["groups"][0]["id"]
     assert project.cli("accept", "--group", group, inside=True).returncode == 1
@@ -136,9 +136,8 @@ def test_the_user_accepts_a_group(project: Project) -> None:
     "words",
     [
         ["capture", "nothing.jsonl"],
-        ["capture", "drop"],
-        ["capture", "drop", "c-0"],
-        ["capture", "list", "x"],
+        ["capture"],
+        ["capture", "clear", "x"],
     ],
 )
 def test_wrong_arguments_are_rejected(project: Project, words: list[str]) -> None:
@@ -147,18 +146,9 @@ def test_wrong_arguments_are_rejected(project: Project, words: list[str]) -> Non
     assert run.stderr.startswith("memory: ")
 
 
-def test_an_unknown_candidate_is_told_apart_from_none(project: Project) -> None:
-    words = ("capture", "drop", "c-0")
-    assert project.cli(*words).stderr == "memory: c-0: no such candidate; there are none open\n"
-    project.cli("capture", past(project, "one", CORRECTION))
-    listed = "memory: c-0: no such candidate; to list them: memory capture list\n"
-    assert project.cli(*words).stderr == listed
-
-
 def kinds(project: Project) -> dict[str, str]:
     """Return the titles of the open candidates by their kinds."""
-    found = project.cli("capture", "list", "--json").json["candidates"]
-    return {one["kind"]: one["title"] for one in found}
+    return {one["kind"]: one["title"] for one in project.candidates()}
 
 
 def propose(project: Project, path: str, session: str) -> None:

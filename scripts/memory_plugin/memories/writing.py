@@ -26,7 +26,7 @@ from .memory_files import (
     why_not_read,
 )
 from .memory_text import text_digests
-from .record import ACTIVE, MAX_TITLE, categories, is_id, parse_memory, slugs
+from .record import ACTIVE, MAX_TITLE, categories, is_id, parse_memory, slug
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,14 +75,13 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
     data, redacted = clean_data(data)
     category = categories()[data["category"]]
     requested_id = data.get("id")
-    own = [str(requested_id)] if is_id(requested_id) else slugs(data["title"])
-    base, earlier = own[0], own[1:]
+    base = str(requested_id) if is_id(requested_id) else slug(data["title"])
     with store_lock(paths, store):
         _prepare_store(store)
         numbered = ("%s-%d" % (base[:74], number) for number in range(2, _MAX_SAME_TITLE))
-        for identity in chain(earlier, [base], numbered):
+        for identity in chain([base], numbered):
             path = store.path(category.name, identity)
-            if not os.path.lexists(path) and identity not in earlier:
+            if not os.path.lexists(path):
                 data["id"] = identity
                 with _recorded(paths, store, path):
                     stored = _write(store, category.name, path, data)

@@ -173,8 +173,7 @@ def refresh(
             meta_set(connection, DECIDED, trust_state)
     work = [find_due(connection, store, state) for store in stores(paths)]
     run = RefreshPass(connection, trust, state, marks, sum(len(part.changed) for part in work))
-    is_damaged = trust.trusted.set_aside or trust.rejected.set_aside
-    report = RefreshReport(problem="a damaged record of trust was set aside" if is_damaged else "")
+    report = RefreshReport()
     for part in split_by_budget(work, state.edited, budget):
         report = report.plus(refresh_store(run, part))
     folders = native_folders(paths) if settings.flag("native.enabled") else []

@@ -43,8 +43,8 @@ def new_decisions(
 def in_doubt(connection: Connection, keys: Collection[str], context: Context) -> set[str]:
     """Return those of the keys about whose text the user may have decided since the last refresh. Raises TrustUnreadable."""
     trusted, rejected = map(DecisionFile, decision_paths(context.paths))
-    trusted.load(None)
-    rejected.load(None)
+    trusted.load()
+    rejected.load()
     decided, _ = new_decisions(connection, trusted, rejected, context.settings.texts("trust.accept_from"))
     if decided is None:
         return set(keys)

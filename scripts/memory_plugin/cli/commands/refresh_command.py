@@ -10,7 +10,7 @@ from ...kernel.clock import now
 from ...kernel.files import is_draft
 from ...kernel.paths import Paths
 from ...memories import InvalidMemory
-from ...memories.lifecycle import is_clock_steady, remove_expired_retired
+from ...memories.lifecycle import remove_expired_retired
 from ...memories.memory_files import stores, why_not_read
 from ...memories.record import RETIRED
 from ...memories.survey import read_item
@@ -91,16 +91,14 @@ def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
     deleted: list[str] = []
     problems: list[str] = []
     items = context.overview(is_current=True).items
-    steady = is_clock_steady(context.paths)
     for store in stores(context.paths):
         if why_not_read(store):
             continue
         own = [item for item in items if item.stored.store == store]
         retired = (read_item(item).stored for item in own if item.stored.memory.status == RETIRED)
         try:
-            if steady:
-                days = context.settings.integer("memories.grace_period_days")
-                deleted += remove_expired_retired(context.paths, store, retired, days)
+            days = context.settings.integer("memories.grace_period_days")
+            deleted += remove_expired_retired(context.paths, store, retired, days)
             if store.worktree is not None and any(item.trust == TRUSTED for item in own):
                 rebuild_index_md(store, (item.stored for item in own if item.stored.path not in deleted))
         except (OSError, InvalidMemory) as error:
