@@ -18,7 +18,7 @@ from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..kernel.paths import Paths
 from ..memories import InvalidMemory
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
-from ..memories.hygiene import clean_data, shown_line
+from ..memories.hygiene import clean_data
 from ..memories.memory_files import MAX_BYTES, PROJECT, USER, StoredMemory
 from ..memories.record import (
     ACTIVE,
@@ -49,10 +49,7 @@ _CONTEXT = "the problem: what went wrong, what was considered; - reads standard 
 _ACTION = "remind Claude once a session (default), or have the client ask you each time"
 _CONTENT = "the category's fields as a JSON object, or - for standard input"
 _TAKEN = "%s already has this title; to change that one: memory edit %s --body '...'"
-_REFUSED = (
-    "%s already has the title \"%s\". To change it: memory edit %s --body '...'. To replace it: add --supersedes %s."
-    " To keep both, choose a different title."
-)
+_OR_REPLACE = "; to replace it: --supersedes %s; to keep both, choose another title"
 _DATE_LENGTH = len("2031-12-31")
 _FIXED = ("id", "category")
 
@@ -301,7 +298,7 @@ def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old:
     """
     name = TakenTitles(items, scope, old).owner(data)
     if name:
-        raise CommandError(_REFUSED % (name, shown_line(str(data["title"])), name, name))
+        raise CommandError((_TAKEN + _OR_REPLACE) % (name, name, name))
 
 
 def _is_same_memory(old: dict[str, Any], new: dict[str, Any]) -> bool:

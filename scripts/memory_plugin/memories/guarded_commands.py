@@ -286,17 +286,14 @@ class _PrefixReader:
             self.is_lookup = word not in self._subcommands
             self._subcommands = None
             return True
-        if word == "-" or (self._prefix.get("assignments") and _is_assignment(word)):
+        if word == "-" or (
+            self._prefix.get("assignments") and word.partition("=")[0].isidentifier() and "=" in word
+        ):
             return True
         if self._operands:
             self._operands -= 1
             return True
         return self._prefix.get("texts") == 0
-
-
-def _is_assignment(word: str) -> bool:
-    name, sign, _ = word.partition("=")
-    return bool(sign) and name.isidentifier()
 
 
 def _has_option(word: str, options: tuple[str, ...], valued: tuple[str, ...]) -> bool:

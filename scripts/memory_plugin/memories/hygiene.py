@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.hygiene import redact
@@ -24,7 +23,6 @@ _MAX_SHORT_VALUE = 200
 _clean_texts: set[int] = set()
 _MAX_CLEAN_TEXTS = 1_000_000
 _MAX_TOGETHER = 4_000  # characters; above it, what each scan costs at least no longer matters
-_MAX_REPEATED = 300  # characters of a text that is likely to recur, such as a tag or a title
 # Characters that are redacted beyond a cut and then dropped: more than the longest secret of any rule, a private key of 8,000.
 CUT_MARGIN = 10_000
 _MAX_SEPARATE_ITEMS = 16
@@ -177,11 +175,7 @@ def _without_secrets(text: str, place: str) -> Redaction:
     mark = hash((text, chosen_rules()))
     if mark in _clean_texts:
         return Redaction(text, [])
-    result = (
-        _redact_visible(text, place)
-        if len(text) > _MAX_REPEATED
-        else _repeated_redaction(text, place, *chosen_rules())
-    )
+    result = _redact_visible(text, place)
     if result.text == text and not result.findings and len(_clean_texts) < _MAX_CLEAN_TEXTS:
         _clean_texts.add(mark)
     return result
@@ -198,14 +192,6 @@ def scan_together(texts: Iterable[str]) -> None:
     result = _redact_visible(joined, "memory")
     if result.text == joined and not result.findings and len(_clean_texts) < _MAX_CLEAN_TEXTS:
         _clean_texts.update(hash((text, chosen)) for text in new)
-
-
-@lru_cache(maxsize=4096)
-def _repeated_redaction(
-    text: str, place: str, _allowed: frozenset[str], _packs: tuple[str, ...]
-) -> Redaction:
-    """Redact a short text once per choice of rules: field names, tags and titles recur in thousands of memories."""
-    return _redact_visible(text, place)
 
 
 def _redact_visible(text: str, place: str) -> Redaction:

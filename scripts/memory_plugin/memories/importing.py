@@ -219,7 +219,9 @@ def _note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str,
     headings = [section.heading for section in sections(text) if section.heading]
     names = [fields.get(name, "") for name in ("title", "name", "description")]
     titles = [
-        name for name in [*names, *headings] if isinstance(name, str) and name and not _is_file_name(name)
+        name
+        for name in [*names, *headings]
+        if isinstance(name, str) and name and (" " in name or not re.search("[_-]", name))
     ]
     body = "\n\n".join(filter(None, (str(fields.get("description", "")), text.strip())))
     item = {
@@ -230,10 +232,6 @@ def _note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str,
     }
     metadata_type = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
     return item_data({"type": metadata_type[1], **item} if metadata_type else item, category)
-
-
-def _is_file_name(name: str) -> bool:
-    return " " not in name and ("_" in name or "-" in name)
 
 
 def _record_data(record: DecisionRecord, fields: Fields, category: str) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _add_store(
             result.problems.append(FileProblem(row[10], row[14]))
         else:
             result.items.append(_item(row, by_label[row[2]], store, trust))
-    result.problems.extend(skipped_entries(store, sizes=False))
+    result.problems.extend(skipped_entries(store))
 
 
 def _item(row: tuple[Any, ...], category: str, store: Store, trust: Trust) -> Item:
