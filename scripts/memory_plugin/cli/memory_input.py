@@ -8,9 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, Callable, TypeVar
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import loads
@@ -34,6 +32,7 @@ from ..memories.relations import plain_title
 from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
 from .command_context import CommandContext, CommandError, UsageError
 
+Stored = TypeVar("Stored")
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20
 NONE = "none"
@@ -200,26 +199,12 @@ def _guarded_path(path: str, root: str) -> str:
     return "/" + path[len(start) :].replace(os.sep, "/") if path.startswith(start) else path
 
 
-class EditedDraft(NamedTuple):
-    """A memory as the user edited it, and the file that contains the draft."""
+def edit_draft(
+    context: CommandContext, stored: StoredMemory, store: Callable[[dict[str, Any]], Stored]
+) -> Stored | None:
+    """Open a memory in $VISUAL or $EDITOR and return what `store` returns for the user's edit; None if they changed nothing.
 
-    path: str
-    data: dict[str, Any]
-
-    @contextmanager
-    def storing(self) -> Iterator[dict[str, Any]]:
-        """Yield the data to store, and delete the file afterwards. Raises InvalidMemory, which names the draft, if storing fails."""
-        try:
-            yield self.data
-        except (InvalidMemory, OSError) as error:
-            raise InvalidMemory("%s; your draft is %s" % (error_text(error), self.path)) from None
-        os.unlink(self.path)
-
-
-def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft | None:
-    """Open a memory in $VISUAL or $EDITOR and return the user's edit; None if they changed nothing.
-
-    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft is no longer a memory. The project cannot
+    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft cannot be stored. The project cannot
     choose the editor, because its variables were dropped.
     """
     folder = context.paths.state("drafts")
@@ -231,18 +216,14 @@ def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft |
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or default
     try:
         code = subprocess.run([*shlex.split(editor), path], check=False).returncode
-    except (OSError, ValueError) as error:
-        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % error_text(error)) from None
-    try:
         if code:
             raise InvalidMemory("the editor ended with exit code %d" % code)
         data = _parsed(path, stored)
+        result = None if data == stored.memory.data else store(data)
     except (OSError, ValueError) as error:
-        raise InvalidMemory("nothing was changed: %s; your draft is %s" % (error, path)) from None
-    if data == stored.memory.data:
-        os.unlink(path)
-        return None
-    return EditedDraft(path, data)
+        raise InvalidMemory("nothing was changed: %s; your draft is %s" % (error_text(error), path)) from None
+    os.unlink(path)
+    return result
 
 
 def _parsed(path: str, stored: StoredMemory) -> dict[str, Any]:

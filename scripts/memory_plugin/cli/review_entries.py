@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Sequence
+from functools import partial
 from hashlib import sha1, sha256
 from subprocess import DEVNULL, PIPE, TimeoutExpired, run
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
 from ..memories.trust import Trust, load_trust
 from .candidate_check import check_for
 from .command_context import CommandContext, CommandError
-from .memory_input import edited_draft
+from .memory_input import edit_draft
 from .memory_view import as_json, holds_guard, redaction_lines
 
 MEMORY, CANDIDATE = "memory", "candidate"
@@ -228,7 +229,7 @@ def apply(action: Action, entries: Sequence[ReviewEntry], context: CommandContex
     candidates = [entry.subject for entry in entries if isinstance(entry.subject, Candidate)]
     lines: list[str] = []
     if action == EDIT:
-        edited = _edit_candidate(candidates[0], context) if candidates else _edit_memory(memories[0], context)
+        edited = _edit(entries[0].subject, context)
         if edited is None:
             return ReviewOutcome(False, ["nothing changed; it is still pending"])
         lines = edited
@@ -245,24 +246,15 @@ def apply(action: Action, entries: Sequence[ReviewEntry], context: CommandContex
     return ReviewOutcome(True, lines)
 
 
-def _edit_memory(stored: StoredMemory, context: CommandContext) -> list[str] | None:
-    """Open a memory in the user's editor and store their edit, which is trusted; None if they changed nothing."""
-    draft = edited_draft(context, stored)
-    if draft is None:
-        return None
-    with draft.storing() as data:
-        return redaction_lines(rewrite(context.paths, stored, data, "edited by hand", approved=True))
-
-
-def _edit_candidate(candidate: Candidate, context: CommandContext) -> list[str] | None:
-    """Open the memory that would be stored in the user's editor, and store the result; None if they changed nothing."""
-    data = dict(memory_data(candidate), id=candidate.id)
-    memory = parse_memory(data, candidate.id, categories()[candidate.category])
-    draft = edited_draft(context, StoredMemory(memory, named_store(context.paths, PROJECT), "", "", ""))
-    if draft is None:
-        return None
-    with draft.storing() as edited:
-        return _store({name: value for name, value in edited.items() if name != "id"}, context)
+def _edit(subject: StoredMemory | Candidate, context: CommandContext) -> list[str] | None:
+    """Open what would be stored in the user's editor, and store their edit, which is trusted; None if they changed nothing."""
+    if isinstance(subject, StoredMemory):
+        rewritten = partial(rewrite, context.paths, subject, summary="edited by hand", approved=True)
+        return edit_draft(context, subject, lambda data: redaction_lines(rewritten(data)))
+    data = dict(memory_data(subject), id=subject.id)
+    memory = parse_memory(data, subject.id, categories()[subject.category])
+    draft = StoredMemory(memory, named_store(context.paths, PROJECT), "", "", "")
+    return edit_draft(context, draft, lambda edited: _store({**edited, "id": ""}, context))
 
 
 def memory_data(candidate: Candidate) -> dict[str, Any]:
