@@ -30,19 +30,6 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from ..memories.record import Memory
 
-# The kinds, in the order in which equally strong candidates are shown.
-KINDS = (
-    "repeated",
-    "correction",
-    "rule",
-    "decision",
-    "fact",
-    "solved_error",
-    "guard",
-    "mistake",
-    "note",
-    "section",
-)
 HINTS = ("mistake", "guard")  # about a stored memory; there is nothing to save or to compare
 _KEYED_BY_TITLE = ("solved_error", *HINTS)
 _REPEATABLE = ("correction", "rule", "repeated")

@@ -13,7 +13,7 @@ from typing import Any
 from ...kernel.files import Unreadable, read_regular
 from ...kernel.text.clean import plain
 from ...memories import InvalidMemory
-from ...memories.hygiene import clean_data
+from ...memories.hygiene import Redacted, clean_data
 from ...memories.importing import Draft, read
 from ...memories.lifecycle import save_all
 from ...memories.memory_files import named_store
@@ -164,19 +164,8 @@ def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str,
         identity = _identity(data)
         if identity not in stored:
             new[at] = ("draft", memory)
-        results.append(
-            {
-                "source": draft.source,
-                "outcome": SAME_STORED if identity in stored else WOULD_STORE,
-                "category": memory.category,
-                "title": memory.title,
-                "context": data["content"].get(CONTEXT, ""),
-                "tags": list(memory.tags),
-                "files": list(memory.files),
-                "status": memory.status,
-                "redacted": [redaction._asdict() for redaction in redacted],
-            }
-        )
+        outcome = SAME_STORED if identity in stored else WOULD_STORE
+        results.append(_result(draft, outcome, memory, redacted))
         stored.add(identity)
     with context.console.working("comparing %s with the stored ones" % counted(len(drafts), "memory")):
         return _with_similar(results, new, context)
@@ -226,14 +215,22 @@ def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: b
 def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
     if isinstance(result, InvalidMemory):
         return _skipped(draft.source, str(result))
-    memory = result.stored.memory
+    outcome = "created" if result.created else SAME_STORED
+    return {**_result(draft, outcome, result.stored.memory, result.redacted), "id": result.stored.memory.id}
+
+
+def _result(draft: Draft, outcome: str, memory: Memory, redacted: list[Redacted]) -> dict[str, Any]:
+    """Return the result for something that is or would be stored."""
     return {
         "source": draft.source,
-        "outcome": "created" if result.created else SAME_STORED,
-        "id": memory.id,
+        "outcome": outcome,
         "category": memory.category,
         "title": memory.title,
-        "redacted": [redaction._asdict() for redaction in result.redacted],
+        "context": memory.data["content"].get(CONTEXT, ""),
+        "tags": list(memory.tags),
+        "files": list(memory.files),
+        "status": memory.status,
+        "redacted": [redaction._asdict() for redaction in redacted],
     }
 
 

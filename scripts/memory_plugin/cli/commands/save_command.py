@@ -29,7 +29,7 @@ from ..memory_input import (
     refuse_taken_title,
     text_of,
 )
-from ..memory_view import guard_as_json, guard_lines, is_guarded, may_trust, redaction_lines
+from ..memory_view import as_json, guard_as_json, guard_lines, is_guarded, may_trust, redaction_lines
 
 HELP = "store a memory"
 EXAMPLES = """\
@@ -117,7 +117,8 @@ def _replace(context: CommandContext, old: Item | None, written: Written) -> str
     new, identity = written.stored, old.stored.memory.id
     if new.key == old.stored.key:
         raise InvalidMemory("--supersedes: %s is the same memory, which is already stored" % identity)
-    supersede(context.paths, old, Item(new, _trust(context, written), ""))
+    trust = load_trust(context.paths, context.accept_from).state_of(new)
+    supersede(context.paths, old, Item(new, trust, ""))
     return identity
 
 
@@ -141,34 +142,21 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
     return new_memory(category, "", arguments.title, content_of(arguments, category), extra)
 
 
-def _trust(context: CommandContext, written: Written) -> str:
-    """Return the trust of the written memory, as `memory list` shows it."""
-    return load_trust(context.paths, context.accept_from).state_of(written.stored)
-
-
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written, superseded: str) -> str:
     """Print what was stored; return the memory's shortest unique name."""
     stored, memory = written.stored, written.stored.memory
-    trust = _trust(context, written)
     items = context.overview(is_current=True, names=[stored.key]).items
+    item = choose(items, stored.key)
     similar = similar_to(context, [(stored.key, memory)])[0]
     name = shortest_names(items)[stored.key]
-    if arguments.json:
-        context.console.json(
-            {
-                "id": memory.id,
-                "path": stored.path,
-                "category": memory.category,
-                "scope": stored.store.scope,
-                "trust": trust,
-                "guard": guard_as_json(memory),
-                "redacted": [redaction._asdict() for redaction in written.redacted],
-                "created": written.created,
-                "superseded": superseded,
-                "similar": [row._asdict() for row in similar],
-            }
-        )
-        return name
+    record = {
+        **as_json(item),
+        "guard": guard_as_json(memory),
+        "redacted": [redaction._asdict() for redaction in written.redacted],
+        "created": written.created,
+        "superseded": superseded,
+        "similar": [row._asdict() for row in similar],
+    }
     done = "saved" if written.created else "already stored as"
     title, undo = shown_line(memory.title, _LONG_TITLE), "; to undo: memory forget %s" % name
     lines = ["%s %s (%s): %s%s" % (done, name, memory.category, title, undo * written.created)]
@@ -177,6 +165,6 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     lines += ["  " + line for line in redaction_lines(written) + guard_lines(memory)]
     lines += ["  %s is no longer recalled" % superseded] if superseded else []
     lines += similar_lines(similar)
-    for line in [*lines, *([] if trust == TRUSTED else [_PENDING % name])]:
-        context.console.line(line)
+    lines += [] if item.trust == TRUSTED else [_PENDING % name]
+    context.console.result(arguments.json, record, *lines)
     return name
