@@ -16,8 +16,8 @@ from ...memories.trust import TRUSTED
 from ...recall.explain import prompt_texts, reason_text
 from ...replies.score_history import count_patterns, group_by_day, group_scores
 from ...sessions.dimensions import dimensions
-from ..checks import Check
 from ..console import counted, inflected
+from ..installation_checks import Check
 from .elements import Chart, Figures, Note, Part, Section, Table, day_label
 from .figures import MISS_REASONS, OUTCOMES, LedgerFigures, MemoryUse, quantile, ranked
 
