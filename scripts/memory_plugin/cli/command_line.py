@@ -72,12 +72,12 @@ COMMANDS = {  # name: module
     **{name: name + "_command" for name in LISTED if name not in NOUNS},
     **{name: old + "_command" for name, old in PAIRS.items()},
     **dict.fromkeys(_INTERNAL, "internal_command"),
-    "refresh": "refresh_command",
     "check text": "scan_command",
     "config completions": "statusline_command",
     "import promote": "import_command",
     "reject": "accept_command",
     "restore": "forget_command",
+    "show": "list_command",
     "why": "status_command",
 }
 _ACTION = "ACTION"
