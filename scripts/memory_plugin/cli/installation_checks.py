@@ -29,6 +29,7 @@ from ..recall.index_refresh import index_state
 from ..sessions.langfuse.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ..sessions.langfuse.push import outbox_overview
 from .command_context import CommandContext
+from .commands.config_command import problem_sentence, unread_overrides
 from .commands.session_command import session_scorer
 from .console import counted
 from .judges import (
@@ -43,7 +44,6 @@ from .judges import (
     where,
 )
 from .options import days_ago
-from .setting_problems import problem_sentence, unread_overrides
 
 OK, NOTE, WARN, FAIL = "ok", "note", "warn", "fail"
 
