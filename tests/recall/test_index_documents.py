@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import (
+    IndexedFile,
     count_documents,
     drop,
     file_marks,
@@ -83,7 +84,9 @@ def test_listing_by_scope(connection: Connection) -> None:
     ) == (2, 1, 0)
     assert file_marks(connection, "user", "/p") == {"/p/b.json": "1:2:3"}
     assert file_marks(connection, "user", "/q") == {}
-    assert indexed_file(connection, "user", "/p/b.json") == ("b", "1:2:3", memory("b").digest)
+    assert indexed_file(connection, "user", "/p/b.json") == IndexedFile(
+        "b", "1:2:3", memory("b").digest, "active"
+    )
     assert files_outside(connection, "user", "/q") == ["/p/b.json"]
     assert files_outside(connection, "user", "/p") == []
 

@@ -63,7 +63,6 @@ class Document(NamedTuple):
     inject: the text to inject, already redacted and escaped
     rule: the line of a standing rule in the session catalog, redacted but not escaped; empty for other memories
     superseded_by, supersedes: other memories that it names
-    inherited: the `asked_as` phrases of older memories that it replaces
     status: that of the memory; UNREADABLE for a file that is no memory, whose key is its path and whose `inject` is the reason
     """
 
@@ -89,16 +88,12 @@ class Document(NamedTuple):
     rule: str = ""
     superseded_by: str = ""
     supersedes: Sequence[str] = ()
-    inherited: Sequence[str] = ()
     status: str = ACTIVE
     created_at: str = ""
 
 
-def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] = ()) -> Document:
-    """Return the document of a memory; it may be injected only if `trust` is TRUSTED.
-
-    `inherited` are the phrases of memories that this one replaces.
-    """
+def memory_document(stored: StoredMemory, trust: str) -> Document:
+    """Return the document of a memory; it may be injected only if `trust` is TRUSTED."""
     memory = stored.memory
     digests = told_digests(memory)
     label = categories()[memory.category].label
@@ -133,7 +128,6 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
         rule=_rule(memory, title),
         superseded_by=shown_line(memory.superseded_by, 200),
         supersedes=[shown_line(name, 200) for name in memory.supersedes],
-        inherited=[shown_line(phrase, 200) for phrase in inherited],
         status=memory.status,
         created_at=shown_line(memory.created_at, 40),
     )
@@ -233,10 +227,19 @@ def document_terms(document: Document, stopwords: dict[str, frozenset[str]]) -> 
     body = document.body.removeprefix(document.title)  # a line that was typed without a title is both
     texts = (document.title, "\n".join(document.tags), body, "\n".join(document.files))
     fields = [tokenize(text)[:MAX_WORDS] for text in texts]
-    phrases = [tokenize(text)[:_PHRASE_WORDS] for text in (*document.asked_as, *document.inherited)]
+    phrases = [tokenize(text)[:_PHRASE_WORDS] for text in document.asked_as]
     ignored = stopwords[language([word for field in (*fields, *phrases) for word in field], stopwords)]
-    asked_as = "\n".join(filter(None, (_field(phrase, ignored) for phrase in phrases)))
-    return Terms((*(_field(field, ignored) for field in fields), asked_as))
+    return Terms((*(_field(field, ignored) for field in fields), _joined(phrases, ignored)))
+
+
+def phrases_field(texts: Sequence[str], stopwords: dict[str, frozenset[str]]) -> str:
+    """Return the terms of phrases without the stop words of their language, as in the last field of `Terms`."""
+    phrases = [tokenize(text)[:_PHRASE_WORDS] for text in texts]
+    return _joined(phrases, stopwords[language([word for words in phrases for word in words], stopwords)])
+
+
+def _joined(phrases: list[list[str]], ignored: frozenset[str]) -> str:
+    return "\n".join(filter(None, (_field(phrase, ignored) for phrase in phrases)))
 
 
 def _field(field_words: list[str], ignored: frozenset[str]) -> str:

@@ -8,7 +8,7 @@ that changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from ..kernel.clock import now_iso
@@ -23,43 +23,28 @@ from ..memories.record import ACTIVE, Memory, categories, parse_memory
 from ..memories.relations import Link, Resolution, named_keys, resolve
 from ..memories.stores import PROJECT, USER
 from ..memories.trust import TRUSTED, Trust
-from .documents import Document, memory_document
-from .index_documents import find_document, put, set_flags, storable, texts
+from .documents import memory_document
+from .index_documents import find_document, set_flags, set_inherited, storable, texts
 from .index_file import CHANGED, GUARDS, meta_get, meta_set
 
 _MAX_BODY = 400  # characters of a memory in the question to the user
 
 
-def apply_supersession(
-    connection: Connection, rebuild: Callable[[Document, tuple[str, ...]], Document | None]
-) -> set[str]:
-    """Update the flags and inherited phrases of documents that changes affect, inside the caller's transaction; return their keys.
-
-    `rebuild` reads a document's file again and returns the document with the given inherited phrases; None if the file has changed since it
-    was indexed, which a later refresh handles.
-    """
+def apply_supersession(connection: Connection) -> bool:
+    """Update the flags and inherited phrases of documents that changes affect, inside the caller's transaction; return whether any are."""
     keys = linked_to_changes(connection)
     before = superseded_documents(connection, keys)
     resolution = _resolve(connection, keys)
-    unsettled = []
-    set_superseded(connection, keys, resolution.superseded)
+    connection.executemany("DELETE FROM superseded WHERE key = ?", ((key,) for key in keys))
+    connection.executemany(
+        "INSERT INTO superseded VALUES (?, ?)",
+        ((storable(key), storable(by)) for key, by in resolution.superseded.items()),
+    )
     _update_flags(connection, before, resolution.superseded)
     for key in sorted(keys):
-        phrases = resolution.inherited.get(key, ())
-        is_same = list(phrases) == inherited_phrases(connection, key)
-        document = None if is_same else find_document(connection, key)
-        if document is None:
-            continue
-        rebuilt = rebuild(document, phrases)
-        if rebuilt is None:
-            unsettled.append(key)
-        else:
-            put(
-                connection,
-                [rebuilt._replace(injectable=rebuilt.injectable and key not in resolution.superseded)],
-            )
-    settle_changes(connection, unsettled)
-    return keys
+        set_inherited(connection, key, resolution.inherited.get(key, ()))
+    connection.execute("DELETE FROM touched")
+    return bool(keys)
 
 
 def _resolve(connection: Connection, keys: set[str]) -> Resolution:
@@ -98,12 +83,6 @@ def superseded_documents(connection: Connection, keys: Iterable[str]) -> dict[st
     return {row[0]: row[1] for row in rows if row is not None}
 
 
-def inherited_phrases(connection: Connection, key: str) -> list[str]:
-    """Return the phrases of older memories that were indexed with a document."""
-    row = connection.execute("SELECT asked_as FROM inherited WHERE key = ?", (storable(key),)).fetchone()
-    return [] if row is None else texts(row[0])
-
-
 def find_link(connection: Connection, key: str) -> tuple[str, list[str]]:
     """Return `superseded_by` and `supersedes` of a document; both are empty if it names no others."""
     row = connection.execute(
@@ -118,7 +97,7 @@ def naming(connection: Connection, key: str) -> list[str]:
 
 
 def linked_to_changes(connection: Connection) -> set[str]:
-    """Return every key that is connected by names to a document changed since `settle_changes`; most documents name no others."""
+    """Return every key that is connected by names to a document changed since the last refresh; most documents name no others."""
     queue = [
         key
         for (key,) in connection.execute(
@@ -138,21 +117,6 @@ def linked_to_changes(connection: Connection) -> set[str]:
             )
             queue += [key for (key,) in rows]
     return found
-
-
-def settle_changes(connection: Connection, unsettled: Iterable[str]) -> None:
-    """Forget which documents changed, except the `unsettled` ones, inside the caller's transaction."""
-    connection.execute("DELETE FROM touched")
-    connection.executemany("INSERT INTO touched VALUES (?)", ((key,) for key in unsettled))
-
-
-def set_superseded(connection: Connection, keys: Iterable[str], superseded: dict[str, str]) -> None:
-    """Replace what is known about these keys by `superseded`: key -> key of the successor, or its name."""
-    connection.executemany("DELETE FROM superseded WHERE key = ?", ((key,) for key in keys))
-    connection.executemany(
-        "INSERT INTO superseded VALUES (?, ?)",
-        ((storable(key), storable(by)) for key, by in superseded.items()),
-    )
 
 
 def seed_guards(paths: Paths, connection: Connection) -> None:

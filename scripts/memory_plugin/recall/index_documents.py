@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.fastjson import dumps, loads
 from ..kernel.sqlite import Connection
 from ..memories.record import ACTIVE
 from ..memories.relations import named_keys, plain_title
-from .documents import FIELDS, Document, Terms, document_terms, named_rows
+from .documents import FIELDS, Document, Terms, document_terms, named_rows, phrases_field
 from .index_file import (
     CHANGED,
     NAMED_FILES,
@@ -36,11 +36,12 @@ _INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
 
 
 class IndexedFile(NamedTuple):
-    """What the index knows about a file: the key of its row, the mark by which a change shows, and the digest of its bytes."""
+    """What the index knows about a file: the key of its row, the mark by which a change shows, the digest of its bytes, and the status."""
 
     key: str
     mark: str
     digest: str
+    status: str
 
 
 def file_marks(connection: Connection, scope: str, folder: str) -> dict[str, str]:
@@ -64,7 +65,8 @@ def files_outside(connection: Connection, scope: str, folder: str) -> list[str]:
 def indexed_file(connection: Connection, scope: str, path: str) -> IndexedFile | None:
     """Return what the index knows about a store's file; None if it is unknown."""
     row = connection.execute(
-        "SELECT key, stamp, digest FROM documents WHERE scope = ? AND path = ?", (scope, storable(path))
+        "SELECT key, stamp, digest, status FROM documents WHERE scope = ? AND path = ?",
+        (scope, storable(path)),
     ).fetchone()
     return None if row is None else IndexedFile(*row)
 
@@ -233,16 +235,13 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
 
 
 def _link(connection: Connection, document: Document) -> None:
-    """Save which memories a document names as superseded or superseding, and the phrases that it inherits."""
+    """Save which memories a document names as superseded or superseding."""
     key, by = storable(document.key), storable(document.superseded_by)
     names = [storable(name) for name in document.supersedes]
     if by or names:
         connection.execute("INSERT INTO links VALUES (?, ?, ?)", (key, by, dumps(names)))
         meant = {found for name in (by, *names) if name for found in named_keys(name, key)}
         connection.executemany("INSERT INTO named VALUES (?, ?)", ((found, key) for found in meant))
-    if document.inherited:
-        phrases = dumps([storable(phrase) for phrase in document.inherited])
-        connection.execute("INSERT INTO inherited VALUES (?, ?)", (key, phrases))
 
 
 def drop(connection: Connection, keys: Iterable[str]) -> None:
@@ -277,6 +276,28 @@ def set_flags(
         else:
             changes.unname_files(key)
     changes.write()
+
+
+def set_inherited(connection: Connection, key: str, phrases: Sequence[str]) -> None:
+    """Index the phrases that a document inherits from those that it replaces, after its own, inside the caller's transaction."""
+    saved = connection.execute("SELECT asked_as, field FROM inherited WHERE key = ?", (key,)).fetchone()
+    before, after = saved or ("[]", ""), dumps([storable(phrase) for phrase in phrases])
+    row = connection.execute("SELECT rowid, injectable FROM documents WHERE key = ?", (key,)).fetchone()
+    if row is None or before[0] == after:
+        return
+    old = _terms(connection, row[0])
+    *fields, asked_as = old.fields
+    field = phrases_field(phrases, load_model(connection).stopwords)
+    own = asked_as.removesuffix(before[1]).removesuffix("\n")
+    new = Terms((*fields, "\n".join(filter(None, (own, field)))))
+    changes = _Changes(connection)
+    changes.post(row[0], old, bool(row[1]), -1)
+    changes.post(row[0], new, bool(row[1]), 1)
+    changes.write()
+    connection.execute("UPDATE vectors SET asked_as = ? WHERE rowid = ?", (new.fields[-1], row[0]))
+    connection.execute("DELETE FROM inherited WHERE key = ?", (key,))
+    if phrases:
+        connection.execute("INSERT INTO inherited VALUES (?, ?, ?)", (key, after, field))
 
 
 def forget_stamps(connection: Connection, keys: Iterable[str]) -> None:

@@ -16,14 +16,15 @@ from ..kernel.sqlite import Connection, SqliteError, connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from types import TracebackType
 
     from ..kernel.paths import Paths
+    from ..memories.trust_file import DecisionFile
 
 # Increase this to have every older index rebuilt: after a change to the tables, the analysis of texts, the stop words, the background, the
 # injected text, or the names of signals. A change to weights alone needs none, because `refresh_model` copies them into the index.
-SCHEMA = 10
+SCHEMA = 11
 # The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
 # writes it.
 RULES_DIGEST = 0x563832
@@ -41,6 +42,8 @@ NAMED_FILES, GUARDS = "named_files", "guards"
 CHANGED, WRITTEN = "changed", "written"
 _UNREAD = "unread"
 PROJECT_ROOT = "root"
+DECIDED = "decided"  # the state of the records of trust at the last refresh
+_SEEN = "seen"  # the record of a name that changes no trust (`trust_file.SEEN`)
 # A path that changes again within the clock's resolution keeps its time, so a path that changed just now is checked again (git: "racy").
 _RESOLUTION_SECONDS = 0.05
 _COARSE_RESOLUTION_SECONDS = 2.1
@@ -220,6 +223,27 @@ def changed_paths(connection: Connection) -> set[str] | None:
         return None
     current = snapshot(marks)
     return {path for path, mark in marks.items() if mark == UNSURE or current[path] != mark.rstrip(OWN)}
+
+
+def new_decisions(
+    connection: Connection, trusted: DecisionFile, rejected: DecisionFile, accept_from: Collection[str]
+) -> tuple[set[str] | None, str]:
+    """Return the digests of texts that the user decided about since the last refresh, and the present state of the trust records.
+
+    The digests are None if they are unknown, so that every memory must be checked.
+    """
+    present = [trusted.end, rejected.end, sorted(accept_from)]
+    saved = meta_get(connection, DECIDED)
+    before = loads(saved) if saved else None
+    if not isinstance(before, list) or before[2] != present[2]:
+        return None, dumps(present)
+    digests: set[str] = set()
+    for file, end in zip((trusted, rejected), before):
+        new = file.since(tuple(end))
+        if new is None:
+            return None, dumps(present)
+        digests.update(decision.digest for decision in new if decision.how != _SEEN)
+    return digests, dumps(present)
 
 
 def is_locked(error: Exception) -> bool:

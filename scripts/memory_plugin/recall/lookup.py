@@ -20,6 +20,7 @@ from .index_file import (
     index_path,
     is_locked,
     must_rebuild,
+    new_decisions,
     open_index,
     refresh_lock,
     unread_files,
@@ -126,15 +127,26 @@ class Lookup:
         """Return the hits without those about which the user decided since they were indexed."""
         if not hits or not self._is_trust_old:
             return hits
-        from .trust_changes import in_doubt
+        from ..memories.trust_file import DecisionFile, decision_paths
 
         assert self._connection is not None
+        trusted, rejected = map(DecisionFile, decision_paths(self._context.paths))
+        accept_from = self._context.settings.texts("trust.accept_from")
         try:
-            doubtful = in_doubt(self._connection, [hit.key for hit in hits], self._context)
+            trusted.load(None)
+            rejected.load(None)
+            decided, _ = new_decisions(self._connection, trusted, rejected, accept_from)
         except OSError as error:
             self.problem = "not_refreshed: %s" % os_error_text(error)
             return hits
-        return [hit for hit in hits if hit.key not in doubtful]
+        if decided is None:
+            return []
+        query = "SELECT full_digest, text_digest FROM documents WHERE key = ?"
+        return [
+            hit
+            for hit in hits
+            if decided.isdisjoint(self._connection.execute(query, (hit.key,)).fetchone() or ())
+        ]
 
     def _create(self, path: str) -> bool:
         """Create an index of the first few files. If another process does so, use what it has committed."""
@@ -161,8 +173,8 @@ class Lookup:
 
 def refresh_some(context: Context, wait: float = 0.0) -> str:
     """Bring the index up to date with a few files, unless another process does so for `wait` seconds; return what went wrong, or ""."""
-    from .due_files import hook_read_budget
     from .index_refresh import refresh_index
+    from .store_refresh import hook_read_budget
 
     try:
         refresh_index(context.paths, context.settings, 1, full=False, budget=hook_read_budget(), wait=wait)
