@@ -12,7 +12,7 @@ from ..memories.guard_file import GuardFile
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
-    from ..recall.answer import Answer
+    from ..recall.history import Answer
     from .events import Event
 
 _MAX_COUNTED = 1 << 20  # calls; then the count starts again
@@ -33,13 +33,14 @@ def handle_failure(event: Event) -> dict[str, object] | None:
     """Return the output with the memories about a failed command, or None."""
     if event.paths.state_dir is None:
         return None
-    from ..recall.at_failure import failed_command, recall_at_failure
+    from ..recall.at_tool import failed_command, recall_at_failure
 
     failed = failed_command(event.payload)
     if failed is None:
         return None
     answer = _answer("failure", event)
-    if recall_at_failure(answer, failed, event.field("agent_id"), event.context):
+    recall_at_failure(answer, failed, event.field("agent_id"), event.context)
+    if answer.needs_refresh:
         from .background import start_refresh
 
         start_refresh(event.paths)
@@ -149,7 +150,7 @@ def _about_file(event: Event) -> dict[str, object] | None:
 
 
 def _answer(place: str, event: Event) -> Answer:
-    from ..recall.answer import Answer
+    from ..recall.history import Answer
 
     return Answer(place, tool=event.field("tool_name"), tool_use_id=event.field("tool_use_id"))
 

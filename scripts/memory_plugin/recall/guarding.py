@@ -7,7 +7,7 @@ in the prepared file can do that, and on any fault the call goes through.
 from __future__ import annotations
 
 from ..kernel.fastjson import as_text
-from .answer import Answer
+from .history import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

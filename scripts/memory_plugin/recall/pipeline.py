@@ -10,6 +10,7 @@ from ..kernel.files import os_error_text
 from ..kernel.quick_import import import_ahead
 from ..kernel.settings.values import USER
 from .gate import MIN_LENGTH, SHORT, effective_length, last_turn, load_gate
+from .history import RecallHistory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +18,9 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.settings.values import Settings
-    from .answer import Answer
     from .decision import Choice, Limits
     from .gate import Prompt
-    from .history import RecallHistory
+    from .history import Answer
     from .judging import Judged
     from .lookup import Lookup
     from .ranking import Hit
@@ -36,27 +36,30 @@ _NEAR_MISSES = 5
 _RANKING_SECONDS = 3.0  # the rest of the prompt's time is for the judges
 
 
-def recall(answer: Answer, prompt: Prompt, room: int, context: Context) -> Answer:
+def recall(
+    answer: Answer, prompt: Prompt, room: int, context: Context, trial: RecallHistory | None = None
+) -> Answer:
     """Fill in the answer to one prompt and return it; `room` is the number of characters left in the hook's output.
 
     The caller creates the answer, so that it can save the record even if this raises. Only a bug raises: problems with files, the index
-    and the deadline are recorded in the answer.
+    and the deadline are recorded in the answer. With `trial`, no judge is asked, and what is injected is added only to that history.
     """
     settings = context.settings
     if not settings.flag("retrieval.enabled"):
         return answer.withhold("disabled", "skipped")
-    previous_turn, refusal = check_gate(prompt, settings)
+    previous_turn, refusal = _check_gate(prompt, settings)
     if refusal:
         return answer.withhold(refusal, "skipped")
-    from .history import RecallHistory
-
-    history = RecallHistory(context.paths, context.session)
-    fill_answer(answer, prompt, previous_turn, room, history, context)
-    _save(history, answer)
+    history = trial or RecallHistory(context.paths, context.session)
+    _fill_in(answer, prompt, previous_turn, room, history, context, ask_judges=trial is None)
+    if trial is None:
+        _save(history, answer)
+    elif answer.block or history.turn > 1:
+        history.turn += 1  # as in a session: a prompt counts as a turn only once something was injected
     return answer
 
 
-def fill_answer(
+def _fill_in(
     answer: Answer,
     prompt: Prompt,
     previous_turn: str,
@@ -64,7 +67,7 @@ def fill_answer(
     history: RecallHistory,
     context: Context,
     *,
-    ask_judges: bool = True,
+    ask_judges: bool,
 ) -> None:
     """Look up a prompt, fill in the answer, and add the injected memories to `history`, without saving it."""
     import_ahead(PRELOADED_MODULES)
@@ -90,7 +93,7 @@ def fill_answer(
         lookup.close()
 
 
-def check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
+def _check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
     """Return the previous turn, if the prompt refers to it, and the reason why the prompt gets no memories (usually empty)."""
     gate = load_gate()
     refusal = gate.refusal(prompt.visible_text)
