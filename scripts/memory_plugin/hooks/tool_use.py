@@ -109,16 +109,16 @@ def _guarded(event: Event) -> dict[str, object] | None:
     prepared = GuardFile(event.paths)
     if not prepared.may_cover(event.payload.get("tool_input")):
         return None
-    from ..recall.guarding import decide, guard_answer, guarded_call
+    from ..recall.guarding import GuardedCall, decide, guard_answer
 
-    guarded = guarded_call(event.payload, event.paths, prepared)
-    if guarded is None:
+    call = GuardedCall(event.payload, prepared, event.paths.project_root)
+    if not call.matches:
         return None
     context = event.context
-    answer = guard_answer(guarded)
+    answer = guard_answer(call)
     decision = ""
     try:
-        decision = decide(answer, guarded, context)
+        decision = decide(answer, call, context)
     finally:  # a failed decision is recorded too
         event.record(answer.record)
     if not decision:
