@@ -138,14 +138,13 @@ def _about_file(event: Event) -> dict[str, object] | None:
         return None
     from ..recall.named_files import NamedFiles
 
-    prepared = NamedFiles(event.paths)
-    named = prepared.named_by(event.payload, event.paths.project_root) if prepared.any() else {}
-    if not named:
+    files = NamedFiles(event.paths).of_call(event.payload, event.paths.project_root)
+    if not files:
         return None
     from ..recall.at_tool import recall_at_file
 
     answer = _answer("tool", event)
-    recall_at_file(answer, named, event.field("agent_id"), event.context)
+    recall_at_file(answer, files, event.field("agent_id"), event.context)
     return _output(answer, event)
 
 

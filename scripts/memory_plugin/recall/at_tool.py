@@ -1,6 +1,6 @@
 """Recall at a tool call, from top to bottom: the memories about its file or error, the session's history, choice, block, record.
 
-Of a file, the prepared file of `named_files` says which memories name it; their texts come from the index. After a failed command, the
+The index says which memories name a file. After a failed command, the
 command and its error are looked up like a prompt, and a model of its own rates the first few matches.
 """
 
@@ -18,7 +18,7 @@ from .decision import Limits, apply_feedback, choose, render_answer
 from .history import FAILURE, TOOL, RecallHistory, remaining_for_tools
 from .index_file import INDEX_ERRORS, index_path, open_index
 from .lookup import Lookup
-from .named_files import FILE, FOLDER, PATTERN, WAYS
+from .named_files import FILE, FOLDER, PATTERN, WAYS, naming
 from .ranking import CATEGORIES, HIT_COLUMNS, Hit
 
 TYPE_CHECKING = False
@@ -54,26 +54,28 @@ _REFUSED = (
 )
 
 
-def recall_at_file(answer: Answer, named: dict[str, str], agent: str, context: Context) -> None:
-    """Fill in the answer to a call on a file; `named` maps the key of each memory that names the file to the way.
+def recall_at_file(answer: Answer, files: dict[str, bool], agent: str, context: Context) -> None:
+    """Fill in the answer to a call on a file, given as path -> whether it is new.
 
     A memory gets only a pointer if it names the file in an uncertain way, or if users called it wrong.
     """
     if not remaining_for_tools(RecallHistory(context.paths, context.session, TOOL, agent), context.settings):
         return
     try:
-        hits = _documents(named, context)
+        hits = _documents(files, context)
     except INDEX_ERRORS:
         return
-    certain = {hit.key for hit in hits if named[hit.key] in (FILE, PATTERN, FOLDER) and hit.shift <= 0}
+    apply_feedback(hits, context)
+    certain = {hit.key for hit in hits if hit.parts["way"] in (FILE, PATTERN, FOLDER) and hit.shift <= 0}
     approvals = {hit.key: _BOTH if hit.key in certain else _ONE for hit in hits}
     _fill_in(answer, hits, approvals, agent, context)
 
 
-def _documents(named: dict[str, str], context: Context) -> list[Hit]:
-    """Return the memories that may be injected, the most certain first, with the shift of their thresholds. Raises INDEX_ERRORS."""
+def _documents(files: dict[str, bool], context: Context) -> list[Hit]:
+    """Return the memories that name a file and may be injected, the most certain first. Raises INDEX_ERRORS."""
     connection = open_index(index_path(context.paths))
     try:
+        named = naming(connection, files)
         rows = connection.execute(
             "SELECT %s FROM documents WHERE injectable = 1 AND (expires_at = '' OR expires_at > ?) AND key IN (%s) "
             "ORDER BY updated_at DESC" % (HIT_COLUMNS, ",".join("?" * len(named))),
@@ -83,9 +85,7 @@ def _documents(named: dict[str, str], context: Context) -> list[Hit]:
         connection.close()
     hits = [Hit(row, 0.0, 1.0, {"way": named[row[0]]}) for row in rows]
     order = dict(zip(_ORDER, range(len(_ORDER))))
-    hits.sort(key=lambda hit: (WAYS.index(named[hit.key]), order.get(hit.category, len(order))))
-    apply_feedback(hits, context)
-    return hits
+    return sorted(hits, key=lambda hit: (WAYS.index(named[hit.key]), order.get(hit.category, len(order))))
 
 
 class FailedCommand:

@@ -26,7 +26,7 @@ from ..memories.memory_text import repeats_title, told_digests
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, body_text, categories
 from ..memories.trust import TRUSTED
 from .catalog_entries import MAX_RULE_LENGTH, rule_line
-from .named_files import FILE, PATTERN, TEXT, encoded, folded
+from .named_files import FILE, PATTERN, TEXT, folded
 
 MAX_LESSON = 1500
 # A context is indexed in full, because prompts are worded like the problem. It is injected only if it is short, because Claude needs the
@@ -262,7 +262,7 @@ def named_rows(document: Document, root: str) -> list[tuple[str, str, str]]:
     if document.scope == _PROJECT:
         for path in named_in_text(unescape(document.inject.rpartition("\nFiles: ")[0] or document.inject)):
             ways.setdefault(folded(path), TEXT)
-    return [(encoded(path), document.key, way) for path, way in ways.items()]
+    return [(path, document.key, way) for path, way in ways.items()]
 
 
 def named_in_files(entry: str, root: str) -> list[tuple[str, str]]:

@@ -186,7 +186,9 @@ class _Changes:
     def name_files(self, document: Document) -> None:
         """Save the paths that an injectable document names."""
         rows = named_rows(document, meta_get(self.connection, PROJECT_ROOT) or "")
-        added = self.connection.executemany("INSERT INTO paths VALUES (?, ?, ?)", rows)
+        added = self.connection.executemany(
+            "INSERT OR IGNORE INTO paths VALUES (?, ?, ?)", (tuple(map(storable, row)) for row in rows)
+        )
         self.names_files |= added.rowcount > 0
 
     def unname_files(self, key: str) -> None:

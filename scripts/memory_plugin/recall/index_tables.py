@@ -50,6 +50,7 @@ CREATE TABLE inherited (key TEXT PRIMARY KEY, asked_as TEXT NOT NULL, field TEXT
 CREATE TABLE touched (key TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE paths (path TEXT NOT NULL, key TEXT NOT NULL, way TEXT NOT NULL, PRIMARY KEY (path, key)) WITHOUT ROWID;
 CREATE INDEX path_keys ON paths (key);
+CREATE INDEX patterns ON paths (path) WHERE way = 'pattern';
 CREATE TABLE guards (key TEXT PRIMARY KEY, path TEXT NOT NULL, row TEXT NOT NULL) WITHOUT ROWID;
 INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0, 0, 0);
 """
