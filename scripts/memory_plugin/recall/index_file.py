@@ -35,7 +35,7 @@ POSTINGS = {True: "postings", False: "postings_held"}
 # From SQLite's messages for READONLY, FULL, IOERR and CANTOPEN (sqlite3ErrStr), because Python exposes no error code before 3.11.
 _UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
 DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
-_OUTDATED = "index_outdated"
+OUTDATED = "index_outdated"
 _WATCHED = "watched"
 # Entries of `meta` that say whether a prepared file must be written again.
 NAMED_FILES, GUARDS = "named_files", "guards"
@@ -63,16 +63,8 @@ class IndexMissing(IndexUnavailable):
     """There is no index file yet."""
 
 
-class IndexUnusable(IndexUnavailable):
-    """The index file is damaged, locked, or of another version."""
-
-
-class IndexOutdated(IndexUnusable):
+class IndexOutdated(IndexUnavailable):
     """The index was built by another version or with other hygiene rules, and must be rebuilt."""
-
-
-class IndexLocked(IndexUnusable):
-    """Another process is writing the index file; nothing suggests that the file is damaged."""
 
 
 # Rows of a damaged file raise ValueError, TypeError or LookupError wherever they are used, so a bug in the ranking also looks like damage
@@ -107,7 +99,7 @@ def index_version() -> int:
 def open_index(path: str, timeout: float = 0.05) -> Connection:
     """Return a connection to a complete index of this version; wait up to `timeout` seconds for a writer.
 
-    Raises IndexMissing if there is no file, and IndexUnusable if it is damaged, locked or of another version, or Python has no SQLite.
+    Raises IndexUnavailable: IndexMissing if there is no file, IndexOutdated if it is of another version.
     """
     if not os.path.isfile(path):
         raise IndexMissing("no index at " + path)
@@ -116,14 +108,12 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except SqliteError as error:
         connection.close()
-        raise _unusable(path, error) from None
+        raise IndexUnavailable("%s: %s" % (path, error)) from None
     if version != _version[0]:
         connection.close()
-        numbers = (path, version & 255, version >> 8, _version[0] & 255, _version[0] >> 8)
-        kind = (
-            IndexOutdated if version else IndexUnusable
-        )  # SQLite takes an empty file for a database of version 0
-        raise kind("%s has version %d, rules %x; expected version %d, rules %x" % numbers)
+        # SQLite takes an empty file for a database of version 0.
+        kind = IndexOutdated if version else IndexUnavailable
+        raise kind("%s has version %x; expected %x" % (path, version, _version[0]))
     return connection
 
 
@@ -251,20 +241,15 @@ def is_locked(error: Exception) -> bool:
     return failure_reason(error) == LOCKED
 
 
-def must_rebuild(error: Exception) -> bool:
-    """Return whether an error means that the index is damaged or outdated and must be rebuilt."""
-    return failure_reason(error).startswith((DAMAGED, _OUTDATED))
-
-
 def failure_reason(error: Exception) -> str:
     """Return the reason, for a ledger, of an error in INDEX_ERRORS: locked, not writable, outdated, or damaged."""
     messages = _sqlite_messages(error)
-    if isinstance(error, IndexLocked) or "locked" in messages:
+    if "locked" in messages:
         return LOCKED
     if any(sign in messages for sign in _UNWRITABLE_SIGNS):
         return UNWRITABLE
     if isinstance(error, IndexOutdated):
-        return _OUTDATED
+        return OUTDATED
     if isinstance(error, (SqliteError, IndexUnavailable)):
         return DAMAGED
     return "%s: %s" % (DAMAGED, type(error).__name__)
@@ -284,22 +269,16 @@ def _sqlite_messages(error: BaseException | None) -> str:
 
 
 def connect_index(path: str, timeout: float) -> Connection:
-    """Return a connection that waits `timeout` seconds for a lock. Raises IndexUnusable."""
+    """Return a connection that waits `timeout` seconds for a lock. Raises IndexUnavailable."""
     if connect is None:
-        raise IndexUnusable("this Python has no SQLite")
+        raise IndexUnavailable("this Python has no SQLite")
+    connection = None
     try:
         connection = connect(path, timeout=timeout, isolation_level=None)
-    except SqliteError as error:
-        raise _unusable(path, error) from None
-    try:
         # A lost index costs only the time to rebuild it, so nothing waits for the disk.
         connection.execute("PRAGMA synchronous = OFF")
     except SqliteError as error:
-        connection.close()
-        raise _unusable(path, error) from None
+        if connection is not None:
+            connection.close()
+        raise IndexUnavailable("%s: %s" % (path, error)) from None
     return connection
-
-
-def _unusable(path: str, error: Exception) -> IndexUnusable:
-    kind = IndexLocked if "locked" in str(error) else IndexUnusable
-    return kind("%s: %s" % (path, error))

@@ -12,7 +12,7 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import dumps
 from ..kernel.files import error_text
 from ..kernel.sqlite import Connection, SqliteError
-from .index_file import POSTINGS, IndexUnusable, connect_index, index_version, meta_get, meta_set
+from .index_file import POSTINGS, IndexUnavailable, connect_index, index_version, meta_get, meta_set
 from .query import index_by_first_word
 
 _FILES = ("stopwords", "ranking", "confidence", "trees")
@@ -61,7 +61,7 @@ _FTS5 = """CREATE VIRTUAL TABLE %s USING fts5(terms, content='', detail=none, co
 def create_index(path: str, fts5: bool = True) -> Connection:
     """Return a connection to a new, empty index that replaces whatever was at `path`.
 
-    With `fts5` False it has no FTS5 tables even if SQLite supports them. Raises IndexUnusable if the file cannot be created.
+    With `fts5` False it has no FTS5 tables even if SQLite supports them. Raises IndexUnavailable if the file cannot be created.
     """
     temporary = "%s.%d.new" % (path, os.getpid())
     try:
@@ -75,13 +75,13 @@ def create_index(path: str, fts5: bool = True) -> Connection:
         os.replace(temporary, path)
     except (OSError, SqliteError) as error:
         _remove(temporary)
-        raise IndexUnusable("cannot create %s: %s" % (path, error_text(error))) from None
+        raise IndexUnavailable("cannot create %s: %s" % (path, error_text(error))) from None
     _remove(path + "-journal")
     return connect_index(path, 0.05)
 
 
 def create_index_in_memory() -> Connection:
-    """Return a connection to a new, empty index that is never saved. Raises IndexUnusable if Python has no SQLite."""
+    """Return a connection to a new, empty index that is never saved. Raises IndexUnavailable if Python has no SQLite."""
     connection = connect_index(":memory:", 0.0)
     _create_tables(connection, fts5=True)
     return connection

@@ -12,14 +12,15 @@ from ..kernel.clock import now_iso
 from ..kernel.files import error_text, os_error_text
 from ..kernel.locks import Busy
 from .index_file import (
+    DAMAGED,
     INDEX_ERRORS,
+    OUTDATED,
     IndexMissing,
     IndexUnavailable,
     changed_paths,
     failure_reason,
     index_path,
     is_locked,
-    must_rebuild,
     new_decisions,
     open_index,
     refresh_lock,
@@ -85,7 +86,7 @@ class Lookup:
             except INDEX_ERRORS as error:
                 self.problem = failure_reason(error)
                 self.needs_refresh = True
-                if not must_rebuild(error) or not self._discard():
+                if not self.problem.startswith((DAMAGED, OUTDATED)) or not self._discard():
                     return []
         return []
 
