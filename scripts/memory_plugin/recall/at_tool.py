@@ -19,6 +19,7 @@ from .history import FAILURE, TOOL, RecallHistory, remaining_for_tools
 from .index_file import INDEX_ERRORS, index_path, open_index
 from .lookup import Lookup
 from .named_files import FILE, FOLDER, PATTERN, WAYS, naming
+from .pipeline import candidate_row
 from .ranking import CATEGORIES, HIT_COLUMNS, Hit
 
 TYPE_CHECKING = False
@@ -121,19 +122,16 @@ def recall_at_failure(answer: Answer, failed: FailedCommand, agent: str, context
     if not remaining_for_tools(RecallHistory(paths, context.session, FAILURE, agent), settings):
         return
     lookup = Lookup(context.within(_SECONDS))
-    try:
-        hits = _grade(failed, lookup.best(failed.text, "", _POOL))
-        apply_feedback(hits, context)
-        answer.record.update(
-            answered_by=lookup.answered_by,
-            found=len(hits),
-            inject_threshold=settings.number("retrieval.inject_threshold"),
-            pointer_threshold=settings.number("retrieval.pointer_threshold"),
-        )
-        answer.needs_refresh = lookup.needs_refresh
-        _fill_in(answer, hits, {}, agent, context)
-    finally:
-        lookup.close()
+    hits = _grade(failed, lookup.best(failed.text, "", _POOL))
+    apply_feedback(hits, context)
+    answer.needs_refresh = lookup.needs_refresh
+    answer.record.update(
+        answered_by=lookup.answered_by,
+        found=len(hits),
+        inject_threshold=settings.number("retrieval.inject_threshold"),
+        pointer_threshold=settings.number("retrieval.pointer_threshold"),
+    )
+    _fill_in(answer, hits, {}, agent, context)
 
 
 def _grade(failed: FailedCommand, hits: list[Hit]) -> list[Hit]:
@@ -205,11 +203,4 @@ def _fill_in(
 
 
 def _candidate(hit: Hit) -> dict[str, object]:
-    if "way" in hit.parts:
-        return {"key": hit.key, "way": hit.parts["way"]}
-    return {
-        "key": hit.key,
-        "confidence": round(hit.confidence, 4),
-        "pointer_confidence": round(hit.pointer_confidence, 4),
-        "score": round(hit.score, 3),
-    }
+    return {"key": hit.key, "way": hit.parts["way"]} if "way" in hit.parts else candidate_row(hit)
