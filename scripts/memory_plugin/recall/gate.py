@@ -221,7 +221,7 @@ class OptOut:
     def _is_refused_before(self, words: list[str], at: int) -> bool:
         """Return whether a verb of refusal leads to the noun at this place, past determiners, and nothing negates it."""
         start = self._first_determiner(words, at)
-        verb = next((verb for verb in self._verbs if _ends_with(words[:start], verb)), [])
+        verb = next((each for each in self._verbs if _ends_with(words[:start], each)), None)
         if not verb or _follows(words, at + 1, self._table["turned_round_by"]):
             return False
         before = words[: start - len(verb)]
