@@ -32,11 +32,11 @@ from tests.recall.store_files import at_home, memory, put, store
 NAMES = ["m%d" % number for number in range(5)]
 FOLDERS = ("decisions", "constraints")
 TABLES = {
-    "documents": "key, scope, id, category, title, tags, files, asked_as, path, stamp, digest, injectable, trust, status, inject, rule",
+    "documents": "key, scope, id, category, title, tags, files, asked_as, path, stamp, digest, injectable, trust, status, inject, rule, "
+    "superseded_by, supersedes",
     "vectors": "title, tags, body, files, asked_as",
     "vocabulary": "term, strong, weak, held_strong, held_weak",
     "totals": "*",
-    "links": "*",
     "named": "*",
     "superseded": "*",
     "inherited": "*",

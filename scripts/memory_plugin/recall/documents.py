@@ -68,21 +68,21 @@ class Document(NamedTuple):
 
     key: str
     scope: str
-    id: str
-    category: str
-    title: str
-    tags: list[str]
-    body: str
-    files: list[str]
-    asked_as: list[str]
     path: str
     stamp: str
-    digest: str
-    injectable: bool
-    trust: str
-    expires_at: str
-    updated_at: str
-    inject: str
+    digest: str = ""
+    id: str = ""
+    category: str = ""
+    title: str = ""
+    tags: Sequence[str] = ()
+    body: str = ""
+    files: Sequence[str] = ()
+    asked_as: Sequence[str] = ()
+    injectable: bool = False
+    trust: str = ""
+    expires_at: str = ""
+    updated_at: str = ""
+    inject: str = ""
     full_digest: str = ""
     text_digest: str = ""
     rule: str = ""
@@ -96,7 +96,7 @@ def memory_document(stored: StoredMemory, trust: str) -> Document:
     """Return the document of a memory; it may be injected only if `trust` is TRUSTED."""
     memory = stored.memory
     digests = told_digests(memory)
-    label = categories()[memory.category].label
+    category = categories()[memory.category]
     text, lesson_text = body_text(memory), body_text(memory, MAX_CONTEXT)
     scan_together(
         [memory.title, text, lesson_text, *map("\n".join, (memory.tags, memory.files, memory.asked_as))]
@@ -105,19 +105,21 @@ def memory_document(stored: StoredMemory, trust: str) -> Document:
     body = shown_block(text, MAX_INDEXED)
     lesson = body if lesson_text == text else shown_block(lesson_text, MAX_INDEXED)
     files = shown_items(memory.files, 200)
+    rule = memory.data["content"].get(category.primary)
+    rule_text = shown_line(rule, MAX_RULE_LENGTH) if isinstance(rule, str) else ""
     return Document(
-        key=stored.key,
-        scope=stored.store.scope,
+        stored.key,
+        stored.store.scope,
+        stored.path,
+        stored.stamp,
+        stored.digest,
         id=memory.id,
-        category=label,
+        category=category.label,
         title=title,
         tags=shown_items(memory.tags, 40),
         body=body,
         files=files,
         asked_as=shown_items(memory.asked_as, 200),
-        path=stored.path,
-        stamp=stored.stamp,
-        digest=stored.digest,
         injectable=may_inject(stored, trust),
         trust=trust,
         expires_at=memory.expires_at,
@@ -125,7 +127,7 @@ def memory_document(stored: StoredMemory, trust: str) -> Document:
         inject=_block(memory.id, memory.category, memory.updated_at, title, lesson, files),
         full_digest=digests.full,
         text_digest=digests.text,
-        rule=_rule(memory, title),
+        rule=rule_line(title, rule_text) if is_standing_rule(memory) else "",
         superseded_by=shown_line(memory.superseded_by, 200),
         supersedes=[shown_line(name, 200) for name in memory.supersedes],
         status=memory.status,
@@ -135,17 +137,7 @@ def memory_document(stored: StoredMemory, trust: str) -> Document:
 
 def unreadable_document(scope: str, path: str, mark: str, reason: str) -> Document:
     """Return the row of a file in a store that is not a memory; `mark` identifies the file's state."""
-    return Document(
-        path, scope, "", "", "", [], "", [], [], path, mark, "", False, "", "", "", reason, status=UNREADABLE
-    )
-
-
-def _rule(memory: Memory, title: str) -> str:
-    """Return the line of a standing rule, a preference or constraint without files; empty for other memories."""
-    if not is_standing_rule(memory):
-        return ""
-    rule = memory.data["content"].get(categories()[memory.category].primary)
-    return rule_line(title, shown_line(rule, MAX_RULE_LENGTH) if isinstance(rule, str) else "")
+    return Document(path, scope, path, mark, inject=reason, status=UNREADABLE)
 
 
 def is_standing_rule(memory: Memory) -> bool:
@@ -166,22 +158,17 @@ def note_document(note: NativeNote) -> Document:
     title = shown_line(note.title, MAX_TITLE)
     body = shown_block(note.body, MAX_INDEXED)
     return Document(
-        key=note.key,
-        scope="native",
+        note.key,
+        "native",
+        note.path,
+        note.stamp,
+        note.digest,
         id=note.key.partition(":")[2],
         category="NOTE",
         title=title,
-        tags=[],
         body=body,
-        files=[],
-        asked_as=[],
-        path=note.path,
-        stamp=note.stamp,
-        digest=note.digest,
         injectable=True,
         trust=TRUSTED,
-        expires_at="",
-        updated_at="",
         inject=_block(os.path.basename(note.path), "note", "", title, body, []),
     )
 

@@ -24,7 +24,7 @@ from ..memories.relations import Link, Resolution, named_keys, resolve
 from ..memories.stores import PROJECT, USER
 from ..memories.trust import TRUSTED, Trust
 from .documents import memory_document
-from .index_documents import find_document, set_flags, set_inherited, storable, texts
+from .index_documents import find_document, set_flags, set_inherited, storable
 from .index_file import CHANGED, GUARDS, meta_get, meta_set
 
 _MAX_BODY = 400  # characters of a memory in the question to the user
@@ -55,8 +55,13 @@ def _resolve(connection: Connection, keys: set[str]) -> Resolution:
             cache[key] = None
             document = find_document(connection, key)
             if document is not None and document.scope in (PROJECT, USER):
-                by, names = find_link(connection, key)
-                cache[key] = Link(key, document.trust == TRUSTED, by, tuple(names), tuple(document.asked_as))
+                cache[key] = Link(
+                    key,
+                    document.trust == TRUSTED,
+                    document.superseded_by,
+                    tuple(document.supersedes),
+                    tuple(document.asked_as),
+                )
         return cache[key]
 
     links = {key: link for key in sorted(keys) if (link := find(key)) is not None}
@@ -83,25 +88,12 @@ def superseded_documents(connection: Connection, keys: Iterable[str]) -> dict[st
     return {row[0]: row[1] for row in rows if row is not None}
 
 
-def find_link(connection: Connection, key: str) -> tuple[str, list[str]]:
-    """Return `superseded_by` and `supersedes` of a document; both are empty if it names no others."""
-    row = connection.execute(
-        "SELECT superseded_by, supersedes FROM links WHERE key = ?", (storable(key),)
-    ).fetchone()
-    return ("", []) if row is None else (row[0], texts(row[1]))
-
-
-def naming(connection: Connection, key: str) -> list[str]:
-    """Return the keys of the documents with a name that may mean this key."""
-    return [row[0] for row in connection.execute("SELECT key FROM named WHERE named = ?", (key,))]
-
-
 def linked_to_changes(connection: Connection) -> set[str]:
     """Return every key that is connected by names to a document changed since the last refresh; most documents name no others."""
     queue = [
         key
         for (key,) in connection.execute(
-            "SELECT key FROM touched WHERE key IN (SELECT key FROM links) OR key IN (SELECT named FROM named) "
+            "SELECT key FROM touched WHERE key IN (SELECT key FROM named) OR key IN (SELECT named FROM named) "
             "OR key IN (SELECT key FROM superseded) OR key IN (SELECT key FROM inherited)"
         )
     ]
@@ -170,14 +162,12 @@ def _replaced(connection: Connection, rows: dict[str, dict[str, Any]]) -> set[st
     Either a trusted other memory supersedes it, or its own text names a successor; that does not count while the text awaits approval.
     """
     by_others: set[str] = set()
-    for owner in {owner for key in rows for owner in naming(connection, key)}:
+    namers = connection.execute("SELECT DISTINCT key FROM named WHERE named IN (SELECT key FROM guards)")
+    for (owner,) in namers.fetchall():
         document = find_document(connection, owner)
-        if document is not None and document.trust == TRUSTED:
-            for name in find_link(connection, owner)[1]:
-                # The first key that the name may mean.
-                by_others.update(
-                    [candidate for candidate in named_keys(name, owner) if candidate in rows][:1]
-                )
+        for name in document.supersedes if document and document.trust == TRUSTED else ():
+            # The first key that the name may mean.
+            by_others.update([meant for meant in named_keys(name, owner) if meant in rows][:1])
     superseded = superseded_documents(connection, rows)
     return {
         key
@@ -188,21 +178,13 @@ def _replaced(connection: Connection, rows: dict[str, dict[str, Any]]) -> set[st
 
 def guarded_version(stored: StoredMemory, trust: Trust) -> Memory | None:
     """Return the trusted version of a memory whose guard is in force; None if there is none, or if it has no guard."""
-    version: Memory | None = stored.memory
+    version = stored.memory
     if not trust.is_trusted(stored):
-        version = _parsed(stored, trust.last_trusted(stored))
-    if version is None or version.guard is None or version.status != ACTIVE or version.superseded_by:
-        return None
-    return version
-
-
-def _parsed(stored: StoredMemory, data: dict[str, Any] | None) -> Memory | None:
-    if data is None:
-        return None
-    try:
-        return parse_memory(data, stored.memory.id, categories()[stored.memory.category])
-    except InvalidMemory:
-        return None
+        try:
+            version = parse_memory(trust.last_trusted(stored), version.id, categories()[version.category])
+        except InvalidMemory:
+            return None
+    return version if version.guard and version.status == ACTIVE and not version.superseded_by else None
 
 
 def _row(stored: StoredMemory, version: Memory) -> dict[str, Any]:

@@ -25,9 +25,9 @@ from .model import load_model
 
 _COLUMNS = (
     "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",
-    "updated_at", "inject", "full_digest", "text_digest", "rule", "status", "created_at",
+    "updated_at", "inject", "full_digest", "text_digest", "rule", "superseded_by", "supersedes", "status", "created_at",
 )  # fmt: skip
-_LISTS = ("tags", "files", "asked_as")
+_LISTS = ("tags", "files", "asked_as", "supersedes")
 _SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
 _INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
     ", ".join(_COLUMNS),
@@ -105,13 +105,6 @@ def total_documents(connection: Connection) -> int:
     return total
 
 
-def count_documents(connection: Connection, scope: str = "") -> int:
-    """Return the number of active documents of a scope, or of all scopes."""
-    query = "SELECT count(*) FROM documents WHERE status = 'active' AND ? IN ('', scope)"
-    count: int = connection.execute(query, (scope,)).fetchone()[0]
-    return count
-
-
 def find_document(connection: Connection, key: str) -> Document | None:
     """Return the active document with a key, its body empty; None if there is none."""
     row = connection.execute(_SELECT + "WHERE key = ? AND status = 'active'", (key,)).fetchone()
@@ -180,7 +173,7 @@ class _Changes:
         named = connection.execute("SELECT named FROM named WHERE key = ?", (key,))
         self.touched.update(found for (found,) in named)
         self.unname_files(key)
-        for table in ("links", "named", "inherited"):
+        for table in ("named", "inherited"):
             connection.execute("DELETE FROM %s WHERE key = ?" % table, (key,))
 
     def name_files(self, document: Document) -> None:
@@ -237,13 +230,15 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
 
 
 def _link(connection: Connection, document: Document) -> None:
-    """Save which memories a document names as superseded or superseding."""
-    key, by = storable(document.key), storable(document.superseded_by)
-    names = [storable(name) for name in document.supersedes]
-    if by or names:
-        connection.execute("INSERT INTO links VALUES (?, ?, ?)", (key, by, dumps(names)))
-        meant = {found for name in (by, *names) if name for found in named_keys(name, key)}
-        connection.executemany("INSERT INTO named VALUES (?, ?)", ((found, key) for found in meant))
+    """Save which memories a document may mean as superseded or superseding."""
+    key, names = storable(document.key), [storable(name) for name in document.supersedes]
+    meant = {
+        found
+        for name in (storable(document.superseded_by), *names)
+        if name
+        for found in named_keys(name, key)
+    }
+    connection.executemany("INSERT INTO named VALUES (?, ?)", ((found, key) for found in meant))
 
 
 def drop(connection: Connection, keys: Iterable[str]) -> None:
@@ -300,25 +295,6 @@ def set_inherited(connection: Connection, key: str, phrases: Sequence[str]) -> N
     connection.execute("DELETE FROM inherited WHERE key = ?", (key,))
     if phrases:
         connection.execute("INSERT INTO inherited VALUES (?, ?, ?)", (key, after, field))
-
-
-def forget_stamps(connection: Connection, keys: Iterable[str]) -> None:
-    """Clear the marks of these files' rows, so that a later refresh reads them, inside the caller's transaction."""
-    connection.executemany("UPDATE documents SET stamp = '' WHERE key = ?", ((key,) for key in keys))
-
-
-def scrub(connection: Connection) -> None:
-    """Erase the text of removed documents from the file; SQLite and FTS5 keep it until its space is reused.
-
-    This rewrites the file, so it must run outside any transaction.
-    """
-    connection.execute(
-        "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
-    )
-    if has_fts5(connection):
-        for table in POSTINGS.values():
-            connection.execute("INSERT INTO %s (%s) VALUES ('optimize')" % (table, table))
-    connection.execute("VACUUM")
 
 
 def _row(document: Document) -> tuple[object, ...]:

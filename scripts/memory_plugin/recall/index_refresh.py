@@ -24,7 +24,7 @@ from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
 from ..memories.writing import own_writes
 from .in_force import apply_supersession, seed_guards, write_guards
-from .index_documents import count_documents, files_by_trust, files_of_texts, scrub, total_documents
+from .index_documents import files_by_trust, files_of_texts, total_documents
 from .index_file import (
     CHANGED,
     DECIDED,
@@ -32,11 +32,13 @@ from .index_file import (
     INDEX_ERRORS,
     NAMED_FILES,
     OWN,
+    POSTINGS,
     PROJECT_ROOT,
     UNSURE,
     WRITTEN,
     IndexUnavailable,
     changed_paths,
+    has_fts5,
     index_path,
     is_locked,
     meta_get,
@@ -116,13 +118,21 @@ def refresh_index(
 
 
 def scrub_index(paths: Paths) -> None:
-    """Erase the text of deleted memories from the index file. Raises IndexUnavailable, SqliteError, and Busy after 20 seconds."""
+    """Erase the text of deleted memories from the index file: SQLite and FTS5 keep it until its space is reused.
+
+    Raises IndexUnavailable, SqliteError, and Busy after 20 seconds.
+    """
     path = index_path(paths)
     with (
         refresh_lock(path, _LOCK_WAIT),
         closing(open_index(path, timeout=_WRITER_WAIT)) as connection,
     ):
-        scrub(connection)
+        connection.execute(
+            "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
+        )
+        for table in POSTINGS.values() if has_fts5(connection) else ():
+            connection.execute("INSERT INTO %s (%s) VALUES ('optimize')" % (table, table))
+        connection.execute("VACUUM")  # rewrites the file
 
 
 def rebuild_index(paths: Paths, settings: Settings) -> RefreshReport:
@@ -262,7 +272,7 @@ def index_state(paths: Paths) -> dict[str, object]:
         changed = changed_paths(connection)
         state.update(
             state="whole" if changed == set() else "behind",
-            memories=count_documents(connection),
+            memories=total_documents(connection),
             bytes=os.path.getsize(path),
         )
         state["age_seconds"] = round(now() - os.path.getmtime(path))

@@ -23,7 +23,7 @@ CREATE TABLE documents (
   title TEXT NOT NULL, tags TEXT NOT NULL, files TEXT NOT NULL, asked_as TEXT NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL,
   digest TEXT NOT NULL, injectable INTEGER NOT NULL, trust TEXT NOT NULL, expires_at TEXT NOT NULL, updated_at TEXT NOT NULL,
   inject TEXT NOT NULL, full_digest TEXT NOT NULL, text_digest TEXT NOT NULL, rule TEXT NOT NULL, created_at TEXT NOT NULL,
-  plain_title TEXT NOT NULL);
+  superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL, plain_title TEXT NOT NULL);
 CREATE INDEX full_digests ON documents (full_digest);
 CREATE INDEX text_digests ON documents (text_digest);
 CREATE INDEX trusts ON documents (trust, status, key);
@@ -42,7 +42,6 @@ CREATE TABLE vocabulary (
 CREATE TABLE totals (
   injectable INTEGER PRIMARY KEY, documents INTEGER NOT NULL, title INTEGER NOT NULL, tags INTEGER NOT NULL, body INTEGER NOT NULL,
   files INTEGER NOT NULL, asked_as INTEGER NOT NULL);
-CREATE TABLE links (key TEXT PRIMARY KEY, superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE named (named TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (named, key)) WITHOUT ROWID;
 CREATE INDEX names ON named (key);
 CREATE TABLE superseded (key TEXT PRIMARY KEY, by TEXT NOT NULL) WITHOUT ROWID;

@@ -37,7 +37,6 @@ from .index_documents import (
     file_marks,
     files_outside,
     find_document,
-    forget_stamps,
     indexed_file,
     notes_by_file,
     put,
@@ -156,7 +155,10 @@ class RefreshPass(NamedTuple):
         if files:
             self.check_again(os.path.dirname(file.path) for file in files)
             with transaction(self.connection):
-                forget_stamps(self.connection, [file.known.key for file in files if file.known])
+                self.connection.executemany(
+                    "UPDATE documents SET stamp = '' WHERE key = ?",
+                    ((file.known.key,) for file in files if file.known),
+                )
 
 
 def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
