@@ -7,14 +7,12 @@ the rules would find; the end of a session reads all prompts without it.
 
 from __future__ import annotations
 
-from ..kernel.data import load_data, read_state, session_file, write_state
+from ..kernel.data import load_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
-
-    from ..kernel.context import Context
 
 SEPARATOR = "|"  # between features that share a weight: one string parses a millisecond faster than a list, on every turn
 RULE = "a rule"  # the feature of a sentence that matches a rule of statements.json
@@ -35,15 +33,6 @@ _QUESTION_STARTS = (
     " what ", " which ", " who ", " where ", " when ", " is ", " are ", " was ", " does ", " did ", " do ", " has ", " have ", " should ",
 )  # fmt: skip
 _END = 600  # characters at either end of a long prompt: more than a paragraph that counts
-# What a prompt asks about, if `capture.mode` is `ask`.
-_MIN_STRENGTH = 0.8
-_KINDS = ("correction", "rule")
-_NOTE = (
-    "<memory-capture>The user's message seems to contain a lasting rule. Nothing was stored."
-    " The user wants to be asked, at most once per session, whether to keep such a rule as a memory."
-    " Store it only if they agree.</memory-capture>"
-)
-
 _loaded: list[dict[str, Any]] = []
 
 
@@ -163,25 +152,3 @@ def _model() -> dict[str, Any]:
         hinted = [(weight, substrings) for weight, substrings in cue_hints if weight > 0]
         _loaded.append({"bias": table["bias"], "weights": weights, "hinted": hinted, "hints": hints})
     return _loaded[0]
-
-
-def ask_about(prompt: str, context: Context) -> str:
-    """Return the note for Claude if a prompt contains a clear correction or rule, once per session; otherwise "".
-
-    Raises:
-        OSError: The session's state cannot be written.
-    """
-    if context.settings.text("capture.mode") != "ask":
-        return ""
-    if not context.session or not may_hold_statement(prompt):
-        return ""
-    path = session_file(context.paths, context.session, "asked")
-    if read_state(path):
-        return ""
-    from .statements import find_statements  # imports `re`, which most prompts do not need
-
-    statements = find_statements(prompt)
-    if not any(statement.kind in _KINDS and statement.strength >= _MIN_STRENGTH for statement in statements):
-        return ""
-    write_state(path, {"asked": True})
-    return _NOTE

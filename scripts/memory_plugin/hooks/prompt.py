@@ -121,11 +121,13 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Return the note for Claude to ask whether to keep a correction; empty unless `capture.mode` is `ask`."""
     if context.settings.text("capture.mode") != "ask" or not prompt.is_from_user:
         return ""
-    from ..capture.statement_model import ask_about
+    from ..capture.statement_model import may_hold_statement
     from ..recall.gate import load_gate
 
-    if load_gate().opts_out(prompt.text):
+    if load_gate().opts_out(prompt.text) or not may_hold_statement(prompt.visible_text):
         return ""
+    from ..capture.statements import ask_about  # imports `re`, which most prompts do not need
+
     try:
         return ask_about(prompt.visible_text, context)
     except OSError as error:
