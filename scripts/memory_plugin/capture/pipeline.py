@@ -193,27 +193,35 @@ def repeating_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]
         for key in row.get("guards", ()) if row.get("outcome") in _ANSWERS else ():
             if key in names:
                 sessions.setdefault(key, set()).add(row.get("session", ""))
-    candidates = []
-    for key, seen in sessions.items():
-        if len(seen) >= _MIN_SESSIONS:
-            text = "the guard of %s answered in %d sessions" % (names[key], len(seen))
-            body = "Claude keeps trying what the guard of %s covers. Reword the memory, or state the rule in CLAUDE.md: memory show %s"
-            finding = RuleHit("guard", "constraint", "answering-guard", 0.6)
-            title = "A guard keeps answering: %s" % names[key]
-            candidates.append(
-                new_candidate(finding, text, now_origin(""), title, body % (names[key], names[key]))
-            )
-    return [candidate for candidate in candidates if candidate is not None]
+    finding = RuleHit("guard", "constraint", "answering-guard", 0.6)
+    body = "Claude keeps trying what the guard of %s covers. Reword the memory, or state the rule in CLAUDE.md: memory show %s"
+    hints = (
+        new_candidate(
+            finding,
+            "the guard of %s answered in %d sessions" % (names[key], len(seen)),
+            now_origin(""),
+            "A guard keeps answering: %s" % names[key],
+            body % (names[key], names[key]),
+        )
+        for key, seen in sessions.items()
+        if len(seen) >= _MIN_SESSIONS
+    )
+    return list(filter(None, hints))
 
 
 def note_candidates(notes: Iterable[NativeNote]) -> list[Candidate]:
     """Return a candidate for each note that Claude Code wrote by itself; those that a memory covers are dropped later."""
-    candidates = []
-    for note in notes:
-        text = plain("%s: %s" % (note.title, note.body), _MAX_QUOTE)
-        finding = RuleHit("note", "preference", "claude-note", 0.5)
-        candidates.append(new_candidate(finding, text, now_origin(""), note.title, note.body))
-    return [candidate for candidate in candidates if candidate is not None]
+    finding = RuleHit("note", "preference", "claude-note", 0.5)
+    return _offered(finding, ((note.title, note.body) for note in notes))
+
+
+def _offered(finding: RuleHit, texts: Iterable[tuple[str, str]]) -> list[Candidate]:
+    """Return candidates that quote the beginning of texts with titles."""
+    offered = (
+        new_candidate(finding, plain("%s: %s" % (title, text), _MAX_QUOTE), now_origin(""), title, text)
+        for title, text in texts
+    )
+    return list(filter(None, offered))
 
 
 class SectionWatch:
@@ -234,11 +242,6 @@ class SectionWatch:
 
     def candidates(self) -> list[Candidate]:
         """Return a candidate, an offer to import, for each section that at least five prompts needed."""
-        candidates = []
-        for at, number in self._prompts.items():
-            section = self._sections[at]
-            if number >= _MIN_PROMPTS and section.heading:
-                finding = RuleHit("section", "constraint", "claude-md", 0.5)
-                text = plain("%s: %s" % (section.heading, section.text), _MAX_QUOTE)
-                candidates.append(new_candidate(finding, text, now_origin(""), section.heading, section.text))
-        return [candidate for candidate in candidates if candidate is not None]
+        needed = (self._sections[at] for at, number in self._prompts.items() if number >= _MIN_PROMPTS)
+        finding = RuleHit("section", "constraint", "claude-md", 0.5)
+        return _offered(finding, ((part.heading, part.text) for part in needed if part.heading))

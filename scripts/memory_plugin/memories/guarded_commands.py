@@ -10,6 +10,8 @@ what must be known about programs.
 
 from __future__ import annotations
 
+from functools import cache
+
 from ..kernel.data import load_data
 from .shell_commands import shell_commands
 
@@ -148,16 +150,13 @@ def base_name(word: str) -> str:
     return name[: -len(_EXECUTABLE)] if name.lower().endswith(_EXECUTABLE) else name
 
 
-def run_commands(text: str) -> Iterator[list[str]]:
+def run_commands(text: str, level: int = 0) -> Iterator[list[str]]:
     """Yield the words of each command that a shell text runs: as written, and with its prefixes removed one by one."""
-    return _commands_in(text, _table(), 0)
-
-
-def _commands_in(text: str, table: dict[str, list[dict[str, Any]]], level: int) -> Iterator[list[str]]:
     for command in shell_commands(text, level):
-        yield from _with_inner(command.words, command, table, level)
+        yield from _with_inner(command.words, command, level)
 
 
+@cache
 def _table() -> dict[str, list[dict[str, Any]]]:
     """Return the prefix definitions by program name; a program may have several forms."""
     table: dict[str, list[dict[str, Any]]] = {}
@@ -167,18 +166,16 @@ def _table() -> dict[str, list[dict[str, Any]]]:
     return table
 
 
-def _with_inner(
-    words: list[str], command: SimpleCommand, table: dict[str, list[dict[str, Any]]], level: int
-) -> Iterator[list[str]]:
+def _with_inner(words: list[str], command: SimpleCommand, level: int) -> Iterator[list[str]]:
     yield words
     if level >= _MAX_LEVELS:
         return
-    for prefix in table.get(base_name(words[0]), ()):
+    for prefix in _table().get(base_name(words[0]), ()):
         inner, texts = _inner(words, prefix, command)
         for part in inner:
-            yield from _with_inner(part, command, table, level + 1)
+            yield from _with_inner(part, command, level + 1)
         for text in texts:
-            yield from _commands_in(text, table, level + 1)
+            yield from run_commands(text, level + 1)
 
 
 def _inner(
@@ -196,15 +193,14 @@ def _inner(
     if kind == "shell":
         return _run_by_shell(words, rest, texts, command)
     if kind == "text":
-        return [], texts + _operand_texts(rest, prefix.get("texts"))
+        count = prefix.get(
+            "texts"
+        )  # operands that are shell text if others follow; None for all of them, joined
+        operands = (
+            ([" ".join(rest)] if rest else []) if count is None else rest[:count] if len(rest) > count else []
+        )
+        return [], texts + operands
     return ([rest] if rest else []), texts
-
-
-def _operand_texts(rest: list[str], count: int | None) -> list[str]:
-    """Return the operands that are shell text: the first `count` if others follow, or with None all of them, joined."""
-    if count is None:
-        return [" ".join(rest)] if rest else []
-    return rest[:count] if len(rest) > count else []
 
 
 def _run_by_shell(
