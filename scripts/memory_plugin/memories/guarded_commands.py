@@ -193,13 +193,10 @@ def _inner(
     if kind == "shell":
         return _run_by_shell(words, rest, texts, command)
     if kind == "text":
-        count = prefix.get(
-            "texts"
-        )  # operands that are shell text if others follow; None for all of them, joined
-        operands = (
-            ([" ".join(rest)] if rest else []) if count is None else rest[:count] if len(rest) > count else []
-        )
-        return [], texts + operands
+        count = prefix.get("texts")
+        if count is None:  # all operands together are one text
+            return [], texts + ([" ".join(rest)] if rest else [])
+        return [], texts + (rest[:count] if len(rest) > count else [])
     return ([rest] if rest else []), texts
 
 

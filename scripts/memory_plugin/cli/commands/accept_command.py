@@ -168,39 +168,42 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
         if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
             context.console.line("nothing was changed; to read them first: memory review")
             return
+    accepted: list[str] = []
+    left_out: list[str] = []
+    counts: Counter[str] = Counter()
     with context.console.working("accepting"):
-        accepted, left_out, counts = _accept_batches(arguments, context)
+        for chosen, others in _accept_batches(arguments, context):
+            accepted += [stored.memory.id for stored in chosen]
+            left_out += [stored.key for stored in others]
+            counts.update(stored.memory.category for stored in chosen)
+            for line in () if arguments.json else chain.from_iterable(map(_lines, chosen)):
+                context.console.line(line)
         refresh_index(context)
     if left_out:
         names = shortest_names(context.overview(is_current=True, names=left_out).items)
         left_out = [names.get(key, key) for key in left_out]
-    if arguments.json:
-        context.console.json({"accepted": accepted, "left_out": left_out})
-    else:
-        _print_summary(counts, left_out, context)
+    lines = ["accepted %s" % _count_by_category(counts)] if counts else []
+    if not counts:
+        lines.append("nothing was accepted" if left_out else "no memory was pending")
+    if left_out:
+        text = "not accepted, because they have a guard (name them, or use --guards): %s"
+        lines.append(text % ", ".join(left_out))
+    context.console.result(arguments.json, {"accepted": accepted, "left_out": left_out}, *lines)
 
 
 def _accept_batches(
     arguments: argparse.Namespace, context: CommandContext
-) -> tuple[list[str], list[str], Counter[str]]:
-    """Record each batch before the next is read: a store may be large, and the command may be killed.
+) -> Iterator[tuple[list[StoredMemory], list[StoredMemory]]]:
+    """Yield the memories of each batch that were accepted, and those left out.
 
-    Return the ids of the accepted memories, the keys of those left out, and the number accepted by category.
+    A batch is recorded before the next is read: a store may be large, and the command may be killed.
     """
-    accepted: list[str] = []
-    left_out: list[str] = []
-    counts: Counter[str] = Counter()
     trust = load_trust(context.paths, context.accept_from)
     found = _pending(context, trust)
     while batch := list(islice(found, _BATCH)):
-        left_out += [stored.key for stored in batch if not _fits(arguments, stored)]
         chosen = [stored for stored in batch if _fits(arguments, stored)]
         trust.accept(chosen, "accept")
-        accepted += [stored.memory.id for stored in chosen]
-        counts.update(stored.memory.category for stored in chosen)
-        for line in () if arguments.json else chain.from_iterable(map(_lines, chosen)):
-            context.console.line(line)
-    return accepted, left_out, counts
+        yield chosen, [stored for stored in batch if not _fits(arguments, stored)]
 
 
 def _lines(stored: StoredMemory) -> list[str]:
@@ -212,16 +215,6 @@ def _lines(stored: StoredMemory) -> list[str]:
         if memory.supersedes
         else lines
     )
-
-
-def _print_summary(counts: Counter[str], left_out: list[str], context: CommandContext) -> None:
-    if not counts:
-        context.console.line("no memory was pending" if not left_out else "nothing was accepted")
-    else:
-        context.console.line("accepted %s" % _count_by_category(counts))
-    if left_out:
-        text = "not accepted, because they have a guard (name them, or use --guards): %s"
-        context.console.line(text % ", ".join(left_out))
 
 
 def _count_by_category(counts: Counter[str]) -> str:

@@ -120,23 +120,16 @@ class Review:
         """Go through the groups until all are decided or the user quits."""
         try:
             for number, group in enumerate(groups, 1):
-                self._show_heading(number, len(groups), group)
+                entries = counted(len(group.entries), group.kind)
+                heading = "group %d of %d: %s, %s" % (number, len(groups), entries, group.title)
+                self._console.line()
+                self._console.line(self._console.style(heading, "bold"))
                 if len(group.together) > 1:
                     self._decide_group(group)
                 else:
                     self._one_by_one(group.entries)
         except _Stopped:
             return
-
-    def _show_heading(self, number: int, total: int, group: Group) -> None:
-        text = "group %d of %d: %s, %s" % (
-            number,
-            total,
-            counted(len(group.entries), group.kind),
-            group.title,
-        )
-        self._console.line()
-        self._console.line(self._console.style(text, "bold"))
 
     def _decide_group(self, group: Group) -> None:
         """Show the beginning of each text, so that nothing is accepted unseen, and ask about the group."""
