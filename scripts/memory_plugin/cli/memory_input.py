@@ -216,6 +216,9 @@ def edit_draft(
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or default
     try:
         code = subprocess.run([*shlex.split(editor), path], check=False).returncode
+    except (OSError, ValueError) as error:
+        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % error_text(error)) from None
+    try:
         if code:
             raise InvalidMemory("the editor ended with exit code %d" % code)
         data = _parsed(path, stored)

@@ -140,7 +140,7 @@ def _clean_field(
 
 def _clean_value(value: str, field: str, redacted: list[Redacted], name: str) -> str:
     """Return a text without secrets. A text of no known form may be a secret because of its name, as in `password: ...`."""
-    if name and len(value) <= _MAX_SHORT_VALUE:
+    if name and value and len(value) <= _MAX_SHORT_VALUE:
         prefix = _named("", name)
         redactions: list[Redacted] = []
         text = clean_text(prefix + value, field, redactions)
