@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import read_regular, stamp
 from ..kernel.paths import project_root
-from .markdown import front_matter, sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +118,8 @@ def notes_in(path: str) -> Iterator[NativeNote]:
 
 
 def _passages(name: str, text: str) -> list[tuple[str, str]]:
+    from .markdown import front_matter, sections  # compiles many patterns; most refreshes read no note
+
     fields, rest, _ = front_matter(text)
     titles = (fields.get(field) for field in ("description", "title", "name"))
     title = next((title for title in titles if title and isinstance(title, str)), os.path.splitext(name)[0])
