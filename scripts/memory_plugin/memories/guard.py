@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .guard_file import pattern_problem
-from .guarded_commands import guard_words
 
 REMIND, ASK = "remind", "ask"
 ACTIONS = (REMIND, ASK)
@@ -73,9 +72,13 @@ def _pattern(item: object, name: str, where: str) -> str:
     if not 0 < len(text) <= MAX_PATTERN_LENGTH:
         expected = "one line of 1 to %d visible characters" % MAX_PATTERN_LENGTH
         raise InvalidGuard("%s: expected %s, got %.40r; fix it, or remove it" % (where, expected, item))
-    if name == "commands" and not guard_words(text):
-        raise InvalidGuard(_NO_COMMAND % (where, text))
-    problem = pattern_problem(text) if name == "files" else ""
+    if name == "commands":
+        from .guarded_commands import guard_words  # compiles many patterns; few memories have a guard
+
+        if not guard_words(text):
+            raise InvalidGuard(_NO_COMMAND % (where, text))
+        return text
+    problem = pattern_problem(text)
     if problem:
         raise InvalidGuard(_NO_FILES % (where, text, problem))
     return text
