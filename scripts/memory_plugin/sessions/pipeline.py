@@ -19,7 +19,8 @@ from ..kernel.locks import Busy, FileLock
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings.values import Settings
-from .langfuse.push import send_scores
+from .langfuse_client import SECONDS
+from .langfuse_scores import send_scores
 from .score_rows import SCORE, RowNotWritten, append_row, grade_row, latest_rows, session_id, ungraded
 from .scorer_reply import drop_bad_evidence, merge
 from .scoring_request import PreparedSession, prepare, questions
@@ -33,7 +34,6 @@ _PARALLEL = 4  # questions at once
 _ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403"])
 _ENDS_RUN = frozenset(["over_budget", "disabled", "no_key", "http_401", "http_403", "no_state", "bad_url"])
 _EMPTY = "empty"  # a transcript without a turn, which is no failure
-_SEND_SECONDS = 120.0
 
 
 class SessionScorer(NamedTuple):
@@ -231,7 +231,7 @@ def send_new_scores(scorer: SessionScorer, progress: Callable[[str], None]) -> s
     if not scorer.settings.flag("sessions.langfuse.automatic"):
         return ""
     try:
-        send_scores(scorer.paths, scorer.settings, scorer.off, _SEND_SECONDS, progress)
+        send_scores(scorer.paths, scorer.settings, scorer.off, SECONDS, progress)
     except JudgeError as error:
         return error.name
     except OSError as error:

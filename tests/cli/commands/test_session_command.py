@@ -245,19 +245,17 @@ def langfuse() -> Iterator[Langfuse]:
         yield server
 
 
-def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> None:
+def test_langfuse_from_check_to_push(project: Project, langfuse: Langfuse) -> None:
     script_session_judge(project, langfuse={"host": langfuse.url})
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
     project.cli("session", "score", transcript(project, IDS[0]))
     assert len(project.cli("langfuse", "check", "--json", **env).json["missing_configs"]) == 7
     assert len(project.cli("langfuse", "setup", "--json", **env).json["created"]) == 7
     assert project.cli("langfuse", "setup", **env).stdout == "7 score configs, 0 of them new\n"
-    assert project.cli("langfuse", "status", "--json", **env).json["not_queued"] == 7
     run = project.cli("langfuse", "push", **env)
     assert (run.returncode, run.stdout) == (0, "7 arrived, 0 pending, 0 refused\n")
     assert len(langfuse.scores) == 7
     assert project.cli("langfuse", "push", **env).stdout == "nothing to send\n"
-    assert project.cli("langfuse", "status", "--json", **env).json["sent"] == 7
     assert project.cli("langfuse", "pull", "no-such", **env).returncode == 1
     inside = project.cli("langfuse", "push", inside=True, **env)
     assert (inside.returncode, inside.stdout) == (1, "")
@@ -270,7 +268,7 @@ def doctor(project: Project, **env: str) -> dict[str, Any]:
     return dict(check)
 
 
-@pytest.mark.parametrize("action", [["status"], ["check"], ["push"], ["pull", "x"]], ids=" ".join)
+@pytest.mark.parametrize("action", [["check"], ["push"], ["pull", "x"]], ids=" ".join)
 def test_langfuse_without_keys_prints_json(project: Project, action: list[str]) -> None:
     run = project.cli("langfuse", *action, "--json")
     assert (run.returncode, run.stderr) == (1, "")
@@ -301,7 +299,7 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
 
 def test_langfuse_without_keys_or_with_a_tainted_project(project: Project, langfuse: Langfuse) -> None:
     script_session_judge(project, langfuse={"host": langfuse.url})
-    for action in ("check", "push", "status"):
+    for action in ("check", "push"):
         run = project.cli("langfuse", action)
         assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
     project.write(
