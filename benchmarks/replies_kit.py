@@ -162,13 +162,12 @@ def fitted(pairs: list[dict[str, Any]], settings: Settings, scorer: ReplyScorer)
         )
         fit = fit_thresholds(tune, bounds)
         print(
-            "%-30s before %s; fitted %s; other half %s%s"
+            "%-30s before %s; fitted %s; other half %s"
             % (
                 model or "all",
                 escalated_share(check, bounds),
                 fit.after,
                 escalated_share(check, fit.bounds),
-                fit.blocking_row,
             )
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.replies.escalation import is_sampled
-from memory_plugin.replies.transcript_replies import score_id
+from memory_plugin.replies.pipeline import score_id
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
 from tests.replies.builders import (
     PADDED,

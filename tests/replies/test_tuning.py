@@ -192,8 +192,6 @@ def test_a_fit_holds_on_the_other_half(mean: int, padded: float) -> None:
     after = escalated_share(check, fit.bounds)
     assert after.value is not None
     assert 0.2 <= after.value <= 0.3
-    assert fit.blocking_row == ""
-    assert sum(fit.rows.values()) == 500
 
 
 def test_thresholds_in_range_stay() -> None:
@@ -204,9 +202,8 @@ def test_thresholds_in_range_stay() -> None:
     assert again.before == again.after == fit.after
 
 
-def test_the_blocking_row_is_named_if_the_range_cannot_be_reached() -> None:
+def test_the_nearest_share_is_proposed_if_the_range_cannot_be_reached() -> None:
     fit = fit_thresholds(replies(400, 600, padded=0.6), BOUNDS)
-    assert fit.blocking_row == "padding_range"
     assert fit.after.value is not None
     assert fit.after.value > 0.3
 
@@ -221,7 +218,7 @@ def test_kinds_with_few_replies_move_along() -> None:
 
 def test_no_replies_change_nothing() -> None:
     fit = fit_thresholds([], BOUNDS)
-    assert (fit.bounds.thresholds, fit.before.value, fit.blocking_row) == (BOUNDS.thresholds, None, "")
+    assert (fit.bounds.thresholds, fit.before.value) == (BOUNDS.thresholds, None)
 
 
 @pytest.mark.parametrize(

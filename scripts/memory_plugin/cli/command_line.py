@@ -72,6 +72,7 @@ COMMANDS = {  # name: module
     **{name: name + "_command" for name in LISTED if name not in NOUNS},
     **{name: old + "_command" for name, old in PAIRS.items()},
     **dict.fromkeys(_INTERNAL, "internal_command"),
+    **dict.fromkeys(("replies score", "replies history"), "replies_command"),
     "refresh": "refresh_command",
     "check text": "scan_command",
     "config completions": "statusline_command",

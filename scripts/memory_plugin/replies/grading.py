@@ -18,7 +18,6 @@ from ..kernel.transcript.reader import turns_since_prompt
 from ..kernel.transcript.rows import COMMAND, PROMPT
 from ..kernel.transcript.turn import Call
 from .escalation import Drift, raise_drift, record_drift
-from .reply_signals import ReplySignals
 from .reply_state import ReplyState, count_judged, run_steps
 from .score_history import PADDING_DIMENSIONS, severe_dimensions
 
@@ -31,15 +30,13 @@ _MAX_USER, _MAX_REPLY, _MAX_PHRASE, _MAX_CALL = 800, 6000, 120, 240  # character
 _MAX_PHRASES, _MAX_CALLS, _MAX_MISSED = 20, 12, 5
 _TAIL_BYTES = 2 << 20
 _MAX_ARGUMENTS, _MAX_RESULT = 100, 100  # characters
-_PRAISE = ("affect", "validation")
-_MAX_LEVEL = 3
 
 
 class GradeRequest:
     """A reply that a judge should see, from the Stop hook.
 
     `score` is the reply's record in `scores.jsonl`; its matches are [start, end, rule] in the original text. `head` is the beginning of
-    that text, `tail` the rest from `tail_at` on. `severity` is that of the drift that rules found, or empty.
+    that text, `tail` the rest from `tail_at` on.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -48,7 +45,6 @@ class GradeRequest:
             fields: Any = loads(data.decode("ascii"))
             self.score: dict[str, Any] = fields["score"]
             self.session: str = fields["session"]
-            self.severity: str = fields["severity"]
             self.head: str = fields["head"]
             self.tail: str = fields["tail"]
             self.tail_at: int = fields["tail_at"]
@@ -156,27 +152,6 @@ def deep_question(material: GradeMaterial) -> Question:
         _data(material._replace(phrases=())),
         lambda value: parse_levels(value, dimensions),
     )
-
-
-def grade_deeply(
-    material: GradeMaterial, signals: ReplySignals, context: Context, disabled_reason: str
-) -> tuple[dict[str, int], Verdict]:
-    """Return a reply's levels on all dimensions, and the judge's verdict; without an answer, only levels that rules can determine.
-
-    `disabled_reason` is why the judge must not be asked, or "".
-    """
-    judge = Judge("scoring", context, off=disabled_reason)
-    verdict = judge.ask(deep_question(material), context.deadline, retry=True)
-    return (verdict.values["levels"] if verdict.values else levels_by_rules(signals)), verdict
-
-
-def levels_by_rules(signals: ReplySignals) -> dict[str, int]:
-    """Return the levels that rules can determine: SyPr (0-3) from praise phrases, Pre (0 or 1) from words before the answer.
-
-    The other dimensions require understanding the reply.
-    """
-    praise = sum(match.rule.category in _PRAISE for match in signals.matches)
-    return {"SyPr": min(_MAX_LEVEL, praise), "Pre": int(signals.preamble > 0)}
 
 
 def _data(material: GradeMaterial) -> dict[str, Any]:
@@ -323,7 +298,7 @@ def _add_drift(request: GradeRequest, levels: dict[str, int], context: Context) 
     It is corrected only if the rules found no drift and no newer reply was scored.
     """
     found = request.score["drift"]
-    drift = raise_drift(Drift(found, request.severity, {}), levels, load_data("replies", "drift"))
+    drift = raise_drift(Drift(found, request.score["severity"], {}), levels, load_data("replies", "drift"))
     if drift is None or request.why == "audit":
         return
     is_current = ReplyState(context.paths, context.session).replies() == request.score.get("turn")

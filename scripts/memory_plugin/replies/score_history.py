@@ -1,6 +1,6 @@
 """Read past scores: join each reply with its judge's record, group them, read replies again, and measure the effect of corrections.
 
-The ledger records where a reply is, not its text, so `memory replies tune` and `memory replies score --last` read transcripts again.
+The ledger records where a reply is, not its text, so `memory replies tune` reads transcripts again.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.stats import Proportion, share, share_difference
 from ..kernel.transcript.reader import Lines
-from ..kernel.transcript.rows import reply_text_of, user_input_of
-from .transcript_replies import score_id
+from ..kernel.transcript.rows import reply_text_of
+from .pipeline import score_id
 
 PADDING_DIMENSIONS = frozenset(("VDet", "EPad"))  # the judge's dimensions that filler rules measure too
 _SEVERE_LEVEL = 2  # of 3
@@ -26,7 +26,6 @@ _NEEDED = {
     "judged": {"id", "outcome"},
 }
 _MIN_DRIFTS = 10  # in each group; with fewer, the interval spans nearly everything
-_MAX_TRIED = 20  # scores, newest first, whose transcripts are tried for the last reply
 _ARMS = ("corrected", "control")
 
 
@@ -80,7 +79,6 @@ class ScoreJoin:
 
     def scores(self) -> list[PastScore]:
         """Return the scored replies, oldest first."""
-        _fill_models(list(self._scores.values()))
         return [PastScore(row, self._judged.get(identity)) for identity, row in self._scores.items()]
 
 
@@ -90,15 +88,6 @@ def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[
     for row in rows:
         join.add(row)
     return join.scores(), join.unusable + rows.skipped
-
-
-def _fill_models(rows: list[dict[str, Any]]) -> None:
-    """Fill in missing models from the session's nearest reply, preferring later ones (a transcript may lag behind its reply)."""
-    for ordered in (rows[::-1], rows):
-        models: dict[object, object] = {}  # by session
-        for row in ordered:
-            row["model"] = row.get("model") or models.get(row.get("session"), "")
-            models[row.get("session")] = row["model"]
 
 
 def group_scores(scores: Iterable[PastScore], key: Callable[[PastScore], str]) -> list[ScoreGroup]:
@@ -148,30 +137,13 @@ def severe_dimensions(levels: dict[str, int]) -> set[str]:
     return {name for name, level in levels.items() if level >= _SEVERE_LEVEL}
 
 
-class RereadReply(NamedTuple):
-    """A scored reply read again: the score's id, the prompt, the text, and the names of the tools called in between."""
-
-    id: str
-    prompt: str
-    text: str
-    calls: Sequence[str]
-
-
-def reread_last_scored(paths: Paths) -> RereadReply | None:
-    """Return this project's last scored reply whose transcript can still be read, or None."""
-    records = Records(paths.state(), "scores", project=paths.project_key)
-    rows = [row for row in records if row.get("kind") == "score"]
-    replies = (reply for row in reversed(rows[-_MAX_TRIED:]) for reply in reread_replies([row]))
-    return next(replies, None)
-
-
-def reread_replies(rows: Iterable[dict[str, Any]]) -> Iterator[RereadReply]:
-    """Yield the replies behind rows of `scores.jsonl` that transcripts still hold; each transcript is read once."""
+def reread_replies(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield id and text of the replies behind rows of `scores.jsonl` that transcripts still hold; each transcript is read once."""
     by_path: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         path = row.get("transcript", "")
         if "text" in row:
-            yield RereadReply(row.get("id", ""), "", row["text"], [])
+            yield row["id"], row["text"]
         elif path.endswith(".jsonl") and os.path.isabs(path) and os.path.isfile(path):
             by_path.setdefault(path, []).append(row)
     for path, path_rows in by_path.items():
@@ -182,46 +154,32 @@ def reread_replies(rows: Iterable[dict[str, Any]]) -> Iterator[RereadReply]:
             continue
 
 
-def _reread(file: IO[bytes], rows: list[dict[str, Any]]) -> Iterator[RereadReply]:
-    by_record = {row["record"]: row for row in rows if row.get("record")}
+def _reread(file: IO[bytes], rows: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    by_record = {row["record"]: row["id"] for row in rows if row.get("record")}
     # These were scored before the transcript contained the reply; the id, a digest of the text, finds it again.
     without_record = [row for row in rows if not row.get("record")]
-    prompt = ""
-    calls: list[str] = []
     for record in Lines(file):
-        kind, words = user_input_of(record)
-        if kind:
-            prompt, calls = words, []
-        message = record.get("message")
-        if record.get("type") != "assistant" or not isinstance(message, dict) or record.get("isSidechain"):
-            continue
-        blocks = message.get("content")
-        for block in blocks if isinstance(blocks, list) else ():
-            if isinstance(block, dict) and block.get("type") == "tool_use":
-                calls.append(str(block.get("name")))
         text = reply_text_of(record)
-        row = by_record.get(record.get("uuid")) or next(
-            (row for row in without_record if _is_score_of(row, text)), None
-        )
-        if text and row is not None:
-            yield RereadReply(row.get("id", ""), prompt, text, list(calls))
+        by_text = (row["id"] for row in without_record if row["id"] == _id_with(text, row))
+        identity = by_record.get(record.get("uuid")) or next(by_text, "")
+        if text and identity:
+            yield identity, text
 
 
-def _is_score_of(row: dict[str, Any], text: str) -> bool:
-    return bool(row.get("id") == score_id(row.get("session", ""), row.get("prompt_id", ""), text))
+def _id_with(text: str, row: dict[str, Any]) -> str:
+    return score_id(row.get("session", ""), row.get("prompt_id", ""), text)
 
 
 class CorrectionEffect(NamedTuple):
     """The share of drifts whose next reply was in line again, in both groups, and the difference with its 95% interval.
 
     A drift is an extreme value, so the next reply is usually better even without a correction (regression to the mean). Only the
-    difference from the control group shows the effect of corrections. `unanswered` counts drifts without a measurable next reply.
+    difference from the control group shows the effect of corrections.
     """
 
     corrected: Proportion
     control: Proportion
     gap: tuple[float, float, float] | None
-    unanswered: int
 
     @property
     def is_conclusive(self) -> bool:
@@ -268,17 +226,14 @@ class EffectMeter:
     def effect(self) -> CorrectionEffect:
         """Return the effect over all rows added so far."""
         outcomes: dict[str, list[bool]] = {arm: [] for arm in _ARMS}
-        unanswered = 0
         for identity, (arm, categories) in self._drifts.items():
             if arm == "corrected" and identity not in self._delivered:
                 continue  # no prompt followed, or the correction was too old
             in_line = self._is_in_line(categories, self._next_replies.get(identity))
-            if in_line is None:
-                unanswered += 1
-            else:
+            if in_line is not None:
                 outcomes[arm].append(in_line)
         corrected, control = (share(sum(outcomes[arm]), len(outcomes[arm])) for arm in _ARMS)
-        return CorrectionEffect(corrected, control, share_difference(corrected, control), unanswered)
+        return CorrectionEffect(corrected, control, share_difference(corrected, control))
 
     def _is_in_line(self, categories: list[str], reply: dict[str, Any] | None) -> bool | None:
         """Return whether the next reply is in line in all categories that drifted; None if none of them was measured."""
