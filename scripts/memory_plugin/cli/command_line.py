@@ -54,12 +54,12 @@ PAIRS = {
     "replies tune": "tune",
     "report replay": "replay",
     "session calibrate": "calibrate",
+    "session label": "label",
     "session langfuse": "langfuse",
 }
 ALIASES = {
     **{old: name for name, old in PAIRS.items()},
     "archive": "forget --keep",
-    "label": "session label",
     "useful": "feedback useful",
     "wrong": "feedback wrong",
 }
@@ -79,6 +79,7 @@ COMMANDS = {  # name: module
     "import promote": "import_command",
     "reject": "accept_command",
     "restore": "forget_command",
+    "session label": "calibrate_command",
     "why": "status_command",
 }
 _ACTION = "ACTION"

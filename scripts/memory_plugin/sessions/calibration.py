@@ -39,7 +39,7 @@ def parse_score(name: str, text: str) -> float | None:
     return value if 0 <= value <= dimension.highest and is_level else None
 
 
-def label_row(session: str, project: str, scores: Mapping[str, float], note: str = "") -> dict[str, Any]:
+def label_row(session: str, project: str, scores: Mapping[str, float]) -> dict[str, Any]:
     """Return the ledger's row for a person's scores."""
     entries = {
         name: {"score": score, "label": dimensions()[name].label(score)} for name, score in scores.items()
@@ -51,7 +51,6 @@ def label_row(session: str, project: str, scores: Mapping[str, float], note: str
         "dimensions": entries,
         OVERALL: overall_score(scores),
         "missing": [name for name in dimensions() if name not in scores],
-        "note": note,
     }
 
 

@@ -152,14 +152,14 @@ class GradingRun(NamedTuple):
 
 
 def grade_one_by_one(
-    paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None], *, again: bool
+    paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None]
 ) -> GradingRun:
-    """Grade the sessions without a current grade, or all of them with `again`.
+    """Grade the sessions without a current grade.
 
     Each grade is written immediately, so a second run continues where the first was stopped. A failure that would also affect the next
     session ends the run.
     """
-    todo = list(paths) if again else ungraded(paths, scorer.paths)
+    todo = ungraded(paths, scorer.paths)
     failed: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
     reason = ""

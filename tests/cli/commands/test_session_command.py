@@ -111,14 +111,13 @@ def test_without_a_judge_signals_are_shown_and_how_to_grade(project: Project) ->
     assert project.ledger("sessions") == []
 
 
-def test_grading_a_project_skips_graded_sessions_unless_again_is_given(project: Project) -> None:
+def test_grading_a_project_skips_graded_sessions(project: Project) -> None:
     script_session_judge(project)
     for identity in IDS[:3]:
         transcript(project, identity)
     run = project.cli("session", "score", "--project")
     assert (run.returncode, run.stdout) == (0, "3 graded, 0 already graded, 0 not graded\n")
     assert project.cli("session", "score", "--project").stdout == "0 graded, 3 already graded, 0 not graded\n"
-    assert project.cli("session", "score", "--project", "--again", "--json").json["already"] == 0
 
 
 def test_prepare_and_store(project: Project) -> None:

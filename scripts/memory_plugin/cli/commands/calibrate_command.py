@@ -1,25 +1,54 @@
-"""`memory session calibrate`: measure how well the scorer agrees with a person."""
+"""`memory session calibrate`: let a person score sessions, one or a series that can be interrupted; compare with the scorer."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import sys
+import time
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 from ...kernel.stats import Estimate
-from ...sessions.calibration import Agreement, UnreadableLabels, compare, read_labels, with_overall
-from ...sessions.score_rows import LABEL, SCORE, latest_rows
-from ...sessions.session_files import project_transcripts, transcripts_below
-from ..command_context import Approval, CommandContext, CommandError
-from ..console import counted
+from ...kernel.text.clean import plain
+from ...sessions.calibration import (
+    Agreement,
+    UnreadableLabels,
+    compare,
+    label_row,
+    parse_score,
+    read_labels,
+    with_overall,
+)
+from ...sessions.dimensions import dimensions
+from ...sessions.score_rows import (
+    LABEL,
+    SCORE,
+    RowNotWritten,
+    append_row,
+    latest_rows,
+    project_of,
+    session_id_of,
+)
+from ...sessions.scoring_request import TranscriptDigest
+from ...sessions.session_files import project_transcripts
+from ...sessions.session_signals import SessionSignals, collect_signals
+from ..command_context import Approval, CommandContext, CommandError, UsageError
+from ..console import Console, counted
 from ..options import add_flag, require_existing
-from ..session_views import label_series
+from .session_command import add_target, named_transcript, show_signals
 
 _SERIES = 20  # sessions, enough to measure agreement
+_MAX_TURNS = 24
+_MIN_TURNS = 2
+_MINUTES = 3  # per session, before any was labeled
+_MAX_TEXT = 400
+_MAX_LAST_REPLY = 1500
 HELP = "score 20 sessions yourself and measure how well the scorer agrees with you"
 EXAMPLES = """\
   memory session calibrate              in a terminal: shows each session and asks for six scores; q quits, and the next run resumes
   memory session calibrate --report     only compare, using the labels so far
-  memory session calibrate --sessions 40 --folder ~/old-transcripts
+  memory session calibrate --sessions 40
   memory session calibrate labels.csv   a header row (session and the dimensions), then one row per session
   memory session calibrate labels.json --json
 """
@@ -40,9 +69,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many sessions to label (default: %d)" % _SERIES,
     )
-    parser.add_argument(
-        "--folder", default="", metavar="DIR", help="a folder of transcripts (default: this project's)"
-    )
     add_flag(parser, "--report", "compare without asking for scores")
     add_flag(parser, "--ask", "ask even without a terminal, reading answers from standard input")
 
@@ -54,12 +80,10 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Label what is missing, compare the scores and print the figures."""
-    require_existing(*filter(None, [arguments.file, arguments.folder]))
+    require_existing(*filter(None, [arguments.file]))
     asks = arguments.ask or not (arguments.file or arguments.report or arguments.json)
     if arguments.ask or (asks and context.console.can_prompt()):
-        folder = arguments.folder
-        transcripts = transcripts_below(folder) if folder else project_transcripts(context.paths)
-        labeled = label_series(context, transcripts, arguments.sessions)
+        labeled = _label_series(context, project_transcripts(context.paths), arguments.sessions)
         context.console.line("%s labeled; to go on: memory session calibrate" % counted(labeled, "session"))
     ours = _latest(context, SCORE)
     try:
@@ -109,3 +133,168 @@ def _figure(figure: Estimate) -> str:
     if figure.low is None or figure.high is None:
         return "%.2f" % figure.value
     return "%.2f  [%.2f, %.2f]" % (figure.value, figure.low, figure.high)
+
+
+def _configure_label(parser: argparse.ArgumentParser) -> None:
+    add_target(parser)
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="DIMENSION=SCORE",
+        help="a score to store without asking; can be repeated",
+    )
+
+
+def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Store the scores that a person gives one session, by --set or when asked."""
+    path, scores = named_transcript(arguments, context), _parse_scores(arguments.set)
+    session = read_session(path)
+    if not scores:
+        scores, _ = _ask_scores(context.console, session)
+    if not scores:
+        raise CommandError("nothing was stored: no score was given")
+    row = _store_label(context, session, scores)
+    text = "%s stored for %s; to compare: memory session calibrate"
+    context.console.result(arguments.json, row, text % (counted(len(scores), "score"), session.name))
+
+
+class ShownSession(NamedTuple):
+    """A session as shown to a person; `turns` have the form in which a scorer sees them."""
+
+    name: str
+    signals: SessionSignals
+    turns: list[dict[str, Any]]
+
+
+def read_session(path: str) -> ShownSession:
+    """Return a session as shown to a person. Raises FileNotFoundError and Unreadable."""
+    digest = TranscriptDigest()
+    signals = collect_signals(path, digest.add)
+    name = session_id_of(path, signals.totals.session)
+    return ShownSession(name, signals, [shown.turn for shown in digest.shown])
+
+
+def _parse_scores(words: list[str]) -> dict[str, float]:
+    """Return the scores given by `--set`. Raises UsageError for an invalid one."""
+    scores = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        score = parse_score(name, text) if name in dimensions() else None
+        if score is None:
+            raise UsageError(
+                "--set %s: expected DIMENSION=SCORE, such as goal_achievement=complete or tool_efficiency=0.8"
+                % word[:100]
+            )
+        scores[name] = score
+    return scores
+
+
+def _ask_scores(console: Console, session: ShownSession) -> tuple[dict[str, float], bool]:
+    """Show a session and ask for its scores; return them, and whether the person quit.
+
+    An empty line leaves a dimension out, `s` skips the session, `q` stops.
+    """
+    show_signals(console, session.name, session.signals)
+    _show_turns(console, session.turns)
+    scores: dict[str, float] = {}
+    for name, dimension in dimensions().items():
+        scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"
+        while name not in scores:
+            console.line("%s (%s; empty line: not scored) " % (name, scale))
+            line = sys.stdin.readline()
+            if not line:
+                return scores, True
+            word = line.strip().lower()
+            if word in ("s", "q"):
+                return {}, word == "q"
+            if not word:
+                break
+            score = parse_score(name, word)
+            if score is None:
+                console.line("expected %s, s to skip the session, or q to stop" % scale)
+            else:
+                scores[name] = score
+    return scores, False
+
+
+def _store_label(context: CommandContext, session: ShownSession, scores: dict[str, float]) -> dict[str, Any]:
+    """Append the scores of a session to the ledger and return the row. Raises CommandError if it could not be written."""
+    project = project_of(session.signals.totals.folder, context.paths)
+    row = label_row(session.name, project, scores)
+    try:
+        append_row(context.paths, row)
+    except RowNotWritten as error:
+        raise CommandError("nothing was stored: %s" % error) from None
+    return row
+
+
+def _label_series(context: CommandContext, paths: Sequence[str], target: int) -> int:
+    """Go through sessions until `target` are labeled, and return how many are. Sessions labeled before are skipped.
+
+    The scorer's own scores are not shown, so that they cannot bias the person.
+    """
+    done = set(latest_rows(context.paths, LABEL))
+    labeled_before, started = len(done), time.monotonic()
+    for path in paths:
+        if len(done) >= target:
+            break
+        try:
+            session = read_session(path)
+        except OSError:
+            continue
+        if session.signals.totals.turns < _MIN_TURNS or session.name in done:
+            continue
+        labeled_now = len(done) - labeled_before
+        pace = (time.monotonic() - started) / 60 / labeled_now if labeled_now else _MINUTES
+        minutes = counted(max(1, round(pace * (target - len(done)))), "minute")
+        progress = "session %d of %d, about %s left" % (len(done) + 1, target, minutes)
+        context.console.line()
+        context.console.line(context.console.style(progress, "bold"))
+        scores, has_quit = _ask_scores(context.console, session)
+        if scores:
+            _store_label(context, session, scores)
+            done.add(session.name)
+        if has_quit:
+            break
+    return len(done)
+
+
+def _show_turns(console: Console, turns: list[dict[str, Any]]) -> None:
+    """Print turns in the form in which a scorer sees them, without the middle of many, and the last reply at more length."""
+    omitted, half = len(turns) - _MAX_TURNS, _MAX_TURNS // 2
+    for turn in turns if omitted <= 0 else turns[:half]:
+        _show_turn(console, turn)
+    if omitted > 0:
+        console.line("... %s not shown ..." % counted(omitted, "turn"))
+        for turn in turns[-half:]:
+            _show_turn(console, turn)
+    last = next((turn["reply"] for turn in reversed(turns) if turn.get("reply")), "")
+    console.paragraph("last reply: " + plain(last, _MAX_LAST_REPLY))
+
+
+def _show_turn(console: Console, turn: dict[str, Any]) -> None:
+    for key, who in (("user", "user"), ("reply", "Claude")):
+        if turn.get(key):
+            console.paragraph("%3d %s: %s" % (turn["turn"], who, plain(turn[key], _MAX_TEXT)), hang=4)
+    calls = turn.get("calls", [])
+    if calls:
+        failed = sum("error" in call for call in calls)
+        names = ", ".join("%s %s" % (call["tool"], call.get("input", "")[:40]) for call in calls[:4])
+        number = counted(len(calls) + turn.get("more_calls", 0), "call")
+        number += ", %d failed" % failed if failed else ""
+        console.paragraph("    %s: %s" % (number, plain(names, _MAX_TEXT)), hang=4)
+
+
+PARTS = {
+    "session label": SimpleNamespace(
+        HELP="score one session yourself, for comparison with the scorer",
+        EXAMPLES="""\
+  memory session label 0d1ec0de             shows the session and asks for each score
+  memory session label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
+""",
+        configure=_configure_label,
+        approval=lambda *_: Approval("store scores of a session as your own"),
+        run=_label,
+    )
+}

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from memory_plugin.sessions.dimensions import dimensions
-from tests.kernel.transcript.rows import lines
+from tests.cli.commands.test_session_command import transcript
 from tests.project import Project
-from tests.sessions.bench import IDS, work
+from tests.sessions.bench import IDS
 
 ANSWERS = "complete\n0.8\n0.7\n0.6\n2\n0.9\n"
 
 
 def walk(project: Project, stdin: str, *more: str) -> str:
     """Return the output of a run in which a person types these lines."""
-    run = project.cli("calibrate", "--ask", "--folder", os.path.join(project.root, "old"), *more, stdin=stdin)
+    run = project.cli("calibrate", "--ask", *more, stdin=stdin)
     assert "Traceback" not in run.stderr
     return run.stdout
 
 
 @pytest.fixture
 def old(project: Project) -> Project:
-    """Return a project with a folder of three transcripts."""
-    os.makedirs(os.path.join(project.root, "old"))
+    """Return a project with three transcripts."""
     for name in IDS[:3]:
-        rows = [{**row, "sessionId": name, "cwd": project.root} for row in work(name[-3:])]
-        project.write("old/%s.jsonl" % name, lines(*rows).decode())
+        transcript(project, name)
     return project
 
 
@@ -73,6 +69,6 @@ def test_no_score_of_a_scorer_is_shown(old: Project) -> None:
 
 
 def test_without_a_terminal_it_only_compares(old: Project) -> None:
-    run = old.cli("calibrate", "--folder", os.path.join(old.root, "old"), stdin=ANSWERS)
+    run = old.cli("calibrate", stdin=ANSWERS)
     assert "no session is both scored and labeled" in run.stderr
     assert labels(old) == []
