@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "scripts"))
 
 from memory_plugin.cli.commands.calibrate_command import read_session  # noqa: E402
-from memory_plugin.sessions.calibration import compare, read_labels  # noqa: E402
+from memory_plugin.sessions.score_rows import compare, read_labels  # noqa: E402
 
 LABELS = os.path.join(HERE, "labels", "first_reading.json")
 

@@ -12,7 +12,7 @@ from memory_plugin.kernel.data import session_file
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.values import Settings, defaults
-from memory_plugin.replies.filler import load_filler_rules
+from memory_plugin.replies.phrases import load_filler_rules
 from memory_plugin.replies.reply_signals import ReplySignals, WordLists, measure_reply
 
 RULES, LISTS = load_filler_rules(None), WordLists()

@@ -24,8 +24,7 @@ from memory_plugin.replies.escalation import (
     record_drift,
     thousandths,
 )
-from memory_plugin.replies.filler import FillerMatch
-from memory_plugin.replies.phrases import QUERY_TYPES
+from memory_plugin.replies.phrases import QUERY_TYPES, FillerMatch
 from memory_plugin.replies.reply_signals import ReplySignals
 from memory_plugin.replies.reply_state import ReplyState
 from tests.replies.builders import RULES, context, correction_is_pending, settings

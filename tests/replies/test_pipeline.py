@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.replies.filler import USER_PACK
 from memory_plugin.replies.grading import ELLIPSIS, GradeRequest
+from memory_plugin.replies.phrases import USER_PACK
 from memory_plugin.replies.pipeline import (
     CompletedReply,
     encode_request,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.replies.filler import MAX_MATCHES
+from memory_plugin.replies.phrases import MAX_MATCHES
 from memory_plugin.replies.reply_signals import MAX_CHARACTERS
 from tests.replies.builders import PADDED, PLAIN, filler_phrases, measure
 from tests.rows import every

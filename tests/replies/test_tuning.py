@@ -10,8 +10,7 @@ import pytest
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.stats import share
 from memory_plugin.replies.escalation import EscalationThresholds
-from memory_plugin.replies.filler import USER_PACK, RulePackError, load_filler_rules
-from memory_plugin.replies.phrases import QUERY_TYPES
+from memory_plugin.replies.phrases import QUERY_TYPES, USER_PACK, RulePackError, load_filler_rules
 from memory_plugin.replies.score_history import read_scores
 from memory_plugin.replies.tuning import (
     MeasuredReply,

@@ -11,9 +11,9 @@ import pytest
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Verdict
 from memory_plugin.sessions import pipeline, scoring_request
+from memory_plugin.sessions.dimensions import read_scores
 from memory_plugin.sessions.pipeline import grade_one_by_one, grade_session, store_answers
 from memory_plugin.sessions.score_rows import RowNotWritten, latest_rows, ungraded
-from memory_plugin.sessions.scorer_reply import read_scores
 from memory_plugin.sessions.scoring_request import prepare
 from tests.kernel.transcript.rows import answer, text_block, user
 from tests.sessions.bench import IDS, Bench

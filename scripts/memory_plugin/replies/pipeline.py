@@ -13,8 +13,7 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import as_text, digest, dumps, loads
 from ..kernel.transcript.rows import SYNTHETIC, records_backwards, reply_text_of, user_input_of
 from .escalation import EscalationThresholds, decide_escalation, find_drift, is_sampled, record_drift
-from .filler import load_filler_rules
-from .phrases import AMBIGUOUS, QueryClassifier
+from .phrases import AMBIGUOUS, QueryClassifier, load_filler_rules
 from .reply_signals import WordLists, measure_reply
 from .reply_state import ReplyState, run_steps
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.settings.values import Settings
-    from .filler import RulePackError
+    from .phrases import RulePackError
     from .reply_signals import ReplySignals
 
 _TAIL_BYTES = 1 << 20  # of a transcript

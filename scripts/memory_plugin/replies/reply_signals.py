@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from ..kernel.data import load_data
-from .filler import find_filler
-from .phrases import PhraseIndex, word_classes
+from .phrases import PhraseIndex, find_filler, word_classes
 from .prose import BREAK, CROSS_SIGN, SENTENCE, read_prose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .filler import FillerMatch, FillerRules
+    from .phrases import FillerMatch, FillerRules
     from .prose import Prose
 
 MAX_CHARACTERS = 300_000  # more than a model writes in one reply

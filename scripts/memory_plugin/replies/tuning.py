@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from ..kernel.data import load_data
 from ..kernel.stats import Proportion, share
 from .escalation import EscalationThresholds, find_row, thousandths
-from .filler import FillerRules, find_filler, read_user_pack, rule_problem
-from .phrases import QUERY_TYPES, word_classes
+from .phrases import QUERY_TYPES, FillerRules, find_filler, read_user_pack, rule_problem, word_classes
 from .prose import BREAK, read_prose
 from .score_history import PastScore, missed_by_rules, reread_replies
 

@@ -19,10 +19,10 @@ from ..kernel.locks import Busy, FileLock
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings.values import Settings
+from .dimensions import drop_bad_evidence, merge
 from .langfuse_client import SECONDS
 from .langfuse_scores import send_scores
 from .score_rows import SCORE, RowNotWritten, append_row, grade_row, latest_rows, session_id, ungraded
-from .scorer_reply import drop_bad_evidence, merge
 from .scoring_request import PreparedSession, prepare, questions
 from .session_files import ended_folder, pending_notes
 from .session_signals import collect_signals

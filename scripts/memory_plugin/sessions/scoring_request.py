@@ -14,8 +14,7 @@ from ..kernel.settings.load import user_block
 from ..kernel.settings.values import merged
 from ..kernel.transcript.turn import Call, Turn, tokens_of
 from .detection import failure_cause, main_argument, signal_entries
-from .dimensions import changed_weights
-from .scorer_reply import read_scores
+from .dimensions import changed_weights, read_scores
 from .session_signals import SessionSignals, collect_signals
 
 RUBRIC = "sessions/score"

@@ -11,24 +11,22 @@ from typing import Any, NamedTuple
 
 from ...kernel.stats import Estimate
 from ...kernel.text.clean import plain
-from ...sessions.calibration import (
-    Agreement,
-    UnreadableLabels,
-    compare,
-    label_row,
-    parse_score,
-    read_labels,
-    with_overall,
-)
 from ...sessions.dimensions import dimensions
 from ...sessions.score_rows import (
     LABEL,
     SCORE,
+    Agreement,
     RowNotWritten,
+    UnreadableLabels,
     append_row,
+    compare,
+    label_row,
     latest_rows,
+    parse_score,
     project_of,
+    read_labels,
     session_id_of,
+    with_overall,
 )
 from ...sessions.scoring_request import TranscriptDigest
 from ...sessions.session_files import project_transcripts

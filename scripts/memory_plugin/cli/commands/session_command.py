@@ -16,7 +16,7 @@ from ...hooks.events import PROBLEM, log_event
 from ...kernel.judge.question import explain_failure, one_line, read_reply
 from ...kernel.text.clean import terminal_safe
 from ...sessions.detection import signal_entries
-from ...sessions.dimensions import OVERALL, dimensions
+from ...sessions.dimensions import OVERALL, dimensions, read_scores
 from ...sessions.pipeline import (
     GradeResult,
     SessionScorer,
@@ -27,7 +27,6 @@ from ...sessions.pipeline import (
     store_answers,
 )
 from ...sessions.score_rows import latest_rows, session_id
-from ...sessions.scorer_reply import read_scores
 from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare
 from ...sessions.session_files import (
     current_transcript,

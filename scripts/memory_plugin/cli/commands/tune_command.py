@@ -10,7 +10,7 @@ from typing import Any
 from ...kernel.files import Unreadable, read_regular, replace_file
 from ...kernel.settings.user_file import EditError, change_values
 from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
-from ...replies.filler import USER_PACK, FillerRules, load_filler_rules
+from ...replies.phrases import USER_PACK, FillerRules, load_filler_rules
 from ...replies.reply_signals import WordLists, measure_reply
 from ...replies.reply_state import reset_tuning_reminder
 from ...replies.score_history import PastScore, read_scores, reread_replies

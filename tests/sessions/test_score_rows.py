@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.stats import cohen_kappa, share, spearman, weighted_kappa
-from memory_plugin.sessions.calibration import (
+from memory_plugin.sessions.dimensions import OVERALL, dimensions
+from memory_plugin.sessions.score_rows import (
     UnreadableLabels,
     compare,
     label_row,
@@ -26,7 +27,6 @@ from memory_plugin.sessions.calibration import (
     read_labels,
     with_overall,
 )
-from memory_plugin.sessions.dimensions import OVERALL, dimensions
 from tests.sessions.grades import LEVELS, NUMBERS
 
 A = [1, 1, 2, 3, 0, 0, 3, 2, 1, 1, 3, 3, 3, 1, 1, 1, 3, 0, 0, 1, 0, 2, 0, 2, 3, 3, 3, 3, 3, 1]
