@@ -29,7 +29,6 @@ QUERY_TYPES = (
     "code", "diagnostic", "claim", "emotional", "meta", "directive", "factual", "conversational", AMBIGUOUS,
 )  # fmt: skip
 _DRAFTING = "drafting"
-_ANY = ""  # key of the patterns that accept any second word
 USER_PACK = "responses-rules.json"  # in the state folder; the name is the one that users' packs already have
 MAX_MATCHES = 1000
 _MAX_BYTES = 1 << 20
@@ -68,42 +67,21 @@ def _alternatives(name: str, classes: Mapping[str, frozenset[str]]) -> frozenset
 
 
 class PhraseIndex:
-    """An index of patterns by their first two words. A pattern is parsed when its first word first occurs in a text.
+    """An index of patterns by their first words. A pattern is parsed when its first word first occurs in a text.
 
     `first_words` maps a word to the numbers of the patterns whose first slot accepts it.
     """
 
-    __slots__ = ("_by_second", "_classes", "_slots", "first_words", "patterns")
+    __slots__ = ("_classes", "_slots", "first_words", "patterns")
 
     def __init__(self, patterns: Sequence[str], classes: Mapping[str, frozenset[str]]) -> None:
         self.patterns = patterns
         self._classes = classes
         self._slots: dict[int, list[Slot]] = {}
-        self._by_second: dict[str, dict[str, list[int]]] = {}
         self.first_words: dict[str, list[int]] = {}
         for number, pattern in enumerate(patterns):
             for word in _alternatives(pattern.split(" ", 1)[0], classes):
                 self.first_words.setdefault(word, []).append(number)
-
-    def starting_at(self, prose: Prose, at: int) -> list[int]:
-        """Return, in order, the numbers of the patterns that word `at` and the next word can begin."""
-        word = prose.words[at]
-        numbers = self._by_second.get(word)
-        if numbers is None:
-            numbers = self._by_second[word] = self._by_second_word(self.first_words.get(word, []))
-        next_word = prose.words[at + 1] if at + 1 < len(prose.words) else _ANY
-        return numbers[next_word] if next_word in numbers else numbers[_ANY]
-
-    def _by_second_word(self, numbers: list[int]) -> dict[str, list[int]]:
-        """Return pattern numbers by second word; patterns that accept any word are under _ANY and under every word."""
-        second_words = [(number, _second_words(self._slots_of(number))) for number in numbers]
-        by_word: dict[str, list[int]] = {_ANY: []}
-        for _, words in second_words:
-            by_word.update((word, []) for word in words or ())
-        for number, words in second_words:
-            for word in by_word if words is None else words:
-                by_word[word].append(number)
-        return by_word
 
     def match(self, number: int, prose: Prose, at: int, signs: str = "") -> int:
         """Return the number of the word after the pattern's longest match at word `at`; -1 for none.
@@ -120,18 +98,6 @@ class PhraseIndex:
         if slots is None:
             slots = self._slots[number] = parse_pattern(self.patterns[number], self._classes)
         return slots
-
-
-def _second_words(slots: list[Slot]) -> frozenset[str] | None:
-    """Return the words that can be second in a match; None if any word can, or if a match needs no second word."""
-    words: set[str] = set()
-    for accepted, optional, gap in slots[1:]:
-        if gap:
-            return None
-        words |= accepted
-        if not optional:
-            return frozenset(words)
-    return None
 
 
 def match_ends(slots: list[Slot], prose: Prose, at: int) -> set[int]:
@@ -274,7 +240,7 @@ def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
     # `end`: the word after the last opener. `inherited`: that opener's level, which an opener right after it shares ("Oh, great!").
     end = inherited = -1
     for at in [at for at, word in enumerate(prose.words) if word in starters]:
-        if at < end or not (rules.phrases.starting_at(prose, at) or prose.words[at] in rules.chain):
+        if at < end:
             continue
         level = max(prose.boundary(at), inherited) if at == end else prose.boundary(at)
         match = _longer_inside(prose, rules, _best_match(prose, rules, at, level))
@@ -303,7 +269,7 @@ def _inherited_level(prose: Prose, at: int, level: int) -> int:
 
 def _best_match(prose: Prose, rules: FillerRules, at: int, level: int) -> FillerMatch | None:
     best: FillerMatch | None = None
-    for number in rules.phrases.starting_at(prose, at):
+    for number in rules.phrases.first_words.get(prose.words[at], ()):
         rule = rules.rule_of[number]
         if rule.level > level:
             continue
@@ -376,13 +342,10 @@ class QueryClassifier:
     def _count_matches(self, prose: Prose) -> dict[str, int]:
         """Return at how many words a pattern of each kind begins."""
         counts: dict[str, int] = {}
-        first_words = self._phrases.first_words
         for at, word in enumerate(prose.words):
-            if word not in first_words:
-                continue
             owners = {
                 self._owners[number]
-                for number in self._phrases.starting_at(prose, at)
+                for number in self._phrases.first_words.get(word, ())
                 if self._levels[number] <= prose.boundary(at) and self._phrases.match(number, prose, at) >= 0
             }
             for owner in owners:

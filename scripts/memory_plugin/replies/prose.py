@@ -8,6 +8,7 @@ beyond its line.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import accumulate, compress, repeat
 
 from ..kernel.text import tags
@@ -89,14 +90,7 @@ class FoldedText:
 
     def original_offset(self, at: int) -> int:
         """Return the original offset of the character at `at`; `at` may be the end of the text."""
-        low, high = 0, len(self._removed)
-        while low < high:
-            middle = (low + high) // 2
-            if self._removed[middle] <= at:
-                low = middle + 1
-            else:
-                high = middle
-        return at + low
+        return at + bisect_right(self._removed, at)
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the original of a passage that is not empty."""
@@ -235,9 +229,9 @@ def _mask_line(line: str) -> str:
     if "`" in line:
         line = _replace(line, _code_spans(line))
     if '"' in line:
-        line = _replace(line, _double_quotes(line))
+        line = _replace(line, _quotes(line, '"'))
     if "'" in line:
-        line = _replace(line, _single_quotes(line))
+        line = _replace(line, _quotes(line, "'"))
     if not line.isascii() and any(mark in line for mark in _PAIRS):
         line = _replace(line, _paired_quotes(line))
     if "/" in line or "www." in line or "\\" in line:
@@ -264,49 +258,40 @@ def _code_spans(line: str) -> Iterator[tuple[int, int]]:
             end += 1
         runs.append((at, end))
         at = line.find("`", end)
-    # The partner of each run, found from the right in one pass.
-    partner = [-1] * len(runs)
-    latest: dict[int, int] = {}
-    for number in range(len(runs) - 1, -1, -1):
-        length = runs[number][1] - runs[number][0]
-        partner[number] = latest.get(length, -1)
-        latest[length] = number
-    number = 0
-    while number < len(runs):
-        if partner[number] >= 0:
-            yield runs[number][0], runs[partner[number]][1]
-            number = partner[number]
-        number += 1
-
-
-def _double_quotes(line: str) -> Iterator[tuple[int, int]]:
-    """Yield the passages in straight double quotes; a mark after a letter or digit (inches) opens none."""
-    start = -1
-    at = line.find('"')
-    while at >= 0:
-        if start >= 0 and at - start <= _MAX_QUOTE:
-            yield start, at + 1
+    left: dict[int, int] = {}  # runs by length that are still to come
+    for begin, end in runs:
+        left[end - begin] = left.get(end - begin, 0) + 1
+    start = length = -1
+    for begin, end in runs:
+        left[end - begin] -= 1
+        if start >= 0 and end - begin == length:
+            yield start, end
             start = -1
-        elif not at or not line[at - 1].isalnum() or not line[at - 1].isascii():
-            start = at
-        at = line.find('"', at + 1)
+        elif start < 0 and left[end - begin]:
+            start, length = begin, end - begin
 
 
-def _single_quotes(line: str) -> Iterator[tuple[int, int]]:
-    """Yield the passages in straight single quotes; an apostrophe within a word opens none."""
-    start = -1
-    at = line.find("'")
+def _quotes(line: str, mark: str) -> Iterator[tuple[int, int]]:
+    """Yield the passages in straight quotes, double or single.
+
+    A double quote after a letter or digit (inches) opens none, nor does an apostrophe within a word.
+    """
+    is_double = mark == '"'
+    longest = _MAX_QUOTE if is_double else _MAX_SINGLE_QUOTE
+    start, at = -1, line.find(mark)
     while at >= 0:
-        opens = (not at or line[at - 1] in _BEFORE_QUOTE) and line[at + 1 : at + 2].isalnum()
-        closes = (
-            at > 0 and line[at - 1] not in " \t" and (at + 1 == len(line) or line[at + 1] in _AFTER_QUOTE)
-        )
-        if start >= 0 and closes and at - start <= _MAX_SINGLE_QUOTE:
+        before, after = line[at - 1 : at], line[at + 1 : at + 2]
+        opens = not (before.isalnum() and before.isascii())
+        closes = is_double
+        if not is_double:
+            opens = (not before or before in _BEFORE_QUOTE) and after.isalnum()
+            closes = before not in ("", " ", "\t") and (not after or after in _AFTER_QUOTE)
+        if start >= 0 and closes and at - start <= longest:
             yield start, at + 1
             start = -1
         elif opens:
             start = at
-        at = line.find("'", at + 1)
+        at = line.find(mark, at + 1)
 
 
 def _paired_quotes(line: str) -> Iterator[tuple[int, int]]:

@@ -163,7 +163,7 @@ def _after_lead(prose: Prose, at: int, openers: dict[int, FillerMatch], lists: W
     if at >= len(prose):
         return at
     lead_end = at
-    for number in lists.leads.starting_at(prose, at):
+    for number in lists.leads.first_words.get(prose.words[at], ()):
         after = lists.leads.match(number, prose, at)
         if after >= 0:
             lead_end = max(lead_end, _scope_end(prose, lists.lead_scopes[number], after, at, end))

@@ -176,7 +176,7 @@ def test_label_and_calibrate(project: Project) -> None:
         found["sessions"],
         by_name["goal_achievement"]["exact"]["value"],
         by_name["tool_efficiency"]["mae"]["value"],
-    ) == (3, 1.0, 0.1)
+    ) == (3, 1.0, pytest.approx(0.1))
     assert "too few to draw conclusions" in project.cli("calibrate").stdout
     assert len(project.ledger("sessions")) == 6
 

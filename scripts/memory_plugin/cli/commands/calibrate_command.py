@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -15,8 +13,6 @@ from ...sessions.dimensions import dimensions
 from ...sessions.score_rows import (
     LABEL,
     SCORE,
-    Agreement,
-    RowNotWritten,
     UnreadableLabels,
     append_row,
     compare,
@@ -39,14 +35,12 @@ from .session_command import add_target, named_transcript, show_signals
 _SERIES = 20  # sessions, enough to measure agreement
 _MAX_TURNS = 24
 _MIN_TURNS = 2
-_MINUTES = 3  # per session, before any was labeled
 _MAX_TEXT = 400
 _MAX_LAST_REPLY = 1500
 HELP = "score 20 sessions yourself and measure how well the scorer agrees with you"
 EXAMPLES = """\
   memory session calibrate              in a terminal: shows each session and asks for six scores; q quits, and the next run resumes
   memory session calibrate --report     only compare, using the labels so far
-  memory session calibrate --sessions 40
   memory session calibrate labels.csv   a header row (session and the dimensions), then one row per session
   memory session calibrate labels.json --json
 """
@@ -59,13 +53,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         metavar="FILE",
         help="a person's scores: JSON, JSON Lines or CSV (default: your labels)",
-    )
-    parser.add_argument(
-        "--sessions",
-        type=int,
-        default=_SERIES,
-        metavar="N",
-        help="how many sessions to label (default: %d)" % _SERIES,
     )
     add_flag(parser, "--report", "compare without asking for scores")
     add_flag(parser, "--ask", "ask even without a terminal, reading answers from standard input")
@@ -81,7 +68,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     require_existing(*filter(None, [arguments.file]))
     asks = arguments.ask or not (arguments.file or arguments.report or arguments.json)
     if arguments.ask or (asks and context.console.can_prompt()):
-        labeled = _label_series(context, project_transcripts(context.paths), arguments.sessions)
+        labeled = _label_series(context)
         context.console.line("%s labeled; to go on: memory session calibrate" % counted(labeled, "session"))
     ours = _latest(context, SCORE)
     try:
@@ -96,17 +83,19 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         )
     agreements = compare(ours, theirs)
     if arguments.json:
-        records = [_record(agreement) for agreement in agreements]
+        records = [
+            {"dimension": name, "n": n, **{key: figure._asdict() for key, figure in figures.items()}}
+            for name, n, figures in agreements
+        ]
         context.console.json({"sessions": len(shared), "dimensions": records})
         return
-    note = (
-        "; fewer than %d sessions are too few to draw conclusions" % _SERIES if len(shared) < _SERIES else ""
-    )
-    context.console.line("%s scored by both%s" % (counted(len(shared), "session"), note))
+    context.console.line("%s scored by both" % counted(len(shared), "session"))
+    if len(shared) < _SERIES:
+        context.console.line("Fewer than %d sessions are too few to draw conclusions." % _SERIES)
     rows = [
-        [agreement.dimension, str(agreement.n), name, _figure(figure)]
-        for agreement in agreements
-        for name, figure in agreement.figures.items()
+        [dimension, str(n), name, _figure(figure)]
+        for dimension, n, figures in agreements
+        for name, figure in figures.items()
     ]
     context.console.table(["dimension", "n", "figure", "value and 95% interval"], rows)
 
@@ -115,14 +104,6 @@ def _latest(context: CommandContext, kind: str) -> dict[str, dict[str, float]]:
     """Return the latest scores of each session in the ledger: the scorer's or a person's (SCORE or LABEL)."""
     rows = latest_rows(context.paths, kind)
     return {name: with_overall(row) for name, row in rows.items()}
-
-
-def _record(agreement: Agreement) -> dict[str, Any]:
-    figures = {
-        name: {key: None if value is None else round(value, 4) for key, value in figure._asdict().items()}
-        for name, figure in agreement.figures.items()
-    }
-    return {"dimension": agreement.dimension, "n": agreement.n, **figures}
 
 
 def _figure(figure: Estimate) -> str:
@@ -217,25 +198,20 @@ def _ask_scores(console: Console, session: ShownSession) -> tuple[dict[str, floa
 
 
 def _store_label(context: CommandContext, session: ShownSession, scores: dict[str, float]) -> dict[str, Any]:
-    """Append the scores of a session to the ledger and return the row. Raises CommandError if it could not be written."""
-    project = project_of(session.signals.totals.folder, context.paths)
-    row = label_row(session.name, project, scores)
-    try:
-        append_row(context.paths, row)
-    except RowNotWritten as error:
-        raise CommandError("nothing was stored: %s" % error) from None
+    """Append the scores of a session to the ledger and return the row. Raises RowNotWritten."""
+    row = label_row(session.name, project_of(session.signals.totals.folder, context.paths), scores)
+    append_row(context.paths, row)
     return row
 
 
-def _label_series(context: CommandContext, paths: Sequence[str], target: int) -> int:
-    """Go through sessions until `target` are labeled, and return how many are. Sessions labeled before are skipped.
+def _label_series(context: CommandContext) -> int:
+    """Go through the project's sessions until 20 are labeled, and return how many are. Sessions labeled before are skipped.
 
     The scorer's own scores are not shown, so that they cannot bias the person.
     """
     done = set(latest_rows(context.paths, LABEL))
-    labeled_before, started = len(done), time.monotonic()
-    for path in paths:
-        if len(done) >= target:
+    for path in project_transcripts(context.paths):
+        if len(done) >= _SERIES:
             break
         try:
             session = read_session(path)
@@ -243,11 +219,8 @@ def _label_series(context: CommandContext, paths: Sequence[str], target: int) ->
             continue
         if session.signals.totals.turns < _MIN_TURNS or session.name in done:
             continue
-        labeled_now = len(done) - labeled_before
-        pace = (time.monotonic() - started) / 60 / labeled_now if labeled_now else _MINUTES
-        minutes = counted(max(1, round(pace * (target - len(done)))), "minute")
-        progress = "session %d of %d, about %s left" % (len(done) + 1, target, minutes)
         context.console.line()
+        progress = "session %d of %d" % (len(done) + 1, _SERIES)
         context.console.line(context.console.style(progress, "bold"))
         scores, has_quit = _ask_scores(context.console, session)
         if scores:
@@ -260,13 +233,11 @@ def _label_series(context: CommandContext, paths: Sequence[str], target: int) ->
 
 def _show_turns(console: Console, turns: list[dict[str, Any]]) -> None:
     """Print turns in the form in which a scorer sees them, without the middle of many, and the last reply at more length."""
-    omitted, half = len(turns) - _MAX_TURNS, _MAX_TURNS // 2
-    for turn in turns if omitted <= 0 else turns[:half]:
+    half = _MAX_TURNS // 2
+    for turn in turns[:half] + turns[half:][-half:]:
         _show_turn(console, turn)
-    if omitted > 0:
-        console.line("... %s not shown ..." % counted(omitted, "turn"))
-        for turn in turns[-half:]:
-            _show_turn(console, turn)
+    if len(turns) > _MAX_TURNS:
+        console.line("(%s in the middle not shown)" % counted(len(turns) - _MAX_TURNS, "turn"))
     last = next((turn["reply"] for turn in reversed(turns) if turn.get("reply")), "")
     console.paragraph("last reply: " + plain(last, _MAX_LAST_REPLY))
 
@@ -279,9 +250,8 @@ def _show_turn(console: Console, turn: dict[str, Any]) -> None:
     if calls:
         failed = sum("error" in call for call in calls)
         names = ", ".join("%s %s" % (call["tool"], call.get("input", "")[:40]) for call in calls[:4])
-        number = counted(len(calls) + turn.get("more_calls", 0), "call")
-        number += ", %d failed" % failed if failed else ""
-        console.paragraph("    %s: %s" % (number, plain(names, _MAX_TEXT)), hang=4)
+        counts = (counted(len(calls) + turn.get("more_calls", 0), "call"), failed)
+        console.paragraph("    %s, %d failed: %s" % (*counts, plain(names, _MAX_TEXT)), hang=4)
 
 
 PARTS = {
