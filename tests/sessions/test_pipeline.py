@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from memory_plugin.kernel.context import LedgerError
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Verdict
 from memory_plugin.sessions import pipeline, scoring_request
 from memory_plugin.sessions.dimensions import read_scores
 from memory_plugin.sessions.pipeline import grade_one_by_one, grade_session, store_answers
-from memory_plugin.sessions.score_rows import RowNotWritten, latest_rows, ungraded
+from memory_plugin.sessions.score_rows import latest_rows, ungraded
 from memory_plugin.sessions.scoring_request import prepare
 from tests.kernel.transcript.rows import answer, text_block, user
 from tests.sessions.bench import IDS, Bench
@@ -165,15 +166,14 @@ def test_a_sub_agents_answer_is_checked_and_stored(bench: Bench) -> None:
     assert (
         row["scorer"]["by"],
         row["struck"],
-        row["clamped"],
         row["dimensions"]["output_quality"]["score"],
-    ) == ("agent", 1, 1, 1.0)
+    ) == ("agent", 1, 1.0)
 
 
 def test_a_full_disk_is_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def full(*_: object) -> None:
-        raise RowNotWritten("sessions: No space left on device")
+        raise LedgerError("sessions: No space left on device")
 
     monkeypatch.setattr(pipeline, "append_row", full)
     graded = grade_session(bench.transcript(IDS[1]), bench.scorer)

@@ -202,20 +202,15 @@ def test_parse_score(name: str, text: str, score: float | None) -> None:
     assert parse_score(name, text) == score
 
 
-TWICE = (
-    '{"session_id": "a", "goal_achievement": 0}\nnot json\n'
-    '{"session_id": "a", "dimensions": {"goal_achievement": 2, "tool_efficiency": 0.5}}\n'
-)
 LIST = [{"session": "a", "goal_achievement": "complete", "tool_efficiency": 0.5}]
 FILES = [
     ("labels.json", json.dumps(LIST)),
     ("labels.json", json.dumps({"a": {"goal_achievement": 2, "tool_efficiency": {"score": 0.5}}})),
-    ("labels.jsonl", TWICE),
     ("labels.csv", "\ufeffsession,goal_achievement,tool_efficiency,output_quality\r\na,complete,0.5,\r\n"),
 ]
 
 
-@pytest.mark.parametrize(("name", "content"), FILES, ids=["list", "object", "lines", "csv"])
+@pytest.mark.parametrize(("name", "content"), FILES, ids=["list", "object", "csv"])
 def test_labels_are_read_from_files_of_several_forms(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_bytes(content.encode())
     assert read_labels(str(tmp_path / name)) == {"a": {"goal_achievement": 2, "tool_efficiency": 0.5}}

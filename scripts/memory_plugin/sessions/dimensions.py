@@ -96,13 +96,11 @@ def improvement_band(score: float) -> str:
 
 
 def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return `dimensions`, `root_cause`, `improvements`, `confidence`, and the counts `clamped` and `unreadable`.
+    """Return `dimensions`, `root_cause`, `improvements` and `confidence`; None if no dimension has a readable score.
 
-    None if no dimension has a readable score. A dimension without one is left out, never scored as 0. A number outside its scale is
-    clamped and counted. A level is a whole number or its label.
+    A dimension without one is left out, never scored as 0. A number outside its scale is clamped. A level is a whole number or its label.
     """
     scored: dict[str, Any] = {}
-    clamped = 0
     for name, dimension in dimensions().items():
         entry = value.get(name)
         entry = entry if isinstance(entry, dict) else {}
@@ -110,7 +108,6 @@ def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
         if given is None:
             continue
         score = min(max(given, 0), dimension.highest)
-        clamped += score != given
         scored[name] = {
             "score": int(score) if dimension.labels else round(float(score), 4),
             "label": dimension.label(score),
@@ -125,8 +122,6 @@ def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
         "root_cause": cause if cause in CAUSES else None,
         "improvements": _improvements(value.get("improvements")),
         "confidence": None if confidence is None else round(float(min(max(confidence, 0), 1)), 4),
-        "clamped": clamped,
-        "unreadable": len(dimensions()) - len(scored),
     }
 
 
@@ -159,10 +154,9 @@ def _evidence(value: object) -> list[dict[str, Any]]:
 def _improvements(value: object) -> list[dict[str, str]]:
     items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
     improvements = [
-        {"dimension": name, "issue": _text(item.get("issue")), "fix": _text(item.get("fix"))}
+        {"dimension": item["dimension"], "issue": _text(item.get("issue")), "fix": _text(item.get("fix"))}
         for item in items
-        for name in dimensions()
-        if item.get("dimension") == name
+        if item.get("dimension") in list(dimensions())
     ]
     return [item for item in improvements if item["issue"]][:_MAX_IMPROVEMENTS]
 
@@ -213,8 +207,6 @@ def merge(answers: Sequence[dict[str, Any] | None], tokens: Sequence[float]) -> 
         "root_cause": "multiple" if len(causes) > 1 else next(iter(causes or named), None),
         "improvements": list(unique.values())[:_MAX_IMPROVEMENTS],
         "confidence": _by_tokens([answer["confidence"] if answer else None for answer in answers], tokens),
-        "clamped": sum(answer["clamped"] for answer in graded),
-        "unreadable": sum(answer["unreadable"] for answer in graded),
     }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.clock import Deadline, now_iso
-from ..kernel.context import Context
+from ..kernel.context import Context, LedgerError
 from ..kernel.files import error_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import JudgeError, Verdict
@@ -22,10 +22,9 @@ from ..kernel.settings.values import Settings
 from .dimensions import drop_bad_evidence, merge
 from .langfuse_client import SECONDS
 from .langfuse_scores import send_scores
-from .score_rows import SCORE, RowNotWritten, append_row, grade_row, latest_rows, session_id, ungraded
+from .score_rows import SCORE, append_row, grade_row, latest_rows, session_id, ungraded
 from .scoring_request import PreparedSession, prepare, questions
 from .session_files import ended_folder, pending_notes
-from .session_signals import collect_signals
 
 _CALL_SECONDS = 180.0  # for one part
 _LEAST_TURNS = 5  # of a session that is graded automatically
@@ -76,18 +75,15 @@ class GradeResult(NamedTuple):
         return self.failures[0] if self.failures else self.detail
 
 
-def grade_session(path: str, scorer: SessionScorer, *, automatic: bool = False) -> GradeResult:
-    """Grade a session. Raises FileNotFoundError and Unreadable.
-
-    `automatic` marks a grade that the user did not ask for.
-    """
-    return grade_prepared(prepare(path), scorer, automatic=automatic)
+def grade_session(path: str, scorer: SessionScorer) -> GradeResult:
+    """Grade a session. Raises FileNotFoundError and Unreadable."""
+    return grade_prepared(prepare(path), scorer)
 
 
 def grade_prepared(
     prepared: PreparedSession, scorer: SessionScorer, *, automatic: bool = False
 ) -> GradeResult:
-    """Grade a session whose transcript was read already."""
+    """Grade a session whose transcript was read already. `automatic` marks a grade that the user did not ask for."""
     if not prepared.signals.totals.turns:
         return GradeResult(prepared, None, [_EMPTY], "")
     judge = scorer.judge(session_id(prepared))
@@ -138,7 +134,7 @@ def store_answers(
     row = grade_row(prepared, grade, by, scorer.paths, before.get("stamp", ""))
     try:
         append_row(scorer.paths, row)
-    except RowNotWritten as error:
+    except LedgerError as error:
         return GradeResult(prepared, row, by["failures"], str(error))
     return GradeResult(prepared, row, by["failures"], "")
 
@@ -214,13 +210,13 @@ def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[s
     if len(today) >= settings.integer("sessions.automatic.per_day"):
         return False
     try:
-        turns = collect_signals(note["transcript"]).totals.turns
-        if turns < _LEAST_TURNS:
-            return False
-        graded = grade_session(note["transcript"], scorer, automatic=True)
+        prepared = prepare(note["transcript"])
     except OSError as error:
         report(session, "the session is not graded: %s" % os_error_text(error))
         return False
+    if prepared.signals.totals.turns < _LEAST_TURNS:
+        return False
+    graded = grade_prepared(prepared, scorer, automatic=True)
     if not graded.is_stored:
         report(session, "the session is not graded: %s" % graded.reason)
     return graded.row is not None

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
+from ..kernel.context import LedgerError
 from ..kernel.data import read_state
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import read_regular
@@ -28,7 +29,6 @@ _NAME = "sessions"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _MAX_BYTES = 32 << 20
-_SESSION_NAMES = ("session", "session_id", "id")
 _TOLERANCE = 0.05  # numbers this close agree
 
 
@@ -48,16 +48,12 @@ def project_of(folder: str, paths: Paths) -> str:
     return locate(folder).project_key if os.path.isabs(folder) else paths.project_key
 
 
-class RowNotWritten(OSError):
-    """A row could not be written to the ledger; the text says why."""
-
-
 def append_row(paths: Paths, row: dict[str, Any]) -> None:
-    """Write a row. Raises RowNotWritten."""
+    """Write a row. Raises LedgerError."""
     fields = {name: value for name, value in row.items() if name not in ("session", "project")}
     problem = Ledger(paths.state(), _NAME).append(row["session"], row["project"], fields)
     if problem:
-        raise RowNotWritten(problem)
+        raise LedgerError(problem)
 
 
 def latest_rows(paths: Paths, kind: str = SCORE) -> dict[str, dict[str, Any]]:
@@ -190,14 +186,13 @@ def with_overall(row: dict[str, Any]) -> dict[str, float]:
 def read_labels(path: str) -> dict[str, dict[str, float]]:
     """Return the scores in a file by session; later entries win. Raises UnreadableLabels and OSError.
 
-    JSON: a list of objects, or an object that maps sessions to objects. JSON lines: one object per line. CSV: a header, then lines.
-    Each object has `session` and the dimensions, as numbers, labels, or objects with a `score`; an empty value is not a score.
+    JSON: a list of objects, or an object that maps sessions to objects. CSV: a header, then lines. Each object has `session` and the
+    dimensions, as numbers, labels, or objects with a `score`; an empty value is not a score.
     """
     text = read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig", "replace")
     labels: dict[str, dict[str, float]] = {}
     for number, entry in enumerate(_entries(text), 1):
-        session = next((str(entry[name]) for name in _SESSION_NAMES if entry.get(name)), "")
-        inner = entry.get("dimensions")
+        session, inner = str(entry.get("session") or ""), entry.get("dimensions")
         scores = _scores(inner if isinstance(inner, dict) else entry, number)
         if session and scores:
             labels[session] = with_overall({"dimensions": scores})
@@ -207,25 +202,17 @@ def read_labels(path: str) -> dict[str, dict[str, float]]:
 
 
 def _entries(text: str) -> list[dict[str, Any]]:
-    """Return the objects in JSON, JSON lines or CSV."""
-    if text.lstrip()[:1] not in ("{", "["):
+    """Return the objects in JSON or CSV."""
+    try:
+        data = loads(text)
+    except ValueError:
         try:
             return [dict(row) for row in csv.DictReader(io.StringIO(text, newline=""))]
         except csv.Error as error:
             raise UnreadableLabels("not a readable CSV: %s" % error) from None
-    data = _loaded(text)
-    if data is None:
-        data = [_loaded(line) for line in text.split("\n")]
-    elif isinstance(data, dict) and not any(data.get(name) for name in _SESSION_NAMES):
+    if isinstance(data, dict):
         data = [{"session": session, **row} for session, row in data.items() if isinstance(row, dict)]
-    return [row for row in (data if isinstance(data, list) else [data]) if isinstance(row, dict)]
-
-
-def _loaded(text: str) -> Any:  # noqa: ANN401 (any JSON)
-    try:
-        return loads(text)
-    except ValueError:
-        return None
+    return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
 
 
 def _scores(entry: Mapping[str, Any], number: int) -> dict[str, float]:

@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "file",
         nargs="?",
         metavar="FILE",
-        help="a person's scores: JSON, JSON Lines or CSV (default: your labels)",
+        help="a person's scores: JSON or CSV (default: your labels)",
     )
     add_flag(parser, "--report", "compare without asking for scores")
     add_flag(parser, "--ask", "ask even without a terminal, reading answers from standard input")
