@@ -23,8 +23,8 @@ from ...sessions.langfuse_client import (
 from ...sessions.langfuse_scores import Outbox, ensure_configs, existing_configs, score_configs, send_scores
 from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
-from ..judges import address_sentences, ignored_sentences, keep_address
-from ..options import add_actions, add_keep_address
+from ..judges import address_sentences, ignored_sentences
+from ..options import add_actions
 from .session_command import session_scorer
 
 DONE, FAILED = 0, 1
@@ -51,7 +51,6 @@ _NEEDS_APPROVAL = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
-    add_keep_address(actions["setup"])
     actions["pull"].add_argument("session", metavar="SESSION", help="the id of the session in Langfuse")
 
 
@@ -121,11 +120,9 @@ def _setup(arguments: argparse.Namespace, context: CommandContext, access: Serve
         outbox.configs = ensure_configs(client)
         outbox.save()
     created = sorted(set(outbox.configs) - set(before))
-    route = server_route(context.paths, context.settings)
-    notices = keep_address(context, route, "sessions.langfuse.host", keep=arguments.keep_address)
-    record = {"configs": outbox.configs, "created": created, "said": notices}
+    record = {"configs": outbox.configs, "created": created}
     text = "%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created))
-    context.console.result(arguments.json, record, text, *notices)
+    context.console.result(arguments.json, record, text)
     return DONE
 
 
