@@ -25,7 +25,6 @@ Values = dict[str, Any]
 
 # Failures that would repeat for every later reply of the session, so the judge is not asked again in it.
 DISABLING_FAILURES = ("no_key", "disabled", "bad_url", "http_401", "http_403")
-ELLIPSIS = "\n[...]\n"  # between head and tail of a long reply
 _MAX_USER, _MAX_REPLY, _MAX_PHRASE, _MAX_CALL = 800, 6000, 120, 240  # characters
 _MAX_PHRASES, _MAX_CALLS, _MAX_MISSED = 20, 12, 5
 _TAIL_BYTES = 2 << 20
@@ -35,8 +34,8 @@ _MAX_ARGUMENTS, _MAX_RESULT = 100, 100  # characters
 class GradeRequest:
     """A reply that a judge should see, from the Stop hook.
 
-    `score` is the reply's record in `scores.jsonl`; its matches are [start, end, rule] in the original text. `head` is the beginning of
-    that text, `tail` the rest from `tail_at` on.
+    `score` is the reply's record in `scores.jsonl`; its matches are [start, end, rule] in `text`, the reply or the beginning of a very
+    long one.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -45,9 +44,7 @@ class GradeRequest:
             fields: Any = loads(data.decode("ascii"))
             self.score: dict[str, Any] = fields["score"]
             self.session: str = fields["session"]
-            self.head: str = fields["head"]
-            self.tail: str = fields["tail"]
-            self.tail_at: int = fields["tail_at"]
+            self.text: str = fields["text"]
             self.id: str = self.score["id"]
             self.padding: int = self.score["padding_count"]
             self.matches: list[tuple[int, int, str]] = self.score["matches"]
@@ -55,22 +52,9 @@ class GradeRequest:
         except (KeyError, TypeError) as error:
             raise ValueError("grade request: %s" % error) from None
 
-    def shown_text(self) -> str:
-        """Return the reply as a judge sees it: the head, and the tail if the middle was cut."""
-        return self.head + (ELLIPSIS + self.tail if self.tail else "")
-
     def phrases(self) -> list[str]:
         """Return the texts of the matches."""
-        shift = self.tail_at
-        return [
-            self.head[start:end] if end <= len(self.head) else self.tail[start - shift : end - shift]
-            for start, end, _ in self.matches
-        ]
-
-    def original_span(self, start: int, end: int) -> list[int]:
-        """Return a span of `shown_text` as a span of the original reply."""
-        shift = 0 if end <= len(self.head) else self.tail_at - len(self.head) - len(ELLIPSIS)
-        return [start + shift, end + shift]
+        return [self.text[start:end] for start, end, _ in self.matches]
 
 
 class GradeMaterial(NamedTuple):
@@ -221,9 +205,7 @@ def grade_reply(
 
     Raises OSError if something could not be recorded.
     """
-    material = GradeMaterial(
-        request.score["query_type"], user, calls, request.shown_text(), request.phrases()
-    )
+    material = GradeMaterial(request.score["query_type"], user, calls, request.text, request.phrases())
     question = grade_question(material, context.settings.texts("scoring.judge.dimensions"))
     verdict = judge.ask(question, context.deadline, retry=True)
     errors = run_steps(lambda: context.append("scores", _judged_record(request, verdict, judge.model)))
@@ -254,7 +236,7 @@ def _judged_record(request: GradeRequest, verdict: Verdict, model: str) -> dict[
             levels=values["levels"],
             clamped=values["clamped"],
             phrases=[[request.matches[at][2], filler] for at, filler in values["phrases"]],
-            missed=[request.original_span(*span) for span in values["missed"]],
+            missed=values["missed"],
             agrees=_agrees(request, values),
         )
     return record
@@ -287,7 +269,7 @@ def _append_override(request: GradeRequest, values: Values, context: Context) ->
         "cleared": [rule for _, _, rule in cleared],
         "cleared_spans": [[start, end] for start, end, _ in cleared],
         "levels": values["levels"],
-        "missed": [request.original_span(*span) for span in values["missed"]],
+        "missed": values["missed"],
     }
     context.append("judge-overrides", record)
 

@@ -179,17 +179,9 @@ def encode_request(record: dict[str, Any], text: str, session: str, limit: int) 
     """Return the request to grade a scored reply, for `GradeRequest`: JSON of at most `limit` bytes, with as much text as fits."""
     size = _MAX_CHARACTERS
     while True:
-        fits = len(text) <= size
-        head_end, tail_at = (len(text), len(text)) if fits else (size // 2, len(text) - size // 2)
-        matches = [match for match in record["matches"] if match[1] <= head_end or match[0] >= tail_at]
-        request = {
-            "session": session,
-            "score": {**record, "matches": matches, "text": ""},
-            "head": text[:head_end],
-            "tail": text[tail_at:],
-            "tail_at": tail_at,
-        }
-        data = dumps(request).encode("ascii")
+        matches = [match for match in record["matches"] if match[1] <= size]
+        score = {**record, "matches": matches, "text": ""}
+        data = dumps({"session": session, "score": score, "text": text[:size]}).encode("ascii")
         if len(data) <= limit or size <= _MIN_CHARACTERS:  # a character may take twelve bytes as JSON
             return data
         size //= 2
