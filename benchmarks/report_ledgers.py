@@ -128,7 +128,6 @@ def row(name: str, at: int, chance: random.Random) -> dict[str, object]:
         "kind": "score",
         "dimensions": scores,
         "overall_quality": round(chance.random(), 3),
-        "improvement": "minor",
         "signals": {chance.choice(SIGNALS): 1},
     }
 

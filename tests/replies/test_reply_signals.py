@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.replies.phrases import MAX_MATCHES
 from memory_plugin.replies.reply_signals import MAX_CHARACTERS
 from tests.replies.builders import PADDED, PLAIN, filler_phrases, measure
 from tests.rows import every
@@ -199,4 +198,3 @@ def test_a_hostile_megabyte_takes_time_in_proportion_to_its_length(piece: str) -
     assert long_time < 20 * short_time + 0.1
     signals = measure(long)
     assert signals.cut == (len(long) > MAX_CHARACTERS)
-    assert signals.padding <= MAX_MATCHES

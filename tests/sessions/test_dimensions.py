@@ -17,7 +17,6 @@ from memory_plugin.sessions.dimensions import (
     CAUSES,
     dimensions,
     drop_bad_evidence,
-    improvement_band,
     merge,
     overall_score,
     read_scores,
@@ -43,22 +42,6 @@ def test_missing_is_not_zero() -> None:
 
 def test_weights_sum_to_one() -> None:
     assert round(sum(dimension.weight for dimension in dimensions().values()), 12) == 1
-
-
-@pytest.mark.parametrize(
-    ("score", "band"),
-    [
-        (0.0, "critical"),
-        (0.39, "critical"),
-        (0.4, "significant"),
-        (0.6, "moderate"),
-        (0.75, "minor"),
-        (0.85, "none"),
-        (1.0, "none"),
-    ],
-)
-def test_bands(score: float, band: str) -> None:
-    assert improvement_band(score) == band
 
 
 with open(data_path("judges", "rubrics", RUBRIC + ".json"), encoding="utf-8") as _file:

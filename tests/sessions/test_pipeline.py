@@ -34,7 +34,7 @@ def test_a_grade_becomes_a_row(bench: Bench) -> None:
         0.6233,
         [],
     )
-    assert (row["improvement"], row["root_cause"], row["confidence"]) == ("moderate", "none", 0.8)
+    assert (row["root_cause"], row["confidence"]) == ("none", 0.8)
     assert row["dimensions"]["goal_achievement"]["label"] == "complete"
     assert row["project"].startswith("project-")
     assert row["scorer"]["by"] == "api"
@@ -82,7 +82,7 @@ def test_a_missing_dimension_leaves_the_overall_unscored(bench: Bench) -> None:
     bench.script(reply(tool_efficiency=None))
     row = grade_session(bench.transcript(IDS[1]), bench.scorer).row
     assert row is not None
-    assert (row["missing"], row["overall_quality"], row["improvement"]) == (["tool_efficiency"], None, None)
+    assert (row["missing"], row["overall_quality"]) == (["tool_efficiency"], None)
 
 
 @pytest.mark.parametrize(

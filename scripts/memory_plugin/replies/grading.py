@@ -13,7 +13,16 @@ from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import dumps, loads
 from ..kernel.judge.asking import Judge
-from ..kernel.judge.question import Question, Rubric, Verdict, excerpt, load_rubric, one_line, read_rubric
+from ..kernel.judge.question import (
+    Question,
+    Rubric,
+    Verdict,
+    excerpt,
+    load_rubric,
+    one_line,
+    read_rubric,
+    value_at,
+)
 from ..kernel.transcript.reader import turns_since_prompt
 from ..kernel.transcript.rows import COMMAND, PROMPT
 from ..kernel.transcript.turn import Call
@@ -172,9 +181,7 @@ def _parse_phrases(value: Values, phrase_count: int) -> list[list[Any]]:
     items = value.get("phrases")
     verdicts: dict[int, bool] = {}
     for item in items if isinstance(items, list) else ():
-        if not isinstance(item, dict):
-            continue
-        index, filler = item.get("index"), item.get("filler")
+        index, filler = value_at(item, "index"), value_at(item, "filler")
         if type(index) is int and 0 <= index < phrase_count and isinstance(filler, bool):
             verdicts.setdefault(index, filler)
     return [[index, filler] for index, filler in sorted(verdicts.items())]
@@ -267,7 +274,6 @@ def _append_override(request: GradeRequest, values: Values, context: Context) ->
         "why": request.why,
         "padding_count": request.padding,
         "cleared": [rule for _, _, rule in cleared],
-        "cleared_spans": [[start, end] for start, end, _ in cleared],
         "levels": values["levels"],
         "missed": values["missed"],
     }

@@ -30,9 +30,7 @@ QUERY_TYPES = (
 )  # fmt: skip
 _DRAFTING = "drafting"
 USER_PACK = "responses-rules.json"  # in the state folder; the name is the one that users' packs already have
-MAX_MATCHES = 1000
 _MAX_BYTES = 1 << 20
-_MAX_USER_RULES = 500
 _CUE_REACH = 8  # words between a cue such as "avoid" and the phrase it mentions
 
 
@@ -169,7 +167,7 @@ class FillerRules:
         self.error: RulePackError | None = None
         entries = list(table["rules"])
         user_rules, exempt = pack.get("rules"), pack.get("exempt")
-        for entry in user_rules[:_MAX_USER_RULES] if isinstance(user_rules, list) else ():
+        for entry in user_rules if isinstance(user_rules, list) else ():
             problem = rule_problem(entry, classes)
             if problem:
                 self.error = RulePackError("a rule of your own pack is left out: " + problem)
@@ -234,7 +232,7 @@ def rule_problem(entry: object, classes: Mapping[str, frozenset[str]]) -> str:
 
 
 def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
-    """Return the filler phrases from left to right, at most 1,000; of two overlapping ones, the longer one."""
+    """Return the filler phrases from left to right; of two overlapping ones, the longer one."""
     filler_matches: list[FillerMatch] = []
     starters = rules.starters
     # `end`: the word after the last opener. `inherited`: that opener's level, which an opener right after it shares ("Oh, great!").
@@ -254,8 +252,6 @@ def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
             end = at + 1
             is_interjection = prose.words[at] in rules.interjections
             inherited = level if is_interjection else _inherited_level(prose, end, level)
-        if len(filler_matches) == MAX_MATCHES:
-            break
     return filler_matches
 
 

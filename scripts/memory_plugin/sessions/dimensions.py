@@ -23,8 +23,6 @@ CAUSES = (
     *("none", "tool_misuse", "process_violation", "context_waste"),
     *("error_cascade", "output_quality", "multiple"),
 )
-# How much improvement an overall score requires: the first band whose threshold it reaches.
-_BANDS = ((0.85, "none"), (0.75, "minor"), (0.6, "moderate"), (0.4, "significant"), (0.0, "critical"))
 _TURN = re.compile(r"\b(?:turns?|traces?|t)[ #:.]{0,2}(\d{1,6})\b", re.IGNORECASE)
 _MAX_ITEMS = 20
 _MAX_EVIDENCE = 3
@@ -88,11 +86,6 @@ def overall_score(scores: Mapping[str, float]) -> float | None:
         return None
     weighted = [scores[name] / dim.highest * dim.weight for name, dim in dimensions().items()]
     return round(sum(weighted), 4)
-
-
-def improvement_band(score: float) -> str:
-    """Return how much improvement an overall score requires: critical, significant, moderate, minor or none."""
-    return next(band for threshold, band in _BANDS if score >= threshold)
 
 
 def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -131,8 +131,7 @@ def score_bodies(row: dict[str, Any]) -> list[dict[str, Any]]:
 def _comment(row: Mapping[str, Any], name: str) -> str:
     """Return a dimension's rationale and evidence, or the causes of the overall score."""
     if name == OVERALL:
-        root_cause = row.get("root_cause") or "not said"
-        return "improvement needed: %s; root cause: %s" % (row.get("improvement"), root_cause)
+        return "root cause: %s" % (row.get("root_cause") or "not said")
     entry = row["dimensions"][name]
     evidence = [
         "%s: %s" % (" ".join("T%s" % turn for turn in item["turns"]), item["what"])

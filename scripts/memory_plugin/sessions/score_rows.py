@@ -20,7 +20,7 @@ from ..kernel.files import read_regular
 from ..kernel.ledger import Ledger
 from ..kernel.paths import Paths, locate
 from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
-from .dimensions import OVERALL, dimensions, improvement_band, overall_score
+from .dimensions import OVERALL, dimensions, overall_score
 from .scoring_request import PreparedSession, rubric_digest
 
 SCORE, LABEL = "score", "label"
@@ -98,7 +98,6 @@ def grade_row(
         },
         "subject": score_subject(prepared.path, paths),
         OVERALL: total,
-        "improvement": None if total is None else improvement_band(total),
         "missing": [name for name in dimensions() if name not in grade["dimensions"]],
         "turns": totals.turns,
         "started": totals.started,
@@ -143,7 +142,7 @@ def _is_current(path: str, rows: dict[str, dict[str, Any]]) -> bool:
     return is_complete and os.path.isfile(path) and row.get("bytes") == os.path.getsize(path)
 
 
-class UnreadableLabels(ValueError):
+class UnreadableLabels(RuntimeError):
     """A file has no labels, or a score outside its scale; the text says where."""
 
 

@@ -204,7 +204,6 @@ def _add_session(
         "kind": "score",
         "dimensions": scores,
         "overall_quality": 0.78,
-        "improvement": "minor",
     }
     rows.setdefault("sessions", []).append({**row, "signals": {"retries": 2, "tests_run": 1}})
 

@@ -13,7 +13,6 @@ from ...sessions.dimensions import dimensions
 from ...sessions.score_rows import (
     LABEL,
     SCORE,
-    UnreadableLabels,
     append_row,
     compare,
     label_row,
@@ -64,17 +63,14 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Label what is missing, compare the scores and print the figures."""
+    """Label what is missing, compare the scores and print the figures. Raises UnreadableLabels for a file without scores."""
     require_existing(*filter(None, [arguments.file]))
     asks = arguments.ask or not (arguments.file or arguments.report or arguments.json)
     if arguments.ask or (asks and context.console.can_prompt()):
         labeled = _label_series(context)
         context.console.line("%s labeled; to go on: memory session calibrate" % counted(labeled, "session"))
     ours = _latest(context, SCORE)
-    try:
-        theirs = read_labels(arguments.file) if arguments.file else _latest(context, LABEL)
-    except UnreadableLabels as error:
-        raise CommandError(str(error)) from None
+    theirs = read_labels(arguments.file) if arguments.file else _latest(context, LABEL)
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         raise CommandError(

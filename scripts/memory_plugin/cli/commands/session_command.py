@@ -348,8 +348,7 @@ def show_scores(console: Console, row: dict[str, Any] | None) -> None:
 def _overall(row: dict[str, Any]) -> str:
     if row[OVERALL] is None:
         return "unscored, because these are missing: %s" % ", ".join(row["missing"])
-    cause = row["root_cause"] or "not said"
-    details = ["improvement needed: %s" % row["improvement"], "root cause: %s" % cause]
+    details = ["root cause: %s" % (row["root_cause"] or "not said")]
     if row["confidence"] is not None:
         details.append("confidence %.2f" % row["confidence"])
     if row["struck"]:

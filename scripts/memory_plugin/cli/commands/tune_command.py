@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+from contextlib import suppress
 from typing import Any
 
-from ...kernel.files import Unreadable, read_regular, replace_file
-from ...kernel.settings.user_file import EditError, change_values
+from ...kernel.files import read_regular, replace_file
+from ...kernel.settings.user_file import change_values
 from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
 from ...replies.phrases import USER_PACK, FillerRules, load_filler_rules
 from ...replies.reply_signals import WordLists, measure_reply
@@ -143,14 +144,10 @@ def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, 
 
 
 def _write_pack(after: dict[str, Any], arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Write the pack, after a backup of the present one."""
+    """Write the pack, after a backup of the present one. Raises OSError."""
     path = context.paths.state(USER_PACK)
-    try:
+    with suppress(FileNotFoundError):  # there was no pack before
         replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
-    except FileNotFoundError:
-        pass  # there was no pack before
-    except Unreadable as error:
-        raise CommandError("your rule pack was not changed: %s" % error) from None
     replace_file(path, (json.dumps(after, indent=2) + "\n").encode("ascii"))
     if not arguments.json:
         context.console.line("Written: %s. The previous version: %s.backup." % (path, path))
@@ -159,7 +156,7 @@ def _write_pack(after: dict[str, Any], arguments: argparse.Namespace, context: C
 def _tune_thresholds(
     replies: list[MeasuredReply], arguments: argparse.Namespace, context: CommandContext
 ) -> None:
-    """Show how many replies escalate, and thresholds that fit; write them with --apply. Raises CommandError for fewer than 200 replies."""
+    """Show how many replies escalate, and thresholds that fit; write them with --apply. Raises CommandError and EditError."""
     if len(replies) < MIN_REPLIES:
         raise CommandError(
             "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
@@ -171,11 +168,7 @@ def _tune_thresholds(
     values[PREAMBLE] = fit.bounds.preamble_min
     changes = {name: value for name, value in values.items() if value != context.settings.get(name)}
     applies = arguments.apply and bool(changes)
-    if applies:
-        try:
-            backup = change_values(context.paths.config_dir, changes).backup
-        except EditError as error:
-            raise CommandError(str(error)) from None
+    backup = change_values(context.paths.config_dir, changes).backup if applies else None
     console, settings = context.console, context.settings
     if arguments.json:
         shares = {"before": fit.before._asdict(), "after": fit.after._asdict()}
