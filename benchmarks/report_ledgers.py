@@ -182,7 +182,6 @@ def _score(at: int, chance: random.Random) -> dict[str, object]:
         "drift": ["padding"] if padding > 2 else [],
         "matches": matches,
         "words": 120,
-        "cut": False,
         "audit": False,
         "mode": "rules",
         "prompt_id": "p%d" % at,

@@ -88,7 +88,8 @@ class PhraseIndex:
         """
         ends = match_ends(self._slots_of(number), prose, at)
         if signs:
-            ends = {end for end in ends if prose.is_preceded_by(end, signs)}
+            # The end of the text counts as a full stop.
+            ends = {end for end in ends if (prose.next_sign(end - 1) or ".") in signs}
         return max(ends, default=-1)
 
     def _slots_of(self, number: int) -> list[Slot]:

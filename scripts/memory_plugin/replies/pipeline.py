@@ -103,9 +103,8 @@ def score_reply(reply: CompletedReply, context: Context) -> tuple[dict[str, Any]
 
     Returns the record in `scores.jsonl` and the errors that occurred: every step runs even if the disk fails in another one.
     """
-    last = read_last_reply(
-        reply.transcript
-    )  # the host may omit the text; the prompt is only in the transcript
+    # The host may omit the text, and the prompt is only in the transcript.
+    last = read_last_reply(reply.transcript)
     reply.text, reply.prompt = reply.text or last.text, last.prompt
     scorer = ReplyScorer(context.settings, context.paths.state_dir)
     score = scorer.score(reply.text, last.prompt)
@@ -153,7 +152,6 @@ def _score_record(
             [match.start, match.end, match.rule.id] for match in signals.matches[: gate["recorded_matches"]]
         ],
         "words": signals.words,
-        "cut": signals.cut,
         "audit": passes and is_sampled("audit", identity, gate["audit_share"]),
         "mode": settings.text("scoring.mode"),
         "prompt_id": reply.prompt_id,

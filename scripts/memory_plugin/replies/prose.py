@@ -166,11 +166,6 @@ class Prose:
             return self.masked[at]
         return "" if at >= len(self.masked) else " "
 
-    def is_preceded_by(self, word: int, signs: str) -> bool:
-        """Return whether one of `signs` precedes the word number `word`; the end of the text counts as a full stop."""
-        sign = self.next_sign(word - 1)
-        return sign in signs if sign else "." in signs
-
     def __len__(self) -> int:
         return len(self.words)
 

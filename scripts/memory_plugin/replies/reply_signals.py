@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .phrases import FillerMatch, FillerRules
     from .prose import Prose
 
-MAX_CHARACTERS = 300_000  # more than a model writes in one reply
+_MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 _GREETING = "greeting"  # in a draft it is part of the letter
 _MAX_LEADS = 6
 _MAX_LEAD_START = 200  # words; a phrase further on cannot belong to the preamble
@@ -39,11 +39,10 @@ class ReplySignals:
     """The measures of one reply.
 
     `words` counts the words of the prose, and `preamble` those before the answer. `density` is content words over words, or None if the
-    reply is not scored; `unscored` then says why: `empty`, `code_only`, `too_short`, `other_script` or `other_language`. `cut` means that
-    only the first 300,000 characters were read.
+    reply is not scored; `unscored` then says why: `empty`, `code_only`, `too_short`, `other_script` or `other_language`.
     """
 
-    __slots__ = ("cut", "density", "matches", "preamble", "unscored", "words")
+    __slots__ = ("density", "matches", "preamble", "unscored", "words")
 
     def __init__(self) -> None:
         self.matches: list[FillerMatch] = []
@@ -51,7 +50,6 @@ class ReplySignals:
         self.words = 0
         self.density: float | None = None
         self.unscored = ""
-        self.cut = False
 
     @property
     def padding(self) -> int:
@@ -65,8 +63,7 @@ def measure_reply(text: str, rules: FillerRules, lists: WordLists, drafting: boo
     `drafting` means that the user asked for a text in someone's voice. Then only the words around that text can be filler.
     """
     signals = ReplySignals()
-    signals.cut = len(text) > MAX_CHARACTERS
-    text = text[:MAX_CHARACTERS]
+    text = text[:_MAX_CHARACTERS]
     prose = read_prose(text)
     signals.matches = find_filler(prose, rules)
     if drafting:

@@ -16,7 +16,6 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import as_number
 from ..kernel.judge.question import one_line
 from ..kernel.settings.load import user_block
-from ..kernel.settings.values import defaults
 
 OVERALL = "overall_quality"
 CAUSES = (
@@ -48,12 +47,6 @@ class ScoreDimension(NamedTuple):
     def label(self, score: float) -> str:
         """Return a level's name; empty for a number."""
         return self.labels[int(score)] if self.labels else ""
-
-
-def changed_weights() -> list[float]:
-    """Return the weights in the table's order if the user changed them, else an empty list."""
-    weights = user_block("sessions.weights")
-    return [] if weights == defaults()["sessions.weights"] else list(weights.values())
 
 
 @cache

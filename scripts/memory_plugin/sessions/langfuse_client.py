@@ -210,16 +210,23 @@ def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
             if value_at(row, "sessionId") == session:
                 traces.setdefault(str(value_at(row, "traceId")), []).append(row)
         if not meta.get("cursor"):
-            return [_trace_from_observations(trace_id, rows) for trace_id, rows in traces.items()]
+            return [_trace_of_observations(rows) for rows in traces.values()]
         query = {**query, "cursor": meta["cursor"]}
 
 
-def _trace_from_observations(trace_id: str, rows: list[Any]) -> Trace:
-    """Return a trace; its input and output are those of the root observation."""
+def _trace_of_observations(rows: list[Any]) -> Trace:
+    """Return a trace; its input and output are those of the root observation, the first without a parent."""
     rows = sorted(rows, key=_start)
     root = next((row for row in rows if not value_at(row, "parentObservationId")), rows[0])
-    steps = [row for row in rows if row is not root or len(rows) == 1]
-    return Trace(trace_id, _start(root), value_at(root, "input"), value_at(root, "output"), steps)
+    return _trace(root, [row for row in rows if row is not root or len(rows) == 1])
+
+
+def _trace(head: object, steps: list[Any]) -> Trace:
+    """Return a trace whose input and output are those of `head`, an observation or the trace itself."""
+    identity, start = _field(head, "traceId", "id"), _field(head, "startTime", "timestamp")
+    return Trace(
+        identity, start, value_at(head, "input"), value_at(head, "output"), sorted(steps, key=_start)
+    )
 
 
 def _start(row: object) -> str:
@@ -246,19 +253,9 @@ def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
     traces = []
     for entry in listed:
         reply = client.get("/traces/" + quote(str(value_at(entry, "id")), safe=""))
-        trace = reply.payload
-        if reply.status != 200 or value_at(trace, "sessionId") not in (session, None):
-            continue
-        rows = value_at(trace, "observations")
-        traces.append(
-            Trace(
-                str(value_at(trace, "id")),
-                str(value_at(trace, "timestamp")),
-                value_at(trace, "input"),
-                value_at(trace, "output"),
-                sorted(rows, key=_start) if isinstance(rows, list) else [],
-            )
-        )
+        rows = value_at(reply.payload, "observations")
+        if reply.status == 200 and value_at(reply.payload, "sessionId") in (session, None):
+            traces.append(_trace(reply.payload, rows if isinstance(rows, list) else []))
     return traces
 
 

@@ -147,7 +147,7 @@ def read_session(path: str) -> ShownSession:
     digest = TranscriptDigest()
     signals = collect_signals(path, digest.add)
     name = session_id_of(path, signals.totals.session)
-    return ShownSession(name, signals, [shown.turn for shown in digest.shown])
+    return ShownSession(name, signals, [turn for shown in digest.shown for turn in shown.turns])
 
 
 def _parse_scores(words: list[str]) -> dict[str, float]:
