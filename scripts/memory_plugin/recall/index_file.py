@@ -101,9 +101,10 @@ def index_version() -> int:
     return _version[0]
 
 
-def open_index(path: str, timeout: float = 0.05) -> Connection:
+def open_index(path: str, timeout: float = 0.25) -> Connection:
     """Return a connection to a complete index of this version; wait up to `timeout` seconds for a writer.
 
+    A writer keeps readers out only while it commits: a few milliseconds, but more than 50 where all cores are busy.
     Raises IndexMissing if there is no file, and IndexUnusable if it is damaged, locked or of another version, or Python has no SQLite.
     """
     if not os.path.isfile(path):
