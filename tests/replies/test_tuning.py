@@ -168,7 +168,6 @@ def replies(
     return [
         MeasuredReply(
             draw.choice(("code", "directive", "factual", "meta")),
-            "m",
             int(draw.random() < padded),
             40 if draw.random() < preamble else 0,
             max(0, min(1000, round(draw.gauss(mean, 60)))),

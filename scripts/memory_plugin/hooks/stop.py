@@ -75,11 +75,7 @@ def _score(reply: CompletedReply, context: Context, taint: Taint) -> list[str]:
     wants_judge = (
         record["escalate"] or record["audit"]
     )  # the rules are unsure, or the audit sample includes it
-    if (
-        wants_judge
-        and context.settings.is_judge_enabled("scoring")
-        and not _start_grading(record, reply.text, context, taint)
-    ):
+    if wants_judge and not _start_grading(record, reply.text, context, taint):
         problems.append("no process could be started to ask the judge")
     return problems
 

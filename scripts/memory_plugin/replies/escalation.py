@@ -177,7 +177,7 @@ def record_drift(
 ) -> None:
     """Append a drift to its ledger, and save its correction for the next prompt unless it is in the control group.
 
-    The correction is saved even if the ledger fails. `score` is the reply's record. Raises LedgerError and StateNotSaved.
+    The correction is saved even if the ledger fails. `score` is the reply's record. Raises OSError.
     """
     settings, table = context.settings, load_data("replies", "drift")
     correction_id, text = choose_correction(drift, score, table)

@@ -164,13 +164,11 @@ def _score_record(
 def may_request_grade(context: Context, *, judges_off: bool) -> bool:
     """Return whether a judge may be asked about replies here.
 
-    This requires hybrid mode and no earlier refusal in this session. `judges_off` says that the
-    project's environment may have set an endpoint or a key.
+    This requires hybrid mode and no earlier refusal in this session. `judges_off` says that the project's environment may have set an
+    endpoint or a key.
     """
-    settings = context.settings
-    if not settings.is_judge_enabled("scoring") or judges_off:
-        return False
-    return not ReplyState(context.paths, context.session).is_judge_disabled()
+    is_on = context.settings.is_judge_enabled("scoring") and not judges_off
+    return is_on and not ReplyState(context.paths, context.session).is_judge_disabled()
 
 
 def encode_request(record: dict[str, Any], text: str, session: str, limit: int) -> bytes:

@@ -178,7 +178,6 @@ class MeasuredReply(NamedTuple):
     """The gate's inputs for a reply, from the ledger; the density is in thousandths."""
 
     kind: str
-    model: str
     padding: int
     preamble: int
     density: int
@@ -195,15 +194,9 @@ class ThresholdFit(NamedTuple):
 def measured_replies(scores: Iterable[PastScore]) -> list[MeasuredReply]:
     """Return the replies of at least 20 words with a density."""
     return [
-        MeasuredReply(
-            score.row["query_type"],
-            score.model,
-            score.padding,
-            score.row["preamble_words"],
-            thousandths(score.density),
-        )
-        for score in scores
-        if score.density is not None and score.row["words"] >= _MIN_MEASURED
+        MeasuredReply(row["query_type"], score.padding, row["preamble_words"], thousandths(score.density))
+        for score, row in ((score, score.row) for score in scores)
+        if score.density is not None and row["words"] >= _MIN_MEASURED
     ]
 
 

@@ -139,18 +139,10 @@ def store_answers(
     return GradeResult(prepared, row, by["failures"], "")
 
 
-class GradingRun(NamedTuple):
-    """The rows written, the transcripts that were not graded with their reasons, and how many were graded before."""
-
-    rows: list[dict[str, Any]]
-    failed: dict[str, str]
-    graded_before: int
-
-
 def grade_one_by_one(
     paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None]
-) -> GradingRun:
-    """Grade the sessions without a current grade.
+) -> dict[str, Any]:
+    """Grade the sessions without a current grade; return the rows, the failed sessions with reasons, and how many were graded before.
 
     Each grade is written immediately, so a second run continues where the first was stopped. A failure that would also affect the next
     session ends the run.
@@ -175,7 +167,7 @@ def grade_one_by_one(
             rows.append(graded.row or {})
         elif reason != _EMPTY:
             failed[name] = reason
-    return GradingRun(rows, failed, len(paths) - len(todo))
+    return {"graded": rows, "failed": failed, "already": len(paths) - len(todo)}
 
 
 def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> int:

@@ -9,20 +9,8 @@ from typing import Any, NamedTuple
 
 from ...kernel.stats import Estimate
 from ...kernel.text.clean import plain
+from ...sessions import score_rows
 from ...sessions.dimensions import dimensions
-from ...sessions.score_rows import (
-    LABEL,
-    SCORE,
-    append_row,
-    compare,
-    label_row,
-    latest_rows,
-    parse_score,
-    project_of,
-    read_labels,
-    session_id_of,
-    with_overall,
-)
 from ...sessions.scoring_request import TranscriptDigest
 from ...sessions.session_files import project_transcripts
 from ...sessions.session_signals import SessionSignals, collect_signals
@@ -69,15 +57,15 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.ask or (asks and context.console.can_prompt()):
         labeled = _label_series(context)
         context.console.line("%s labeled; to go on: memory session calibrate" % counted(labeled, "session"))
-    ours = _latest(context, SCORE)
-    theirs = read_labels(arguments.file) if arguments.file else _latest(context, LABEL)
+    ours = _latest(context, score_rows.SCORE)
+    theirs = score_rows.read_labels(arguments.file) if arguments.file else _latest(context, score_rows.LABEL)
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         raise CommandError(
             "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory session label)"
             % (len(ours), len(theirs))
         )
-    agreements = compare(ours, theirs)
+    agreements = score_rows.compare(ours, theirs)
     if arguments.json:
         records = [
             {"dimension": name, "n": n, **{key: figure._asdict() for key, figure in figures.items()}}
@@ -98,8 +86,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _latest(context: CommandContext, kind: str) -> dict[str, dict[str, float]]:
     """Return the latest scores of each session in the ledger: the scorer's or a person's (SCORE or LABEL)."""
-    rows = latest_rows(context.paths, kind)
-    return {name: with_overall(row) for name, row in rows.items()}
+    rows = score_rows.latest_rows(context.paths, kind)
+    return {name: score_rows.with_overall(row) for name, row in rows.items()}
 
 
 def _figure(figure: Estimate) -> str:
@@ -146,7 +134,7 @@ def read_session(path: str) -> ShownSession:
     """Return a session as shown to a person. Raises FileNotFoundError and Unreadable."""
     digest = TranscriptDigest()
     signals = collect_signals(path, digest.add)
-    name = session_id_of(path, signals.totals.session)
+    name = score_rows.session_id_of(path, signals.totals.session)
     return ShownSession(name, signals, [turn for shown in digest.shown for turn in shown.turns])
 
 
@@ -155,7 +143,7 @@ def _parse_scores(words: list[str]) -> dict[str, float]:
     scores = {}
     for word in words:
         name, _, text = word.partition("=")
-        score = parse_score(name, text) if name in dimensions() else None
+        score = score_rows.parse_score(name, text) if name in dimensions() else None
         if score is None:
             raise UsageError(
                 "--set %s: expected DIMENSION=SCORE, such as goal_achievement=complete or tool_efficiency=0.8"
@@ -185,7 +173,7 @@ def _ask_scores(console: Console, session: ShownSession) -> tuple[dict[str, floa
                 return {}, word == "q"
             if not word:
                 break
-            score = parse_score(name, word)
+            score = score_rows.parse_score(name, word)
             if score is None:
                 console.line("expected %s, s to skip the session, or q to stop" % scale)
             else:
@@ -195,8 +183,10 @@ def _ask_scores(console: Console, session: ShownSession) -> tuple[dict[str, floa
 
 def _store_label(context: CommandContext, session: ShownSession, scores: dict[str, float]) -> dict[str, Any]:
     """Append the scores of a session to the ledger and return the row. Raises RowNotWritten."""
-    row = label_row(session.name, project_of(session.signals.totals.folder, context.paths), scores)
-    append_row(context.paths, row)
+    row = score_rows.label_row(
+        session.name, score_rows.project_of(session.signals.totals.folder, context.paths), scores
+    )
+    score_rows.append_row(context.paths, row)
     return row
 
 
@@ -205,7 +195,7 @@ def _label_series(context: CommandContext) -> int:
 
     The scorer's own scores are not shown, so that they cannot bias the person.
     """
-    done = set(latest_rows(context.paths, LABEL))
+    done = set(score_rows.latest_rows(context.paths, score_rows.LABEL))
     for path in project_transcripts(context.paths):
         if len(done) >= _SERIES:
             break

@@ -15,18 +15,9 @@ from ...kernel.judge.asking import Judge
 from ...kernel.judge.question import explain_failure
 from ...kernel.records import Records
 from ...kernel.text.clean import block
+from ...replies import score_history
 from ...replies.grading import GradeMaterial, deep_question, read_turn
 from ...replies.pipeline import ReplyScore, ReplyScorer, read_last_reply
-from ...replies.score_history import (
-    PastScore,
-    ScoreGroup,
-    count_patterns,
-    group_by_day,
-    group_scores,
-    measure_effect,
-    missed_by_rules,
-    read_scores,
-)
 from ...replies.tuning import is_outside
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
@@ -192,7 +183,7 @@ def _history(arguments: argparse.Namespace, context: CommandContext) -> None:
         _show_effect(since, arguments, context)
         return
     project = context.paths.project_key if arguments.here else ""
-    scores, unreadable = read_scores(context.paths, since, project)
+    scores, unreadable = score_history.read_scores(context.paths, since, project)
     if arguments.json:
         context.console.json(_history_record(scores, unreadable))
     elif scores:
@@ -203,13 +194,13 @@ def _history(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.line(text % days)
 
 
-def _grouped(scores: list[PastScore], name: str) -> list[ScoreGroup]:
+def _grouped(scores: list[score_history.PastScore], name: str) -> list[score_history.ScoreGroup]:
     """Group replies by a field of their records."""
-    return group_scores(scores, lambda score: score.row.get(name, ""))
+    return score_history.group_scores(scores, lambda score: score.row.get(name, ""))
 
 
-def _history_record(scores: list[PastScore], unreadable: int) -> dict[str, Any]:
-    groups = {"days": group_by_day(scores)}
+def _history_record(scores: list[score_history.PastScore], unreadable: int) -> dict[str, Any]:
+    groups = {"days": score_history.group_by_day(scores)}
     groups.update((name + "s", _grouped(scores, name)) for name in ("model", "project", "gate"))
     shares = ("padded", "drifted", "escalated")
     return {
@@ -222,14 +213,14 @@ def _history_record(scores: list[PastScore], unreadable: int) -> dict[str, Any]:
             ]
             for name, members in groups.items()
         },
-        "patterns": [{"id": name, "matches": count} for name, count in count_patterns(scores)],
-        "audit": missed_by_rules(scores)._asdict(),
+        "patterns": [{"id": name, "matches": count} for name, count in score_history.count_patterns(scores)],
+        "audit": score_history.missed_by_rules(scores)._asdict(),
     }
 
 
-def _show_history(scores: list[PastScore], unreadable: int, context: CommandContext) -> None:
+def _show_history(scores: list[score_history.PastScore], unreadable: int, context: CommandContext) -> None:
     console = context.console
-    (total,) = group_scores(scores, lambda _: "all")
+    (total,) = score_history.group_scores(scores, lambda _: "all")
     console.line(console.style("Replies scored: %d" % total.replies, "bold"))
     console.line("with filler:  %s" % (total.padded,))
     console.line("drifted:      %s" % (total.drifted,))
@@ -237,13 +228,13 @@ def _show_history(scores: list[PastScore], unreadable: int, context: CommandCont
     if is_outside(total.escalated):
         advice = "outside 20 to 30%; to adjust the thresholds: memory replies tune --thresholds"
         console.line(" " * 14 + advice)
-    missed = missed_by_rules(scores)
+    missed = score_history.missed_by_rules(scores)
     if missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (missed,))
     if unreadable:
         console.line("Unreadable lines in the ledger: %d" % unreadable)
     console.line()
-    days = group_by_day(scores)[-_MAX_BARS:]
+    days = score_history.group_by_day(scores)[-_MAX_BARS:]
     bars = "".join(_BARS[min(7, int((day.padded.value or 0.0) * len(_BARS)))] for day in days)
     console.line("with filler, by day  %s" % bars)
     spans = (days[0].name, days[-1].name, _BARS[0], _BARS[-1])
@@ -252,20 +243,20 @@ def _show_history(scores: list[PastScore], unreadable: int, context: CommandCont
         console.line()
         rows = [_row(group) for group in _grouped(scores, name)[:_MAX_ROWS]]
         console.table([name, "replies", "with filler", "drifted", "density"], rows)
-    patterns = [[name, str(count)] for name, count in count_patterns(scores)[:_MAX_ROWS]]
+    patterns = [[name, str(count)] for name, count in score_history.count_patterns(scores)[:_MAX_ROWS]]
     if patterns:
         console.line()
         console.table(["pattern", "matches"], patterns)
 
 
-def _row(group: ScoreGroup) -> list[str]:
+def _row(group: score_history.ScoreGroup) -> list[str]:
     density = "-" if group.density is None else "%.3f" % group.density
     shares = ("%.0f%%" % (100 * (part.value or 0.0)) for part in (group.padded, group.drifted))
     return [group.name, str(group.replies), *shares, density]
 
 
 def _show_effect(since: str, arguments: argparse.Namespace, context: CommandContext) -> None:
-    effect = measure_effect(context.paths, since)
+    effect = score_history.measure_effect(context.paths, since)
     gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
     record: dict[str, Any] = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
     record.update(effect=gap, enough=effect.is_conclusive)

@@ -15,26 +15,11 @@ from uuid import uuid4
 from ...hooks.events import PROBLEM, log_event
 from ...kernel.judge.question import explain_failure, one_line, read_reply
 from ...kernel.text.clean import terminal_safe
+from ...sessions import pipeline, session_files
 from ...sessions.detection import signal_entries
 from ...sessions.dimensions import OVERALL, dimensions, read_scores
-from ...sessions.pipeline import (
-    GradeResult,
-    SessionScorer,
-    grade_ended,
-    grade_one_by_one,
-    grade_prepared,
-    send_new_scores,
-    store_answers,
-)
 from ...sessions.score_rows import latest_rows, session_id
 from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare
-from ...sessions.session_files import (
-    current_transcript,
-    find_transcript,
-    is_session_id,
-    project_transcripts,
-    subagent_answers,
-)
 from ...sessions.session_signals import SessionSignals, collect_signals, signals_record
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import Console, counted
@@ -120,15 +105,15 @@ def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> 
     if bool(arguments.target) == arguments.current or getattr(arguments, "project", False):
         raise UsageError("expected one of: a file, an id, --current")
     if arguments.current:
-        return current_transcript(context.paths, context.session)
-    if not is_session_id(arguments.target):
+        return session_files.current_transcript(context.paths, context.session)
+    if not session_files.is_session_id(arguments.target):
         require_existing(arguments.target)
-    return find_transcript(context.paths, arguments.target)
+    return session_files.find_transcript(context.paths, arguments.target)
 
 
-def session_scorer(context: CommandContext) -> SessionScorer:
+def session_scorer(context: CommandContext) -> pipeline.SessionScorer:
     """Return the scorer for this run."""
-    return SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))
+    return pipeline.SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))
 
 
 def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -147,12 +132,15 @@ def _score(path: str, arguments: argparse.Namespace, context: CommandContext) ->
     prepared = prepare(path)
     if prepared.signals.totals.turns and scorer.judge(session_id(prepared)).unready() is None:
         scorer = _with_accepted_price(prepared, scorer, arguments, context)
-    return _show(grade_prepared(prepared, scorer), arguments, context)
+    return _show(pipeline.grade_prepared(prepared, scorer), arguments, context)
 
 
 def _with_accepted_price(
-    prepared: PreparedSession, scorer: SessionScorer, arguments: argparse.Namespace, context: CommandContext
-) -> SessionScorer:
+    prepared: PreparedSession,
+    scorer: pipeline.SessionScorer,
+    arguments: argparse.Namespace,
+    context: CommandContext,
+) -> pipeline.SessionScorer:
     """Return the scorer for a session. If grading costs more than the session cap, ask once and use the request cap instead.
 
     Raises CommandError if the price exceeds that cap too, or the user did not accept it.
@@ -160,15 +148,17 @@ def _with_accepted_price(
     price, settings = scorer.price(prepared), context.settings
     if price <= settings.number("judge.caps.session_usd"):
         return scorer
-    cap = settings.number("judge.caps.request_usd")
-    model = terminal_safe(settings.text("sessions.judge.model"))
-    text = "rading %s costs at most $%.2f with %s" % (_size(prepared), price, model)
+    model, cap = (
+        terminal_safe(settings.text("sessions.judge.model")),
+        settings.number("judge.caps.request_usd"),
+    )
+    text = "Grading %s costs at most $%.2f with %s" % (_size(prepared), price, model)
     if price > cap:
         raise CommandError(
-            "g%s, and judge.caps.request_usd is $%.2f; raise it to grade the session" % (text, cap)
+            "%s. The cap judge.caps.request_usd is $%.2f; raise it to grade the session" % (text, cap)
         )
-    if not arguments.yes and not context.console.confirm("G%s. Continue?" % text):
-        raise CommandError("no judge was asked: g%s; to accept the price: --yes" % text)
+    if not (arguments.yes or context.console.confirm("%s. Continue?" % text)):
+        raise CommandError("%s; to accept the price: --yes" % text)
     return scorer._replace(request="request %s" % uuid4().hex)
 
 
@@ -177,7 +167,7 @@ def _size(prepared: PreparedSession) -> str:
     return "this session of about %d tokens in %s" % (prepared.tokens, parts)
 
 
-def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
+def _show(graded: pipeline.GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
     console, problem = context.console, ""
     if arguments.json:
         record = {"row": graded.row, "failures": graded.failures, "detail": graded.detail}
@@ -186,7 +176,7 @@ def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandCo
         show_signals(console, session_id(graded.prepared), graded.prepared.signals)
         show_scores(console, graded.row)
     if graded.is_stored:
-        problem = send_new_scores(session_scorer(context), console.progress)
+        problem = pipeline.send_new_scores(session_scorer(context), console.progress)
     if problem:
         later = "to send them later: memory session langfuse push"
         console.error("the scores were not sent to Langfuse (%s); %s" % (problem, later))
@@ -197,7 +187,7 @@ def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandCo
     return DONE if graded.is_stored else FAILED
 
 
-def _why(failure: str, graded: GradeResult) -> str:
+def _why(failure: str, graded: pipeline.GradeResult) -> str:
     if failure == "empty":
         return "not graded: the transcript has no turns"
     if failure == "disabled":
@@ -209,17 +199,16 @@ def _why(failure: str, graded: GradeResult) -> str:
 
 
 def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
-    transcripts, console = project_transcripts(context.paths), context.console
+    transcripts, console = session_files.project_transcripts(context.paths), context.console
     if not transcripts:
         raise CommandError("this project has no sessions")
-    run = grade_one_by_one(transcripts, session_scorer(context), console.progress)
+    run = pipeline.grade_one_by_one(transcripts, session_scorer(context), console.progress)
     console.progress("")
-    record = {"graded": run.rows, "failed": run.failed, "already": run.graded_before}
-    counts = (len(run.rows), run.graded_before, len(run.failed))
-    console.result(arguments.json, record, "%d graded, %d already graded, %d not graded" % counts)
-    for name, why in () if arguments.json else list(run.failed.items())[:_MAX_FAILURES]:
+    counts = (len(run["graded"]), run["already"], len(run["failed"]))
+    console.result(arguments.json, run, "%d graded, %d already graded, %d not graded" % counts)
+    for name, why in () if arguments.json else list(run["failed"].items())[:_MAX_FAILURES]:
         console.error("%s: %s" % (name, why))
-    return FAILED if run.failed else DONE
+    return FAILED if run["failed"] else DONE
 
 
 def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -236,7 +225,9 @@ def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) 
 def _store(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.agent:
         target = "--current" if arguments.current else arguments.target
-        replies = subagent_answers(current_transcript(context.paths, context.session), target)
+        replies = session_files.subagent_answers(
+            session_files.current_transcript(context.paths, context.session), target
+        )
         answer = next(filter(None, (read_reply(text, read_scores) for text in replies)), None)
     else:
         answer = read_reply(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"), read_scores)
@@ -244,7 +235,7 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
     prepared = prepare(path, AGENT_TOKENS)
-    return _show(store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
+    return _show(pipeline.store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
 
 
 def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -274,7 +265,7 @@ def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
     def report(session: str, text: str) -> None:
         log_event(context.paths, session, "SessionEnd", PROBLEM, text)
 
-    graded = grade_ended(session_scorer(context), report)
+    graded = pipeline.grade_ended(session_scorer(context), report)
     context.console.result(arguments.json, {"graded": graded}, "%d graded" % graded)
     return DONE
 
