@@ -29,9 +29,10 @@ from .session_files import ended_folder, pending_notes
 _CALL_SECONDS = 180.0  # for one part
 _LEAST_TURNS = 5  # of a session that is graded automatically
 _PARALLEL = 4  # questions at once
-# Failures that the next part would meet as well, and those that the next session would.
-_ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403"])
-_ENDS_RUN = frozenset(["over_budget", "disabled", "no_key", "http_401", "http_403", "no_state", "bad_url"])
+# Failures that the next part of a session, and the next session, would meet as well.
+_LASTING = frozenset(
+    ["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403", "no_state", "bad_url"]
+)
 _EMPTY = "empty"  # a transcript without a turn, which is no failure
 
 
@@ -50,10 +51,6 @@ class SessionScorer(NamedTuple):
         """Return the judge of sessions; the cap per session applies to the graded session."""
         context = Context(self.paths, self.settings, Deadline(0), session)
         return Judge("sessions", context, off=self.off, request=self.request)
-
-    def price(self, prepared: PreparedSession) -> float:
-        """Return the highest price of grading a session, in US dollars."""
-        return self.judge(session_id(prepared)).highest_price(questions(prepared))
 
 
 class GradeResult(NamedTuple):
@@ -104,11 +101,11 @@ def grade_prepared(
 
 
 def _ask(judge: Judge, prepared: PreparedSession, seconds: float) -> list[Verdict]:
-    """Return one verdict per part. After a failure in _ENDS_SESSION, the remaining parts get the same verdict."""
+    """Return one verdict per part. After a failure in _LASTING, the remaining parts get the same verdict."""
     all_questions = questions(prepared)
     verdicts: list[Verdict] = []
     for at in range(0, len(all_questions), _PARALLEL):
-        fatal = next((verdict for verdict in verdicts if verdict.failure in _ENDS_SESSION), None)
+        fatal = next((verdict for verdict in verdicts if verdict.failure in _LASTING), None)
         if fatal:
             return verdicts + [fatal] * (len(all_questions) - at)
         verdicts += judge.ask_all(all_questions[at : at + _PARALLEL], Deadline(seconds), retry=True)
@@ -153,7 +150,7 @@ def grade_one_by_one(
     reason = ""
     for at, path in enumerate(todo):
         name = os.path.basename(path)
-        if reason in _ENDS_RUN:
+        if reason in _LASTING:
             failed[name] = reason
             continue
         progress("%d of %d sessions, %d not graded: %s" % (at, len(todo), len(failed), name))

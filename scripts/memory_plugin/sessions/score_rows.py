@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..kernel.clock import now_iso
 from ..kernel.context import LedgerError
 from ..kernel.data import read_state
-from ..kernel.fastjson import digest, loads
+from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
 from ..kernel.ledger import Ledger
 from ..kernel.paths import Paths, locate
@@ -85,17 +85,10 @@ def grade_row(
     return {
         **grade,
         "kind": SCORE,
-        "id": digest(session.encode("utf-8", "replace"), 8),
         "session": session,
         "project": project_of(totals.folder, paths),
         "stamp": stamp or (started.group() + "Z" if started else now_iso()),
-        "scorer": {
-            **scorer,
-            "rubric": rubric_digest(),
-            "parts": len(prepared.parts),
-            "tokens": round(prepared.tokens),
-            "left_out": prepared.left_out,
-        },
+        "scorer": {**scorer, "rubric": rubric_digest(), "left_out": prepared.left_out},
         "subject": score_subject(prepared.path, paths),
         OVERALL: total,
         "missing": [name for name in dimensions() if name not in grade["dimensions"]],

@@ -94,13 +94,8 @@ def _check(arguments: argparse.Namespace, context: CommandContext, access: Serve
     server, host = probe(client), access.address.authority
     missing = sorted(set(score_configs()) - set(existing_configs(client)))
     address = address_sentences(context, server_route(context.paths, context.settings), HOSTS)
-    record = {
-        "host": host,
-        "reads_sessions": server["sessions"],
-        "reads_scores": server["scores"],
-        "missing_configs": missing,
-        "address": address,
-    }
+    reads = {"reads_" + name: version for name, version in server.items()}
+    record = {"host": host, **reads, "missing_configs": missing, "address": address}
     configs = "all score configs exist"
     if missing:
         configs = "missing score configs: %s (memory session langfuse setup)" % ", ".join(missing)

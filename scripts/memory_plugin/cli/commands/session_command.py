@@ -19,11 +19,11 @@ from ...sessions import pipeline, session_files
 from ...sessions.detection import signal_entries
 from ...sessions.dimensions import OVERALL, dimensions, read_scores
 from ...sessions.score_rows import latest_rows, session_id
-from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare
+from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare, questions
 from ...sessions.session_signals import SessionSignals, collect_signals, signals_record
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import Console, counted
-from ..options import add_actions, add_flag, require_existing
+from ..options import add_actions, add_flag
 from ..setting_problems import require_valid
 
 DONE, FAILED = 0, 1
@@ -100,14 +100,12 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> str:
     """Return the transcript named by `target` or `--current`.
 
-    Raises UsageError for a missing file or anything but one of them, and TranscriptNotFound for an unknown id.
+    Raises UsageError for anything but one of them, and TranscriptNotFound.
     """
     if bool(arguments.target) == arguments.current or getattr(arguments, "project", False):
         raise UsageError("expected one of: a file, an id, --current")
     if arguments.current:
         return session_files.current_transcript(context.paths, context.session)
-    if not session_files.is_session_id(arguments.target):
-        require_existing(arguments.target)
     return session_files.find_transcript(context.paths, arguments.target)
 
 
@@ -130,12 +128,15 @@ def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) 
 def _score(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     scorer = session_scorer(context)
     prepared = prepare(path)
-    if prepared.signals.totals.turns and scorer.judge(session_id(prepared)).unready() is None:
-        scorer = _with_accepted_price(prepared, scorer, arguments, context)
+    judge = scorer.judge(session_id(prepared))
+    if prepared.signals.totals.turns and judge.unready() is None:
+        price = judge.highest_price(questions(prepared))
+        scorer = _with_accepted_price(price, prepared, scorer, arguments, context)
     return _show(pipeline.grade_prepared(prepared, scorer), arguments, context)
 
 
 def _with_accepted_price(
+    price: float,
     prepared: PreparedSession,
     scorer: pipeline.SessionScorer,
     arguments: argparse.Namespace,
@@ -145,7 +146,7 @@ def _with_accepted_price(
 
     Raises CommandError if the price exceeds that cap too, or the user did not accept it.
     """
-    price, settings = scorer.price(prepared), context.settings
+    settings = context.settings
     if price <= settings.number("judge.caps.session_usd"):
         return scorer
     model, cap = (
@@ -251,14 +252,9 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    overall = row.get("overall_quality")
-    return [
-        row["session"],
-        str(row.get("ended", ""))[:16],
-        "unscored" if overall is None else "%.2f" % overall,
-        str(row.get("scorer", {}).get("by")),
-        str(row.get("root_cause") or ""),
-    ]
+    overall, by = row.get(OVERALL), row.get("scorer", {}).get("by")
+    score = "unscored" if overall is None else "%.2f" % overall
+    return [row["session"], str(row.get("ended", ""))[:16], score, str(by), str(row.get("root_cause") or "")]
 
 
 def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
