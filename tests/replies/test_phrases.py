@@ -24,7 +24,7 @@ from memory_plugin.replies.phrases import (
     rule_problem,
     word_classes,
 )
-from memory_plugin.replies.prose import POSITIONS, read_prose
+from memory_plugin.replies.prose import POSITIONS, Prose
 from memory_plugin.replies.reply_signals import measure_reply
 from tests.replies.builders import LISTS, RULES, measure
 
@@ -54,12 +54,12 @@ UNMATCHED = [
 
 @pytest.mark.parametrize(("pattern", "text", "end"), MATCHED)
 def test_a_match_ends_after(pattern: str, text: str, end: int) -> None:
-    assert PhraseIndex([pattern], CLASSES).match(0, read_prose(text), 0) == end
+    assert PhraseIndex([pattern], CLASSES).match(0, Prose(text), 0) == end
 
 
 @pytest.mark.parametrize(("pattern", "text"), UNMATCHED)
 def test_no_match(pattern: str, text: str) -> None:
-    assert PhraseIndex([pattern], CLASSES).match(0, read_prose(text), 0) == -1
+    assert PhraseIndex([pattern], CLASSES).match(0, Prose(text), 0) == -1
 
 
 @pytest.mark.parametrize("pattern", ["", "a? b", "*2 b", "@nothing", "a *9", "a *x", "a||b", "a|"])
@@ -70,7 +70,7 @@ def test_a_malformed_pattern_is_rejected(pattern: str) -> None:
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), st.lists(st.sampled_from("abc"), max_size=8))
 def test_plain_patterns_match_like_lists(pattern: list[str], words: list[str]) -> None:
-    prose = read_prose(" ".join(words))
+    prose = Prose(" ".join(words))
     end = PhraseIndex([" ".join(pattern)], {}).match(0, prose, 0) if words else -1
     assert (end == len(pattern)) == (words[: len(pattern)] == pattern)
 
@@ -80,7 +80,7 @@ PIECES = st.sampled_from(["a", "b", "c", "a|b", "b?", "c?", "a|c?", "*1", "*2"])
 
 @given(st.lists(PIECES, max_size=5), st.lists(st.sampled_from("abc."), min_size=1, max_size=8))
 def test_the_longest_of_all_matches_counts(pieces: list[str], words: list[str]) -> None:
-    pattern, prose = " ".join(["a", *pieces]), read_prose("a " + " ".join(words))
+    pattern, prose = " ".join(["a", *pieces]), Prose("a " + " ".join(words))
     phrases = PhraseIndex(["c", pattern, "b", pattern], {})
     ends = match_ends(parse_pattern(pattern, {}), prose, 0)
     assert phrases.match(1, prose, 0) == max(ends, default=-1)
@@ -93,7 +93,7 @@ def test_patterns_are_found_by_their_first_word() -> None:
 
 
 def test_the_longest_match_that_a_sign_follows_counts() -> None:
-    prose = read_prose("a b, c d e.")
+    prose = Prose("a b, c d e.")
     assert [PhraseIndex(["a *4"], {}).match(0, prose, 0, signs) for signs in ("", ",", ".", "!")] == [
         5,
         2,

@@ -12,14 +12,12 @@ from __future__ import annotations
 from ..kernel.data import load_data
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
-from .prose import BREAK, CROSS_SIGN, INSIDE, LINE, POSITIONS, SENTENCE, read_prose
+from .prose import BREAK, CROSS_SIGN, INSIDE, LINE, POSITIONS, SENTENCE, Prose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
-
-    from .prose import Prose
 
     Slot = tuple[frozenset[str], bool, int]
 
@@ -325,7 +323,7 @@ class QueryClassifier:
 
     def classify(self, prompt: str) -> tuple[str, bool]:
         """Return a message's kind (`ambiguous` if no rule matches), and whether it asks for a draft in somebody's voice."""
-        prose = read_prose(prompt[: self._table["looked_at"]])
+        prose = Prose(prompt[: self._table["looked_at"]])
         counts = self._count_matches(prose)
         has_code = BREAK in prose.words or "```" in prompt
         best, most = AMBIGUOUS, 0

@@ -80,13 +80,21 @@ _FOLDED.update(str.maketrans(_ONE_FOR_ONE))
 
 
 class FoldedText:
-    """A folded text with the original offset of each character."""
+    """A text in lower case with plain apostrophes, without diacritics and invisible characters, and the original offset of each character.
+
+    Folding takes linear time.
+    """
 
     __slots__ = ("_removed", "text")
 
-    def __init__(self, text: str, removed: Sequence[int] = ()) -> None:
-        self.text = text
-        self._removed = removed
+    def __init__(self, original: str) -> None:
+        self._removed: Sequence[int] = ()
+        if original.isascii() and not any(mark in original for mark in "\x00\x01\x02\r"):
+            self.text = original.lower()
+            return
+        parts = original.translate(_FOLDED).split(_REMOVED)
+        self.text = "".join(parts)
+        self._removed = list(accumulate(map(len, parts[:-1])))
 
     def original_offset(self, at: int) -> int:
         """Return the original offset of the character at `at`; `at` may be the end of the text."""
@@ -95,17 +103,6 @@ class FoldedText:
     def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the original of a passage that is not empty."""
         return self.original_offset(start), self.original_offset(end - 1) + 1
-
-
-def fold(text: str) -> FoldedText:
-    """Return the text in lower case with plain apostrophes, without diacritics and invisible characters, in linear time."""
-    if text.isascii() and not any(mark in text for mark in "\x00\x01\x02\r"):
-        return FoldedText(text.lower())
-    text = text.translate(_FOLDED)
-    if _REMOVED not in text:
-        return FoldedText(text)
-    parts = text.split(_REMOVED)
-    return FoldedText("".join(parts), list(accumulate(map(len, parts[:-1]))))
 
 
 class _WordTable(dict[int, str]):
@@ -128,11 +125,20 @@ class Prose:
 
     __slots__ = ("_boundaries", "folded", "masked", "starts", "words")
 
-    def __init__(self, folded: FoldedText, masked: str, words: list[str], starts: list[int]) -> None:
-        self.folded = folded
-        self.masked = masked
-        self.words = words
-        self.starts = starts
+    def __init__(self, text: str) -> None:
+        """Read a text in linear time."""
+        self.folded = FoldedText(text)
+        self.masked = masked = mask(self.folded.text)
+        # Every separator became one space, so the lengths of the pieces give each word's place.
+        pieces = masked.translate(_WORDS).split(" ")
+        places = accumulate(map((1).__add__, map(len, pieces)), initial=0)
+        starts = list(compress(places, pieces))
+        words = list(filter(None, pieces))
+        bare = list(map(str.strip, words, repeat(_IN_WORDS)))
+        if bare != words:
+            starts = [start + len(word) - len(word.lstrip(_IN_WORDS)) for start, word in zip(starts, words)]
+            starts, words = list(compress(starts, bare)), list(filter(None, bare))
+        self.starts, self.words = starts, words
         # A list item is content and not the opening of a reply.
         is_item = masked[:200].lstrip().startswith(("- ", "* ", "+ ", "\u2022 "))
         self._boundaries = {0: LINE if is_item else REPLY}
@@ -168,22 +174,6 @@ class Prose:
 
     def __len__(self) -> int:
         return len(self.words)
-
-
-def read_prose(text: str) -> Prose:
-    """Return a text's prose, in linear time."""
-    folded = fold(text)
-    masked = mask(folded.text)
-    # Every separator became one space, so the lengths of the pieces give each word's place.
-    pieces = masked.translate(_WORDS).split(" ")
-    places = accumulate(map((1).__add__, map(len, pieces)), initial=0)
-    starts = list(compress(places, pieces))
-    words = list(filter(None, pieces))
-    bare = list(map(str.strip, words, repeat(_IN_WORDS)))
-    if bare != words:
-        starts = [start + len(word) - len(word.lstrip(_IN_WORDS)) for start, word in zip(starts, words)]
-        starts, words = list(compress(starts, bare)), list(filter(None, bare))
-    return Prose(folded, masked, words, starts)
 
 
 def _boundary(gap: str) -> int:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from ..kernel.data import load_data
 from .phrases import PhraseIndex, find_filler, word_classes
-from .prose import BREAK, CROSS_SIGN, SENTENCE, read_prose
+from .prose import BREAK, CROSS_SIGN, SENTENCE, Prose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from .phrases import FillerMatch, FillerRules
-    from .prose import Prose
 
 _MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 _GREETING = "greeting"  # in a draft it is part of the letter
@@ -64,7 +63,7 @@ def measure_reply(text: str, rules: FillerRules, lists: WordLists, drafting: boo
     """
     signals = ReplySignals()
     text = text[:_MAX_CHARACTERS]
-    prose = read_prose(text)
+    prose = Prose(text)
     signals.matches = find_filler(prose, rules)
     if drafting:
         signals.matches = _around_draft(prose, signals.matches)

@@ -20,11 +20,8 @@ from .pipeline import score_id
 PADDING_DIMENSIONS = frozenset(("VDet", "EPad"))  # the judge's dimensions that filler rules measure too
 _SEVERE_LEVEL = 2  # of 3
 _DAY = len("2026-01-31")
-# The fields without which a record cannot be used, by kind.
-_NEEDED = {
-    "score": {"id", "time", "padding_count", "preamble_words", "words", "query_type", "threshold", "matches"},
-    "judged": {"id", "outcome"},
-}
+# The fields without which a score cannot be used.
+_NEEDED = {"id", "time", "padding_count", "preamble_words", "words", "query_type", "threshold", "matches"}
 _MIN_DRIFTS = 10  # in each group; with fewer, the interval spans nearly everything
 _ARMS = ("corrected", "control")
 
@@ -36,12 +33,10 @@ class PastScore:
         self.row = row
         self.judged = judged
         self.id: str = row["id"]
-        self.session: str = row.get("session", "")
         self.model: str = row.get("model", "")
         self.padding: int = row["padding_count"]
         self.density: float | None = row.get("density")
         self.escalated: bool = row.get("escalate") is True
-        self.rules: list[str] = [rule for _, _, rule in row["matches"]]
 
 
 class ScoreGroup(NamedTuple):
@@ -68,14 +63,14 @@ class ScoreJoin:
 
     def add(self, row: dict[str, Any]) -> None:
         """Add the next row of the ledger `scores`."""
-        kind = row.get("kind", "")
-        if kind not in _NEEDED or not _NEEDED[kind] <= row.keys():
-            self.unusable += 1
-        elif kind == "score":
+        if row.get("kind") == "judged" and "id" in row and "outcome" in row:
+            if row["outcome"] == "ok":
+                self._judged[row["id"]] = row
+        elif row.get("kind") == "score" and row.keys() >= _NEEDED:
             self._scores.pop(row["id"], None)
             self._scores[row["id"]] = row
-        elif row["outcome"] == "ok":
-            self._judged[row["id"]] = row
+        else:
+            self.unusable += 1
 
     def scores(self) -> list[PastScore]:
         """Return the scored replies, oldest first."""
@@ -119,7 +114,7 @@ def group_by_day(scores: Iterable[PastScore]) -> list[ScoreGroup]:
 
 def count_patterns(scores: Iterable[PastScore]) -> list[tuple[str, int]]:
     """Return how often each rule matched, the most frequent first."""
-    return Counter(rule for score in scores for rule in score.rules).most_common()
+    return Counter(rule for score in scores for _, _, rule in score.row["matches"]).most_common()
 
 
 def missed_by_rules(scores: Iterable[PastScore]) -> Proportion:
@@ -209,7 +204,7 @@ class EffectMeter:
         identity = row.get("id", "")
         if row.get("outcome") == "ok" and "levels" in row:
             self._levels[identity] = row["levels"]
-        if row.get("kind") != "score" or not _NEEDED["score"] <= row.keys():
+        if row.get("kind") != "score" or not row.keys() >= _NEEDED:
             return
         session = (row.get("project"), row.get("session"))
         drift = self._open.get(session, identity)

@@ -13,7 +13,7 @@ from ..kernel.data import load_data
 from ..kernel.stats import Proportion, share
 from .escalation import EscalationThresholds, find_row, thousandths
 from .phrases import QUERY_TYPES, FillerRules, find_filler, read_user_pack, rule_problem, word_classes
-from .prose import BREAK, read_prose
+from .prose import BREAK, Prose
 from .score_history import PastScore, missed_by_rules, reread_replies
 
 # Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
@@ -121,7 +121,7 @@ def _candidates(
     return [
         PhraseCandidate(phrase, count, count >= _MIN_QUOTED, "anywhere" if phrase in inside else "sentence")
         for phrase, count in replies.most_common()
-        if not find_filler(read_prose(phrase), rules)  # a rule may have been added since
+        if not find_filler(Prose(phrase), rules)  # a rule may have been added since
     ][:_MAX_CANDIDATES]
 
 
@@ -131,7 +131,7 @@ def _quoted_phrases(judged: dict[str, Any], text: str) -> Iterator[tuple[str, bo
     Passages too short or too long for a pattern are left out.
     """
     for start, end in judged.get("missed", ()):
-        words = [word for word in read_prose(text[start:end]).words if word != BREAK]
+        words = [word for word in Prose(text[start:end]).words if word != BREAK]
         if _MIN_WORDS <= len(words) <= _MAX_WORDS:
             before = text[:start].rstrip()
             yield " ".join(words), not before or before[-1] in _SENTENCE_ENDS

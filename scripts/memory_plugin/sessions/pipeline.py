@@ -84,7 +84,7 @@ def grade_prepared(
     if not prepared.signals.totals.turns:
         return GradeResult(prepared, None, [_EMPTY], "")
     judge = scorer.judge(session_id(prepared))
-    verdicts = _ask(judge, prepared, _CALL_SECONDS)
+    verdicts = _ask(judge, prepared)
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
     if len(failures) == len(verdicts):
         return GradeResult(prepared, None, failures, verdicts[0].detail)
@@ -100,7 +100,7 @@ def grade_prepared(
     return store_answers(prepared, [verdict.values for verdict in verdicts], by, scorer)
 
 
-def _ask(judge: Judge, prepared: PreparedSession, seconds: float) -> list[Verdict]:
+def _ask(judge: Judge, prepared: PreparedSession) -> list[Verdict]:
     """Return one verdict per part. After a failure in _LASTING, the remaining parts get the same verdict."""
     all_questions = questions(prepared)
     verdicts: list[Verdict] = []
@@ -108,7 +108,7 @@ def _ask(judge: Judge, prepared: PreparedSession, seconds: float) -> list[Verdic
         fatal = next((verdict for verdict in verdicts if verdict.failure in _LASTING), None)
         if fatal:
             return verdicts + [fatal] * (len(all_questions) - at)
-        verdicts += judge.ask_all(all_questions[at : at + _PARALLEL], Deadline(seconds), retry=True)
+        verdicts += judge.ask_all(all_questions[at : at + _PARALLEL], Deadline(_CALL_SECONDS), retry=True)
     return verdicts
 
 
@@ -120,13 +120,11 @@ def store_answers(
 ) -> GradeResult:
     """Check the evidence in the answers about all parts, merge them, and write the grade, which replaces the session's earlier one.
 
-    At least one part has an answer. Confidence is lowered by the share of turns that were not shown.
+    At least one part has an answer.
     """
     turns = prepared.signals.totals.turns
     struck = sum(drop_bad_evidence(answer, turns) for answer in answers if answer)
     grade = {**merge(answers, [part.tokens for part in prepared.parts]), "struck": struck}
-    if grade["confidence"] is not None and turns:
-        grade["confidence"] = round(grade["confidence"] * (1 - prepared.left_out / turns), 4)
     before = latest_rows(scorer.paths).get(session_id(prepared), {})
     row = grade_row(prepared, grade, by, scorer.paths, before.get("stamp", ""))
     try:

@@ -34,13 +34,8 @@ _TOLERANCE = 0.05  # numbers this close agree
 
 def session_id(prepared: PreparedSession) -> str:
     """Return a session's id: its file name if that is a UUID, else the id in its records, else the file name."""
-    return session_id_of(prepared.path, prepared.signals.totals.session)
-
-
-def session_id_of(path: str, session: str) -> str:
-    """Return the id of the session in a file whose records have the id `session`."""
-    name = os.path.splitext(os.path.basename(path))[0]
-    return name if _UUID.match(name) else session or name
+    name = os.path.splitext(os.path.basename(prepared.path))[0]
+    return name if _UUID.match(name) else prepared.signals.totals.session or name
 
 
 def project_of(folder: str, paths: Paths) -> str:

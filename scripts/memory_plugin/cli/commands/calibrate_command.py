@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...kernel.stats import Estimate
 from ...kernel.text.clean import plain
 from ...sessions import score_rows
 from ...sessions.dimensions import dimensions
-from ...sessions.scoring_request import TranscriptDigest
+from ...sessions.scoring_request import PreparedSession, prepare
 from ...sessions.session_files import project_transcripts
-from ...sessions.session_signals import SessionSignals, collect_signals
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import Console, counted
 from ..options import add_flag, require_existing
@@ -112,30 +111,14 @@ def _configure_label(parser: argparse.ArgumentParser) -> None:
 def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Store the scores that a person gives one session, by --set or when asked."""
     path, scores = named_transcript(arguments, context), _parse_scores(arguments.set)
-    session = read_session(path)
+    session = prepare(path)
     if not scores:
         scores, _ = _ask_scores(context.console, session)
     if not scores:
         raise CommandError("nothing was stored: no score was given")
     row = _store_label(context, session, scores)
     text = "%s stored for %s; to compare: memory session calibrate"
-    context.console.result(arguments.json, row, text % (counted(len(scores), "score"), session.name))
-
-
-class ShownSession(NamedTuple):
-    """A session as shown to a person; `turns` have the form in which a scorer sees them."""
-
-    name: str
-    signals: SessionSignals
-    turns: list[dict[str, Any]]
-
-
-def read_session(path: str) -> ShownSession:
-    """Return a session as shown to a person. Raises FileNotFoundError and Unreadable."""
-    digest = TranscriptDigest()
-    signals = collect_signals(path, digest.add)
-    name = score_rows.session_id_of(path, signals.totals.session)
-    return ShownSession(name, signals, [turn for shown in digest.shown for turn in shown.turns])
+    context.console.result(arguments.json, row, text % (counted(len(scores), "score"), row["session"]))
 
 
 def _parse_scores(words: list[str]) -> dict[str, float]:
@@ -153,13 +136,13 @@ def _parse_scores(words: list[str]) -> dict[str, float]:
     return scores
 
 
-def _ask_scores(console: Console, session: ShownSession) -> tuple[dict[str, float], bool]:
+def _ask_scores(console: Console, session: PreparedSession) -> tuple[dict[str, float], bool]:
     """Show a session and ask for its scores; return them, and whether the person quit.
 
     An empty line leaves a dimension out, `s` skips the session, `q` stops.
     """
-    show_signals(console, session.name, session.signals)
-    _show_turns(console, session.turns)
+    show_signals(console, score_rows.session_id(session), session.signals)
+    _show_turns(console, [turn for part in session.parts for turn in part.turns])
     scores: dict[str, float] = {}
     for name, dimension in dimensions().items():
         scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"
@@ -181,11 +164,12 @@ def _ask_scores(console: Console, session: ShownSession) -> tuple[dict[str, floa
     return scores, False
 
 
-def _store_label(context: CommandContext, session: ShownSession, scores: dict[str, float]) -> dict[str, Any]:
+def _store_label(
+    context: CommandContext, session: PreparedSession, scores: dict[str, float]
+) -> dict[str, Any]:
     """Append the scores of a session to the ledger and return the row. Raises RowNotWritten."""
-    row = score_rows.label_row(
-        session.name, score_rows.project_of(session.signals.totals.folder, context.paths), scores
-    )
+    project = score_rows.project_of(session.signals.totals.folder, context.paths)
+    row = score_rows.label_row(score_rows.session_id(session), project, scores)
     score_rows.append_row(context.paths, row)
     return row
 
@@ -200,10 +184,11 @@ def _label_series(context: CommandContext) -> int:
         if len(done) >= _SERIES:
             break
         try:
-            session = read_session(path)
+            session = prepare(path)
         except OSError:
             continue
-        if session.signals.totals.turns < _MIN_TURNS or session.name in done:
+        name = score_rows.session_id(session)
+        if session.signals.totals.turns < _MIN_TURNS or name in done:
             continue
         context.console.line()
         progress = "session %d of %d" % (len(done) + 1, _SERIES)
@@ -211,7 +196,7 @@ def _label_series(context: CommandContext) -> int:
         scores, has_quit = _ask_scores(context.console, session)
         if scores:
             _store_label(context, session, scores)
-            done.add(session.name)
+            done.add(name)
         if has_quit:
             break
     return len(done)

@@ -82,11 +82,9 @@ def _hint(failure: str) -> str:
     """Return how to fix a failure; the general advice would name the judge's settings instead."""
     if failure in ("no_key", "disabled", "bad_url"):
         return ""
-    if failure in ("http_401", "http_403"):
-        return "check LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and whether they belong to this host"
     if failure == "rate_limited":
         return "run it again later; nothing is lost"
-    return "check sessions.langfuse.host or LANGFUSE_HOST, and the connection; nothing is lost"
+    return "check LANGFUSE_HOST or sessions.langfuse.host, the two keys, and the connection; nothing is lost"
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
