@@ -88,7 +88,7 @@ def test_the_middle_of_a_very_long_session_is_thinned_out(tmp_path: Path) -> Non
     assert session.tokens <= 20_000
     assert numbers == sorted(numbers)
     assert (numbers[0], numbers[-1], session.left_out) == (1, 600, 600 - len(numbers))
-    assert '"turns_left_out_of_the_session":%d' % session.left_out in questions(session)[0].message
+    assert '"turns_left_out":%d' % session.left_out in questions(session)[0].message
 
 
 def test_pages_contain_all_turns_and_stay_below_the_limit_of_tool_output(tmp_path: Path) -> None:

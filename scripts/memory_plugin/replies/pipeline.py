@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 
 from ..kernel.data import load_data
-from ..kernel.fastjson import as_text, digest, dumps, loads
-from ..kernel.transcript.rows import SYNTHETIC, records_backwards, reply_text_of, user_input_of
+from ..kernel.fastjson import as_text, digest, dumps
+from ..kernel.transcript.rows import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
 from .escalation import EscalationThresholds, decide_escalation, find_drift, is_sampled, record_drift
 from .phrases import AMBIGUOUS, QueryClassifier, load_filler_rules
 from .reply_signals import WordLists, measure_reply
@@ -228,17 +228,9 @@ def _holds_private_prompt(path: str) -> bool:
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
-        while line := file.readline(MAX_LINE):
-            if b"private" not in line.lower():
-                continue
-            try:
-                record = loads(line.decode("utf-8"))
-            except ValueError:
-                continue
-            words = user_input_of(record)[1] if isinstance(record, dict) else ""
-            if without_private(words) != words:
-                return True
-    return False
+        lines = (line for line in iter(lambda: file.readline(MAX_LINE), b"") if b"private" in line.lower())
+        texts = (user_input_of(record)[1] for record in map(parse_row, lines) if record)
+        return any(without_private(text) != text for text in texts)
 
 
 def _add_record(reply: LastReply, record: dict[str, Any]) -> None:

@@ -153,14 +153,7 @@ def label_row(session: str, project: str, scores: Mapping[str, float]) -> dict[s
     entries = {
         name: {"score": score, "label": dimensions()[name].label(score)} for name, score in scores.items()
     }
-    return {
-        "kind": LABEL,
-        "session": session,
-        "project": project,
-        "dimensions": entries,
-        OVERALL: overall_score(scores),
-        "missing": [name for name in dimensions() if name not in scores],
-    }
+    return {"kind": LABEL, "session": session, "project": project, "dimensions": entries}
 
 
 def with_overall(row: dict[str, Any]) -> dict[str, float]:

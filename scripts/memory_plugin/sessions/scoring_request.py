@@ -167,12 +167,12 @@ def session_rubric() -> Rubric:
     return read_rubric(merged(shipped, user_block("sessions.prompt")), RUBRIC, RUBRIC)
 
 
-def signal_facts(signals: SessionSignals) -> dict[str, Any]:
-    """Return the totals and signals as evidence for a scorer: counts and turns, no text."""
-    totals, detections = signals.totals, signals.detections
-    return {
+def _facts(prepared: PreparedSession) -> dict[str, Any]:
+    """Return the user's first request, and totals and signals as evidence for a scorer: counts and turns, no text."""
+    totals, detections = prepared.signals.totals, prepared.signals.detections
+    session: dict[str, Any] = {
         "turns": totals.turns,
-        "calls": sum(signals.tools.values()),
+        "calls": sum(prepared.signals.tools.values()),
         "tokens_out": totals.usage["output_tokens"],
         "largest_context": totals.context,
         "signals": [
@@ -186,19 +186,19 @@ def signal_facts(signals: SessionSignals) -> dict[str, Any]:
             if detections.counts[entry["id"]]
         ],
     }
+    if prepared.left_out:
+        session["turns_left_out"] = prepared.left_out
+    return {"task": prepared.task, "session": session}
 
 
 def questions(prepared: PreparedSession) -> list[Question]:
     """Return one question per part; each contains the user's first request and the signals of the whole session."""
     rubric = session_rubric()
-    facts = signal_facts(prepared.signals)
     per_part = []
     for at, part in enumerate(prepared.parts):
-        data: dict[str, Any] = {"task": prepared.task, "session": facts, "turns": part.turns}
+        data = {**_facts(prepared), "turns": part.turns}
         if len(prepared.parts) > 1:
             data["part"] = {"number": at + 1, "of": len(prepared.parts)}
-        if prepared.left_out:
-            data["turns_left_out_of_the_session"] = prepared.left_out
         per_part.append(Question(rubric, data, read_scores, int((part.tokens + 2000) * _TOKEN_MARGIN)))
     return per_part
 
@@ -209,9 +209,7 @@ def pages(prepared: PreparedSession) -> list[str]:
     The rubric comes first, then task and signals, then the turns. All content of the session is JSON between tags that it cannot forge.
     """
     rubric = session_rubric()
-    first: dict[str, Any] = {"task": prepared.task, "session": signal_facts(prepared.signals)}
-    if prepared.left_out:
-        first["turns_left_out"] = prepared.left_out
+    first = _facts(prepared)
     page_turns: list[list[dict[str, Any]]] = [[]]
     page_size = len(rubric.system) + len(rubric.closing) + len(dumps(first))
     for turn in (turn for part in prepared.parts for turn in part.turns):

@@ -34,12 +34,8 @@ EXAMPLES = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "file",
-        nargs="?",
-        metavar="FILE",
-        help="a person's scores: JSON or CSV (default: your labels)",
-    )
+    help_text = "a person's scores: JSON or CSV (default: your labels)"
+    parser.add_argument("file", nargs="?", metavar="FILE", help=help_text)
     add_flag(parser, "--report", "compare without asking for scores")
     add_flag(parser, "--ask", "ask even without a terminal, reading answers from standard input")
 
