@@ -27,11 +27,16 @@ class TranscriptNotFound(OSError):
     """There is no such transcript; the text says where it was searched for."""
 
 
+def is_session_id(name: str) -> bool:
+    """Return whether a name may be a session id, or the beginning of one."""
+    return _ID.match(name) is not None
+
+
 def find_transcript(paths: Paths, name: str) -> str:
     """Return a transcript's path; `name` is a path, a session id or its beginning. Raises TranscriptNotFound."""
     if os.path.isfile(name):
         return os.path.abspath(name)
-    if not _ID.match(name):
+    if not is_session_id(name):
         raise TranscriptNotFound("no transcript at %s" % name)
     folders = [entry.path for entry in _entries(_root(paths)) if entry.is_dir(follow_symlinks=False)]
     found = [path for path in _transcripts(folders) if os.path.basename(path).startswith(name)]

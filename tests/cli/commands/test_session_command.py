@@ -85,7 +85,7 @@ def test_exactly_one_target_is_required(project: Project, arguments: tuple[str, 
 
 @pytest.mark.parametrize(
     ("name", "code"),
-    [("nothing-there", 1), ("../../etc/passwd", 1), ("/no/such.jsonl", 1), ("a b", 1)],
+    [("nothing-there", 1), ("../../etc/passwd", 2), ("/no/such.jsonl", 2), ("a b", 2)],
 )
 def test_a_missing_file_is_reported_in_one_line(project: Project, name: str, code: int) -> None:
     run = project.cli("session", "signals", name)

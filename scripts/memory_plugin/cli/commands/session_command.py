@@ -23,8 +23,8 @@ from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, pr
 from ...sessions.session_signals import SessionSignals, collect_signals, signals_record
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import Console, counted
-from ..options import add_actions, add_flag
-from ..setting_problems import require_valid
+from ..options import add_actions, add_flag, require_existing
+from .config_command import require_valid
 
 DONE, FAILED = 0, 1
 HELP = "show and grade a session: signals, score, prepare, store, list"
@@ -100,12 +100,14 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> str:
     """Return the transcript named by `target` or `--current`.
 
-    Raises UsageError for anything but one of them, and TranscriptNotFound.
+    Raises UsageError for a missing file or anything but one of them, and TranscriptNotFound.
     """
     if bool(arguments.target) == arguments.current or getattr(arguments, "project", False):
         raise UsageError("expected one of: a file, an id, --current")
     if arguments.current:
         return session_files.current_transcript(context.paths, context.session)
+    if not session_files.is_session_id(arguments.target):
+        require_existing(arguments.target)
     return session_files.find_transcript(context.paths, arguments.target)
 
 
