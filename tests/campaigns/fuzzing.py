@@ -185,14 +185,13 @@ def _settings(generator: InputGenerator) -> None:
 
 
 def _settings_edit(generator: InputGenerator) -> None:
-    text = generator.data().decode("utf-8", "replace")
-    value = decoded(text.encode())
-    if not text.strip():  # a blank file is replaced before it is edited
-        return
-    edited = user_file.with_value(text, ("memory", "retrieval", "max_memories"), 3)
-    assert decoded(edited.encode())["memory"]["retrieval"]["max_memories"] == 3, "the key is not set"
-    left = decoded(user_file.without(edited, ("memory", "retrieval", "max_memories")).encode())
-    assert set(value) <= set(left) | {"memory"}, "another key is lost"
+    value = decoded(generator.data())
+    name = "retrieval.max_memories"
+    before = set(value)
+    user_file._set(value, tuple(name.split(".")), 3)
+    edited = decoded(user_file._in_style_of("{}", value).encode())
+    user_file._remove(edited, name)
+    assert before <= set(edited) | {"memory", "retrieval"}, "another key is lost"
 
 
 def _record(generator: InputGenerator) -> None:
