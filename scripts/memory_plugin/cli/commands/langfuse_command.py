@@ -25,8 +25,8 @@ from ...sessions.langfuse.pull import keep_session, read_session
 from ...sessions.langfuse.push import Outbox, outbox_overview, send_scores
 from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
-from ..judges import address_sentences, ignored_sentences, keep_address
-from ..options import add_actions, add_keep_address
+from ..judges import address_notice, address_sentences, ignored_sentences
+from ..options import add_actions
 from .session_command import session_scorer
 
 DONE, FAILED = 0, 1
@@ -65,7 +65,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 metavar="N",
                 help="the time limit in seconds, including retries (default: 120)",
             )
-    add_keep_address(actions["setup"])
     actions["pull"].add_argument("session", metavar="SESSION", help="the id of the session in Langfuse")
 
 
@@ -145,7 +144,7 @@ def _setup(arguments: argparse.Namespace, context: CommandContext, access: Serve
         outbox.save()
     created = sorted(set(outbox.configs) - set(before))
     route = server_route(context.paths, context.settings)
-    notices = keep_address(context, route, "sessions.langfuse.host", keep=arguments.keep_address)
+    notices = address_notice(context, route, "sessions.langfuse.host")
     record = {"configs": outbox.configs, "created": created, "said": notices}
     text = "%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created))
     context.console.result(arguments.json, record, text, *notices)
