@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.hooks.starting import AHEAD
+from memory_plugin.kernel.quick_import import AHEAD
 from memory_plugin.recall.pipeline import PRELOADED_MODULES
 from tests.project import PLUGIN_ROOT, Project
 

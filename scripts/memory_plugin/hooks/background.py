@@ -6,11 +6,11 @@ import os
 import sys
 from time import time
 
+from ..kernel.ancestry import hand_over
 from ..kernel.fastjson import dumps
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
 from ..recall.index_file import index_path, refresh_lock
-from .client_record import hand_over
 from .environment import HANDED_OVER, OFF
 
 TYPE_CHECKING = False
