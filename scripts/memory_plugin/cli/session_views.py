@@ -40,7 +40,6 @@ def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
     anomalies = (
         (totals.api_errors, "error", " of the provider"),
         (totals.bad, "unreadable row", ""),
-        (totals.dropped, "row", " above 16 MB"),
         (totals.repeated, "repeated row", ""),
         (totals.side, "row", " of a sub-agent"),
         (totals.unresolved, "call", " without a result"),

@@ -1,7 +1,6 @@
 """The rows of a transcript: who wrote a row and what, and the last rows of a file, read backwards.
 
-A row in the user's place is a prompt, a slash command, or a note of the client. A prompt typed while the model works has no row of its own
-in older clients; only the rows of the queue record it.
+A row in the user's place is a prompt, a slash command, or a note of the client.
 
 Rows of a Codex CLI transcript (`rollout-*.jsonl`) are translated. Measured with 0.169.0: `response_item` rows hold the conversation; each
 other type repeats it or describes the session.
@@ -31,7 +30,6 @@ _NAME = ("<command-name>", "</command-name>")
 _ARGUMENTS = ("<command-args>", "</command-args>")
 _MAX_PROMPT = 100_000  # characters
 _MAX_NOTES = 20  # before one prompt
-_MAX_QUEUED = 50
 _TYPED_BYTES = 8 << 20  # of the end of a transcript: a turn in which Claude saves something is not longer
 # A line of a patch that begins a file -> the tool of Claude Code that does the same.
 _PATCHES = {"*** Add File: ": "Write", "*** Update File: ": "Edit", "*** Delete File: ": "Edit"}
@@ -207,36 +205,6 @@ def inserted_prompt(attachment: object) -> object:
     if attachment.get("commandMode") not in (None, "prompt") or attachment.get("isMeta") is True:
         return None
     return attachment.get("prompt") if is_from_person(attachment) else None
-
-
-class Queue:
-    """The queue of prompts, from rows of type queue-operation.
-
-    Before 2.1.4x only these rows tell that a prompt was inserted into a running turn.
-    """
-
-    __slots__ = ("_waiting",)
-
-    def __init__(self) -> None:
-        self._waiting: list[str] = []
-
-    def follow(self, record: dict[str, Any]) -> str | None:
-        """Apply one operation; return the prompt that it inserted into the running turn, or None."""
-        operation, text = record.get("operation"), record.get("content")
-        if operation == "enqueue" and isinstance(text, str):
-            if kind_of(text) == PROMPT and not text.startswith("/") and len(self._waiting) < _MAX_QUEUED:
-                self._waiting.append(text)
-        elif operation == "popAll":  # returned to the editor
-            self._waiting.clear()
-        elif operation in ("remove", "dequeue") and self._waiting:
-            text = self._waiting.pop(0)
-            return text if operation == "remove" else None  # a dequeued prompt gets a row of its own
-        return None
-
-    def remove(self, text: str) -> None:
-        """Remove a prompt that has a row of its own."""
-        if text in self._waiting:
-            self._waiting.remove(text)
 
 
 def row_of_rollout(record: Row) -> Row:
