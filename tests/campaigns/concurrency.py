@@ -56,7 +56,7 @@ def run_rotation(world: World, tally: Tally, dice: random.Random, *, thorough: b
     while not tally.is_over:
         folder = os.path.join(world.folder, "ledger-%d" % tally.runs)
         os.mkdir(folder)
-        ledger = Ledger(folder, "crowd", max_bytes=dice.choice((500, 3000, 20_000)), keep=400)
+        ledger = Ledger(folder, "crowd", max_bytes=dice.choice((500, 3000, 20_000)))
         children = [_fork_writer(ledger, folder, number) for number in range(WRITERS)]
         killed = set(dice.sample(children, 3 if thorough else 2))
         for child in killed:

@@ -270,14 +270,6 @@ def test_memory_stays_flat() -> None:
     tracemalloc.stop()
 
 
-def test_an_answer_without_end_is_closed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_module, "_MAX_TURN", 5000)
-    rows = [one for n in range(30) for one in (answer("m1", call("c%d" % n)), result("c%d" % n, "z" * 1000))]
-    turns, totals = read(lines(*rows))
-    assert len(turns) > 3
-    assert (sum(len(turn.calls) for turn in turns), totals.usage["input_tokens"]) == (30, 10)
-
-
 @pytest.mark.parametrize(
     ("text", "least", "most"),
     [("word " * 100, 100, 260), ("\u4f60\u597d" * 100, 150, 400), ("", 0, 0)],

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
 _STRAY = b" \t\r\n\0"
-_MAX_TURN = 4_000_000  # characters; then a turn is closed even if its answer continues
-_MAX_PENDING = 64  # calls whose results may still come after their turn
 
 
 def open_transcript(path: str) -> IO[bytes]:
@@ -118,7 +116,7 @@ class Reader:
     It never raises because of the file's content.
     """
 
-    __slots__ = ("_lines", "_messages", "_pending", "_rows", "_turn", "_user_texts", "_weight", "totals")  # fmt: skip
+    __slots__ = ("_lines", "_messages", "_pending", "_rows", "_turn", "_user_texts", "totals")  # fmt: skip
 
     def __init__(self, file: IO[bytes]) -> None:
         self._lines = Lines(file)
@@ -127,7 +125,6 @@ class Reader:
         self._pending: dict[str, Call] = {}
         self._rows: set[int] = set()
         self._messages: set[int] = set()
-        self._weight = 0
         self.totals = Totals()
 
     def __iter__(self) -> Iterator[Turn]:
@@ -174,7 +171,7 @@ class Reader:
             return
         identity = str(message.get("id") or record.get("requestId") or record.get("uuid") or "")
         turn = self._turn
-        if not (turn.answered and identity == turn.message and self._weight < _MAX_TURN):
+        if not (turn.answered and identity == turn.message):
             is_repeated = bool(identity) and _seen(self._messages, identity)
             if is_repeated and not self._has_new_calls(blocks):
                 self.totals.repeated += 1
@@ -220,7 +217,6 @@ class Reader:
                     turn.tokens -= tokens_of(turn.texts.pop())
                 turn.texts.append(text)
                 turn.tokens += tokens_of(text)
-                self._weight += len(text)
         elif kind == "thinking":
             turn.thought += len(str(block.get("thinking") or ""))
         elif kind in ("tool_use", "server_tool_use"):
@@ -241,7 +237,6 @@ class Reader:
         turn.calls.append(call)
         size = size_of(arguments)
         turn.tokens += size / CHARACTERS
-        self._weight += size
 
     def _user(self, record: dict[str, Any]) -> None:
         message = record.get("message")
@@ -284,7 +279,6 @@ class Reader:
         call.failed = block.get("is_error") is True
         call.details = details
         self._turn.tokens += tokens_of(call.result) + media(block.get("content"))
-        self._weight += len(call.result) + (size_of(details) if isinstance(details, dict) else 0)
 
     def _system(self, record: dict[str, Any]) -> None:
         kind = record.get("subtype")
@@ -301,12 +295,8 @@ class Reader:
         for call in turn.calls:
             if call.result is None:
                 self._pending[call.id] = call
-        while len(self._pending) > _MAX_PENDING:
-            del self._pending[next(iter(self._pending))]
-            self.totals.unresolved += 1
         self.totals.close(turn)
         self._turn = Turn(turn.number + 1)
-        self._weight = 0
         yield turn
 
     def _end(self) -> Iterator[Turn]:
@@ -315,7 +305,7 @@ class Reader:
             self._turn.user_texts, self._user_texts = self._user_texts, []
             self._turn.tokens = sum(tokens_of(entry.text) for entry in self._turn.user_texts)
             yield from self._close()
-        self.totals.unresolved += len(self._pending)
+        self.totals.unresolved = len(self._pending)
         self.totals.bad = self._lines.bad
 
 
