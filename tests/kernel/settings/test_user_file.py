@@ -11,8 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.settings import user_file
-from memory_plugin.kernel.settings.schema import WrongValueError
-from memory_plugin.kernel.settings.user_file import EditError, set_value, unset
+from memory_plugin.kernel.settings.user_file import EditError, WrongValueError, set_value, unset
 from tests.kernel.settings.files import USER, Box
 
 KEY = "retrieval.max_inject"

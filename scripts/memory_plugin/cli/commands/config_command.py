@@ -13,20 +13,24 @@ from typing import Any
 
 from ...kernel.files import read_regular
 from ...kernel.settings.load import load
-from ...kernel.settings.schema import (
+from ...kernel.settings.schema import expected
+from ...kernel.settings.user_file import (
+    EditError,
+    FileChange,
     Key,
     WrongValueError,
     canonical,
-    expected,
     find_key,
     is_block,
     keys,
+    line_of,
     nearest_choice,
     parsed,
     replacements,
+    set_value,
     table_value,
+    unset,
 )
-from ...kernel.settings.user_file import EditError, FileChange, line_of, set_value, unset
 from ...kernel.settings.values import (
     JUDGE_SWITCHES,
     MAX_BYTES,

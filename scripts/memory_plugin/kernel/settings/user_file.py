@@ -1,7 +1,8 @@
-"""Edit the user's own settings file: one value changes, and all other keys, their order and the indentation stay.
+"""The keys that a user can set, and edits of the user's own settings file.
 
-The file is shared with Claude Code and edited by hand. A symbolic link is followed and its target replaced, the mode is kept, the old
-content is saved as `settings.json.memory-backup`, and a concurrent change is detected and merged by another attempt.
+One value changes, and all other keys, their order and the indentation stay. The file is shared with Claude Code and edited by hand. A
+symbolic link is followed and its target replaced, the mode is kept, the old content is saved as `settings.json.memory-backup`, and a
+concurrent change is detected and merged by another attempt.
 """
 
 from __future__ import annotations
@@ -14,12 +15,23 @@ from json import JSONDecoder, dumps
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Callable, NamedTuple
 
+from ..data import load_data
+from ..fastjson import loads
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import Busy, FileLock
 from ..paths import state_folder
 from .load import load
-from .schema import find_key, keys, require_valid, top_level
-from .values import JUDGE_ENABLED, JUDGE_SWITCHES, MAX_BYTES, SettingsFileError, decoded, merged
+from .schema import expected, mismatch, names_in, rule_below, shown
+from .values import (
+    JUDGE_ENABLED,
+    JUDGE_SWITCHES,
+    MAX_BYTES,
+    Settings,
+    SettingsFileError,
+    decoded,
+    merged,
+    schema,
+)
 
 Content = dict[str, Any]
 Path = tuple[str, ...]
@@ -35,6 +47,141 @@ _INDENTED = re.compile(r'\n([ \t]+)"')
 
 class EditError(Exception):
     """Raised for a change that was not made; the text says why, and the file is unchanged."""
+
+
+class Key:
+    """One key, or a name below a key whose value is an object: its dotted name, its rule, and its default.
+
+    `setting` is the key itself, which has the description and what a project may change.
+    """
+
+    __slots__ = ("default", "description", "name", "project", "rule", "setting")
+
+    def __init__(self, name: str, rule: dict[str, Any], above: Key | None = None) -> None:
+        self.name = name
+        self.rule = rule
+        self.setting: str = above.setting if above else name
+        self.default: object = None
+        if above is None:
+            self.default = rule["default"]
+        elif isinstance(above.default, dict):
+            self.default = above.default.get(name.rpartition(".")[2])
+        self.project: str = above.project if above else rule["x-project"]
+        self.description: str = above.description if above else rule["description"]
+
+
+class WrongValueError(Exception):
+    """Raised for a value that does not fit its key."""
+
+    def __init__(self, key: str, expected: str, got: str) -> None:
+        super().__init__("%s: expected %s, got %s" % (key, expected, got))
+
+
+def keys() -> dict[str, Key]:
+    """Return all keys by name, in the order of the schema. Raises SettingsFileError for a damaged schema."""
+    result: dict[str, Key] = {}
+    _collect_keys(schema(), "", result)
+    return result
+
+
+def _collect_keys(rule: dict[str, Any], name: str, result: dict[str, Key]) -> None:
+    if "default" in rule:
+        result[name] = Key(name, rule)
+        return
+    for part, below in rule.get("properties", {}).items():
+        _collect_keys(below, name + "." + part if name else part, result)
+
+
+def find_key(name: str) -> Key | None:
+    """Return the key of that name, or the name below a key; None for an unknown one. Raises SettingsFileError for a damaged schema."""
+    found = keys().get(name)
+    if found is not None or "." not in name:
+        return found
+    above, _, part = name.rpartition(".")
+    key = find_key(above)
+    rule = rule_below(key.rule, part) if key is not None else None
+    return None if rule is None else Key(name, rule, key)
+
+
+def top_level() -> Path:
+    """Return the blocks that are also read outside the block `memory`."""
+    return tuple(schema()["x-top-level"])
+
+
+def replacements() -> dict[str, str]:
+    """Return what replaces the keys of older versions, by dotted name. Raises SettingsFileError for a damaged schema."""
+    return dict(schema()["x-replaced"])
+
+
+def canonical(name: str) -> str:
+    """Return a key without the leading `memory.` that it has in a file."""
+    return name.removeprefix("memory.")
+
+
+def table_value(name: str, settings: Settings | None) -> Any:  # noqa: ANN401 (any JSON)
+    """Return what can be changed of a shipped table, or of a name in it: with the user's changes, or as shipped for None.
+
+    Raises LookupError for a key without a table.
+    """
+    key = find_key(name)
+    setting = keys()[key.setting if key else ""]
+    changes = settings.block(setting.name) if settings else {}
+    value = _changeable(setting.rule, merged(load_data(*setting.rule["x-table"]), changes))
+    for part in name[len(setting.name) + 1 :].split(".") if name != setting.name else ():
+        value = value[part]
+    return value
+
+
+def _changeable(rule: dict[str, Any], table: Any) -> Any:  # noqa: ANN401 (any JSON)
+    if rule["type"] != "object":
+        return table
+    entries = {entry["id"]: entry for entry in table} if isinstance(table, list) else table
+    rules = ((name, rule_below(rule, name)) for name in entries)
+    return {name: _changeable(below, entries[name]) for name, below in rules if below is not None}
+
+
+def is_block(name: str) -> bool:
+    """Return whether a name is that of a block of keys."""
+    return any(key.startswith(name + ".") for key in keys())
+
+
+def parsed(key: Key, text: str) -> object:
+    """Parse a value from the command line: JSON, or for a string key the string itself.
+
+    Raises WrongValueError if it does not fit.
+    """
+    value: object = text
+    if key.rule["type"] != "string" or text.startswith('"'):
+        try:
+            value = loads(text)
+        except ValueError:
+            raise WrongValueError(key.name, expected(key.rule), shown(text)) from None
+    require_valid(key, value)
+    return value
+
+
+def require_valid(key: Key, value: object) -> None:
+    """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
+    problem = mismatch(key.rule, value)
+    if problem is None:
+        return
+    path, expected_value, got, item = problem
+    rule = key.rule
+    for name in path:
+        rule = rule_below(rule, name) or rule
+    nearest = nearest_choice(rule, item)
+    name = ".".join((key.name, *path))
+    raise WrongValueError(name, expected_value, got + ("; nearest: " + nearest if nearest else ""))
+
+
+def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
+    """Return the choice of a list, or the name of an object, that is most similar to an unknown one; None if none is."""
+    from difflib import get_close_matches  # not needed while a prompt waits
+
+    choices = rule.get("items", {}).get("enum") or list(names_in(rule))
+    word = item.lower() if isinstance(item, str) else ""
+    same_start = [choice for choice in choices if choice.startswith(word + "-")]
+    return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
 
 
 class FileChange(NamedTuple):

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.kernel.settings.schema import WrongValueError, canonical, is_block, keys, parsed, top_level
+from memory_plugin.kernel.settings.user_file import (
+    WrongValueError,
+    canonical,
+    is_block,
+    keys,
+    parsed,
+    top_level,
+)
 
 
 @pytest.mark.parametrize(
