@@ -19,14 +19,12 @@ from ...kernel.settings.user_file import (
     FileChange,
     Key,
     WrongValueError,
-    canonical,
     find_key,
     is_block,
     keys,
     line_of,
     nearest_choice,
     parsed,
-    replacements,
     set_value,
     table_value,
     unset,
@@ -38,8 +36,8 @@ from ...kernel.settings.values import (
     Problem,
     Settings,
     SettingsFileError,
-    defaults,
     merged,
+    schema,
 )
 from ...kernel.text.clean import plain, terminal_safe
 from ..command_context import Approval, CommandContext, CommandError, UsageError
@@ -101,7 +99,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     """Return the setting to change; None for other actions. Raises CommandError for a setting that only a terminal changes."""
     if arguments.action not in _VERBS:
         return None
-    name = canonical(arguments.key)
+    name = arguments.key.removeprefix("memory.")
     if any(key == name or key.startswith(name + ".") for key in _TERMINAL_ONLY):
         raise CommandError(_ONLY_IN_A_TERMINAL % name)
     value = " to " + plain(arguments.value, _MAX_VALUE) if arguments.action == "set" else ""
@@ -112,7 +110,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
     if arguments.action == "check":
         return _check(arguments, context)
-    name = canonical(arguments.key)
+    name = arguments.key.removeprefix("memory.")
     action = {"show": _show, "get": _get, "set": _set, "unset": _unset}[arguments.action]
     try:
         return action(name, arguments, context)
@@ -303,9 +301,8 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.paragraph("changed by you: " + ", ".join(changed))
     if code == DONE:
         files = ", ".join(map(terminal_safe, settings.files.values()))
-        context.console.line(
-            "No problems%s" % (" in " + files if files else ". Only the defaults are in use.")
-        )
+        where = " in " + files if files else ". Only the defaults are in use."
+        context.console.line("No problems" + where)
     return code
 
 
@@ -359,11 +356,13 @@ def unread_overrides(config_dir: str | None) -> list[str]:
 def unknown_key_hint(key: str) -> str:
     """Return what replaced a key of an older version, or which existing key is most similar to an unknown one."""
     try:
-        successor, names = replacements().get(key), list(defaults())
+        replaced, names = schema()["x-replaced"], list(keys())
     except SettingsFileError:
-        successor, names = None, []
-    if successor:
-        return "no longer used; " + (successor.partition("nothing: ")[2] or "set instead: " + successor)
+        replaced, names = {}, []
+    if key in replaced:
+        return "no longer used; %s" % (
+            replaced[key].partition("nothing: ")[2] or "set instead: " + replaced[key]
+        )
     names += {name.rpartition(".")[0]: 0 for name in names if "." in name}  # the blocks
     same_name = [name for name in names if name.rpartition(".")[2] == key.rpartition(".")[2]]
     nearest = [*get_close_matches(key, names, 1, 0.6), *same_name][:1]

@@ -108,16 +108,6 @@ def top_level() -> Path:
     return tuple(schema()["x-top-level"])
 
 
-def replacements() -> dict[str, str]:
-    """Return what replaces the keys of older versions, by dotted name. Raises SettingsFileError for a damaged schema."""
-    return dict(schema()["x-replaced"])
-
-
-def canonical(name: str) -> str:
-    """Return a key without the leading `memory.` that it has in a file."""
-    return name.removeprefix("memory.")
-
-
 def table_value(name: str, settings: Settings | None) -> Any:  # noqa: ANN401 (any JSON)
     """Return what can be changed of a shipped table, or of a name in it: with the user's changes, or as shipped for None.
 
