@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any
 
@@ -156,10 +157,8 @@ def _keys_at(name: str, settings: Settings) -> list[str]:
 def _value(key: str, name: str, settings: Settings) -> object:
     """Return the value of a key in effect; for a shipped table that the user asked for by `name`, what can be changed in it."""
     if key == name:
-        try:
+        with suppress(LookupError):  # not a table
             return table_value(name, settings)
-        except LookupError:
-            pass  # not a table
     return settings.get(key)
 
 
@@ -189,8 +188,7 @@ def _explain(name: str, context: CommandContext) -> None:
         context.console.line()
         context.console.paragraph(key.description)
         context.console.paragraph("value: %s; default: %s; a project's files may %s" % facts)
-        choices = key.rule.get("items", {}).get("enum", ())
-        if choices:
+        if choices := key.rule.get("items", {}).get("enum", ()):
             context.console.paragraph("known values: " + ", ".join(choices))
 
 
