@@ -106,7 +106,7 @@ sys.path.insert(0, %r)
 for name in %r.split():
     __import__("memory_plugin." + name)
 """
-LISTS = {**AHEAD, "a look-up": AHEAD["UserPromptSubmit"] + " recall.history " + PRELOADED_MODULES}
+LISTS = {**AHEAD, "a look-up": AHEAD["UserPromptSubmit"] + " " + PRELOADED_MODULES}
 
 
 @pytest.mark.parametrize("listed", LISTS.values(), ids=LISTS)

@@ -63,8 +63,11 @@ def _count_silent(paths: Paths) -> None:
     path = _silent_file(paths)
     try:
         make_folder(os.path.dirname(path))
-        with open(path, "ab", buffering=0) as file:
-            file.write(b".")
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(handle, b".")
+        finally:
+            os.close(handle)
     except OSError:
         return  # a missing count is not worth a report
 
