@@ -45,7 +45,7 @@ _DECODER = JSONDecoder()
 _INDENTED = re.compile(r'\n([ \t]+)"')
 
 
-class EditError(Exception):
+class EditError(RuntimeError):
     """Raised for a change that was not made; the text says why, and the file is unchanged."""
 
 
