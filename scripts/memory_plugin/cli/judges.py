@@ -36,7 +36,7 @@ _OF_THIS_MACHINE = (
 KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is useless
 
 _COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR")
-_NOT_SAVED = "Only your environment sets %s, so commands that Claude runs do not use that address. To save it: memory config set %s %s"
+_NOT_SAVED = "Only your environment sets %s, so commands that Claude runs do not use that address. To save it: memory config set judge.base_url %s"
 _CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the env block of your own settings.json"
 
 
@@ -166,8 +166,8 @@ def ignored_sentences(context: CommandContext, names: tuple[str, ...]) -> list[s
     return lines
 
 
-def address_notice(context: CommandContext, route: AddressSource | None, key: str) -> list[str]:
-    """Return how to save an address that only the environment sets under `key`; empty for any other address."""
+def address_notice(context: CommandContext, route: AddressSource | None) -> list[str]:
+    """Return how to save an address that only the environment sets; empty for any other address."""
     if route is None or route.source != ENVIRONMENT or context.caller.inside:
         return []
-    return [_NOT_SAVED % (route.name, key, terminal_safe(route.url))]
+    return [_NOT_SAVED % (route.name, terminal_safe(route.url))]

@@ -135,7 +135,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     current = context.settings.get(key)
     change = set_value(context.paths.config_dir, key, current if current in values else values[0])
     route = judges[0].address_source() if len(judges) == 1 else None
-    said += address_notice(context, route, "judge.base_url")
+    said += address_notice(context, route)
     now = load(context.paths.config_dir, context.paths.project_root)
     on = now.is_judge_enabled(feature) and not context.taint.judges_off
     if arguments.json:
