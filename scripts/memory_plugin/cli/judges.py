@@ -36,7 +36,10 @@ _OF_THIS_MACHINE = (
 KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is useless
 
 _COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR")
-_NOT_SAVED = "Only your environment sets %s, so commands that Claude runs do not use that address. To save it: memory config set judge.base_url %s"
+_NOT_SAVED = (
+    "Only your environment sets %s, so commands that Claude runs do not use that address."
+    " To save it: memory config set judge.base_url %s"
+)
 _CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the env block of your own settings.json"
 
 
