@@ -74,6 +74,7 @@ COMMANDS = {  # name: module
     **dict.fromkeys(_INTERNAL, "internal_command"),
     "refresh": "refresh_command",
     "check text": "scan_command",
+    "evaluate rules": "evaluate_command",
     "config completions": "statusline_command",
     "import promote": "import_command",
     "reject": "accept_command",

@@ -57,12 +57,6 @@ def read_conversation(path: str) -> Conversation:
 def parse_conversation(data: bytes, identity: str) -> Conversation:
     """Return the conversation in a file's content."""
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if data.lstrip()[:1] == b"[":
-        try:
-            records = loads(data.decode("utf-8", "replace"))
-        except ValueError:
-            records = None
-        return conversation_of(identity, records if isinstance(records, list) else [None])
     first = next((record for record in parse_lines(data[: 1 << 16]) if isinstance(record, dict)), {})
     if "role" in first and "message" not in first:  # a transcript's records have a message
         return conversation_of(identity, parse_lines(data))
@@ -99,9 +93,6 @@ def _turn(record: object, place: int) -> ConversationTurn | None:
     if not isinstance(record, dict) or record.get("role") not in ROLES:
         return None
     content, number = record.get("content"), record.get("turn")
-    if isinstance(content, list):  # content blocks as in the APIs
-        texts = [block.get("text") for block in content if isinstance(block, dict)]
-        content = "\n".join(text for text in texts if isinstance(text, str))
     if not isinstance(content, str):
         return None
     if not isinstance(number, int) or isinstance(number, bool):

@@ -8,24 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from time import process_time
-from types import FrameType
 from typing import Any, NamedTuple
 
 from . import EvaluationError, file_path, read_object, shipped_names
 from .evaluation_gates import GATES
 from .frames import Lexicon, compile_frame
-from .rule_matching import (
-    MAX_SENTENCE,
-    ClaimEvidence,
-    PackRule,
-    RulePack,
-    UnlessPattern,
-    find_matches,
-)
+from .rule_matching import ClaimEvidence, PackRule, RulePack, UnlessPattern, find_matches
 
 _LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
 _MAX_NESTING = 6  # lists within lists
@@ -37,12 +27,6 @@ _RULE_FIELDS = {
     "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "quotes", "any_of", "hit", "miss",
 }  # fmt: skip
 _SPEAKERS = ("", "assistant", "user", "both")
-_MAX_MS = 50.0  # for one pattern on the worst sentence, which has at most 600 characters
-_GIVE_UP_SECONDS = 2.0
-_HOSTILE = (
-    "a", "0", " ", "a ", "you have ", "not ", "your mother ", "!", "(", '"', "-", "'", "ab1 ", "i have been ", "the the ",
-    "stop taking ", "very ", "all tests ", "x" * 9 + " ", "\u00e9", "kill myself ", "want to ", "aA0_-. ",
-)  # fmt: skip
 
 
 class PackReport(NamedTuple):
@@ -51,8 +35,6 @@ class PackReport(NamedTuple):
     pack: str
     rules: int
     examples: int
-    slowest: str
-    slowest_ms: float
     faults: list[str]
 
 
@@ -237,89 +219,21 @@ class _PackReader:
 
 
 def check_pack(name: str) -> PackReport:
-    """Check that a pack's examples match as stated and its patterns take bounded time. Raises EvaluationError if it cannot be read."""
+    """Check that a pack's gates exist and its examples match as stated. Raises EvaluationError if it cannot be read."""
     pack = load_pack(name)
     faults = [
         "gates: %s: expected one of %s" % (gate, ", ".join(GATES)) for gate in pack.gates if gate not in GATES
     ]
-    slowest, slowest_ms = "", 0.0
-    for where, ms in _times(pack):
-        if ms > slowest_ms:
-            slowest, slowest_ms = where, ms
-        if ms > _MAX_MS:
-            faults.append("%s: %.0f ms on %d characters, at most %.0f" % (where, ms, MAX_SENTENCE, _MAX_MS))
-    for rule in [] if faults else pack.rules:  # an example could keep a slow pattern busy forever
-        hits = {text: bool(find_matches(pack, [rule], text)) for text in (*rule.hits, *rule.misses)}
-        faults += ["%s: not found: %s" % (rule.id, text) for text in rule.hits if not hits[text]]
-        faults += ["%s: a false alarm: %s" % (rule.id, text) for text in rule.misses if hits[text]]
-    examples = sum(len(rule.hits) + len(rule.misses) for rule in pack.rules)
-    return PackReport(pack.id, len(pack.rules), examples, slowest, round(slowest_ms, 2), faults)
-
-
-def _times(pack: RulePack) -> Iterator[tuple[str, float]]:
-    """Yield the milliseconds of each pattern on its worst hostile sentence, and of each frame on its rule's examples, repeated."""
-    for where, pattern in _patterns(pack):
-        words = re.findall(r"[a-z']{2,}", pattern.pattern)[:60]
-        phrases = (" ".join(words[at : at + 3]) + " " for at in range(0, len(words), 3))
-        seeds = {*_HOSTILE, *pattern.pattern, *phrases}
-        yield where, _worst_ms(pattern.search, map(_repeated, seeds))
     for rule in pack.rules:
-        tagged = [pack.lexicon.tag(_repeated(example.strip(".!?") + " ")) for example in rule.hits]
-        for frame in rule.frames:
-            yield "%s: %s" % (rule.id, frame.source), _worst_ms(frame.find, tagged)
-
-
-def _patterns(pack: RulePack) -> Iterator[tuple[str, re.Pattern[str]]]:
-    patterns = [
-        ("disclosure", pack.disclosure[1]),
-        ("neutral", pack.neutral),
-        ("contrast", pack.contrast),
-        *((rule.id, rule.pattern) for rule in pack.rules),
-        *(
-            ("unless " + unless.id, unless.pattern)
-            for unless in {u for rule in pack.rules for u in rule.unless}
-        ),
-        *(("answers " + name, pattern) for name, pattern in pack.answers.items()),
-        *(("evidence " + name, part) for name, evidence in pack.evidence.items() for part in evidence),
-    ]
-    return ((where, pattern) for where, pattern in patterns if pattern is not None)
-
-
-def _repeated(seed: str) -> str:
-    return (seed * (MAX_SENTENCE // len(seed) + 1))[: MAX_SENTENCE - 1] + "\x00"
-
-
-class _TooSlow(Exception):
-    """A search did not end in time."""
-
-
-def _worst_ms(search: Callable[[Any], object], texts: Iterable[object]) -> float:
-    """Return the milliseconds of a search in the slowest of some texts, 2,000 if it does not end."""
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise _TooSlow
-
-    has_alarm = hasattr(signal, "setitimer")  # not on Windows
-    before = signal.signal(signal.SIGVTALRM, stop) if has_alarm else None
-    try:
-        return max(_best_ms(search, text, has_alarm) for text in texts)
-    except _TooSlow:
-        return _GIVE_UP_SECONDS * 1000
-    finally:
-        if has_alarm:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-            signal.signal(signal.SIGVTALRM, before)
-
-
-def _best_ms(search: Callable[[Any], object], text: object, has_alarm: bool) -> float:
-    """Return the milliseconds of a search; the best of three, because the first one compiles a frame and garbage may be collected."""
-    best = _GIVE_UP_SECONDS * 1000
-    for _ in range(3):
-        if has_alarm:
-            signal.setitimer(signal.ITIMER_VIRTUAL, _GIVE_UP_SECONDS)
-        started = process_time()
-        search(text)
-        best = min(best, (process_time() - started) * 1000)
-        if best <= _MAX_MS:
-            break
-    return best
+        faults += [
+            "%s: not found: %s" % (rule.id, text)
+            for text in rule.hits
+            if not find_matches(pack, [rule], text)
+        ]
+        faults += [
+            "%s: a false alarm: %s" % (rule.id, text)
+            for text in rule.misses
+            if find_matches(pack, [rule], text)
+        ]
+    examples = sum(len(rule.hits) + len(rule.misses) for rule in pack.rules)
+    return PackReport(pack.id, len(pack.rules), examples, faults)

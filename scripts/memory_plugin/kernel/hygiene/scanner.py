@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ..hygiene_choice import chosen_packs
-from .anchors import Anchors, starts
+from . import chosen_packs
 from .checks import CHECKS
-from .disguises import Shadow, folded, joined
+from .disguises import folded
 from .filters import FILTERS, PatternMatch, entropy, names_a_secret, whole_name
-from .rules import Rule, action, compiled, formed_rules, places, rules
+from .rules import Anchors, Rule, action, compiled, places, rules, starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,42 +79,28 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
     anchors = Anchors(hidden)  # valid for all rounds: hiding a finding adds no anchor
     found: list[_Span] = []
     filtered: dict[str, int] = {}
-    shadows = _shadows(hidden, anchors.words)
     for _ in range(_MAX_ROUNDS):
-        spans = _resolved([*_spans(hidden, anchors, kinds, filtered), *_disguised(hidden, shadows, kinds)])
+        spans = _resolved([*_spans(hidden, anchors, kinds, filtered), *_disguised(hidden, kinds)])
         if not spans:
             break
         found += spans
         hidden = _without(hidden, spans)
-        # Only a finding inside a shadow changes it: the shadows are then built again without the finding.
-        around = [(span.start - _TOUCH, span.end + _TOUCH) for span in spans]
-        touched = any(shadow.touches(around) for shadow, _ in shadows)
-        shadows = _shadows(hidden, set(hidden.split())) if touched else []
     found.sort(key=_place)
-    return [_finding(span, place) for span in found]
+    return [
+        Finding(
+            span.rule.kind, span.rule.id, span.start, span.end, action(place, span.rule.kind, span.rule.id)
+        )
+        for span in found
+    ]
 
 
-def _shadows(hidden: str, words: Collection[str]) -> list[tuple[Shadow, bool]]:
-    """Return the shadows of a text, and for each whether only rules for secrets with a recognizable form apply to it."""
-    both = ((folded(hidden, words), False), (joined(hidden), True))
-    return [(shadow, formed) for shadow, formed in both if shadow is not None]
-
-
-def _disguised(
-    hidden: str, shadows: list[tuple[Shadow, bool]], kinds: Collection[str] | None
-) -> Iterator[_Span]:
-    """Yield the findings in the shadows of a text, at their places in the text; those that touch a hidden finding are skipped."""
-    for shadow, formed in shadows:
-        for span in _spans(shadow.text, Anchors(shadow.text), kinds, {}, formed):
-            if not formed or shadow.is_changed(span.start, span.end):
-                start, end = shadow.original(span.start, span.end)
-                if _HIDDEN not in hidden[max(0, start - _TOUCH) : end + _TOUCH]:
-                    yield _Span(start, end, span.rank, span.rule)
-
-
-def _finding(span: _Span, place: str) -> Finding:
-    rule = span.rule
-    return Finding(rule.kind, rule.id, span.start, span.end, action(place, rule.kind, rule.id))
+def _disguised(hidden: str, kinds: Collection[str] | None) -> Iterator[_Span]:
+    """Yield the findings in the shadow of a text, at their places in the text; those that touch a hidden finding are skipped."""
+    shadow = folded(hidden)
+    for span in _spans(shadow.text, Anchors(shadow.text), kinds, {}) if shadow.text else ():
+        start, end = shadow.original(span.start, span.end)
+        if _HIDDEN not in hidden[max(0, start - _TOUCH) : end + _TOUCH]:
+            yield _Span(start, end, span.rank, span.rule)
 
 
 def _hide(marker: re.Match[str]) -> str:
@@ -139,17 +124,14 @@ def _without(text: str, spans: list[_Span]) -> str:
 
 
 def _spans(
-    text: str, anchors: Anchors, kinds: Collection[str] | None, filtered: dict[str, int], formed: bool = False
+    text: str, anchors: Anchors, kinds: Collection[str] | None, filtered: dict[str, int]
 ) -> Iterator[_Span]:
-    """Yield the findings of every rule, which may overlap; `filtered` counts the characters that each rule's filters have seen.
-
-    `formed` limits the search to rules for secrets with a recognizable form.
-    """
+    """Yield the findings of every rule, which may overlap; `filtered` counts the characters that each rule's filters have seen."""
     limit = _MIN_FILTERED + _MAX_FILTERED_PER_CHARACTER * len(text)
-    in_use = formed_rules() if formed else rules()
+    in_use = rules()
     for rank in anchors.possible(*_by_start(chosen_packs())):
-        rule = in_use[rank] if rank < len(in_use) else None
-        if rule is not None and (kinds is None or rule.kind in kinds):
+        rule = in_use[rank]
+        if kinds is None or rule.kind in kinds:
             for match in _matches(rule, text, anchors):
                 filtered[rule.id] = filtered.get(rule.id, 0) + match.end() - match.start()
                 has_room = filtered[rule.id] <= limit
