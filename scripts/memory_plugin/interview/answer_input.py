@@ -27,7 +27,6 @@ from .interview_store import InterviewError
 
 _MAX_INPUT = 1 << 20
 _MAX_ANSWER, _MAX_TEXT, _MAX_LABEL = 20_000, 500, 120
-_MAX_PARTS = 100  # concepts, relations or covered elements of one answer
 _FLAGS = {"true": True, "false": False}
 _FIELDS = ("answer", "question", "concepts", "relations", "signals", "covered", "wish")
 _ANSWER_LINES = ("question", "answer", "concept", "relation", "signal", "covered", "wish")
@@ -163,12 +162,10 @@ def parse_answer(data: dict[str, Any], setup: dict[str, Any]) -> tuple[dict[str,
     for name, read in (("concepts", _concept), ("relations", _relation), ("covered", _covered)):
         entries = data.get(name) or []
         if not isinstance(entries, list):
-            dropped.append("%s: expected a list" % name)
             entries = []
-        elif len(entries) > _MAX_PARTS:
-            dropped.append("%s: only the first %d of %d are used" % (name, _MAX_PARTS, len(entries)))
+            dropped.append("%s: expected a list" % name)
         fields[name] = []
-        for number, entry in enumerate(entries[:_MAX_PARTS]):
+        for number, entry in enumerate(entries):
             try:
                 fields[name].append(read(entry, setup))
             except InvalidAnswer as error:

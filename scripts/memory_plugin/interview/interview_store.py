@@ -15,6 +15,7 @@ from ..kernel.sqlite import Connection, SqliteError, connect
 
 Statement = tuple[str, tuple[Any, ...]]
 OPEN, ENDED, FINISHED = "open", "ended", "finished"
+NEW = -1  # the last event's number in an interview that is not stored yet
 _VERSION = 1
 _COLUMNS = "id, project, session, status, topic, created, updated, setup, state, question, events"
 # `word` is a column of earlier versions, which has no default.
@@ -121,19 +122,24 @@ class InterviewStore:
         sql = "SELECT event, decision FROM events WHERE interview = ? ORDER BY number"
         return [(_object(event), _object(decision)) for event, decision in self._rows(sql, (identity,))]
 
-    def add(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
-        """Store a new interview with its first event."""
-        self._write(interview.id, None, [_saved(interview), _added(interview, event, decision)])
+    def save(
+        self,
+        interview: Interview,
+        event: dict[str, Any] | None = None,
+        decision: dict[str, Any] | None = None,
+    ) -> None:
+        """Store a new or changed interview, with the event that changed it.
 
-    def add_event(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
-        """Store an event and the changed interview. Raises InterviewError if another process changed it in the meantime."""
-        interview.events += 1
-        expected = interview.events - 1
-        self._write(interview.id, expected, [_saved(interview), _added(interview, event, decision)])
-
-    def update(self, interview: Interview) -> None:
-        """Store a changed interview without an event. Raises InterviewError if another process changed it in the meantime."""
-        self._write(interview.id, interview.events, [_saved(interview)])
+        Raises InterviewError if another process changed it in the meantime.
+        """
+        expected = interview.events
+        statements = []
+        if event is not None:
+            interview.events += 1
+            insert = "INSERT INTO events (interview, number, time, event, decision) VALUES (?, ?, ?, ?, ?)"
+            values = (interview.id, interview.events, now_iso(), dumps(event), dumps(decision))
+            statements.append((insert, values))
+        self._write(interview.id, expected, [_saved(interview), *statements])
 
     def delete(self, identity: str) -> None:
         """Delete an interview and all its events."""
@@ -149,7 +155,7 @@ class InterviewStore:
                 found = connection.execute(
                     "SELECT events FROM interviews WHERE id = ?", (identity,)
                 ).fetchone()
-                is_current = expected_events is None or found == (expected_events,)
+                is_current = expected_events is None or (found or (NEW,)) == (expected_events,)
                 for sql, values in statements if is_current else ():
                     connection.execute(sql, values)
         except SqliteError as error:
@@ -206,11 +212,6 @@ def _saved(interview: Interview) -> Statement:
     )  # fmt: skip
     marks = ", ".join("?" * len(values))
     return "INSERT OR REPLACE INTO interviews (word, %s) VALUES (0, %s)" % (_COLUMNS, marks), values
-
-
-def _added(interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> Statement:
-    insert = "INSERT INTO events (interview, number, time, event, decision) VALUES (?, ?, ?, ?, ?)"
-    return insert, (interview.id, interview.events, now_iso(), dumps(event), dumps(decision))
 
 
 def _create_tables(connection: Connection) -> None:

@@ -10,11 +10,9 @@ import gc
 import os
 from typing import Any
 
-from ...interview import pipeline
+from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
-from ...interview.decisions import DEEPER, WRAP_UP
 from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore
-from ...interview.reminder import Reminder
 from ...kernel.ledger import Ledger
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
@@ -120,7 +118,7 @@ def _next_decision(
         return pipeline.answer(store, interview, {"wish": "skip"})
     if arguments.action == "resume":
         return pipeline.resume(store, interview, context.session, max(1, arguments.more))
-    return pipeline.advance(store, interview, {"kind": DEEPER if arguments.action == "deeper" else WRAP_UP})
+    return pipeline.advance(store, interview, {"kind": arguments.action.replace("-", "_")})
 
 
 def _check_question(
@@ -198,7 +196,7 @@ def _finish(arguments: argparse.Namespace, context: CommandContext, store: Inter
     written = [save_memory(interview, memory, context.paths, approved=approved) for memory in chosen]
     interview.status = FINISHED
     interview.state["next"] = None
-    store.update(interview)
+    store.save(interview)
     if interview.session:
         Reminder(context.paths, interview.session).delete()
     refresh_index(context)
