@@ -26,7 +26,8 @@ _FIELDS = {
 _RULE_FIELDS = {
     "gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "quotes", "any_of", "hit", "miss",
 }  # fmt: skip
-_SPEAKERS = ("", "assistant", "user", "both")
+_SPEAKERS = ("assistant", "user", "both")
+_PLACES = ("before", "after", "sentence")
 
 
 class PackReport(NamedTuple):
@@ -86,22 +87,13 @@ class _PackReader:
         self.lists, self.macros = self.texts_by_name("lists"), self.texts_by_name("macros")
         self.gates = dict(self.entries("gates"))
         self.unless = {key: self.exception(key, entry) for key, entry in self.entries("unless")}
-        self.evidence = {
-            key: self.proof(entry, "evidence: " + key) for key, entry in self.entries("evidence")
-        }
-        words, irregular, spellings = (
-            self.texts_by_name("words"),
-            self.mapping("irregular"),
-            self.mapping("spellings"),
-        )
-        for forms in (irregular, spellings):
-            self.require(
-                all(isinstance(form, str) for form in forms.values()),
-                "irregular, spellings",
-                "expected a text for each word",
-            )
+        self.evidence = {key: self.proof(key, entry) for key, entry in self.entries("evidence")}
+        irregular, spellings = self.mapping("irregular"), self.mapping("spellings")
+        forms = [*irregular.values(), *spellings.values()]
+        are_texts = all(isinstance(form, str) for form in forms)
+        self.require(are_texts, "irregular, spellings", "expected a text for each word")
         with self.naming("words"):
-            self.lexicon = Lexicon(words, irregular, spellings)
+            self.lexicon = Lexicon(self.texts_by_name("words"), irregular, spellings)
 
     def require(self, condition: object, where: str, text: object) -> None:
         if not condition:
@@ -118,9 +110,8 @@ class _PackReader:
         self.require(isinstance(self.raw.get("id"), str), "id", "expected a text")
         disclosure = self.mapping("disclosure")
         every = disclosure.get("every", 1)
-        self.require(
-            isinstance(every, int) and every > 0, "disclosure", "every: expected a whole number of at least 1"
-        )
+        is_valid = isinstance(every, int) and every > 0
+        self.require(is_valid, "disclosure", "every: expected a whole number of at least 1")
         return RulePack(
             self.raw["id"],
             self.gates,
@@ -139,28 +130,23 @@ class _PackReader:
             self.texts(entry.get(field, []), "%s: %s" % (where, field))
             for field in ("unless", "frames", "hit", "miss", "any_of")
         )
-        gate, speaker, needs = (entry.get(field, "") for field in ("gate", "speaker", "needs"))
+        gate, speaker, needs = entry.get("gate", ""), entry.get("speaker", "assistant"), entry.get("needs", "")
         for name in entry:
             self.require(name in _RULE_FIELDS, where, "unknown field %s" % name)
         for name in exceptions:
             self.require(name in self.unless, where, "unless: unknown exception %s" % name)
         self.require(gate in self.gates, where, "unknown gate %s" % gate)
         self.require(not needs or needs in self.evidence, where, "unknown evidence %s" % needs)
-        self.require(
-            speaker in _SPEAKERS, where, "speaker: expected one of %s" % ", ".join(filter(None, _SPEAKERS))
-        )
-        self.require(
-            hits and misses and isinstance(entry.get("reason"), str),
-            where,
-            "expected a reason, at least one hit and at least one miss",
-        )
+        self.require(speaker in _SPEAKERS, where, "speaker: expected one of " + ", ".join(_SPEAKERS))
+        is_explained = hits and misses and isinstance(entry.get("reason"), str)
+        self.require(is_explained, where, "expected a reason, at least one hit and at least one miss")
         self.require(sources or entry.get("patterns"), where, "expected patterns or frames")
         with self.naming(where + ": frames"):
             frames = tuple(compile_frame(source, self.macros, self.lexicon) for source in sources)
         return PackRule(
             key,
             gate,
-            speaker or "assistant",
+            speaker,
             entry["reason"],
             self.optional_pattern(entry.get("patterns") or None, where + ": patterns"),
             frames,
@@ -173,15 +159,16 @@ class _PackReader:
         )
 
     def exception(self, key: str, entry: Mapping[str, Any]) -> UnlessPattern:
-        places = ("before", "after", "sentence")
-        self.require(
-            entry.get("where") in places, "unless: " + key, "where: expected one of %s" % ", ".join(places)
-        )
-        return UnlessPattern(key, entry["where"], self.pattern(entry.get("patterns"), "unless: " + key))
+        where, place = "unless: " + key, entry.get("where")
+        self.require(place in _PLACES, where, "where: expected one of " + ", ".join(_PLACES))
+        return UnlessPattern(key, str(place), self.pattern(entry.get("patterns"), where))
 
-    def proof(self, entry: Mapping[str, Any], where: str) -> ClaimEvidence:
-        others = (self.optional_pattern(entry.get(field), where) for field in ClaimEvidence._fields[1:])
-        return ClaimEvidence(self.pattern(entry.get("call"), where), *others)
+    def proof(self, key: str, entry: Mapping[str, Any]) -> ClaimEvidence:
+        call, *others = (entry.get(field) for field in ClaimEvidence._fields)
+        where = "evidence: " + key
+        return ClaimEvidence(
+            self.pattern(call, where), *(self.optional_pattern(texts, where) for texts in others)
+        )
 
     def optional_pattern(self, texts: object, where: str) -> re.Pattern[str] | None:
         return None if texts is None else self.pattern(texts, where)
