@@ -130,7 +130,11 @@ class _PackReader:
             self.texts(entry.get(field, []), "%s: %s" % (where, field))
             for field in ("unless", "frames", "hit", "miss", "any_of")
         )
-        gate, speaker, needs = entry.get("gate", ""), entry.get("speaker", "assistant"), entry.get("needs", "")
+        gate, speaker, needs = (
+            entry.get("gate", ""),
+            entry.get("speaker", "assistant"),
+            entry.get("needs", ""),
+        )
         for name in entry:
             self.require(name in _RULE_FIELDS, where, "unknown field %s" % name)
         for name in exceptions:

@@ -89,7 +89,8 @@ def resume(store: InterviewStore, interview: Interview, session: str, more: int)
         raise InterviewError("%s is finished: its memories are written; start a new one" % interview.id)
     if interview.status == OPEN:
         store.save(interview)
-        return store.events(interview.id)[-1][1]
+        decision: Decision = store.events(interview.id)[-1][1]
+        return decision
     return advance(store, interview, {"kind": RESUME, "more": more})
 
 

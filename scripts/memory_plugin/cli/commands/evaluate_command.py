@@ -1,4 +1,4 @@
-"""`memory evaluate`: run gates and a jury over conversations; `memory evaluate rules`: list, validate and apply rule packs.
+"""`memory evaluate`: run gates and a jury over conversations; `memory evaluate rules`: list and validate rule packs.
 
 Exit codes: 0 pass, 1 fail (also if a gate has an error), 2 usage, 3 could not be judged.
 """
@@ -24,7 +24,7 @@ from ...evaluation.pipeline import (
     summarize,
     text_lines,
 )
-from ...evaluation.rule_matching import RulePack, find_matches
+from ...evaluation.rule_matching import RulePack
 from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import terminal_safe
@@ -32,7 +32,6 @@ from ...sessions.session_files import TranscriptNotFound, find_transcript
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_actions, add_flag, require_existing, require_known, write_output
-from ..secrets_scan import print_findings
 
 HELP = "evaluate conversations: rule-based gates first, then scores from a jury of models"
 EXAMPLES = """\
@@ -45,12 +44,10 @@ _RULES_EXAMPLES = """\
   memory evaluate rules list
   memory evaluate rules check caregiving-ny
   memory evaluate rules check my-pack.json --json
-  memory evaluate rules apply caregiving --role user < lines.jsonl     {"id": 1, "text": "..."} on each line
 """
 _RULES_ACTIONS = {
     "list": "list the built-in packs",
     "check": "validate a pack and run its examples",
-    "apply": "print the findings for each line of standard input",
 }
 _EXIT = {"pass": 0, "fail": 1, "unjudged": 3}
 _MAX_FILE = 200_000_000
@@ -205,14 +202,7 @@ def _compare_with_labels(
 
 def _configure_rules(parser: argparse.ArgumentParser) -> None:
     actions = add_actions(parser, _RULES_ACTIONS)
-    for name in ("check", "apply"):
-        actions[name].add_argument("pack", metavar="PACK", help="the name of a pack, or a file")
-    actions["apply"].add_argument(
-        "--role",
-        choices=["assistant", "user"],
-        default="assistant",
-        help="who wrote the lines (default: assistant)",
-    )
+    actions["check"].add_argument("pack", metavar="PACK", help="the name of a pack, or a file")
 
 
 def _run_rules(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -221,7 +211,7 @@ def _run_rules(arguments: argparse.Namespace, context: CommandContext) -> int:
         return _list_packs(arguments, context)
     require_known(arguments.pack, pack_names())
     try:
-        return (_check_pack if arguments.action == "check" else _apply_pack)(arguments, context)
+        return _check_pack(arguments, context)
     except EvaluationError as error:
         raise CommandError(str(error)) from None
 
@@ -251,20 +241,9 @@ def _check_pack(arguments: argparse.Namespace, context: CommandContext) -> int:
     return 1 if report.faults else 0
 
 
-def _apply_pack(arguments: argparse.Namespace, context: CommandContext) -> int:
-    pack = load_pack(arguments.pack)
-    rules = [rule for rule in pack.rules if rule.speaker in (arguments.role, "both")]
-    return print_findings(
-        lambda text: [
-            {"gate": match.rule.gate, "rule": match.rule.id} for match in find_matches(pack, rules, text)
-        ],
-        context,
-    )
-
-
 PARTS = {
     "evaluate rules": SimpleNamespace(
-        HELP="list, validate and apply the rule packs used for evaluation",
+        HELP="list and validate the rule packs used for evaluation",
         EXAMPLES=_RULES_EXAMPLES,
         configure=_configure_rules,
         run=_run_rules,
