@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.evaluation.conversation import ROLES, parse_conversation
+from memory_plugin.evaluation.evaluation_gates import ROLES, parse_conversation
 
 PLAIN = [{"turn": 4, "role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"}]
 

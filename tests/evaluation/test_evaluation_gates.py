@@ -7,8 +7,13 @@ from collections.abc import Sequence
 import pytest
 
 from memory_plugin.evaluation import evaluation_gates, rule_matching
-from memory_plugin.evaluation.conversation import Conversation, ConversationTurn
-from memory_plugin.evaluation.evaluation_gates import GateResult, is_hard_fail, run_gates
+from memory_plugin.evaluation.evaluation_gates import (
+    Conversation,
+    ConversationTurn,
+    GateResult,
+    is_hard_fail,
+    run_gates,
+)
 from memory_plugin.evaluation.packs import load_pack
 from memory_plugin.evaluation.rule_matching import PackRule, RuleMatch, RulePack
 

@@ -12,8 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ...evaluation import EvaluationError
-from ...evaluation.conversation import STDIN, conversation_of, parse_lines, read_conversation
-from ...evaluation.evaluation_gates import run_gates
+from ...evaluation.evaluation_gates import STDIN, conversation_of, parse_lines, read_conversation, run_gates
 from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
 from ...evaluation.packs import check_pack, load_pack, pack_names
 from ...evaluation.pipeline import (

@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    Piece = tuple[str, int, int]  # a text in plain ASCII, and the span in the original that it stands for
+
 _HIDDEN = "\0"  # replaces what the scanner has already found
 _PERCENT = re.compile(r"%(?:25){0,3}[2-7][0-9A-Fa-f]")
 _ENTITY = re.compile(
@@ -51,21 +53,12 @@ _AROUND = 400  # characters kept on each side of a change, up to the end of a li
 _GAP = "\n\n\n\0\0\n\n\n"  # no finding spans or touches it
 
 
-class Change:
-    """A passage of a text and its meaning in plain ASCII."""
-
-    __slots__ = ("end", "start", "text")
-
-    def __init__(self, start: int, end: int, text: str) -> None:
-        self.start, self.end, self.text = start, end, text
-
-
 class Shadow:
     """A shadow text; `original` maps its places back."""
 
     __slots__ = ("_ends", "_offsets", "_starts", "text")
 
-    def __init__(self, pieces: Iterable[tuple[str, int, int]]) -> None:
+    def __init__(self, pieces: Iterable[Piece]) -> None:
         """Build the shadow from (text, start, end): each piece with its span in the original."""
         nonempty = [piece for piece in pieces if piece[0]]
         self.text = "".join(text for text, _, _ in nonempty)
@@ -90,9 +83,9 @@ class Shadow:
 
 def folded(text: str) -> Shadow:
     """Return the plain spelling of a text around each disguise; an empty one if there is none."""
-    changes: list[Change] = []
-    for change in sorted(spellings(text), key=_by_place):
-        if not changes or change.start >= changes[-1].end:  # of two that begin together, the longer one
+    changes: list[Piece] = []
+    for change in sorted(spellings(text), key=lambda piece: (piece[1], -piece[2])):
+        if not changes or change[1] >= changes[-1][2]:  # of two that begin together, the longer one
             changes.append(change)
     pieces = _surroundings(text, changes)
     for extra in (*decoded(text), *cells(text)):
@@ -100,24 +93,18 @@ def folded(text: str) -> Shadow:
     return Shadow(pieces)
 
 
-def _by_place(change: Change) -> tuple[int, int]:
-    return change.start, -change.end
-
-
-def _surroundings(text: str, changes: list[Change]) -> list[tuple[str, int, int]]:
+def _surroundings(text: str, changes: list[Piece]) -> list[Piece]:
     """Return the pieces of the changed text near the changes, with a gap wherever lines are left out."""
-    pieces: list[tuple[str, int, int]] = []
+    pieces: list[Piece] = []
     position = end = 0
     for change in changes:
-        start = text.rfind("\n", end, max(end, change.start - _AROUND))
+        _, first, last = change
+        start = text.rfind("\n", end, max(end, first - _AROUND))
         if start >= 0:
             pieces += ((text[position:end], position, end), (_GAP, end, end))
             position = start
-        pieces += (
-            (text[position : change.start], position, change.start),
-            (change.text, change.start, change.end),
-        )
-        position = change.end
+        pieces += ((text[position:first], position, first), change)
+        position = last
         if position + _AROUND > end:
             end = text.find("\n", position + _AROUND)
             end = end if end >= 0 else len(text)
@@ -126,18 +113,18 @@ def _surroundings(text: str, changes: list[Change]) -> list[tuple[str, int, int]
     return pieces
 
 
-def spellings(text: str) -> Iterator[Change]:
+def spellings(text: str) -> Iterator[Piece]:
     """Yield a change for each disguised passage: escapes and letters outside ASCII. Changes may overlap."""
     for mark, pattern, plain in _ESCAPES:
         if mark in text:
             for match in pattern.finditer(text):
-                yield Change(match.start(), match.end(), plain(match[0]))
+                yield plain(match[0]), match.start(), match.end()
     if not text.isascii():
         for match in _FOREIGN.finditer(text):
             yield from _plain_letters(match[0], match.start())
 
 
-def decoded(text: str) -> Iterator[list[tuple[str, int, int]]]:
+def decoded(text: str) -> Iterator[list[Piece]]:
     """Yield the pieces of decoded base64 that is printable."""
     long = {word for word in text.split() if len(word) >= _MIN_BASE64}
     for run in sorted(set(_BASE64.findall("\n".join(long)))):
@@ -158,7 +145,7 @@ def _from_base64(value: str) -> str:
     return plain if "".join(plain.split()).isprintable() else ""
 
 
-def cells(text: str) -> Iterator[list[tuple[str, int, int]]]:
+def cells(text: str) -> Iterator[list[Piece]]:
     """Yield the pieces of `name: cell` for each cell of a Markdown table below one that may name a secret."""
     names: list[tuple[int, int, int]] = []
     spans: list[tuple[int, int]] = []
@@ -184,16 +171,16 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start + len(cell) - len(cell.lstrip(" \t`*")), start + len(cell.rstrip(" \t`*"))
 
 
-def _plain_letters(run: str, start: int) -> Iterator[Change]:
+def _plain_letters(run: str, start: int) -> Iterator[Piece]:
     for match in _password_words().finditer(run):
-        yield Change(start + match.start(), start + match.end(), "password")
+        yield "password", start + match.start(), start + match.end()
     plain = {character: _plain_character(character) for character in set(run)}
     if all(len(text) == 1 and text != character for character, text in plain.items()):
-        yield Change(start, start + len(run), "".join(map(plain.__getitem__, run)))
+        yield "".join(map(plain.__getitem__, run)), start, start + len(run)
         return
     for at, character in enumerate(run, start):
         if plain[character] != character:
-            yield Change(at, at + 1, plain[character])
+            yield plain[character], at, at + 1
 
 
 @cache

@@ -69,12 +69,9 @@ class Rule:
         self.entropy = float(entry.get("entropy", 0))  # the minimum, in bits per character
         self.check: str = entry.get("check", "")  # of CHECKS; "" for none
         self.filters: list[str] = entry.get("filters", [])  # of FILTERS
-        self.name_filter = bool(
-            entry.get("name_filter")
-        )  # whether the value must be assigned to a name that means a secret
-        self.reach: int = entry.get(
-            "reach", _REACH
-        )  # characters before the value in which the context is searched
+        # Whether the value must be assigned to a name that means a secret.
+        self.name_filter = bool(entry.get("name_filter"))
+        self.reach: int = entry.get("reach", _REACH)  # characters before the value to search for the context
         # A pattern that must match shortly before or after the value; "" for none.
         context = "|".join(words(entry["context"])) if "context" in entry else ""
         self.context = r"(?i)(?<![a-z])(?:%s)(?![a-z])" % context if context else ""

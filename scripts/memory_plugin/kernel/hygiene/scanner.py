@@ -40,13 +40,7 @@ class Finding:
 
     def record(self) -> dict[str, object]:
         """Return the finding for JSON output."""
-        return {
-            "kind": self.kind,
-            "rule": self.rule,
-            "start": self.start,
-            "end": self.end,
-            "action": self.action,
-        }
+        return {name: getattr(self, name) for name in ("kind", "rule", "start", "end", "action")}
 
 
 class Redaction:
