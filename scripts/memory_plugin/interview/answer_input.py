@@ -40,14 +40,8 @@ class InvalidAnswer(InterviewError):
 
 
 def read_input() -> str:
-    """Return the text on standard input. Raises InvalidAnswer when it is too long or not UTF-8."""
-    data = sys.stdin.buffer.read(_MAX_INPUT + 1) if sys.stdin else b""
-    if len(data) > _MAX_INPUT:
-        raise InvalidAnswer("standard input is longer than %d bytes" % _MAX_INPUT)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidAnswer("standard input is not UTF-8 (byte %d)" % error.start) from None
+    """Return the text on standard input."""
+    return sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8-sig", "replace") if sys.stdin else ""
 
 
 def clean_text(text: object, limit: int = _MAX_TEXT) -> str:
@@ -68,14 +62,13 @@ def decode_answer(text: str) -> dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return {"answer": text}
     try:
-        data = loads(text)
+        data: Any = loads(text)  # an object, because it begins with a brace
     except ValueError:
         raise InvalidAnswer("standard input: expected JSON, or the answer as plain text") from None
-    assert isinstance(data, dict)  # JSON text that begins with a brace
     unknown = [name for name in data if name not in _FIELDS]
     if unknown:
         raise InvalidAnswer("unknown field %r, expected only %s" % (unknown[0][:40], ", ".join(_FIELDS)))
-    return data
+    return dict(data)
 
 
 def decode_memories(text: str) -> list[Any]:

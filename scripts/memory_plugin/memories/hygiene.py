@@ -159,11 +159,6 @@ def _named(value: str, name: str) -> str:
     return "%s: %s" % (" ".join(name.split()), value)
 
 
-def _visible(text: str) -> str:
-    """Return the text without hidden characters, and without a limit of length: writing refuses a memory that is too large."""
-    return block(text, _MAX_GROWTH * len(text) + 1)
-
-
 def _without_secrets(text: str, place: str) -> Redaction:
     """Return the visible text without secrets, as the user's present choice of rules has it.
 
@@ -194,7 +189,9 @@ def scan_together(texts: Iterable[str]) -> None:
 def _redact_visible(text: str, place: str) -> Redaction:
     """Redact a text, and once more without its hidden characters: one may split a secret, or separate it from the word before."""
     first = redact(text, place)
-    visible = _visible(first.text)
+    visible = block(
+        first.text, _MAX_GROWTH * len(first.text) + 1
+    )  # writing refuses a memory that is too large
     if visible == first.text or (first.text.isascii() and visible.split() == first.text.split()):
         return Redaction(visible, first.findings)  # only white space went: redacting it again changes nothing
     second = redact(visible, place)

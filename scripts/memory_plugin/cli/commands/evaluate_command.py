@@ -105,16 +105,14 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _packs(names: list[str]) -> list[RulePack]:
     """Return the packs to use. Raises EvaluationError for a pack with errors, or one without gates, which would pass everything."""
+    packs = []
     for name in names:
         if name not in pack_names() and check_pack(name).faults:
             raise EvaluationError("%s has errors; see: memory evaluate rules check %s" % (name, name))
-    packs = [load_pack(name) for name in names]
-    for pack in packs:
-        if not pack.gates:
-            raise EvaluationError(
-                "%s has no gates: it is only a base for other packs; see: memory evaluate rules list"
-                % pack.id
-            )
+        packs.append(load_pack(name))
+        if not packs[-1].gates:
+            why = "it is only a base for other packs; see: memory evaluate rules list"
+            raise EvaluationError("%s has no gates: %s" % (name, why))
     return packs
 
 
@@ -208,11 +206,7 @@ def _run_rules(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action. The exit code is 1 for a pack with errors."""
     if arguments.action == "list":
         return _list_packs(arguments, context)
-    require_known(arguments.pack, pack_names())
-    try:
-        return _check_pack(arguments, context)
-    except EvaluationError as error:
-        raise CommandError(str(error)) from None
+    return _check_pack(arguments, context)
 
 
 def _list_packs(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -228,7 +222,11 @@ def _list_packs(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _check_pack(arguments: argparse.Namespace, context: CommandContext) -> int:
-    report = check_pack(arguments.pack)
+    require_known(arguments.pack, pack_names())
+    try:
+        report = check_pack(arguments.pack)
+    except EvaluationError as error:
+        raise CommandError(str(error)) from None
     counts = (
         counted(report.rules, "rule"),
         counted(report.examples, "example"),

@@ -142,13 +142,6 @@ def starts(keywords: Iterable[str]) -> frozenset[bytes]:
     return frozenset(keyword.encode("ascii")[:_START] for keyword in keywords)
 
 
-@cache
-def _encoded(keyword: str) -> tuple[bytes, tuple[bytes, ...]]:
-    """Return a keyword as bytes, and its parts as they occur in a vocabulary."""
-    encoded = keyword.encode("ascii")
-    return encoded, tuple(_VOCABULARY.findall(encoded))
-
-
 def _positions(text: AnyStr, part: AnyStr) -> list[int]:
     positions = []
     at = text.find(part)
@@ -194,8 +187,8 @@ class Anchors:
     def _search(self, keyword: str) -> list[int]:
         if keyword == _NOT_ASCII:
             return _positions(self._text, keyword)
-        encoded, parts = _encoded(keyword)
-        if self._is_long and not all(map(self._has, parts)):
+        encoded = keyword.encode("ascii")
+        if self._is_long and not all(map(self._has, _VOCABULARY.findall(encoded))):
             return []
         return _positions(self._lower, encoded)
 
