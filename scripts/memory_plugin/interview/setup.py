@@ -11,7 +11,7 @@ from typing import Any
 
 from ..kernel.data import load_data
 from ..kernel.fastjson import as_number, loads
-from ..kernel.files import error_text, read_regular
+from ..kernel.files import read_regular
 from ..kernel.paths import data_path
 from ..kernel.settings.values import merged
 from ..kernel.text.clean import plain
@@ -51,10 +51,8 @@ def read_pack(path: str) -> dict[str, Any]:
     """Return the validated pack in a file. Raises ConfigError."""
     try:
         data = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8-sig"))
-    except OSError as error:
-        raise ConfigError(path, "the file", "a readable file", error_text(error)) from None
-    except ValueError:
-        raise ConfigError(path, "the file", "JSON in UTF-8", "other text") from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(path, "the file", "JSON in UTF-8", str(error)) from None
     return check_pack(data, path)
 
 
