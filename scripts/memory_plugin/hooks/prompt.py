@@ -108,7 +108,7 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Return the line about the session's open interview, unless Claude has it already; usually empty."""
     if not _has_state(prompt, context, "interview"):
         return ""
-    from ..interview.reminder import Reminder
+    from ..interview import Reminder
 
     try:
         return Reminder(context.paths, context.session).take_line()

@@ -141,7 +141,7 @@ def _refresh_status_script(event: Event) -> None:
 
 def _forget_history(event: Event) -> None:
     """Delete the history of a session whose context was compacted or cleared."""
-    from ..interview.reminder import Reminder
+    from ..interview import Reminder
     from ..recall.history import forget_session
 
     try:
