@@ -290,4 +290,4 @@ def test_for_people_each_check_is_a_line_with_what_to_do(project: Project) -> No
     assert lines[0].startswith("ok    python: ")
     assert "warn  files: 25 files cannot be read and will not be recalled" in lines
     assert "        and 5 more" in lines
-    assert any(line.startswith("      > fix or delete them") for line in lines)
+    assert any(line.startswith("      > fix or delete them; ") for line in lines)

@@ -36,9 +36,10 @@ STATE_CHECKS: tuple[Callable[[CommandContext], Check], ...] = (  # only with a s
     *(installation.index, installation.ledgers, installation.events),
     *(installation.judge, installation.models, installation.langfuse),
 )
+_FIX_FILE = "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory"
 # Of the findings of `memory check`: the rules, the check that reports them, its status, its text, and the fix.
 FINDING_CHECKS = (
-    (("file",), "files", WARN, "%s cannot be read and will not be recalled", "fix or delete them"),
+    (("file",), "files", WARN, "%s cannot be read and will not be recalled", _FIX_FILE),
     (("name",), "names", NOTE, "%s: the id or category differs from the path, which decides", ""),
     (("format", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
     (("secret",), "secrets", WARN, "%s: secrets, never shown to Claude", "memory check secrets --fix"),
