@@ -153,8 +153,8 @@ def _run(argv: list[str], ticket: str, console: Console) -> int:
         approval = needed_approval(module, arguments, context)
         if approval is not None:
             require_approval(approval, argv, ticket, context)
-    is_quiet = arguments.command in _NON_INTERACTIVE
-    with console.working(arguments.command) if is_quiet else nullcontext():
+    never_prompts = arguments.command in _NON_INTERACTIVE
+    with console.working(arguments.command) if never_prompts else nullcontext():
         return int(module.run(arguments, context) or 0)
 
 

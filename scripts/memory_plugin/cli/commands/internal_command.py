@@ -121,17 +121,16 @@ def _refresh(arguments: argparse.Namespace, context: CommandContext) -> int:
     deleted, problems = _tidy_stores(context)
     pruned = prune_state(context.paths)
     prepare_counts(context)
-    if arguments.json:
-        context.console.json({**report._asdict(), "deleted": deleted, "pruned": pruned})
-    else:
-        read, dropped, reflagged, unreadable = report[:4]
-        text = "%s read, %d removed, %d with new trust, %s"
-        counts = counted(read, "memory"), dropped, reflagged, counted(unreadable, "unreadable file")
-        context.console.line(text % counts)
-        if report.remaining:
-            context.console.line("%s left; run it again to continue" % counted(report.remaining, "file"))
-        if deleted:
-            context.console.line("deleted, because they were forgotten long ago: " + ", ".join(deleted))
+    numbers = counted(report.read, "memory"), report.dropped, report.reflagged
+    lines = [
+        "%s read, %d removed, %d with new trust, " % numbers + counted(report.unreadable, "unreadable file")
+    ]
+    if report.remaining:
+        lines.append("%s left; run it again to continue" % counted(report.remaining, "file"))
+    if deleted:
+        lines.append("deleted, because they were forgotten long ago: " + ", ".join(deleted))
+    record = {**report._asdict(), "deleted": deleted, "pruned": pruned}
+    context.console.result(arguments.json, record, *lines)
     for problem in problems:
         context.console.error(problem)
     return 1 if problems else 0
