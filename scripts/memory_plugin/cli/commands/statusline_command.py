@@ -9,6 +9,7 @@ import argparse
 import os
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from shlex import quote
 from types import SimpleNamespace
 from typing import Any
@@ -95,9 +96,8 @@ def _install(context: CommandContext) -> None:
     change = change_text(paths.config_dir, lambda text: with_value(text, (_NAME,), value))
     done = "Installed" if change.changed else "Already installed"
     order = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
-    context.console.paragraph(
-        "%s in %s.%s To remove it: memory config statusline remove" % (done, change.path, order)
-    )
+    text = "%s in %s.%s To remove it: memory config statusline remove"
+    context.console.paragraph(text % (done, change.path, order))
 
 
 def _back_up(current: dict[str, Any], paths: Paths) -> None:
@@ -117,11 +117,8 @@ def _remove(context: CommandContext) -> None:
         context.console.line("This status line is not in your settings; nothing was changed there.")
     else:
         before = read_state(paths.state(FOLDER, _BACKUP)).get("before")
-        change = change_text(
-            paths.config_dir,
-            lambda text: with_value(text, (_NAME,), before) if before else without(text, (_NAME,)),
-        )
-        context.console.line("Removed from %s." % change.path)
+        edit = partial(with_value, path=(_NAME,), value=before) if before else partial(without, path=(_NAME,))
+        context.console.line("Removed from %s." % change_text(paths.config_dir, edit).path)
     shutil.rmtree(paths.state(FOLDER), ignore_errors=True)
 
 
