@@ -63,12 +63,12 @@ PAIRS = {
     "replies tune": "tune",
     "report replay": "replay",
     "session calibrate": "calibrate",
+    "session label": "label",
     "session langfuse": "langfuse",
 }
 ALIASES = {
     **{old: name for name, old in PAIRS.items()},
     "archive": "forget --keep",
-    "label": "session label",
     "useful": "feedback useful",
     "wrong": "feedback wrong",
 }
@@ -80,11 +80,13 @@ COMMANDS = {  # name: module
     **{name: name + "_command" for name in LISTED if name not in NOUNS},
     **{name: old + "_command" for name, old in PAIRS.items()},
     **dict.fromkeys(_INTERNAL, "internal_command"),
+    **dict.fromkeys(("replies score", "replies history"), "replies_command"),
     "check text": "scan_command",
     "config completions": "statusline_command",
     "import promote": "import_command",
     "reject": "accept_command",
     "restore": "forget_command",
+    "session label": "calibrate_command",
     "show": "list_command",
     "why": "status_command",
 }
@@ -96,6 +98,11 @@ _REMOVED_OPTIONS = {  # of earlier versions; see docs/upgrading.md
     "interview --format": "it prints one document, or everything with --json",
     "interview --setup": "put the elements into a pack",
     "replies tune --undo": "restore the backup of your settings",
+    "replies score --type": "give the message with --user",
+    "session --again": "a session is graded again when it or the rubric has changed",
+    "session calibrate --folder": "it reads this project's sessions",
+    "session calibrate --sessions": "it labels twenty sessions",
+    "session langfuse --seconds": "a command may take two minutes",
     "session --moments": "its table shows the last occurrence of each signal",
 }
 _ACTION = "ACTION"

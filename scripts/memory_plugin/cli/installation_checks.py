@@ -26,8 +26,8 @@ from ..kernel.settings.user_file import line_of
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import plain
 from ..recall.index_refresh import index_state
-from ..sessions.langfuse.langfuse_client import HOSTS, find_access, is_configured, server_route
-from ..sessions.langfuse.push import outbox_overview
+from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
+from ..sessions.langfuse_scores import Outbox, scores_to_send
 from .command_context import CommandContext
 from .commands.config_command import problem_sentence, unread_overrides
 from .commands.session_command import session_scorer
@@ -231,16 +231,17 @@ def langfuse(context: CommandContext) -> Check:
     if not is_configured(paths, settings):
         return Check(_LANGFUSE, OK, "not set up; session scores stay on this machine")
     try:
-        overview = outbox_overview(paths, find_access(paths, settings, session_scorer(context).off))
+        access = find_access(paths, settings, session_scorer(context).off)
     except JudgeError as failed:
         fix = "" if failed.name == "disabled" else "memory session langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
-    push, waiting = "memory session langfuse push", overview.unqueued + overview.pending
+    outbox, push = Outbox(paths, access), "memory session langfuse push"
+    sent, waiting = len(outbox.sent) - len(outbox.refused), scores_to_send(paths, outbox)
     text = "%s is set up (memory session langfuse check asks whether it answers); %s sent, %d to send"
-    text %= overview.host, counted(overview.sent, "score"), waiting
-    if overview.refused:
-        why = tuple(sorted(set(overview.refused.values())))[:_SHOWN]
-        text += ", %d refused by the server" % len(overview.refused)
+    text %= access.address.authority, counted(sent, "score"), waiting
+    if outbox.refused:
+        why = tuple(sorted(set(outbox.refused.values())))[:_SHOWN]
+        text += ", %d refused by the server" % len(outbox.refused)
         return Check(_LANGFUSE, WARN, text, "memory session langfuse setup, then " + push, why)
     address = tuple(address_sentences(context, server_route(paths, settings), HOSTS))
     return Check(_LANGFUSE, NOTE if waiting else OK, text, push if waiting else "", address)
