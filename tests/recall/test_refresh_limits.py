@@ -202,7 +202,7 @@ def test_memories_are_injected_while_hostile_files_wait(project: Project) -> Non
     for number in range(2, 5):
         run = project.prompt(ASK, "p%d" % number, session_id="0d1ec0de-0000-4000-8000-00000000000%d" % number)
         assert TOLD in run.context
-    assert project.cli("refresh", "--json").json["left"] == 0
+    assert project.cli("refresh", "--json").json["remaining"] == 0
 
 
 def test_the_doctor_names_files_that_are_too_large_and_the_remedy(project: Project) -> None:

@@ -157,12 +157,11 @@ def _run(argv: list[str], ticket: str, console: Console) -> int:
     taint = caller.settle(root)
     context = CommandContext(locate(root), console, taint, caller)
     module = module_of(arguments.command)
-    if context.inside_client and hasattr(module, "approval"):
-        approval = needed_approval(module, arguments, context)
-        if approval is not None:
-            require_approval(approval, argv, ticket, context)
-    is_quiet = arguments.command in _NON_INTERACTIVE
-    with console.working(arguments.command) if is_quiet else nullcontext():
+    approval = needed_approval(module, arguments, context) if context.inside_client else None
+    if approval is not None:
+        require_approval(approval, argv, ticket, context)
+    never_prompts = arguments.command in _NON_INTERACTIVE
+    with console.working(arguments.command) if never_prompts else nullcontext():
         return int(module.run(arguments, context) or 0)
 
 

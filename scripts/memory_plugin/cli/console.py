@@ -44,9 +44,8 @@ class Console:
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self._out = out or sys.stdout
         self._err = err or sys.stderr
-        self.color = (
-            self._out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        )
+        is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        self.color = self._out.isatty() and not is_plain
         self.reported = 0.0  # when the command itself last showed progress
         self._shows_progress = False
         # The heartbeat runs in a thread and must not write between clearing the progress line and printing.

@@ -148,12 +148,12 @@ def environment(context: CommandContext) -> Check:
     if not risky and not taint.unread:
         text = "the project's settings set variables that memory does not use"
         return Check("project environment", NOTE, text, "", tuple(details))
-    text = "the project's settings set %s; memory ignores that, and judges stay off" % (
-        ", ".join(risky[:_MAX_NAMES]) or "variables in a file that cannot be read"
-    )
-    return Check(
-        "project environment", WARN, text, "read these lines before you trust the project", tuple(details)
-    )
+    named = ", ".join(risky[:_MAX_NAMES]) or "variables in a file that cannot be read"
+    text = "the project's settings set %s; memory ignores that, and judges stay off" % named
+    if "PATH" in taint.names:
+        text += "; it may replace the python3 that runs the hooks, which no plugin can prevent"
+    fix = "read these lines before you trust the project"
+    return Check("project environment", WARN, text, fix, tuple(details))
 
 
 def _line(path: str, name: str) -> str:
@@ -162,12 +162,6 @@ def _line(path: str, name: str) -> str:
         return str(line_of(text, ("env", name)) or "?")
     except (OSError, ValueError):
         return "?"
-
-
-def path_variable(context: CommandContext) -> Check:
-    """Warn if the project sets PATH: the client looks up python3 there, which no plugin can prevent."""
-    text = "hooks run the first python3 on the PATH; a project whose settings set PATH could replace it, and no plugin can prevent that"
-    return Check("PATH", WARN if "PATH" in context.taint.names else OK, text)
 
 
 def settings(context: CommandContext) -> Check:
@@ -190,12 +184,10 @@ _LANGFUSE = "langfuse"
 
 def index(context: CommandContext) -> Check:
     """Check that the index is intact and up to date."""
-    if context.paths.state_dir is None:
-        return Check("index", NOTE, "none, because there is no state folder")
     try:
         state = index_state(context.paths)
     except SqliteError as error:
-        return Check("index", WARN, "unusable: %s; it will be rebuilt" % error, _REFRESH)
+        state = {"state": "unusable", "reason": error}
     status = state["state"]
     if status == "unusable":
         return Check("index", WARN, "unusable: %s; it will be rebuilt" % state["reason"], _REFRESH)
@@ -209,10 +201,9 @@ def index(context: CommandContext) -> Check:
 
 def ledgers(context: CommandContext) -> Check:
     """Check that every line of the ledgers can be read."""
-    folder = context.paths.state_dir
-    skipped = []
-    for name in ledger_names(folder) if folder is not None and os.path.isdir(folder) else ():
-        rows = Records(folder or "", name)
+    folder, skipped = context.paths.state(), []
+    for name in ledger_names(folder) if os.path.isdir(folder) else ():
+        rows = Records(folder, name)
         deque(rows, 0)  # `skipped` is known once all rows were read
         if rows.skipped:
             skipped.append("%s.jsonl: %d of %d lines cannot be read" % (name, rows.skipped, rows.lines))
@@ -223,16 +214,11 @@ def ledgers(context: CommandContext) -> Check:
 
 def events(context: CommandContext) -> Check:
     """Report the problems that hooks recorded in the last seven days."""
-    if context.paths.state_dir is None:
-        return Check("events", NOTE, "not recorded, because there is no state folder")
-    since = days_ago(_DAYS)
-    rows = list(Records(context.paths.state_dir, "events", since))
+    rows = list(Records(context.paths.state(), "events", days_ago(_DAYS)))
     if not rows:
         return Check("events", OK, "no problems in hooks in the last %d days" % _DAYS)
-    details = tuple(
-        plain("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")), _MAX_EVENT)
-        for row in rows[-_SHOWN:]
-    )
+    shown = ("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")) for row in rows[-_SHOWN:])
+    details = tuple(plain(text, _MAX_EVENT) for text in shown)
     serious = any(row.get("kind") == "error" for row in rows)
     number = counted(len(rows), "problem")
     text = "%s in hooks in the last %d days; the prompts went through" % (number, _DAYS)
@@ -242,31 +228,23 @@ def events(context: CommandContext) -> Check:
 def langfuse(context: CommandContext) -> Check:
     """Check whether scores can be sent to a server, and how many are pending."""
     paths, settings = context.paths, context.settings
-    if paths.state_dir is None or not is_configured(paths, settings):
+    if not is_configured(paths, settings):
         return Check(_LANGFUSE, OK, "not set up; session scores stay on this machine")
     try:
         access = find_access(paths, settings, session_scorer(context).off)
     except JudgeError as failed:
         fix = "" if failed.name == "disabled" else "memory session langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
-    outbox = Outbox(paths, access)
-    text = "%s is set up (memory session langfuse check asks whether it answers); %s sent" % (
-        access.address.authority,
-        counted(len(outbox.sent) - len(outbox.refused), "score"),
-    )
-    waiting = scores_to_send(paths, outbox)
+    outbox, push = Outbox(paths, access), "memory session langfuse push"
+    sent, waiting = len(outbox.sent) - len(outbox.refused), scores_to_send(paths, outbox)
+    text = "%s is set up (memory session langfuse check asks whether it answers); %s sent, %d to send"
+    text %= access.address.authority, counted(sent, "score"), waiting
     if outbox.refused:
         why = tuple(sorted(set(outbox.refused.values())))[:_SHOWN]
-        text += ", %d to send, %d refused by the server" % (waiting, len(outbox.refused))
-        return Check(
-            _LANGFUSE, WARN, text, "memory session langfuse setup, then memory session langfuse push", why
-        )
+        text += ", %d refused by the server" % len(outbox.refused)
+        return Check(_LANGFUSE, WARN, text, "memory session langfuse setup, then " + push, why)
     address = tuple(address_sentences(context, server_route(paths, settings), HOSTS))
-    if waiting:
-        return Check(
-            _LANGFUSE, NOTE, "%s, %d to send" % (text, waiting), "memory session langfuse push", address
-        )
-    return Check(_LANGFUSE, OK, text + ", nothing is pending", "", address)
+    return Check(_LANGFUSE, NOTE if waiting else OK, text, push if waiting else "", address)
 
 
 _JUDGE = "judge"
@@ -277,8 +255,6 @@ _TRY = "memory judge check"
 
 def judge(context: CommandContext) -> Check:
     """Check that the enabled judges can be asked; without a key, say what works anyway."""
-    if context.paths.state_dir is None:
-        return Check(_JUDGE, NOTE, "off, because there is no state folder")
     features = [feature for feature in FEATURES if context.settings.is_judge_enabled(feature)]
     if not features:
         return Check(_JUDGE, NOTE, "off; rules alone decide, without any model", "memory judge on")

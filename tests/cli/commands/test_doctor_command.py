@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.commands.doctor_command import CHECKS, FINDING_CHECKS
+from memory_plugin.cli.commands.doctor_command import CHECKS, FINDING_CHECKS, STATE_CHECKS
 from tests.project import Project
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -41,7 +41,7 @@ def ledger(project: Project, name: str, *lines: object) -> None:
 def test_a_new_project_passes_every_check(project: Project) -> None:
     found = checks(project)
     assert {check["status"] for check in found.values()} <= {"ok", "note"}
-    assert len(found) == len(CHECKS) + len(FINDING_CHECKS) + 4
+    assert len(found) == len(CHECKS) + len(STATE_CHECKS) + len(FINDING_CHECKS) + 4
 
 
 def test_a_project_in_use_passes_every_check(project: Project) -> None:
@@ -96,7 +96,7 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(settings({"env": {"N%05d" % n: "x" for n in range(5000)}}), "project environment", "note",
                      "4980 more names", id="many names"),
         pytest.param(settings({"env": {"NODE_ENV": "x"}}), "project environment", "note", "sets NODE_ENV", id="a harmless name"),
-        pytest.param(settings({"env": {"PATH": "x"}}), "PATH", "warn", "no plugin can prevent", id="the path"),
+        pytest.param(settings({"env": {"PATH": "x"}}), "project environment", "warn", "no plugin can prevent", id="the path"),
         pytest.param(broken_link, "stores", "warn", "symbolic link", id="a linked store"),
         pytest.param(stored("bad.json", "{"), "files", "warn", "bad.json: invalid JSON", id="a damaged file"),
         pytest.param(stored("Bad_Name.json", GOOD), "files", "warn", "id: expected", id="a bad name"),
@@ -290,4 +290,4 @@ def test_for_people_each_check_is_a_line_with_what_to_do(project: Project) -> No
     assert lines[0].startswith("ok    python: ")
     assert "warn  files: 25 files cannot be read and will not be recalled" in lines
     assert "        and 5 more" in lines
-    assert any(line.startswith("      > fix or delete them") for line in lines)
+    assert any(line.startswith("      > fix or delete them; ") for line in lines)

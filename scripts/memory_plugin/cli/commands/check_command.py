@@ -45,6 +45,15 @@ EXAMPLES = """\
 
 DONE, FOUND = 0, 1
 _MAX_PATH = 500
+_MAX_REASON = 300
+_INSIDE = os.path.join(".claude", "memory")
+_LISTS = {
+    "tags": MAX_LISTED,
+    "related_files": MAX_LISTED,
+    "asked_as": MAX_ASKED_AS,
+    "supersedes": MAX_SUPERSEDES,
+}
+_TEXTS = ("created_at", "updated_at", "expires_at", "superseded_by", "record_status")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,9 +70,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         if store is not None:
             paths_by_store.setdefault(store, []).append(os.path.abspath(path))
         elif arguments.paths:
-            raise UsageError(
-                "%s: no memory store (.claude/memory) in this folder or its parents" % plain(path, _MAX_PATH)
-            )
+            text = "%s: no memory store (.claude/memory) in this folder or its parents"
+            raise UsageError(text % plain(path, _MAX_PATH))
     number, findings = 0, []
     for store, paths in paths_by_store.items():
         memories, found = check_store(store)
@@ -95,17 +103,6 @@ def _lines(findings: list[StoreFinding], number: int) -> list[str]:
     return [*lines, "%s in %s" % (found, counted(number, "memory"))]
 
 
-_MAX_REASON = 300
-_INSIDE = os.path.join(".claude", "memory")
-_LISTS = {
-    "tags": MAX_LISTED,
-    "related_files": MAX_LISTED,
-    "asked_as": MAX_ASKED_AS,
-    "supersedes": MAX_SUPERSEDES,
-}
-_TEXTS = ("created_at", "updated_at", "expires_at", "superseded_by", "record_status")
-
-
 class StoreFinding(NamedTuple):
     """A problem: its file, line (0 for the whole file), the rule's id, and how to fix it."""
 
@@ -120,12 +117,9 @@ def store_around(path: str) -> Store | None:
     path = os.path.abspath(path)
     if os.path.isdir(os.path.join(path, _INSIDE)):
         return Store(PROJECT, os.path.join(path, _INSIDE), path)
-    while not path.endswith(os.sep + _INSIDE):
-        above = os.path.dirname(path)
-        if above == path:
-            return None
-        path = above
-    return Store(PROJECT, path, os.path.dirname(os.path.dirname(path)))
+    root, inside, _ = path.partition(os.sep + _INSIDE + os.sep)
+    root = root if inside else path.removesuffix(os.sep + _INSIDE)
+    return Store(PROJECT, os.path.join(root, _INSIDE), root) if root != path else None
 
 
 def check_store(store: Store) -> tuple[int, list[StoreFinding]]:
@@ -135,7 +129,7 @@ def check_store(store: Store) -> tuple[int, list[StoreFinding]]:
         return 0, [StoreFinding(store.root, 0, "store", reason)]
     problems: list[FileProblem] = []
     memories = list(all_memories(store, problems))
-    return len(memories), [*file_findings(problems), *check_memories(memories, [store.root])]
+    return len(memories), sorted([*file_findings(problems), *check_memories(memories, [store.root])])
 
 
 def file_findings(problems: list[FileProblem]) -> list[StoreFinding]:
@@ -144,16 +138,14 @@ def file_findings(problems: list[FileProblem]) -> list[StoreFinding]:
 
 
 def check_memories(memories: list[StoredMemory], roots: list[str]) -> list[StoreFinding]:
-    """Return the problems of memories, and the secrets in the folders of their stores, sorted by path."""
+    """Return the problems of memories, and the secrets in the folders of their stores."""
     found = [
         StoreFinding(stored.path, 0, rule, text)
         for stored in memories
         for rule, check in _CHECKS.items()
         for text in check(stored)
     ]
-    return sorted(
-        [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories), *_circular(memories)]
-    )
+    return [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories), *_circular(memories)]
 
 
 def _misnamed(stored: StoredMemory) -> Iterator[str]:

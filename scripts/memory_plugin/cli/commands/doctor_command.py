@@ -28,24 +28,17 @@ EXAMPLES = """\
 DONE, FOUND = 0, 1
 # To add a check: a function, a line here, and a test.
 CHECKS: tuple[Callable[[CommandContext], Check], ...] = (
-    installation.python,
-    installation.sqlite,
-    installation.state_folder,
-    installation.switch,
-    installation.recall,
-    installation.settings,
-    installation.environment,
-    installation.path_variable,
-    installation.index,
-    installation.ledgers,
-    installation.events,
-    installation.judge,
-    installation.models,
-    installation.langfuse,
+    *(installation.python, installation.sqlite, installation.state_folder, installation.switch),
+    *(installation.recall, installation.settings, installation.environment),
 )
+STATE_CHECKS: tuple[Callable[[CommandContext], Check], ...] = (  # only with a state folder
+    *(installation.index, installation.ledgers, installation.events),
+    *(installation.judge, installation.models, installation.langfuse),
+)
+_FIX_FILE = "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory"
 # Of the findings of `memory check`: the rules, the check that reports them, its status, its text, and the fix.
 FINDING_CHECKS = (
-    (("file",), "files", WARN, "%s cannot be read and will not be recalled", "fix or delete them"),
+    (("file",), "files", WARN, "%s cannot be read and will not be recalled", _FIX_FILE),
     (("name",), "names", NOTE, "%s: the id or category differs from the path, which decides", ""),
     (("format", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
     (("secret",), "secrets", WARN, "%s: secrets, never shown to Claude", "memory check secrets --fix"),
@@ -74,7 +67,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def examine(context: CommandContext, overview: Survey | None = None) -> list[Check]:
     """Return the results of all checks; with an `overview` of the stores, without those that read every text."""
-    checks = [check(context) for check in CHECKS]
+    has_state = context.paths.state_dir is not None
+    checks = [check(context) for check in (*CHECKS, *(STATE_CHECKS if has_state else ()))]
     try:
         survey = context.survey() if overview is None else overview
     except TrustUnreadable as error:
@@ -88,7 +82,12 @@ def examine(context: CommandContext, overview: Survey | None = None) -> list[Che
             if not why_not_read(store) and os.path.isdir(store.root)
         ]
         findings += check_memories([item.stored for item in survey.items], roots)
-    checks += [_stores(context, survey), _pending(context, survey), _record(context), _accept_from(context)]
+    checks += [
+        _stores(survey),
+        _pending(survey),
+        *([_record(context)] if has_state else []),
+        _accept_from(context),
+    ]
     return checks + _finding_checks(findings)[: 1 if overview else None]
 
 
@@ -107,7 +106,7 @@ def _finding_checks(findings: list[StoreFinding]) -> list[Check]:
     return checks
 
 
-def _stores(_context: CommandContext, survey: Survey) -> Check:
+def _stores(survey: Survey) -> Check:
     """Report stores that are not read, else how many memories each store holds."""
     if survey.left_alone:
         fix = "make it a regular folder that you own"
@@ -119,7 +118,7 @@ def _stores(_context: CommandContext, survey: Survey) -> Check:
     return Check("stores", OK, ", ".join(parts) or "nothing is stored yet")
 
 
-def _pending(_context: CommandContext, survey: Survey) -> Check:
+def _pending(survey: Survey) -> Check:
     """Report memories that await approval."""
     items = [item for item in survey.items if item.waits]
     if not items:
@@ -133,9 +132,7 @@ def _pending(_context: CommandContext, survey: Survey) -> Check:
 
 
 def _record(context: CommandContext) -> Check:
-    """Report damage in the records of what the user trusted and rejected. `examine` reports records that cannot be read at all."""
-    if context.paths.state_dir is None:
-        return Check("trust", OK, "not recorded, because there is no state folder")
+    """Report damage in the records of what the user trusted and rejected."""
     trust = load_trust(context.paths)
     damaged = sum(file.damaged_lines() for file in (trust.trusted, trust.rejected))
     if damaged:

@@ -21,9 +21,8 @@ from ...memories.record import RETIRED
 from ...memories.survey import read_item
 from ...memories.trust import TRUSTED
 from ...memories.writing import rebuild_index_md
-from ...recall.index_file import DAMAGED, INDEX_ERRORS, LOCKED, UNWRITABLE, failure_reason
+from ...recall.index_file import INDEX_ERRORS
 from ...recall.index_refresh import refresh_index
-from ...recall.store_refresh import RefreshReport
 from ..after_change import prepare_counts
 from ..command_context import CommandContext, CommandError, UsageError, needed_approval
 from ..command_line import module_of, parse_arguments
@@ -34,20 +33,6 @@ _TURN_ENDED = "Stop"
 _MAX_GRADED, _MAX_PROPOSED = 1 << 20, 1 << 16  # bytes of a request
 _PROPOSE_SECONDS = 120.0
 _NOTE_DAYS = 1.0
-_KEYS = (
-    "read",
-    "dropped",
-    "regraded",
-    "unreadable",
-    "left",
-    "problem",
-)  # of a report, in the output for programs
-_ADVICE = {
-    LOCKED: "another process is writing it; try again later",
-    UNWRITABLE: "free disk space or make the state folder writable, then try again",
-    DAMAGED: "delete the file, then try again",
-}
-
 _DAY = 86400
 _SESSION_DAYS = 30
 _INDEX_DAYS = 90  # an index that is deleted too early costs only the time to rebuild it
@@ -128,35 +113,26 @@ def _describe(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _refresh(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Refresh the index, delete memories that were retired long ago, and prune old session state."""
-    report = _refreshed(context)
+    try:
+        report = refresh_index(context.paths, context.settings)
+    except INDEX_ERRORS as error:
+        raise CommandError("the index could not be refreshed: %s; try again later" % error) from None
     deleted, problems = _tidy_stores(context)
     pruned = prune_state(context.paths)
     prepare_counts(context)
-    if arguments.json:
-        context.console.json({**dict(zip(_KEYS, report)), "deleted": deleted, "pruned": pruned})
-    else:
-        read, dropped, reflagged, unreadable = report[:4]
-        text = "%s read, %d removed, %d with new trust, %s"
-        counts = counted(read, "memory"), dropped, reflagged, counted(unreadable, "unreadable file")
-        context.console.line(text % counts)
-        if report.remaining:
-            context.console.line("%s left; run it again to continue" % counted(report.remaining, "file"))
-        if deleted:
-            context.console.line("deleted, because they were forgotten long ago: " + ", ".join(deleted))
+    numbers = counted(report.read, "memory"), report.dropped, report.reflagged
+    lines = [
+        "%s read, %d removed, %d with new trust, " % numbers + counted(report.unreadable, "unreadable file")
+    ]
+    if report.remaining:
+        lines.append("%s left; run it again to continue" % counted(report.remaining, "file"))
+    if deleted:
+        lines.append("deleted, because they were forgotten long ago: " + ", ".join(deleted))
+    record = {**report._asdict(), "deleted": deleted, "pruned": pruned}
+    context.console.result(arguments.json, record, *lines)
     for problem in problems:
         context.console.error(problem)
     return 1 if problems else 0
-
-
-def _refreshed(context: CommandContext) -> RefreshReport:
-    """Refresh the index. Raises CommandError with advice for a full disk, a lock or a damaged file."""
-    try:
-        return refresh_index(context.paths, context.settings)
-    except INDEX_ERRORS as error:
-        reason = failure_reason(error)
-        if reason not in _ADVICE:
-            raise
-        raise CommandError("the index could not be refreshed: %s; %s" % (error, _ADVICE[reason])) from None
 
 
 def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:

@@ -15,7 +15,7 @@ from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ...recall.documents import is_standing_rule
 from ..command_context import CommandContext, UsageError
-from ..console import columns, counted, inflected
+from ..console import columns, counted
 from ..memory_input import add_category
 from ..memory_view import HEADERS, as_json, as_row, guard_as_json, named_notes, shown_name, status_text
 from ..options import add_flag
@@ -63,32 +63,24 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         return
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
-    is_pending = arguments.status == PENDING
     result = context.overview(arguments.scope)  # also brings the index up to date
-    if is_pending:  # the index does not know which phrases await approval
+    if arguments.status == PENDING:  # the index does not know which phrases await approval
         result = context.survey(arguments.scope)
     items = [item for item in result.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
+    notes = named_notes(context)
     if arguments.json:
-        problems = [
-            {"path": problem.path, "reason": plain(problem.reason, _MAX_REASON)}
-            for problem in result.problems
-        ]
-        context.console.json(
-            {
-                "memories": [as_json(item) for item in items],
-                "problems": problems,
-                "left_alone": result.left_alone,
-                "notes": [note.as_json() for note in named_notes(context)],
-            }
-        )
+        reasons = [(problem.path, plain(problem.reason, _MAX_REASON)) for problem in result.problems]
+        record: dict[str, object] = {"memories": [as_json(item) for item in items]}
+        record["problems"] = [{"path": path, "reason": reason} for path, reason in reasons]
+        record["left_alone"], record["notes"] = result.left_alone, [note.as_json() for note in notes]
+        context.console.json(record)
         return
     _print(items, result, arguments, context)
-    number = len(named_notes(context))
-    if number and not arguments.scope and not arguments.category and arguments.status in (ACTIVE, ALL):
+    if notes and not arguments.scope and not arguments.category and arguments.status in (ACTIVE, ALL):
         text = "Also %s in Claude Code's own memory. To list them: memory list --notes"
-        context.console.line(text % counted(number, "note"))
+        context.console.line(text % counted(len(notes), "note"))
 
 
 def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -100,9 +92,8 @@ def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
         context.console.line("To turn one into a memory: memory import promote NOTE")
     else:
-        folders = (
-            native_folders(context.paths, confirmed=False) if context.settings.flag("native.enabled") else []
-        )
+        is_on = context.settings.flag("native.enabled")
+        folders = native_folders(context.paths, confirmed=False) if is_on else []
         unread = [folder for folder in folders if note_files(folder)]
         context.console.paragraph(_UNCONFIRMED.replace("\n", " ") % unread[0] if unread else _NO_NOTES)
 
@@ -141,13 +132,10 @@ def _print_items(items: list[Item], context: CommandContext) -> None:
         return
     for identity, category, scope, updated, status, title in rows:
         console.line(console.style(title, "bold"))
-        facts = [
-            category,
-            *([scope] if scope != PROJECT else []),
-            *([status] if status != ACTIVE else []),
-            updated,
-        ]
-        console.line("    %s  %s" % (console.style(identity, "cyan"), console.style(", ".join(facts), "dim")))
+        facts = ", ".join(
+            fact for fact in (category, scope, status, updated) if fact not in (PROJECT, ACTIVE)
+        )
+        console.line("    %s  %s" % (console.style(identity, "cyan"), console.style(facts, "dim")))
 
 
 def _print(items: list[Item], result: Survey, arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -158,27 +146,18 @@ def _print(items: list[Item], result: Survey, arguments: argparse.Namespace, con
     if context.paths.why_no_state:
         context.console.error(context.paths.why_no_state + "; nothing is recalled until this is fixed")
     if result.problems:
-        subject = inflected(
-            len(result.problems), "file cannot be read as a memory", "files cannot be read as memories"
-        )
-        context.console.error(subject + "; see: memory doctor")
+        number = counted(len(result.problems), "file")
+        context.console.error("%s cannot be read; see: memory doctor" % number)
     for reason in result.left_alone:
         context.console.error(reason)
 
 
 def _configure_show(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "id",
-        metavar="ID|TITLE",
-        nargs="+",
-        help="the memory's id, category/id, title, or the first words of the title",
-    )
-    add_flag(
-        parser,
-        "--history",
-        "print the last changes, too, as the file has them; they are not part of what was accepted",
-    )
+    text = "the memory's id, category/id, title, or the first words of the title"
+    parser.add_argument("id", metavar="ID|TITLE", nargs="+", help=text)
+    text = "print the last changes, too, as the file has them; they are not part of what was accepted"
+    add_flag(parser, "--history", text)
 
 
 def _show(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -245,10 +224,8 @@ def _history(memory: Memory) -> list[tuple[str, str]]:
     """Return the date and the summary of the last changes, as the file has them."""
     changes = memory.data.get("changes")
     rows = [row for row in changes if isinstance(row, dict)] if isinstance(changes, list) else []
-    return [
-        (date_text(row.get("date"))[:10], shown_line(str(row.get("summary", ""))))
-        for row in rows[-_MAX_CHANGES:]
-    ]
+    last = [(row.get("date"), str(row.get("summary", ""))) for row in rows[-_MAX_CHANGES:]]
+    return [(date_text(date)[:10], shown_line(summary)) for date, summary in last]
 
 
 PARTS = {

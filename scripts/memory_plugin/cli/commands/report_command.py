@@ -33,15 +33,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
     add_flag(parser, "--project", "this project only (default: all projects)")
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        help="where to write the HTML file (default: reports/%s in the state folder)" % _FILE,
-    )
+    text = "where to write the HTML file (default: reports/%s in the state folder)" % _FILE
+    parser.add_argument("--out", metavar="FILE", help=text)
     add_flag(parser, "--open", "show the HTML file in the browser")
-    parser.add_argument(
-        "--ledgers", metavar="DIR", help="read the ledgers in this folder, such as an archive"
-    )
+    text = "read the ledgers in this folder, such as an archive"
+    parser.add_argument("--ledgers", metavar="DIR", help=text)
     add_flag(parser, "--text", "print the report instead of writing a file")
 
 
@@ -76,13 +72,11 @@ def _page(arguments: argparse.Namespace, context: CommandContext) -> Page:
 def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
     """Return the folder of the ledgers. Raises UsageError and CommandError if it holds none."""
     path = os.path.abspath(arguments.ledgers) if arguments.ledgers else context.paths.state()
-    if arguments.ledgers and not os.path.isdir(path):
-        raise UsageError("%s: not a folder" % path)
-    if not os.path.isdir(path) or not ledger_names(path):
-        if arguments.ledgers:
-            raise UsageError("%s: no ledger (NAME.jsonl) in this folder" % path)
-        raise CommandError(_NOTHING)
-    return path
+    if os.path.isdir(path) and ledger_names(path):
+        return path
+    if arguments.ledgers:
+        raise UsageError("%s: no ledger (NAME.jsonl) in this folder" % path)
+    raise CommandError(_NOTHING)
 
 
 def _write(page: Page, arguments: argparse.Namespace, context: CommandContext) -> None:

@@ -44,11 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders (default: the stores)")
     add_flag(parser, "--fix", "redact the findings in the memories of the stores")
-    add_flag(
-        parser,
-        "--personal",
-        "also report what memories may contain: e-mail addresses, phone numbers, IP addresses",
-    )
+    personal = "also report what memories may contain: e-mail addresses, phone numbers, IP addresses"
+    add_flag(parser, "--personal", personal)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -60,13 +57,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     fixed = _fix(readable, context) if arguments.fix else []
     paths = arguments.paths or [store.root for store in readable if os.path.isdir(store.root)]
     scan = scan_paths(paths, arguments.personal, progress=_progress(context))
-    record = {
-        "findings": [place._asdict() for place in scan.places],
-        "files": scan.files,
-        "skipped": scan.skipped,
-        "unread": scan.unread,
-        "fixed": fixed,
-    }
+    record: dict[str, object] = {"findings": [place._asdict() for place in scan.places], "fixed": fixed}
+    record.update(files=scan.files, skipped=scan.skipped, unread=scan.unread)
     context.console.result(arguments.json, record, *_lines(scan, fixed))
     for reason in [] if arguments.json else scan.unread:
         context.console.error(reason)
@@ -106,10 +98,7 @@ def _lines(scan: Scan, fixed: list[str]) -> list[str]:
     summary = counted(len(scan.places), "finding") if scan.places else "nothing found"
     return [
         *("fixed: " + plain(path, _MAX_PATH) for path in fixed),
-        *(
-            "%s:%d  %s  %s" % (plain(path, _MAX_PATH), line, kind, rule)
-            for path, line, kind, rule in scan.places
-        ),
+        *("%s:%d  %s  %s" % (plain(place.path, _MAX_PATH), *place[1:]) for place in scan.places),
         "%s in %s (%d binary or large skipped)" % (summary, counted(scan.files, "file"), scan.skipped),
     ]
 
@@ -212,9 +201,11 @@ def _check_lines(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the findings in each line, never the matched values."""
     if not arguments.jsonl:
         raise UsageError("expected --jsonl; see `memory check text --help`")
-    return print_findings(
-        lambda text: [finding.record() for finding in findings(text, None, arguments.place)], context
-    )
+
+    def find(text: str) -> list[dict[str, object]]:
+        return [finding.record() for finding in findings(text, None, arguments.place)]
+
+    return print_findings(find, context)
 
 
 def print_findings(find: Callable[[str], list[dict[str, object]]], context: CommandContext) -> int:

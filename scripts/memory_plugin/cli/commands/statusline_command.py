@@ -95,9 +95,8 @@ def _install(context: CommandContext) -> None:
     change = change_content(paths.config_dir, lambda content: content.update({_NAME: value}))
     done = "Installed" if change.changed else "Already installed"
     order = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
-    context.console.paragraph(
-        "%s in %s.%s To remove it: memory config statusline remove" % (done, change.path, order)
-    )
+    text = "%s in %s.%s To remove it: memory config statusline remove"
+    context.console.paragraph(text % (done, change.path, order))
 
 
 def _back_up(current: dict[str, Any], paths: Paths) -> None:
