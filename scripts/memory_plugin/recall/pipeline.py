@@ -113,10 +113,11 @@ def _has_judge(settings: Settings) -> bool:
 
 def _judge(answer: Answer, prompt: Prompt, previous_turn: str, hits: list[Hit], context: Context) -> Judged:
     """Ask the judges and put their answers into the record."""
-    from .judging import AUTO, JudgeCandidates, judge_candidates
+    from .judging import AUTO, judge_candidates
 
-    candidates = JudgeCandidates(prompt.visible_text, hits, previous_turn)
-    judged = judge_candidates(candidates, AUTO, context, judges_off=prompt.judges_off)
+    judged = judge_candidates(
+        prompt.visible_text, hits, AUTO, context, previous_turn=previous_turn, judges_off=prompt.judges_off
+    )
     answer.record["judge"] = judged.record()
     answer.notice = judged.notice
     return judged

@@ -14,7 +14,7 @@ from ...kernel.text.clean import plain
 from ...kernel.text.tags import without_private
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
-from ...recall.judging import SEARCH, JudgeCandidates, Judged, judge_candidates
+from ...recall.judging import SEARCH, Judged, judge_candidates
 from ...recall.memory_search import SearchResult, search
 from ...recall.ranking import Hit
 from ..command_context import CommandContext, CommandError, UsageError
@@ -74,9 +74,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 def _judged(query: str, result: SearchResult, context: CommandContext) -> Judged:
     """Return the judges' lenient verdict on the FTS5 hits; plain keyword matches are too rough to judge."""
     hits = result.hits if result.answered_by == "fts5" else []
-    candidates = JudgeCandidates(query, hits)
     timed = Context(context.paths, context.settings, Deadline(_SECONDS), context.session)
-    judged = judge_candidates(candidates, SEARCH, timed, judges_off=context.taint.judges_off)
+    judged = judge_candidates(query, hits, SEARCH, timed, judges_off=context.taint.judges_off)
     if not hits:
         judged.search_hits = result.hits
     return judged
