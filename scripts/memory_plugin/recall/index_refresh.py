@@ -10,7 +10,6 @@ import os
 from contextlib import closing, suppress
 from time import sleep
 
-from ..kernel.clock import now
 from ..kernel.files import make_folder
 from ..kernel.paths import Paths
 from ..kernel.settings.load import load
@@ -19,7 +18,7 @@ from ..kernel.sqlite import Connection
 from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
 from ..memories.record import categories
-from ..memories.stores import project_store, stores
+from ..memories.stores import stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
 from ..memories.writing import own_writes
@@ -256,27 +255,12 @@ def _native_paths(folders: list[str]) -> list[str]:
 
 
 def index_state(paths: Paths) -> dict[str, object]:
-    """Return the state of the index for a person.
-
-    `state` is whole, behind, missing or unusable, and `reason` says why it is unusable. Also `path`, `memories`, `bytes`, and for a usable
-    index `age_seconds` and `store`.
-    """
+    """Return the `state` of the index: missing, unusable (with the `reason`), or whole or behind (with `memories` and `bytes`)."""
     path = index_path(paths)
-    state: dict[str, object] = {"path": path, "state": "whole", "memories": 0, "bytes": 0, "reason": ""}
     try:
         connection = open_index(path)
     except IndexUnavailable as error:
-        state.update(state="unusable" if os.path.exists(path) else "missing", reason=str(error))
-        return state
-    try:
-        changed = changed_paths(connection)
-        state.update(
-            state="whole" if changed == set() else "behind",
-            memories=total_documents(connection),
-            bytes=os.path.getsize(path),
-        )
-        state["age_seconds"] = round(now() - os.path.getmtime(path))
-        state["store"] = project_store(paths).root
-    finally:
-        connection.close()
-    return state
+        return {"state": "unusable" if os.path.exists(path) else "missing", "reason": str(error)}
+    with closing(connection):
+        state = "whole" if changed_paths(connection) == set() else "behind"
+        return {"state": state, "memories": total_documents(connection), "bytes": os.path.getsize(path)}
