@@ -60,7 +60,6 @@ from .store_refresh import (
     RefreshReport,
     refresh_notes,
     refresh_stores,
-    round_read_budget,
 )
 
 _MAX_ROUNDS = 1000
@@ -134,14 +133,6 @@ def scrub_index(paths: Paths) -> None:
         connection.execute("VACUUM")  # rewrites the file
 
 
-def rebuild_index(paths: Paths, settings: Settings) -> RefreshReport:
-    """Replace a damaged index with a new one. Raises as `refresh_index` does."""
-    path = index_path(paths)
-    with refresh_lock(path, _LOCK_WAIT):
-        create_index(path).close()
-    return refresh_index(paths, settings)
-
-
 def refresh(
     connection: Connection,
     paths: Paths,
@@ -155,7 +146,7 @@ def refresh(
 
     `done` are the files read by earlier rounds; those read now are added to it. The caller must hold `refresh_lock`.
     """
-    budget = budget or round_read_budget()
+    budget = budget or ReadBudget()
     is_hook = budget.entries is not None
     # The marks are taken before settings, records and files are read, so that a change in between belongs to the next refresh.
     watched = _watched(paths, settings)

@@ -81,7 +81,9 @@ def _fill_in(
 
         apply_feedback(hits, context)
     judged = None
-    if hits and ask_judges and lookup.answered_by == "fts5" and _has_judge(settings):
+    # With a judge of the user's that is switched off, the best candidates still get a pointer.
+    has_judge = settings.is_judge_enabled("retrieval") or settings.origin("retrieval.judge.enabled") == USER
+    if hits and ask_judges and has_judge and lookup.answered_by == "fts5":
         new = [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]
         judged = _judge(answer, prompt, previous_turn, new, context)
     choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
@@ -104,11 +106,6 @@ def _check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
     if not previous_turn and effective_length(prompt.visible_text) < MIN_LENGTH:
         refusal = SHORT
     return previous_turn, refusal
-
-
-def _has_judge(settings: Settings) -> bool:
-    """Return whether the user has a judge, if only one that is switched off: then the best candidates still get a pointer."""
-    return settings.is_judge_enabled("retrieval") or settings.origin("retrieval.judge.enabled") == USER
 
 
 def _judge(answer: Answer, prompt: Prompt, previous_turn: str, hits: list[Hit], context: Context) -> Judged:

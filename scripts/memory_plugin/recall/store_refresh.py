@@ -80,11 +80,16 @@ class RefreshReport(NamedTuple):
 
 
 class ReadBudget:
-    """The remaining work allowed in a refresh: `files`, `characters` to redact, and directory `entries` of a store (None: no limit)."""
+    """The remaining work allowed in a refresh: `files`, `characters` to redact, and directory `entries` of a store (None: no limit).
+
+    By default that of one round of a command or background process; other processes get the index between rounds.
+    """
 
     __slots__ = ("characters", "entries", "files")
 
-    def __init__(self, files: int, characters: int, entries: int | None = None) -> None:
+    def __init__(
+        self, files: int = _ROUND_FILES, characters: int = _ROUND_CHARACTERS, entries: int | None = None
+    ) -> None:
         self.files = files
         self.characters = characters
         self.entries = entries
@@ -102,11 +107,6 @@ class ReadBudget:
 def hook_read_budget() -> ReadBudget:
     """Return the budget of a hook that creates an index, or starts a session; it is large enough for any single memory."""
     return ReadBudget(HOOK_FILES, MAX_MEMORY, HOOK_ENTRIES)
-
-
-def round_read_budget() -> ReadBudget:
-    """Return the budget of one round of a command or background process; other processes get the index between rounds."""
-    return ReadBudget(_ROUND_FILES, _ROUND_CHARACTERS)
 
 
 class DueFile(NamedTuple):
