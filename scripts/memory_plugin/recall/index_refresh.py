@@ -48,7 +48,6 @@ from .index_file import (
     save_snapshot,
     saved_marks,
     set_unread,
-    settled_snapshot,
     snapshot,
     transaction,
 )
@@ -150,7 +149,7 @@ def refresh(
     is_hook = budget.entries is not None
     # The marks are taken before settings, records and files are read, so that a change in between belongs to the next refresh.
     watched = _watched(paths, settings)
-    marks = snapshot(watched) if is_hook else settled_snapshot(watched)
+    marks = snapshot(watched, wait=not is_hook)
     settings = load(paths.config_dir, paths.project_root)
     trust = load_trust(paths, settings.texts("trust.accept_from"))
     decided, trust_state = new_decisions(connection, trust.trusted, trust.rejected, trust.accept_from)

@@ -55,7 +55,13 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     limit: int = arguments.limit
     if not 1 <= limit <= 100:
         raise UsageError("--limit: expected 1 to 100, got %d" % limit)
-    query = _query(arguments.query)
+    is_input = arguments.query == ["-"]
+    text = (
+        sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")
+        if is_input
+        else " ".join(arguments.query)
+    )
+    query = without_private(text)
     try:
         pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
         result = search(context.paths, context.settings, query, pool)
@@ -95,11 +101,6 @@ def _approvers(hit: Hit, judged: Judged) -> list[str]:
     """Return the names of the judges that approved a hit."""
     relevant, useful = judged.verdicts.get(hit.key, (None, None))
     return [name for name, vote in zip(_ADJECTIVES, (relevant, useful)) if vote]
-
-
-def _query(words: list[str]) -> str:
-    text = sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace") if words == ["-"] else " ".join(words)
-    return without_private(text)
 
 
 def _row(hit: Hit, superseded_by: str) -> dict[str, Any]:
@@ -159,5 +160,6 @@ def _is_expired(hit: Hit) -> bool:
 def _snippet(hit: Hit, width: int) -> str:
     """Return the first line below the title, truncated to the width; empty if there is none."""
     lines = [line for line in hit.injection_text.split("\n") if line and not line.startswith("<")]
-    text = unescape(next((line for line in lines if unescape(line) != hit.title), ""))
-    return plain(text, max(20, width - 4)) if text else ""
+    return plain(
+        unescape(next((line for line in lines if unescape(line) != hit.title), "")), max(20, width - 4)
+    )
