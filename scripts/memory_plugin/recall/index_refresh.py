@@ -86,7 +86,6 @@ def refresh_index(
     """
     path = index_path(paths)
     make_folder(os.path.dirname(path))
-    done: set[str] = set()
     total = RefreshReport(remaining=1)
 
     def refresh_open(connection: Connection, *, full: bool) -> RefreshReport:
@@ -94,7 +93,7 @@ def refresh_index(
             # A writer that spills its cache locks readers out until it commits.
             connection.execute("PRAGMA cache_spill = OFF")
             refresh_model(connection)
-            return refresh(connection, paths, settings, done, full=full, budget=budget)
+            return refresh(connection, paths, settings, full=full, budget=budget)
 
     for number in range(rounds):
         if not total.remaining:
@@ -107,7 +106,6 @@ def refresh_index(
             except INDEX_ERRORS as error:
                 if is_locked(error):
                     raise
-                done.clear()
                 report = refresh_open(create_index(path), full=True)
         total = total._replace(remaining=0).plus(report)
         budget = None
@@ -136,14 +134,13 @@ def refresh(
     connection: Connection,
     paths: Paths,
     settings: Settings,
-    done: set[str] | None = None,
     *,
     full: bool = False,
     budget: ReadBudget | None = None,
 ) -> RefreshReport:
     """Update the index with the changed folders, or all folders if `full`, up to the budget (None: that of one round).
 
-    `done` are the files read by earlier rounds; those read now are added to it. The caller must hold `refresh_lock`.
+    The caller must hold `refresh_lock`.
     """
     budget = budget or ReadBudget()
     is_hook = budget.entries is not None
@@ -163,7 +160,6 @@ def refresh(
         trust,
         None if full or decided is None else _changed_by_others(connection, paths, marks, is_hook=is_hook),
         None if decided is None else files_of_texts(connection, decided),
-        set() if done is None else done,
         marks,
         budget,
     )
