@@ -192,10 +192,9 @@ def _fill_in(
             del choice.pointers[max(0, left - len(choice.full)) :]
             if choice.full or choice.pointers:
                 render_answer(answer, choice, history, settings.text("retrieval.receipt"))
-                answer.record["candidates"] = [_candidate(hit) for hit in choice.full + choice.pointers]
+                answer.record["candidates"] = [
+                    {"key": hit.key, "way": hit.parts["way"]} if "way" in hit.parts else candidate_row(hit)
+                    for hit in choice.full + choice.pointers
+                ]
     except OSError:
         return
-
-
-def _candidate(hit: Hit) -> dict[str, object]:
-    return {"key": hit.key, "way": hit.parts["way"]} if "way" in hit.parts else candidate_row(hit)
