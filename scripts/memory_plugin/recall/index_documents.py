@@ -225,13 +225,9 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
 
 def _link(connection: Connection, document: Document) -> None:
     """Save which memories a document may mean as superseded or superseding."""
-    key, names = storable(document.key), [storable(name) for name in document.supersedes]
-    meant = {
-        found
-        for name in (storable(document.superseded_by), *names)
-        if name
-        for found in named_keys(name, key)
-    }
+    key = storable(document.key)
+    names = {storable(name) for name in (document.superseded_by, *document.supersedes) if name}
+    meant = {found for name in names for found in named_keys(name, key)}
     connection.executemany("INSERT INTO named VALUES (?, ?)", ((found, key) for found in meant))
 
 
