@@ -25,7 +25,7 @@ from ...sessions.session_files import project_transcripts
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import Console, counted
 from ..options import add_days_option, require_days, require_existing
-from ..setting_problems import problem_sentence
+from .config_command import problem_sentence
 
 HELP = "show what recall would do on your past prompts, under current or other settings"
 EXAMPLES = """\

@@ -20,9 +20,9 @@ from ...recall import explain
 from ...recall.gate import Prompt
 from ...recall.history import Answer, RecallHistory
 from ...recall.pipeline import recall
-from ..checks import FAIL, WARN, Check
 from ..command_context import CommandContext, CommandError
 from ..console import counted
+from ..installation_checks import FAIL, WARN, Check
 from ..memory_view import as_json, named_notes
 from ..options import add_flag
 from .doctor_command import examine
