@@ -131,7 +131,7 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
             {"confidence": 0.08, "pointer_confidence": 0.12},
             ("not told", "12% sure, 25% needed"),
         ),
-        ({}, {"confidence": 0.4999}, ("not told", "49% sure, 50% needed")),
+        ({}, {"confidence": 0.2499}, ("not told", "24% sure, 25% needed")),
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},

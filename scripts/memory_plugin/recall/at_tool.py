@@ -10,7 +10,6 @@ from math import log
 
 from ..kernel.clock import now_iso
 from ..kernel.data import load_data
-from ..kernel.locks import Busy
 from ..kernel.text.stem import form
 from ..kernel.text.tokens import tokenize
 from .confidence import logistic
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 _MAX_TEXTS, _MAX_POINTERS = 1, 2
 _MAX_CHARACTERS = 9000
-_LOCK_TRIES = 3
+_LOCK_WAIT = 0.15  # seconds
 _BOTH, _ONE = "both", "one"  # as from the judges: approved for the full text, or for a pointer
 _ORDER = ("CONSTRAINT", *(category for category in CATEGORIES if category != "CONSTRAINT"))
 
@@ -182,25 +181,20 @@ def _fill_in(
 ) -> None:
     """Choose under the lock of the session's history, so that parallel calls do not repeat a memory, and fill in the answer."""
     place, settings = str(answer.record["place"]), context.settings
-    for attempt in range(_LOCK_TRIES):
-        try:
-            with RecallHistory(context.paths, context.session, place, agent) as history:
-                left = remaining_for_tools(history, settings)
-                limits = Limits(settings, _MAX_CHARACTERS)
-                limits.max_inject = min(limits.max_inject, _MAX_TEXTS, left)
-                limits.max_pointers = min(limits.max_pointers, _MAX_POINTERS, left)
-                choice = choose(hits, approvals, limits, history, Hit.is_current)
-                del choice.pointers[max(0, left - len(choice.full)) :]
-                if choice.full or choice.pointers:
-                    render_answer(answer, choice, history, settings.text("retrieval.receipt"))
-                    answer.record["candidates"] = [_candidate(hit) for hit in choice.full + choice.pointers]
-                return
-        except Busy:
-            if attempt == _LOCK_TRIES - 1 or not context.deadline.remaining():
-                return
-        except OSError:
-            return
-
-
-def _candidate(hit: Hit) -> dict[str, object]:
-    return {"key": hit.key, "way": hit.parts["way"]} if "way" in hit.parts else candidate_row(hit)
+    wait = min(_LOCK_WAIT, context.deadline.remaining())
+    try:
+        with RecallHistory(context.paths, context.session, place, agent, wait) as history:
+            left = remaining_for_tools(history, settings)
+            limits = Limits(settings, _MAX_CHARACTERS)
+            limits.max_inject = min(limits.max_inject, _MAX_TEXTS, left)
+            limits.max_pointers = min(limits.max_pointers, _MAX_POINTERS, left)
+            choice = choose(hits, approvals, limits, history, Hit.is_current)
+            del choice.pointers[max(0, left - len(choice.full)) :]
+            if choice.full or choice.pointers:
+                render_answer(answer, choice, history, settings.text("retrieval.receipt"))
+                answer.record["candidates"] = [
+                    {"key": hit.key, "way": hit.parts["way"]} if "way" in hit.parts else candidate_row(hit)
+                    for hit in choice.full + choice.pointers
+                ]
+    except OSError:
+        return

@@ -141,7 +141,9 @@ def sentence(row: dict[str, Any]) -> str:
     """Return one decision as a sentence, with the place if it was not a prompt."""
     place = _place(row)
     if place == _GUARD:
-        return _guard_sentence(row)
+        outcome = _GUARDED.get(row.get("outcome", ""), "a guarded call went through")
+        reason = reason_text(row.get("reason", ""))
+        return "%s (%s)%s" % (outcome, ", ".join(row.get("guards", ())), ": " + reason if reason else "")
     return PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
 
 
@@ -158,12 +160,6 @@ def _action(row: dict[str, Any]) -> str:
     if outcome == _LISTED:
         return "told Claude the titles of " + _memories(listed)
     return "told nothing: " + (reason_text(row.get("reason", "")) or "no reason noted")
-
-
-def _guard_sentence(row: dict[str, Any]) -> str:
-    outcome = _GUARDED.get(row.get("outcome", ""), "a guarded call went through")
-    reason = reason_text(row.get("reason", ""))
-    return "%s (%s)%s" % (outcome, ", ".join(row.get("guards", ())), ": " + reason if reason else "")
 
 
 def reason_text(reason: str) -> str:
@@ -204,22 +200,18 @@ def outcomes(row: dict[str, Any]) -> list[Outcome]:
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
     """Return the outcome with one percentage: that for a full text if the memory was told, else that for the pointer, which needs less."""
     key, opinion = candidate["key"], _opinion(candidate["key"], row)
-    result = _TOLD if key in row.get(_INJECTED, ()) else NOT_TOLD
-    result = _POINTED_TO if key in row.get(_POINTED, ()) else result
-    sure, needed, for_pointer = (
-        candidate.get("confidence"),
-        row.get("inject_threshold"),
+    result = _POINTED_TO if key in row.get(_POINTED, ()) else NOT_TOLD
+    sure, needed = (
+        candidate.get("pointer_confidence", candidate.get("confidence")),
         row.get("pointer_threshold"),
     )
-    if result != _TOLD and for_pointer is not None and candidate.get("pointer_confidence") is not None:
-        sure, needed = candidate["pointer_confidence"], for_pointer
+    if key in row.get(_INJECTED, ()):
+        result, sure = _TOLD, candidate.get("confidence")
     text = _WAYS.get(candidate.get("way", "")) or ("?" if sure is None else _percent(sure)) + " sure"
-    if result != NOT_TOLD:
-        return Outcome(key, result, text + opinion)
     withheld = candidate.get("withheld", "")
-    if withheld and withheld not in _BY_CONFIDENCE:
-        return Outcome(key, result, "%s%s; %s" % (text, opinion, reason_text(withheld)))
-    if not opinion and sure is not None and needed is not None:
+    if result == NOT_TOLD and withheld not in ("", *_BY_CONFIDENCE):
+        opinion += "; " + reason_text(withheld)
+    elif result == NOT_TOLD and not opinion and sure is not None and needed is not None:
         needed = shifted_threshold(needed, candidate.get("shift", 0.0))
         # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
         text += ", %s needed" % _percent(needed) if sure < needed else ""

@@ -68,10 +68,8 @@ class Feedback:
 
     def shift(self, key: str) -> float:
         """Return the shift of a memory's thresholds against the settings, from -0.2 to 0.45; 0 without feedback."""
-        entry = self._entries.get(_entry_key(self._project, key))
-        if entry is None:
-            return 0.0
-        shift = _WRONG_STEP * _count(entry, WRONG) - _USEFUL_STEP * _count(entry, USEFUL)
+        counts = self.counts(key)
+        shift = _WRONG_STEP * counts[WRONG] - _USEFUL_STEP * counts[USEFUL]
         return max(_MIN_SHIFT, min(_MAX_SHIFT, shift))
 
     def counts(self, key: str) -> dict[str, int]:

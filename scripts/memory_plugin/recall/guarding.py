@@ -19,7 +19,7 @@ DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's
 _COMMAND_TOOL = "Bash"
 _FILE_TOOLS = {"Edit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
 _FOREVER = 1 << 30  # turns
-_LOCK_TRIES = 10
+_LOCK_WAIT = 0.5  # seconds
 _MAX_REASON = 9000  # characters; the client shows a longer output of a hook as a file
 _MAX_COVERED = 600
 _TAIL_BYTES = 4 << 20
@@ -126,19 +126,13 @@ def _not_reminded(call: GuardedCall, context: Context) -> list[tuple[GuardInForc
 
     Without a session id no reminder can be recorded, and the call would be denied forever, so it goes through.
     """
-    from ..kernel.locks import Busy
     from .history import GUARD, RecallHistory
 
     if not context.session:
         return []
-    for attempt in range(_LOCK_TRIES):
-        try:
-            with RecallHistory(context.paths, context.session, GUARD, call.agent) as history:
-                return [match for match in call.matches if _is_due(match[0], call, history)]
-        except Busy:
-            if attempt == _LOCK_TRIES - 1 or not context.deadline.remaining():
-                raise
-    return []
+    wait = min(_LOCK_WAIT, context.deadline.remaining())
+    with RecallHistory(context.paths, context.session, GUARD, call.agent, wait) as history:
+        return [match for match in call.matches if _is_due(match[0], call, history)]
 
 
 def _is_due(guard: GuardInForce, call: GuardedCall, history: RecallHistory) -> bool:

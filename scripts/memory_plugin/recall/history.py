@@ -92,11 +92,15 @@ class RecallHistory:
     """
 
     __slots__ = (
-        "_counts", "_has_rows", "_injected", "_lock", "_path", "_place", "_pointed", "_unsaved", "has_header", "turn",
+        "_counts", "_has_rows", "_injected", "_lock", "_path", "_place", "_pointed", "_unsaved", "_wait", "has_header", "turn",
     )  # fmt: skip
 
-    def __init__(self, paths: Paths, session: str, place: str = PROMPT, agent: str = "") -> None:
+    def __init__(
+        self, paths: Paths, session: str, place: str = PROMPT, agent: str = "", wait: float = _LOCK_WAIT
+    ) -> None:
+        """`wait`: seconds for the lock."""
         self._place = place
+        self._wait = wait
         self._lock: FileLock | None = None
         self._path = ""
         if session:
@@ -178,7 +182,7 @@ class RecallHistory:
 
     def _new_lock(self) -> FileLock:
         make_folder(os.path.dirname(self._path))
-        return FileLock(self._path, _LOCK_WAIT)
+        return FileLock(self._path, self._wait)
 
     def _append(self) -> None:
         """Append one row. The line feed comes first, to end a row that was cut off."""
@@ -198,7 +202,7 @@ class RecallHistory:
         self._unsaved = {"injected": {}, "pointed": {}}
 
     def __enter__(self) -> RecallHistory:  # noqa: PYI034 - `Self` would cost a hook an import
-        """Lock the history and read it again. Raises Busy after 50 ms, and OSError."""
+        """Lock the history and read it again. Raises OSError, including Busy."""
         if self._path:
             lock = self._new_lock()
             lock.__enter__()

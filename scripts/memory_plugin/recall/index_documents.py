@@ -23,10 +23,7 @@ from .index_file import (
 )
 from .model import load_model
 
-_COLUMNS = (
-    "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",
-    "updated_at", "inject", "full_digest", "text_digest", "rule", "superseded_by", "supersedes", "status", "created_at",
-)  # fmt: skip
+_COLUMNS = tuple(name for name in Document._fields if name != "body")
 _LISTS = ("tags", "files", "asked_as", "supersedes")
 _SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
 _INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
@@ -111,12 +108,10 @@ def find_document(connection: Connection, key: str) -> Document | None:
     return None if row is None else _document(row)
 
 
-def _document(row: tuple[object, ...]) -> Document:
+def _document(row: tuple[Any, ...]) -> Document:
     values = dict(zip(_COLUMNS, row))
-    lists = {name: texts(values.pop(name)) for name in _LISTS}
-    injectable = bool(values.pop("injectable"))
-    others = {name: str(value) for name, value in values.items()}
-    return Document(**others, **lists, body="", injectable=injectable)  # type: ignore[arg-type]
+    lists = {name: texts(values[name]) for name in _LISTS}
+    return Document(**{**values, **lists, "injectable": bool(values["injectable"])})
 
 
 def texts(value: object) -> list[str]:
@@ -138,9 +133,7 @@ class _Changes:
 
     def post(self, rowid: int, terms: Terms, injectable: bool, sign: int) -> None:
         """Add (`sign` 1) or subtract (-1) the terms of a document."""
-        first = (
-            0 if injectable else 2
-        )  # columns: strong, weak, and both for documents that are not injectable
+        first = 0 if injectable else 2  # columns: strong, weak, and both for documents not injectable
         for term in terms.strong():
             self.terms.setdefault(term, [0, 0, 0, 0])[first] += sign
         for term in terms.weak():
@@ -153,7 +146,8 @@ class _Changes:
             table = POSTINGS[injectable]
             columns, values = ("", "") if sign > 0 else (table + ", ", "'delete', ")
             insert = "INSERT INTO %s (%srowid, terms) VALUES (%s?, ?)" % (table, columns, values)
-            self.connection.execute(insert, (rowid, _postings(terms)))
+            strong = [term + STRONG_MARK for term in sorted(terms.strong())]
+            self.connection.execute(insert, (rowid, " ".join(strong + sorted(terms.weak()))))
 
     def remove(self, key: str) -> None:
         """Remove the document with a key, if there is one."""
@@ -231,13 +225,9 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
 
 def _link(connection: Connection, document: Document) -> None:
     """Save which memories a document may mean as superseded or superseding."""
-    key, names = storable(document.key), [storable(name) for name in document.supersedes]
-    meant = {
-        found
-        for name in (storable(document.superseded_by), *names)
-        if name
-        for found in named_keys(name, key)
-    }
+    key = storable(document.key)
+    names = {storable(name) for name in (document.superseded_by, *document.supersedes) if name}
+    meant = {found for name in names for found in named_keys(name, key)}
     connection.executemany("INSERT INTO named VALUES (?, ?)", ((found, key) for found in meant))
 
 
@@ -297,15 +287,15 @@ def set_inherited(connection: Connection, key: str, phrases: Sequence[str]) -> N
         connection.execute("INSERT INTO inherited VALUES (?, ?, ?)", (key, after, field))
 
 
-def _row(document: Document) -> tuple[object, ...]:
-    columns = (_column(name, getattr(document, name)) for name in _COLUMNS)
-    return *columns, storable(plain_title(document.title))
-
-
-def _column(name: str, value: Any) -> object:  # noqa: ANN401  (a text, a list of texts, or `injectable`)
-    if name in _LISTS:
-        return dumps([storable(item) for item in value])
-    return int(value) if name == "injectable" else storable(value)
+def _row(document: Document) -> list[object]:
+    row: list[object] = []
+    for name in _COLUMNS:
+        value = getattr(document, name)
+        if name in _LISTS:
+            row.append(dumps([storable(item) for item in value]))
+        else:
+            row.append(int(value) if name == "injectable" else storable(value))
+    return [*row, storable(plain_title(document.title))]
 
 
 def storable(text: str) -> str:
@@ -319,7 +309,3 @@ def _terms(connection: Connection, rowid: int) -> Terms:
             "SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)
         ).fetchone()
     )
-
-
-def _postings(terms: Terms) -> str:
-    return " ".join([term + STRONG_MARK for term in sorted(terms.strong())] + sorted(terms.weak()))

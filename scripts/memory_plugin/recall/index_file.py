@@ -153,21 +153,17 @@ class transaction:  # noqa: N801 - used as a statement
                 raise  # otherwise SQLite has rolled back already, and the first error is the cause
 
 
-def snapshot(paths: Iterable[str]) -> dict[str, str]:
+def snapshot(paths: Iterable[str], *, wait: bool = False) -> dict[str, str]:
     """Return the present mark of each path: time of change, inode, the inode of a link to it, and owner.
 
-    The mark is `-` for a missing path, and `?` for one that changed too recently or could not be examined now.
+    The mark is `-` for a missing path, and `?` for one that changed too recently or could not be examined now. With `wait`, such paths
+    are examined again after a moment; for processes that nobody waits for.
     """
     now = time()
-    return {path: _fingerprint(path, now) for path in paths}
-
-
-def settled_snapshot(paths: Iterable[str]) -> dict[str, str]:
-    """Return `snapshot`, taken again after a moment if a path changed too recently; for processes that nobody waits for."""
-    marks = snapshot(paths)
-    if UNSURE in marks.values():
+    marks = {path: _fingerprint(path, now) for path in paths}
+    if wait and UNSURE in marks.values():
         sleep(_RESOLUTION_SECONDS)
-        marks = snapshot(paths)
+        return snapshot(marks)
     return marks
 
 

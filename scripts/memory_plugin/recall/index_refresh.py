@@ -10,7 +10,6 @@ import os
 from contextlib import closing, suppress
 from time import sleep
 
-from ..kernel.clock import now
 from ..kernel.files import make_folder
 from ..kernel.paths import Paths
 from ..kernel.settings.load import load
@@ -18,7 +17,7 @@ from ..kernel.settings.values import Settings
 from ..kernel.sqlite import Connection
 from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
-from ..memories.memory_files import project_store, stores
+from ..memories.memory_files import stores
 from ..memories.record import categories
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
@@ -49,7 +48,6 @@ from .index_file import (
     save_snapshot,
     saved_marks,
     set_unread,
-    settled_snapshot,
     snapshot,
     transaction,
 )
@@ -61,7 +59,6 @@ from .store_refresh import (
     RefreshReport,
     refresh_notes,
     refresh_stores,
-    round_read_budget,
 )
 
 _MAX_ROUNDS = 1000
@@ -89,7 +86,6 @@ def refresh_index(
     """
     path = index_path(paths)
     make_folder(os.path.dirname(path))
-    done: set[str] = set()
     total = RefreshReport(remaining=1)
 
     def refresh_open(connection: Connection, *, full: bool) -> RefreshReport:
@@ -97,7 +93,7 @@ def refresh_index(
             # A writer that spills its cache locks readers out until it commits.
             connection.execute("PRAGMA cache_spill = OFF")
             refresh_model(connection)
-            return refresh(connection, paths, settings, done, full=full, budget=budget)
+            return refresh(connection, paths, settings, full=full, budget=budget)
 
     for number in range(rounds):
         if not total.remaining:
@@ -110,7 +106,6 @@ def refresh_index(
             except INDEX_ERRORS as error:
                 if is_locked(error):
                     raise
-                done.clear()
                 report = refresh_open(create_index(path), full=True)
         total = total._replace(remaining=0).plus(report)
         budget = None
@@ -135,32 +130,23 @@ def scrub_index(paths: Paths) -> None:
         connection.execute("VACUUM")  # rewrites the file
 
 
-def rebuild_index(paths: Paths, settings: Settings) -> RefreshReport:
-    """Replace a damaged index with a new one. Raises as `refresh_index` does."""
-    path = index_path(paths)
-    with refresh_lock(path, _LOCK_WAIT):
-        create_index(path).close()
-    return refresh_index(paths, settings)
-
-
 def refresh(
     connection: Connection,
     paths: Paths,
     settings: Settings,
-    done: set[str] | None = None,
     *,
     full: bool = False,
     budget: ReadBudget | None = None,
 ) -> RefreshReport:
     """Update the index with the changed folders, or all folders if `full`, up to the budget (None: that of one round).
 
-    `done` are the files read by earlier rounds; those read now are added to it. The caller must hold `refresh_lock`.
+    The caller must hold `refresh_lock`.
     """
-    budget = budget or round_read_budget()
+    budget = budget or ReadBudget()
     is_hook = budget.entries is not None
     # The marks are taken before settings, records and files are read, so that a change in between belongs to the next refresh.
     watched = _watched(paths, settings)
-    marks = snapshot(watched) if is_hook else settled_snapshot(watched)
+    marks = snapshot(watched, wait=not is_hook)
     settings = load(paths.config_dir, paths.project_root)
     trust = load_trust(paths, settings.texts("trust.accept_from"))
     decided, trust_state = new_decisions(connection, trust.trusted, trust.rejected, trust.accept_from)
@@ -174,7 +160,6 @@ def refresh(
         trust,
         None if full or decided is None else _changed_by_others(connection, paths, marks, is_hook=is_hook),
         None if decided is None else files_of_texts(connection, decided),
-        set() if done is None else done,
         marks,
         budget,
     )
@@ -254,27 +239,12 @@ def _native_paths(folders: list[str]) -> list[str]:
 
 
 def index_state(paths: Paths) -> dict[str, object]:
-    """Return the state of the index for a person.
-
-    `state` is whole, behind, missing or unusable, and `reason` says why it is unusable. Also `path`, `memories`, `bytes`, and for a usable
-    index `age_seconds` and `store`.
-    """
+    """Return the `state` of the index: missing, unusable (with the `reason`), or whole or behind (with `memories` and `bytes`)."""
     path = index_path(paths)
-    state: dict[str, object] = {"path": path, "state": "whole", "memories": 0, "bytes": 0, "reason": ""}
     try:
         connection = open_index(path)
     except IndexUnavailable as error:
-        state.update(state="unusable" if os.path.exists(path) else "missing", reason=str(error))
-        return state
-    try:
-        changed = changed_paths(connection)
-        state.update(
-            state="whole" if changed == set() else "behind",
-            memories=total_documents(connection),
-            bytes=os.path.getsize(path),
-        )
-        state["age_seconds"] = round(now() - os.path.getmtime(path))
-        state["store"] = project_store(paths).root
-    finally:
-        connection.close()
-    return state
+        return {"state": "unusable" if os.path.exists(path) else "missing", "reason": str(error)}
+    with closing(connection):
+        state = "whole" if changed_paths(connection) == set() else "behind"
+        return {"state": state, "memories": total_documents(connection), "bytes": os.path.getsize(path)}

@@ -101,22 +101,16 @@ def _create_tables(connection: Connection, fts5: bool) -> None:
     connection.execute("BEGIN")
     for statement in filter(str.strip, _TABLES.split(";")):
         connection.execute(statement)
-    has_fts5 = fts5 and _create_fts5(connection)
-    meta_set(connection, "fts5", "1" if has_fts5 else "0")
+    has_fts5 = "0"
+    with suppress(SqliteError):  # SQLite was built without FTS5
+        for table in POSTINGS.values() if fts5 else ():
+            connection.execute(_FTS5 % table)
+            has_fts5 = "1"
+    meta_set(connection, "fts5", has_fts5)
     meta_set(connection, "model", model())
     connection.executemany("INSERT INTO vocabulary VALUES (?, 0, 0, 0, 0, ?)", sorted(background().items()))
     connection.execute("PRAGMA user_version = %d" % index_version())
     connection.execute("COMMIT")
-
-
-def _create_fts5(connection: Connection) -> bool:
-    """Create the FTS5 tables; return False if SQLite was built without FTS5."""
-    try:
-        for table in POSTINGS.values():
-            connection.execute(_FTS5 % table)
-    except SqliteError:
-        return False
-    return True
 
 
 def model() -> str:

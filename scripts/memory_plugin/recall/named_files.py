@@ -49,9 +49,11 @@ class NamedFiles:
 
     def of_call(self, payload: dict[str, object], root: str) -> dict[str, bool]:
         """Return path -> whether it is new, for the paths of a tool call's file that a memory may name; empty for most calls."""
-        path, folder = _call_path(payload) if self._lines else "", payload.get("cwd")
-        if not path:
-            return {}
+        tool_input, folder = payload.get("tool_input"), payload.get("cwd")
+        fields = tool_input if isinstance(tool_input, dict) else {}
+        path = fields.get("file_path", fields.get("notebook_path"))
+        if not self._lines or not isinstance(path, str) or not path or not path.isprintable():
+            return {}  # other characters are not safe to pass to the system
         from ..memories.guard_file import paths_below
 
         creates = payload.get("tool_name") == _CREATES
@@ -129,14 +131,6 @@ def _below(connection: Connection, folders: list[str]) -> list[tuple[str, str]]:
         (FILE, start, start[:-1] + chr(ord("/") + 1), _MAX_LINES),
     )
     return [(path[len(start) :], key) for path, key in rows]
-
-
-def _call_path(payload: dict[str, object]) -> str:
-    """Return the path of a tool call; empty if it is not safe to pass to the system."""
-    tool_input = payload.get("tool_input")
-    fields = tool_input if isinstance(tool_input, dict) else {}
-    path = fields.get("file_path", fields.get("notebook_path"))
-    return path if isinstance(path, str) and path.isprintable() else ""
 
 
 def _folders_above(path: str) -> list[str]:

@@ -51,7 +51,10 @@ def recall(
     history = trial or RecallHistory(context.paths, context.session)
     _fill_in(answer, prompt, previous_turn, room, history, context, ask_judges=trial is None)
     if trial is None:
-        _save(history, answer)
+        try:
+            history.save()
+        except OSError as error:  # a memory may be repeated, which is better than no answer
+            answer.record["problem"] = answer.record["problem"] or "session: " + os_error_text(error)
     elif answer.block or history.turn > 1:
         history.turn += 1  # as in a session: a prompt counts as a turn only once something was injected
     return answer
@@ -81,9 +84,17 @@ def _fill_in(
 
         apply_feedback(hits, context)
     judged = None
-    if hits and ask_judges and lookup.answered_by == "fts5" and _has_judge(settings):
+    # With a judge of the user's that is switched off, the best candidates still get a pointer.
+    has_judge = settings.is_judge_enabled("retrieval") or settings.origin("retrieval.judge.enabled") == USER
+    if hits and ask_judges and has_judge and lookup.answered_by == "fts5":
         new = [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]
-        judged = _judge(answer, prompt, previous_turn, new, context)
+        from .judging import AUTO, judge_candidates
+
+        judged = judge_candidates(
+            prompt.visible_text, new, AUTO, context, previous_turn=previous_turn, judges_off=prompt.judges_off
+        )
+        answer.record["judge"] = judged.record()
+        answer.notice = judged.notice
     choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
     _describe(answer, lookup, hits, choice, settings)
 
@@ -106,22 +117,6 @@ def _check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
     return previous_turn, refusal
 
 
-def _has_judge(settings: Settings) -> bool:
-    """Return whether the user has a judge, if only one that is switched off: then the best candidates still get a pointer."""
-    return settings.is_judge_enabled("retrieval") or settings.origin("retrieval.judge.enabled") == USER
-
-
-def _judge(answer: Answer, prompt: Prompt, previous_turn: str, hits: list[Hit], context: Context) -> Judged:
-    """Ask the judges and put their answers into the record."""
-    from .judging import AUTO, JudgeCandidates, judge_candidates
-
-    candidates = JudgeCandidates(prompt.visible_text, hits, previous_turn)
-    judged = judge_candidates(candidates, AUTO, context, judges_off=prompt.judges_off)
-    answer.record["judge"] = judged.record()
-    answer.notice = judged.notice
-    return judged
-
-
 def _choose_and_render(
     answer: Answer,
     room: int,
@@ -135,18 +130,17 @@ def _choose_and_render(
     from .decision import Limits, choose, render_answer
     from .ranking import Hit
 
-    if not hits:
-        answer.withhold(lookup.problem or "no_match")
-        return None
+    reason = judged.silenced if judged else ""
     if not settings.integer("retrieval.max_inject"):
-        answer.withhold("max_inject")
+        reason = "max_inject"
+    if not hits:
+        reason = lookup.problem or "no_match"
+    if reason:
+        answer.withhold(reason)
         return None
     limits = Limits(settings, room)
     if judged is not None:
         limits.max_inject = min(limits.max_inject, judged.max_inject)
-        if judged.silenced:
-            answer.withhold(judged.silenced)
-            return None
     choice = choose(hits, judged.approvals if judged else {}, limits, history, Hit.is_current)
     answer.needs_refresh = answer.needs_refresh or "edited" in choice.withheld.values()
     if choice.full or choice.pointers:
@@ -195,11 +189,3 @@ def _parts(hit: Hit, withheld: str) -> dict[str, object]:
     numbers = {name: part for name, part in hit.parts.items() if isinstance(part, (int, float))}
     row["parts"] = {name: round(part, 3) for name, part in numbers.items()}
     return row
-
-
-def _save(history: RecallHistory, answer: Answer) -> None:
-    """Save the session's history. If that fails, a memory may be repeated, which is better than no answer."""
-    try:
-        history.save()
-    except OSError as error:
-        answer.record["problem"] = answer.record["problem"] or "session: " + os_error_text(error)

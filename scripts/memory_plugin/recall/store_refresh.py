@@ -80,11 +80,16 @@ class RefreshReport(NamedTuple):
 
 
 class ReadBudget:
-    """The remaining work allowed in a refresh: `files`, `characters` to redact, and directory `entries` of a store (None: no limit)."""
+    """The remaining work allowed in a refresh: `files`, `characters` to redact, and directory `entries` of a store (None: no limit).
+
+    By default that of one round of a command or background process; other processes get the index between rounds.
+    """
 
     __slots__ = ("characters", "entries", "files")
 
-    def __init__(self, files: int, characters: int, entries: int | None = None) -> None:
+    def __init__(
+        self, files: int = _ROUND_FILES, characters: int = _ROUND_CHARACTERS, entries: int | None = None
+    ) -> None:
         self.files = files
         self.characters = characters
         self.entries = entries
@@ -104,11 +109,6 @@ def hook_read_budget() -> ReadBudget:
     return ReadBudget(HOOK_FILES, MAX_MEMORY, HOOK_ENTRIES)
 
 
-def round_read_budget() -> ReadBudget:
-    """Return the budget of one round of a command or background process; other processes get the index between rounds."""
-    return ReadBudget(_ROUND_FILES, _ROUND_CHARACTERS)
-
-
 class DueFile(NamedTuple):
     """A file to read, its status, and what the index knows about it; None for a new file."""
 
@@ -125,7 +125,6 @@ class RefreshPass(NamedTuple):
     connection, trust: the index, and the user's decisions
     changed: the paths that changed; None to check all
     edited: files known to differ from the index, or in their trust; None to read all files, because the trust in any may have changed
-    done: files that this pass, or an earlier round of this run, has read
     marks: the marks by which the next pass detects changes
     budget: what this pass may still read
     """
@@ -134,7 +133,6 @@ class RefreshPass(NamedTuple):
     trust: Trust
     changed: set[str] | None
     edited: set[str] | None
-    done: set[str]
     marks: dict[str, str]
     budget: ReadBudget
 
@@ -215,11 +213,7 @@ def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[str],
             marks = {path: row.mark for path in paths if (row := indexed_file(connection, store.scope, path))}
         for path, status in files.items():
             is_same = marks.pop(path, None) in (stamp(status), _unread_mark(status))
-            if is_same and not run.is_edited(path):
-                continue
-            if path in run.done:
-                run.check_again([folder])
-            else:
+            if not is_same or run.is_edited(path):
                 known = indexed_file(connection, store.scope, path)
                 due.append(DueFile(store, category, path, status, known))
         gone += marks
@@ -269,7 +263,6 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
     connection, trust = run.connection, run.trust
     memories, unreadable, problem = _read(run, files)
     trust.record_names(memories)
-    run.done.update(file.path for file in files)
     known = {file.path: file.known for file in files if file.known}
     replaced = [known[document.path] for document in unreadable if document.path in known]
     moved: list[str] = []
@@ -341,13 +334,12 @@ def refresh_notes(run: RefreshPass, folders: list[str]) -> RefreshReport:
     read = remaining = 0
     for path in sorted(listed, key=lambda path: (listed[path].st_size, path)):
         mark, before = known.get(path, ("", []))
-        if mark == stamp(listed[path]) or path in run.done:
+        if mark == stamp(listed[path]):
             continue
         if remaining or not run.budget.reserve(listed[path].st_size):
             remaining += 1
             run.check_again([os.path.dirname(path)])
             continue
-        run.done.add(path)
         documents = [note_document(note) for note in notes_in(path)]
         with transaction(connection):
             drop(connection, before)

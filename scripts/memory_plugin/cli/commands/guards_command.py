@@ -64,29 +64,28 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
     items = context.survey().items
     found = _guard_rows(items, context)
     enabled = context.settings.flag("guards.enabled")
-    if arguments.json:
-        rows = [
-            {"id": row.item.stored.memory.id, "key": row.item.stored.key, "title": shown_line(row.version.title),
-             "state": row.state, "guard": guard_as_json(row.version), "problem": shown_line(row.problem)}
-            for row in found
-        ]  # fmt: skip
-        context.console.json({"enabled": enabled, "guards": rows})
-        return
     names = shortest_names(items)
+    rows, lines = [], [] if enabled else [_OFF]
     for row in found:
-        context.console.line("%s  %s" % (names[row.item.stored.key], shown_line(row.version.title)))
-        description = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
-        context.console.paragraph("%s: %s" % (row.state, shown_line(description, _MAX_GUARD)), "  ", 2)
-        if row.state in (PENDING, LAST_TRUSTED):
-            context.console.line(
-                "  The version in its file awaits approval: memory accept " + names[row.item.stored.key]
-            )
-    if not found:
-        context.console.line(
-            'No memory has a guard. To add one: memory edit ID --guard-command "git push --force"'
+        memory, key, title = row.item.stored.memory, row.item.stored.key, shown_line(row.version.title)
+        guard, problem = guard_as_json(row.version), shown_line(row.problem)
+        rows.append(
+            {
+                "id": memory.id,
+                "key": key,
+                "title": title,
+                "state": row.state,
+                "guard": guard,
+                "problem": problem,
+            }
         )
-    if not enabled:
-        context.console.line(_OFF)
+        words = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
+        lines += ["%s  %s" % (names[key], title), "  %s: %s" % (row.state, shown_line(words, _MAX_GUARD))]
+        if row.state in (PENDING, LAST_TRUSTED):
+            lines.append("  The version in its file awaits approval: memory accept " + names[key])
+    if not found:
+        lines.append('No memory has a guard. To add one: memory edit ID --guard-command "git push --force"')
+    context.console.result(arguments.json, {"enabled": enabled, "guards": rows}, *lines)
 
 
 def _guard_rows(items: list[Item], context: CommandContext) -> list[_GuardRow]:
