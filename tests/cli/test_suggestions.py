@@ -34,6 +34,10 @@ from tests.project import Project
             ["list", "--categry", "decision"],
             "unknown option '--categry'; did you mean --category? See `memory list --help`",
         ),
+        (
+            ["replies", "tune", "--undo"],
+            "--undo was removed: restore the backup of your settings; see `memory",
+        ),
         (["list", "--zzz"], "unknown option '--zzz'; see `memory list --help`"),
     ],
 )

@@ -144,13 +144,9 @@ def test_a_context_is_matched_in_full_and_injected_where_it_is_short(length: int
 
 def test_a_memory_that_names_a_successor_is_never_injectable() -> None:
     data = {**memory("The archive"), "superseded_by": "another", "supersedes": ["older\x1b", 7]}
-    document = memory_document(stored(data), "trusted", ["a phrase\x1b"])
+    document = memory_document(stored(data), "trusted")
     assert not document.injectable
-    assert (document.superseded_by, document.supersedes, document.inherited) == (
-        "another",
-        ["older"],
-        ["a phrase"],
-    )
+    assert (document.superseded_by, document.supersedes) == ("another", ["older"])
 
 
 @pytest.mark.parametrize(

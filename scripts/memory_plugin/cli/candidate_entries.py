@@ -23,9 +23,9 @@ from ..memories.memory_files import StoredMemory
 from ..memories.record import ACTIVE, Memory, body_content, categories, new_memory, parse_memory
 from ..memories.stores import PROJECT, named_store
 from ..memories.survey import life_cycle_state, shortest_names, survey
+from ..recall.feedback import injected_in_session
 from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
-from ..recall.uses import injected_in_session
 from .command_context import CommandContext, CommandError, UsageError
 from .memory_input import edited_draft
 from .memory_view import redaction_lines

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import chain
 from typing import Any, NoReturn
 
 from .. import VERSION
@@ -25,19 +26,8 @@ GROUPS = {
         *("feedback", "doctor"),
     ),
     "more": (
-        *(
-            "restore",
-            "reject",
-            "guards",
-            "import",
-            "capture",
-            "check",
-            "demo",
-            "report",
-            "replies",
-            "session",
-        ),
-        *("interview", "evaluate", "judge", "config"),
+        *("restore", "reject", "guards", "import", "capture", "check", "demo", "report", "replies"),
+        *("session", "interview", "evaluate", "judge", "config"),
     ),
 }
 # Commands of two words, and the old name of each: its module still has that name, and it works as a hidden alias.
@@ -63,22 +53,31 @@ ALIASES = {
     "useful": "feedback useful",
     "wrong": "feedback wrong",
 }
-NOUNS = {
-    "replies": "score replies, show their scores over time, and tune the rules"
-}  # without a command of their own
+# Nouns without a command of their own.
+NOUNS = {"replies": "score replies, show their scores over time, and tune the rules"}
 _INTERNAL = ("grade", "refresh", "propose", "describe")  # started by hooks; the help leaves them out
 LISTED = tuple(name for group in GROUPS.values() for name in group)
 COMMANDS = {  # name: module
     **{name: name + "_command" for name in LISTED if name not in NOUNS},
     **{name: old + "_command" for name, old in PAIRS.items()},
     **dict.fromkeys(_INTERNAL, "internal_command"),
-    "refresh": "refresh_command",
     "check text": "scan_command",
     "config completions": "statusline_command",
     "import promote": "import_command",
     "reject": "accept_command",
     "restore": "forget_command",
+    "show": "list_command",
     "why": "status_command",
+}
+_REMOVED_OPTIONS = {  # of earlier versions; see docs/upgrading.md
+    "review --by": "the groups are made by author",
+    "report replay --limit": "it shows ten differences, and all with --json",
+    "evaluate --subject": "scenarios are gone",
+    "evaluate --runs": "scenarios are gone",
+    "interview --format": "it prints one document, or everything with --json",
+    "interview --setup": "put the elements into a pack",
+    "replies tune --undo": "restore the backup of your settings",
+    "session --moments": "its table shows the last occurrence of each signal",
 }
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
@@ -137,11 +136,8 @@ def _as_search_command(argv: list[str]) -> list[str]:
 def _joined(argv: list[str]) -> tuple[list[str], str]:
     """Return the words with an old name replaced and a name of two words joined, and the command; it is empty if there is none."""
     at = _after_options(argv, 0)
-    argv = [
-        *argv[:at],
-        *(part for word in argv[at : at + 1] for part in ALIASES.get(word, word).split(" ")),
-        *argv[at + 1 :],
-    ]
+    if argv[at:] and argv[at] in ALIASES:
+        argv = [*argv[:at], *ALIASES[argv[at]].split(), *argv[at + 1 :]]
     second = _after_options(argv, at + 1)
     pair = " ".join(argv[at : at + 1] + argv[second : second + 1])
     if pair in PAIRS:
@@ -196,14 +192,14 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where to find help. Raises SystemExit with code 2."""
-        explained = self._explained(" ".join(message.split()))
         # The parser of all commands reports what that of the given command left over.
         command = self.leftovers_of or self.prog if message.startswith("unrecognized") else self.prog
+        explained = self._explained(" ".join(message.split()), command.partition(" ")[2])
         see = " See" if explained.endswith("?") else "; see"
         Console().error("%s%s `%s --help`" % (explained, see, command))
         raise SystemExit(USAGE)
 
-    def _explained(self, message: str) -> str:
+    def _explained(self, message: str, command: str) -> str:
         """Shorten argparse's message about a word that is unknown or missing, and add the closest known one."""
         choice, leftovers = _CHOICE.match(message), _LEFTOVERS.match(message)
         if choice:
@@ -213,29 +209,30 @@ class _Parser(argparse.ArgumentParser):
                 return "%s: expected one of %s, got '%s'" % (self.name, ", ".join(known), choice[1])
             return "unknown command '%s'%s" % (("%s %s" % (self.name, choice[1])).strip(), near)
         if leftovers:
-            word = leftovers[1].split()[0].partition("=")[0]
-            if word.startswith("-"):
-                return "unknown option '%s'%s" % (
-                    word,
-                    _nearest(word, {name: name for name in self.option_names}),
-                )
-            return "unexpected word '%s'; put a text of several words in quotes" % word
+            return self._about_leftover(leftovers[1].split()[0].partition("=")[0], command)
         if message.endswith("required: " + _ACTION):
             return "expected one of " + ", ".join(self._known_names())
         return message
 
+    def _about_leftover(self, word: str, command: str) -> str:
+        removed = _REMOVED_OPTIONS.get("%s %s" % (command, word))
+        if removed:
+            return "%s was removed: %s" % (word, removed)
+        if word.startswith("-"):
+            return "unknown option '%s'%s" % (
+                word,
+                _nearest(word, dict(zip(self.option_names, self.option_names))),
+            )
+        return "unexpected word '%s'; put a text of several words in quotes" % word
+
     def _known_names(self) -> dict[str, str]:
         """Return the commands that a mistyped word may mean, by the word to compare."""
         if not self.name:
-            return {
-                **ALIASES,
-                **{name.split()[-1]: name for name in PAIRS},
-                **{name: name for name in LISTED},
-            }
-        actions = [
-            word for action in self._actions if action.metavar == _ACTION for word in action.choices or ()
-        ]
-        return {word: "%s %s" % (self.name, word) for word in [*actions, *second_words(self.name)]}
+            seconds = {name.split()[-1]: name for name in PAIRS}
+            return {**ALIASES, **seconds, **dict(zip(LISTED, LISTED))}
+        actions = [action.choices or () for action in self._actions if action.metavar == _ACTION]
+        words = [*chain(*actions), *second_words(self.name)]
+        return {word: "%s %s" % (self.name, word) for word in words}
 
 
 def _nearest(word: str, known: dict[str, str]) -> str:
@@ -298,9 +295,8 @@ def _described(names: Sequence[str], width: int, lead: str = "") -> list[str]:
     for name in names:
         also = ", ".join(second_words(name))
         text = help_of(name) + (" (%s%s)" % ("" if name in NOUNS else "also ", also) if also else "")
-        lines += textwrap.wrap(
-            "  %-*s%s" % (room, lead + name, text), width, subsequent_indent=" " * (room + 2)
-        )
+        line = "  %-*s%s" % (room, lead + name, text)
+        lines += textwrap.wrap(line, width, subsequent_indent=" " * (room + 2))
     return lines
 
 

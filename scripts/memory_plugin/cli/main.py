@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from ..hooks.environment import launch_folder
 from ..hooks.events import error_location
@@ -22,19 +23,8 @@ _INTERRUPTED = 130
 _TICKET = "--ticket"  # with the number of a ticket, the end of a command that the client's dialog allowed
 # These commands never prompt, so they may show a heartbeat at any time. The others show one around their slow parts.
 _NON_INTERACTIVE = (
-    *(
-        "search",
-        "show",
-        "list",
-        "guards",
-        "check",
-        "check secrets",
-        "status",
-        "why",
-        "feedback",
-        "report replay",
-    ),
-    *("doctor", "demo", "replies history", "replies tune", "session langfuse", "refresh"),
+    *("search", "show", "list", "guards", "check", "check secrets", "status", "why", "feedback", "doctor"),
+    *("report replay", "demo", "replies history", "replies tune", "session langfuse", "refresh"),
 )
 
 
@@ -65,14 +55,12 @@ def _guarded(argv: list[str], ticket: str, console: Console) -> int:
         console.error("stopped")
         return _INTERRUPTED
     except Exception as error:  # the outermost handler: a bug of ours is reported on one line too
+        text = "a bug in memory: %s at %s: %s" % (type(error).__name__, error_location(error), error)
         if discard_damaged():
-            console.error(
+            text = (
                 "Python's bytecode cache for memory was damaged and has been deleted. Run the command again."
             )
-        else:
-            console.error(
-                "a bug in memory: %s at %s: %s" % (type(error).__name__, error_location(error), error)
-            )
+        console.error(text)
         return FAILED
 
 
@@ -88,11 +76,9 @@ def _run(argv: list[str], ticket: str, console: Console) -> int:
         approval = needed_approval(module, arguments, context)
         if approval is not None:
             require_approval(approval, argv, ticket, context)
-    run = module.run
-    if arguments.command not in _NON_INTERACTIVE:
-        return int(run(arguments, context) or 0)
-    with console.working(arguments.command):
-        return int(run(arguments, context) or 0)
+    is_quiet = arguments.command in _NON_INTERACTIVE
+    with console.working(arguments.command) if is_quiet else nullcontext():
+        return int(module.run(arguments, context) or 0)
 
 
 def _root(option: str | None) -> str:

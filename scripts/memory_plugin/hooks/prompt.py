@@ -13,8 +13,8 @@ from ..kernel.context import LedgerError
 from ..kernel.data import session_file
 from ..kernel.files import os_error_text
 from ..memories.save_requests import asks_to_save
-from ..recall.answer import Answer
 from ..recall.gate import Prompt
+from ..recall.history import Answer
 from ..recall.pipeline import EXPECTED_PROBLEMS, recall
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ _ALWAYS = (
 AHEAD = {
     "UserPromptSubmit": _ALWAYS
     + "kernel.locks kernel.ledger kernel.context kernel.settings kernel.settings.values kernel.settings.load kernel.data memories "
-    "memories.save_requests recall kernel.text kernel.text.tags recall.gate recall.answer recall.pipeline hooks.prompt",
+    "memories.save_requests recall kernel.text kernel.text.tags recall.gate recall.history recall.pipeline hooks.prompt",
     "PreToolUse": _ALWAYS + "memories memories.guard_file hooks.tool_use recall",
 }
 

@@ -82,14 +82,12 @@ def _score(reply: CompletedReply, context: Context, taint: Taint) -> list[str]:
 
 def _record_uses(reply: CompletedReply, context: Context) -> list[str]:
     """Record which of the memories injected in this session the reply used; return the problems that occurred."""
-    from ..recall.uses import find_uses, injected_in_session
+    from ..recall.feedback import USED, find_uses, injected_in_session, record_feedback
 
     injected = injected_in_session(context)
     used = find_uses(injected, reply.text, reply.transcript, context, reply.prompt_id) if injected else []
     if not used:
         return []
-    from ..recall.feedback import USED, record_feedback
-
     try:
         record_feedback(context.paths, used, USED)
         context.append("feedback", {"kind": USED, "memories": used, "prompt_id": reply.prompt_id})

@@ -13,9 +13,9 @@ from ..kernel.paths import Paths
 from ..kernel.settings.values import Settings
 from ..kernel.sqlite import Connection, SqliteError
 from ..memories.claude_notes import native_folders, notes
-from ..memories.survey import supersession, survey
+from ..memories.survey import survey
 from .documents import memory_document, note_document
-from .in_force import set_superseded, superseded_documents
+from .in_force import apply_supersession, superseded_documents
 from .index_documents import put
 from .index_file import INDEX_ERRORS, IndexUnavailable, index_path, is_locked, open_index, transaction
 from .index_refresh import rebuild_index, refresh_index
@@ -115,16 +115,12 @@ def _temporary_index(paths: Paths, settings: Settings) -> Connection:
     """Return an in-memory index of all files, for one query."""
     connection = create_index_in_memory()
     items = survey(paths, settings.texts("trust.accept_from")).items
-    resolution = supersession(items)
-    documents = [
-        memory_document(item.stored, item.trust, resolution.inherited.get(item.stored.key, ()))
-        for item in items
-    ]
+    documents = [memory_document(item.stored, item.trust) for item in items]
     if settings.flag("native.enabled"):
         documents += [note_document(note) for folder in native_folders(paths) for note in notes(folder)]
     with transaction(connection):
         put(connection, documents)
-        set_superseded(connection, (), resolution.superseded)
+        apply_supersession(connection)
     return connection
 
 

@@ -22,9 +22,9 @@ from .index_refresh import refresh_index
 
 _WAIT = 0.5  # seconds for another process that refreshes the index
 _QUERY = """SELECT d.key, d.id, d.category, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,
-    d.digest, d.trust, CASE d.status WHEN 'unreadable' THEN d.inject ELSE '' END, coalesce(l.superseded_by, ''),
-    coalesce(l.supersedes, '[]'), coalesce(s.by, '')
-    FROM documents d LEFT JOIN links l USING (key) LEFT JOIN superseded s USING (key) WHERE d.scope = ? %s ORDER BY d.path"""
+    d.digest, d.trust, CASE d.status WHEN 'unreadable' THEN d.inject ELSE '' END, d.superseded_by,
+    d.supersedes, coalesce(s.by, '')
+    FROM documents d LEFT JOIN superseded s USING (key) WHERE d.scope = ? %s ORDER BY d.path"""
 _NAMED = "SELECT key FROM documents WHERE id = ?"
 _TITLED = "SELECT id FROM documents WHERE plain_title = ?"
 

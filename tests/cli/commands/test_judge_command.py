@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from memory_plugin.cli.checks.judge_checks import judge as doctors_check
 from memory_plugin.cli.command_context import CommandContext, CommandError
 from memory_plugin.cli.commands import judge_command as command
 from memory_plugin.cli.console import Console
+from memory_plugin.cli.installation_checks import judge as doctors_check
 from memory_plugin.cli.judges import opinions
 from memory_plugin.hooks.environment import Taint
 from memory_plugin.kernel.judge.question import explain_failure

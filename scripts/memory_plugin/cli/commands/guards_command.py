@@ -11,7 +11,7 @@ from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, Memory, guard_problem
 from ...memories.survey import Item, life_cycle_state, shortest_names
 from ...memories.trust import PENDING, TRUSTED, Trust, load_trust
-from ...recall.guarding import ToolCall, match_call
+from ...recall.guarding import GuardedCall
 from ...recall.in_force import guarded_version
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
@@ -136,9 +136,8 @@ def _match_rows(arguments: argparse.Namespace, context: CommandContext) -> list[
         tool, tool_input = "Bash", {"command": arguments.tested}
     else:
         tool, tool_input = "Edit", {"file_path": arguments.file}
-    call = ToolCall({"tool_name": tool, "tool_input": tool_input, "cwd": root})
+    call = GuardedCall({"tool_name": tool, "tool_input": tool_input, "cwd": root}, guards, root)
     return [
-        {"key": match.guard.key, "title": guards.text(match.guard.key, "title"),
-         "matched": match.pattern, "action": match.guard.action}
-        for match in match_call(call, guards, root)
-    ]  # fmt: skip
+        {"key": guard.key, "title": call.text(guard, "title"), "matched": pattern, "action": guard.action}
+        for guard, pattern in call.matches
+    ]

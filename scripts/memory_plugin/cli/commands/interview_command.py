@@ -19,7 +19,7 @@ from ...kernel.ledger import Ledger
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_flag, require_existing
-from ..setting_problems import require_valid
+from .config_command import require_valid
 
 HELP = "run an interview: choose the next question, explain why, and decide when to stop"
 EXAMPLES = """\

@@ -10,7 +10,7 @@ from ...evaluation.rule_matching import find_matches
 from ..command_context import CommandContext, CommandError
 from ..console import counted
 from ..options import add_actions, require_known
-from ..secrets_scan import print_findings
+from .scan_command import print_findings
 
 HELP = "list, validate and apply the rule packs used for evaluation"
 EXAMPLES = """\

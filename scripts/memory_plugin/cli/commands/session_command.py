@@ -38,7 +38,7 @@ from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_actions, add_flag, require_existing
 from ..session_views import ask_scores, parse_scores, read_session, show_scores, show_signals, store_label
-from ..setting_problems import require_valid
+from .config_command import require_valid
 
 DONE, FAILED = 0, 1
 HELP = "show and grade a session: signals, score, prepare, store, label, list"

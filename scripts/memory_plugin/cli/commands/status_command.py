@@ -18,11 +18,11 @@ from ...memories.record import ACTIVE
 from ...memories.survey import Survey, life_cycle_state, shortest_names
 from ...recall import explain
 from ...recall.gate import Prompt
-from ...recall.history import RecallHistory
-from ...recall.replay import try_prompt
-from ..checks import FAIL, WARN, Check
+from ...recall.history import Answer, RecallHistory
+from ...recall.pipeline import recall
 from ..command_context import CommandContext, CommandError
 from ..console import counted
+from ..installation_checks import FAIL, WARN, Check
 from ..memory_view import as_json, named_notes
 from ..options import add_flag
 from .doctor_command import examine
@@ -248,7 +248,7 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
     row, tried = explain.find_decision(context.paths, arguments.prompt, place=arguments.place), False
     if row is None and not arguments.place and not _may_be_id(arguments.prompt):
         prompt, history = Prompt(arguments.prompt, "", ""), RecallHistory(context.paths, "")
-        row, tried = try_prompt(prompt, history, context, MAX_CHARACTERS), True
+        row, tried = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record, True
     if row is None:
         raise CommandError(_nothing_found(arguments.prompt, arguments.place, context))
     if arguments.json:

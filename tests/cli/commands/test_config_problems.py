@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.cli.setting_problems import problem_record, problem_sentence, readable, unknown_key_hint
+from memory_plugin.cli.commands.config_command import (
+    problem_record,
+    problem_sentence,
+    readable,
+    unknown_key_hint,
+)
 from memory_plugin.kernel.text.clean import terminal_safe
 from tests.kernel.settings.files import PROJECT, USER, Box, block
 
@@ -143,3 +148,8 @@ def test_a_problem_as_a_record(box: Box) -> None:
         "got": '"x"',
         "hint": "until it is fixed, the value of another layer or the default counts",
     }
+
+
+def test_a_setting_that_nothing_replaces_says_why(box: Box) -> None:
+    box.write(USER, block("retrieval.min_prompt_length", 3))
+    assert problem_record(box.load().problems[0])["hint"] == "no longer used; it is always 10"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.checks import Check
-from memory_plugin.cli.checks import judge_checks as module
+from memory_plugin.cli import installation_checks as module
 from memory_plugin.cli.command_context import CommandContext
 from memory_plugin.cli.console import Console
+from memory_plugin.cli.installation_checks import Check
 from memory_plugin.hooks.environment import Taint
 from tests.kernel.judge.bench import Bench
 
