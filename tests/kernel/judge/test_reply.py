@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.judge.question import chosen_indices, data_block, read_reply
 
 # A newer Python refuses to read a number of 30,000 digits; an older one reads it, and no memory has that index.
-TOO_LONG = None if hasattr(sys, "get_int_max_str_digits") else []
+TOO_LONG: list[int] | None = None if hasattr(sys, "get_int_max_str_digits") else []
 
 
 def chosen(text: str, offered: int = 4) -> list[int] | None:
