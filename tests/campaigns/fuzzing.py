@@ -25,9 +25,9 @@ from memory_plugin.memories.save_requests import asks_to_save
 from memory_plugin.memories.shell_commands import shell_commands
 from memory_plugin.recall.gate import load_gate, visible_text
 from memory_plugin.recall.query import analyze
-from memory_plugin.replies.filler import find_filler, load_filler_rules
-from memory_plugin.replies.prose import read_prose
-from memory_plugin.sessions.scorer_reply import read_scores
+from memory_plugin.replies.phrases import find_filler, load_filler_rules
+from memory_plugin.replies.prose import Prose
+from memory_plugin.sessions.dimensions import read_scores
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import FORGED_MARK, SECRET, World, actions, is_answer
 
@@ -215,7 +215,7 @@ def _prompt(generator: InputGenerator) -> None:
 
 
 def _reply(generator: InputGenerator) -> None:
-    find_filler(read_prose(generator.text()), load_filler_rules(None))
+    find_filler(Prose(generator.text()), load_filler_rules(None))
 
 
 def _scores(generator: InputGenerator) -> None:

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.cli.test_main import cli
+from tests.cli.test_command_line import cli
 from tests.project import Project
 
 

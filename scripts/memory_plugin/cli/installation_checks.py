@@ -26,8 +26,8 @@ from ..kernel.settings.user_file import line_of
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import plain
 from ..recall.index_refresh import index_state
-from ..sessions.langfuse.langfuse_client import HOSTS, find_access, is_configured, server_route
-from ..sessions.langfuse.push import outbox_overview
+from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
+from ..sessions.langfuse_scores import Outbox, scores_to_send
 from .command_context import CommandContext
 from .commands.config_command import problem_sentence, unread_overrides
 from .commands.session_command import session_scorer
@@ -245,19 +245,19 @@ def langfuse(context: CommandContext) -> Check:
     if paths.state_dir is None or not is_configured(paths, settings):
         return Check(_LANGFUSE, OK, "not set up; session scores stay on this machine")
     try:
-        overview = outbox_overview(paths, find_access(paths, settings, session_scorer(context).off))
+        access = find_access(paths, settings, session_scorer(context).off)
     except JudgeError as failed:
         fix = "" if failed.name == "disabled" else "memory session langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
-    sent = counted(overview.sent, "score")
+    outbox = Outbox(paths, access)
     text = "%s is set up (memory session langfuse check asks whether it answers); %s sent" % (
-        overview.host,
-        sent,
+        access.address.authority,
+        counted(len(outbox.sent) - len(outbox.refused), "score"),
     )
-    waiting = overview.unqueued + overview.pending
-    if overview.refused:
-        why = tuple(sorted(set(overview.refused.values())))[:_SHOWN]
-        text += ", %d to send, %d refused by the server" % (waiting, len(overview.refused))
+    waiting = scores_to_send(paths, outbox)
+    if outbox.refused:
+        why = tuple(sorted(set(outbox.refused.values())))[:_SHOWN]
+        text += ", %d to send, %d refused by the server" % (waiting, len(outbox.refused))
         return Check(
             _LANGFUSE, WARN, text, "memory session langfuse setup, then memory session langfuse push", why
         )

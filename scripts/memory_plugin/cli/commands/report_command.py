@@ -13,7 +13,7 @@ from ..command_context import CommandContext, CommandError, UsageError
 from ..options import add_days_option, add_flag, days_ago, reports_folder, require_days, write_output
 from ..report.elements import Page, as_json, print_page
 from ..report.figures import LedgerFigures
-from ..report.sections import Report, lead, sections
+from ..report.sections import Report, lead, memory_rows, sections
 from .doctor_command import examine
 
 HELP = "write a report: what Claude was told, which memories help, replies, sessions, costs"
@@ -67,7 +67,9 @@ def _page(arguments: argparse.Namespace, context: CommandContext) -> Page:
     project = paths.project_key if arguments.project else ""
     ledgers = LedgerFigures(_folder(arguments, context), since, iso(until + _DAY), project)
     scope = "this project" if arguments.project else "all projects"
-    report = Report(scope, since, iso(until), ledgers, context.survey(), examine(context), paths)
+    survey = context.survey()
+    rows, pending = memory_rows(survey, ledgers.recalls, paths), sum(item.waits for item in survey.items)
+    report = Report(scope, since, iso(until), ledgers, rows, pending, examine(context), paths)
     return Page(scope, since, report.until, lead(report), sections(report))
 
 

@@ -21,10 +21,11 @@ _BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-class Figures(NamedTuple):
+class Figures:
     """Figures: the label, the kind and the value of each."""
 
-    values: Sequence[tuple[str, str, Any]]
+    def __init__(self, *values: tuple[str, str, Any]) -> None:
+        self.values = values
 
 
 class Table(NamedTuple):

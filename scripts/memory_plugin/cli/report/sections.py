@@ -19,7 +19,7 @@ from ...sessions.dimensions import dimensions
 from ..console import counted, inflected
 from ..installation_checks import Check
 from .elements import Chart, Figures, Note, Part, Section, Table, day_label
-from .figures import MISS_REASONS, OUTCOMES, LedgerFigures, MemoryUse, quantile, ranked
+from .figures import MISS_REASONS, OUTCOMES, LedgerFigures, MemoryUse, RecallFigures, quantile, ranked
 
 _SERIES = (
     ("told", "told in full"),
@@ -32,6 +32,19 @@ _MAX_NAME = 120
 _MAX_EXAMPLE = 80
 
 
+class MemoryRow(NamedTuple):
+    """A memory; `stale` says why it may be out of date, and `fix` is the command to run."""
+
+    name: str
+    title: str
+    project: str
+    use: MemoryUse
+    updated: str = ""
+    active: bool = False
+    stale: str = ""
+    fix: str = ""
+
+
 class Report(NamedTuple):
     """What the sections are made of; `since` and `until` are UTC times as in ledgers."""
 
@@ -39,7 +52,8 @@ class Report(NamedTuple):
     since: str
     until: str
     ledgers: LedgerFigures
-    survey: Survey
+    rows: list[MemoryRow]
+    pending: int
     checks: list[Check]
     paths: Paths
 
@@ -58,13 +72,9 @@ def lead(report: Report) -> str:
     text = "Claude was told at least one memory on %d of %s, and only pointed to some on %d."
     text %= (recalls.total("injected"), counted(recalls.prompts, "prompt"), recalls.total("pointed"))
     used = sum(use.used for use in recalls.memories.values())
-    unused, stored = sum(_is_unused(row) for row in _rows(report)), sum(row.active for row in _rows(report))
-    text += " Replies used one at least %s." % _times(used) if used else ""
+    unused, stored = sum(map(_is_unused, report.rows)), sum(row.active for row in report.rows)
+    text += " Replies used one at least %s." % counted(used, "time") if used else ""
     return text + (" Never recalled: %d of %d memories in this project." % (unused, stored) if unused else "")
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else "%d times" % number
 
 
 def _ranking(
@@ -93,12 +103,10 @@ def _recall(report: Report) -> Section:
     guards = [(name.replace("_", " "), number) for name, number in ranked(recalls.guards)]
     parts: list[Part] = [
         Figures(
-            [
-                ("prompts", "count", recalls.prompts),
-                *((label, "count", number) for label, number in numbers[:2]),
-                ("sessions", "count", len(recalls.sessions)),
-                ("median hook time", "ms", quantile(recalls.waits, 0.5)),
-            ]
+            ("prompts", "count", recalls.prompts),
+            *((label, "count", number) for label, number in numbers[:2]),
+            ("sessions", "count", len(recalls.sessions)),
+            ("median hook time", "ms", quantile(recalls.waits, 0.5)),
         ),
         Chart(
             "Prompts by day",
@@ -118,23 +126,9 @@ def _reason(name: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-class _Row(NamedTuple):
-    """A memory; `stale` says why it may be out of date, and `fix` is the command to run."""
-
-    name: str
-    title: str
-    project: str
-    use: MemoryUse
-    updated: str = ""
-    active: bool = False
-    stale: str = ""
-    fix: str = ""
-
-
-def _rows(report: Report) -> list[_Row]:
+def memory_rows(survey: Survey, recalls: RecallFigures, paths: Paths) -> list[MemoryRow]:
     """Return this project's and the user's memories, and those of other projects that occur in the ledgers."""
-    survey, paths, uses = report.survey, report.paths, dict(report.ledgers.recalls.memories)
-    names, rows = shortest_names(survey.items), []
+    names, rows, uses = shortest_names(survey.items), [], dict(recalls.memories)
     for item in survey.items:
         memory, key = item.stored.memory, item.stored.key
         # RecallFigures counts the user's own memories under no project.
@@ -142,14 +136,16 @@ def _rows(report: Report) -> list[_Row]:
         stale, fix = _staleness(item, use, paths)
         texts = shown_line(memory.updated_at)[:10], life_cycle_state(item) == ACTIVE and item.trust == TRUSTED
         fix = fix % names[key] if fix else ""
-        rows.append(_Row(names[key], shown_line(memory.title), "", use, *texts, stale, fix))
+        rows.append(MemoryRow(names[key], shown_line(memory.title), "", use, *texts, stale, fix))
     for (project, key), use in uses.items():  # titled by their ids: the stores of other projects are not read
         name = plain(key, _MAX_NAME)
-        rows.append(_Row(name, name.rpartition("/")[2].replace("-", " "), plain(project, _MAX_NAME), use))
+        rows.append(
+            MemoryRow(name, name.rpartition("/")[2].replace("-", " "), plain(project, _MAX_NAME), use)
+        )
     return rows
 
 
-def _is_unused(row: _Row) -> bool:
+def _is_unused(row: MemoryRow) -> bool:
     return row.active and not (row.use.told or row.use.pointed or row.use.used or row.use.started)
 
 
@@ -157,16 +153,15 @@ def _staleness(item: Item, use: MemoryUse, paths: Paths) -> tuple[str, str]:
     """Return why a memory may be out of date, and the command that fixes it; two empty strings if it is current."""
     memory, state = item.stored.memory, life_cycle_state(item)
     if state == SUPERSEDED:
-        return "superseded by %s" % shown_line(
-            item.superseded_by.rpartition("/")[2]
-        ), "memory forget %s --keep"
+        successor = shown_line(item.superseded_by.rpartition("/")[2])
+        return "superseded by %s" % successor, "memory forget %s --keep"
     if state == EXPIRED:
         return "expired on %s" % shown_line(memory.expires_at)[:10], "memory forget %s --keep"
     missing = [] if item.stored.store.worktree is None else _missing_files(memory.files, paths.project_root)
     if state != ACTIVE or not (use.wrong > use.useful or missing):
         return "", ""
     if use.wrong > use.useful:
-        return "you called it wrong %s" % _times(use.wrong), "memory edit %s"
+        return "you called it wrong %s" % counted(use.wrong, "time"), "memory edit %s"
     others = " and %d more no longer exist" % (len(missing) - 1)
     return shown_line(missing[0]) + (others if len(missing) > 1 else " no longer exists"), "memory edit %s"
 
@@ -182,15 +177,14 @@ def _missing_files(files: tuple[str, ...], root: str) -> list[str]:
 
 
 def _memories(report: Report) -> Section:
-    rows = _rows(report)
+    rows = report.rows
     helping = [row for row in rows if row.use.told or row.use.pointed or row.use.used]
     helping.sort(key=lambda row: (-row.use.used - row.use.useful, -row.use.told, -row.use.pointed, row.name))
     unused = sorted(filter(_is_unused, rows), key=lambda row: (-row.use.near, row.updated))
-    pending = sum(item.waits for item in report.survey.items)
     about = "%s active in this project; %s recalled in this period, counting %s. The rules of a session's start do not count."
     numbers = sum(row.active for row in rows), inflected(len(helping), "memory", "different memories")
     parts: list[Part] = [
-        *([Note("%d awaiting your approval:" % pending, "memory review")] if pending else []),
+        *([Note("%d awaiting your approval:" % report.pending, "memory review")] if report.pending else []),
         Table(
             "Most used",
             [("Memory", "name"), ("Id", "small"), *((head, "count") for head in ("Told", "Pointed to", "Used", "Useful", "Wrong")),
@@ -243,7 +237,7 @@ def _missed(report: Report) -> Section:
         " saving. The texts come from your own transcripts; the ledgers do not hold them."
     )
     parts: list[Part] = [
-        Figures([("prompts", "count", number), ("of all", "count", recalls.prompts)]),
+        Figures(("prompts", "count", number), ("of all", "count", recalls.prompts)),
         Table("Latest", columns, ordered),
         Note("To save an answer:", 'memory save "..."', "soft"),
     ]
@@ -258,7 +252,6 @@ def _replies(report: Report) -> Section:
         nothing = Note("No replies were scored in this period.", kind="empty")
         return Section("replies", "Replies", about, [nothing])
     (every,) = group_scores(replies, lambda _: "all")
-    models = group_scores(replies, lambda score: score.model)
     data = load_data("replies", "filler")["rules"]
     hits = {rule["id"]: rule["hit"][0].split("\n")[0][:_MAX_EXAMPLE] for rule in data if rule.get("hit")}
     rules = [
@@ -267,12 +260,10 @@ def _replies(report: Report) -> Section:
     ]
     parts: list[Part] = [
         Figures(
-            [
-                ("replies scored", "count", every.replies),
-                ("with filler", "count", every.padded.k),
-                ("drifted", "count", every.drifted.k),
-                ("mean density, 0 to 1", "score", every.density),
-            ]
+            ("replies scored", "count", every.replies),
+            ("with filler", "count", every.padded.k),
+            ("drifted", "count", every.drifted.k),
+            ("mean density, 0 to 1", "score", every.density),
         ),
         Chart(
             "Replies by day",
@@ -287,11 +278,6 @@ def _replies(report: Report) -> Section:
             bar="pointed",
         ),
         _effect(report),
-        Table(
-            "Models",
-            [("Model", "name"), ("Replies", "count"), ("With filler", "count")],
-            [[group.name, group.replies, group.padded.k] for group in models] if len(models) > 1 else [],
-        ),
     ]
     return Section("replies", "Replies", about, parts)
 
@@ -328,14 +314,9 @@ def _sessions(report: Report) -> Section:
         [name.replace("_", " "), mean, best.get(name, 1), number]
         for name, (mean, number) in ledgers.mean_grades().items()
     ]
-    signals: dict[str, int] = {}
-    for name in (name for row in rows for name, number in row.get("signals", {}).items() if number):
-        text = name.replace("_", " ").replace("-", " ")
-        signals[text] = signals.get(text, 0) + 1
     parts: list[Part] = [
-        Figures([("sessions graded", "count", len(rows)), ("mean quality, 0 to 1", "score", quality)]),
+        Figures(("sessions graded", "count", len(rows)), ("mean quality, 0 to 1", "score", quality)),
         Table("Mean grades", columns, grades),
-        _ranking("Signals", "Signal", ranked(signals), "Sessions"),
     ]
     return Section("sessions", "Sessions", about, parts)
 
@@ -349,21 +330,16 @@ def _spend(report: Report) -> Section:
         for feature, counts in sorted(ledgers.calls.items())
     ]
     total = sum(ledgers.usd.values())
+    text = "$%.4f in total." % total
     days = {date: (usd,) for date, usd in ledgers.usd_by_day.items()}
     nothing = "No judge was asked: nothing was sent or spent. To switch the judges on:"
     parts: list[Part] = [
         Figures(
-            [
-                ("spent on judges", "money", total),
-                ("tokens added by memories", "count", recalls.tokens),
-                ("tokens per prompt, on average", "count", round(recalls.tokens / max(1, recalls.prompts))),
-            ]
+            ("spent on judges", "money", total),
+            ("tokens added by memories", "count", recalls.tokens),
+            ("tokens per prompt, on average", "count", round(recalls.tokens / max(1, recalls.prompts))),
         ),
-        *(
-            [Chart("Costs by day", days, [("accent", "US dollars")], "$%.4f in total." % total)]
-            if days
-            else []
-        ),
+        *([Chart("Costs by day", days, [("accent", "US dollars")], text)] if days else []),
         Table("Features", [("Feature", "name"), *columns, ("Cost", "money")], rows),
         *([] if rows else [Note(nothing, "memory judge on", "empty")]),
     ]
@@ -380,13 +356,11 @@ def _health(report: Report) -> Section:
     columns = [("Check", "name"), ("Status", "mark"), ("Finding", "text"), ("What to do", "command")]
     parts: list[Part] = [
         Figures(
-            [
-                ("checks passed", "count", len(report.checks) - len(found)),
-                ("checks with a remark", "count", len(found)),
-                ("slowest 5% of prompts, from", "ms", quantile(ledgers.recalls.waits, 0.95)),
-                ("ledger lines read", "count", ledgers.lines),
-                ("unreadable lines", "count", ledgers.skipped),
-            ]
+            ("checks passed", "count", len(report.checks) - len(found)),
+            ("checks with a remark", "count", len(found)),
+            ("slowest 5% of prompts, from", "ms", quantile(ledgers.recalls.waits, 0.95)),
+            ("ledger lines read", "count", ledgers.lines),
+            ("unreadable lines", "count", ledgers.skipped),
         ),
         Table("Remarks", columns, [[check.name, check.status, check.text, check.fix] for check in found]),
         _ranking("Problems in hooks", "Event", ranked(ledgers.events), "Times"),

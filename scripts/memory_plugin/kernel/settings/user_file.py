@@ -34,7 +34,7 @@ _JSON_SPACE = " \t\n\r"
 _DECODER = JSONDecoder()
 
 
-class EditError(Exception):
+class EditError(RuntimeError):
     """Raised for a change that was not made; the text says why, and the file is unchanged."""
 
 

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.stats import cohen_kappa, share, spearman, weighted_kappa
-from memory_plugin.sessions.calibration import (
+from memory_plugin.sessions.dimensions import OVERALL, dimensions
+from memory_plugin.sessions.score_rows import (
     UnreadableLabels,
     compare,
     label_row,
@@ -26,7 +27,6 @@ from memory_plugin.sessions.calibration import (
     read_labels,
     with_overall,
 )
-from memory_plugin.sessions.dimensions import OVERALL, dimensions
 from tests.sessions.grades import LEVELS, NUMBERS
 
 A = [1, 1, 2, 3, 0, 0, 3, 2, 1, 1, 3, 3, 3, 1, 1, 1, 3, 0, 0, 1, 0, 2, 0, 2, 3, 3, 3, 3, 3, 1]
@@ -202,20 +202,15 @@ def test_parse_score(name: str, text: str, score: float | None) -> None:
     assert parse_score(name, text) == score
 
 
-TWICE = (
-    '{"session_id": "a", "goal_achievement": 0}\nnot json\n'
-    '{"session_id": "a", "dimensions": {"goal_achievement": 2, "tool_efficiency": 0.5}}\n'
-)
 LIST = [{"session": "a", "goal_achievement": "complete", "tool_efficiency": 0.5}]
 FILES = [
     ("labels.json", json.dumps(LIST)),
     ("labels.json", json.dumps({"a": {"goal_achievement": 2, "tool_efficiency": {"score": 0.5}}})),
-    ("labels.jsonl", TWICE),
     ("labels.csv", "\ufeffsession,goal_achievement,tool_efficiency,output_quality\r\na,complete,0.5,\r\n"),
 ]
 
 
-@pytest.mark.parametrize(("name", "content"), FILES, ids=["list", "object", "lines", "csv"])
+@pytest.mark.parametrize(("name", "content"), FILES, ids=["list", "object", "csv"])
 def test_labels_are_read_from_files_of_several_forms(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_bytes(content.encode())
     assert read_labels(str(tmp_path / name)) == {"a": {"goal_achievement": 2, "tool_efficiency": 0.5}}
@@ -252,9 +247,5 @@ def test_any_file_is_read_or_rejected(tmp_path_factory: pytest.TempPathFactory, 
 
 def test_a_label_is_a_row_like_a_grade() -> None:
     row: dict[str, Any] = label_row("s", "p", {"goal_achievement": 2})
-    assert (row["kind"], row["dimensions"], row["overall_quality"]) == (
-        "label",
-        {"goal_achievement": {"score": 2, "label": "complete"}},
-        None,
-    )
-    assert len(row["missing"]) == 5
+    assert row["kind"] == "label"
+    assert row["dimensions"] == {"goal_achievement": {"score": 2, "label": "complete"}}

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from memory_plugin.sessions.dimensions import dimensions
-from tests.kernel.transcript.rows import lines
+from tests.cli.commands.test_session_command import transcript
 from tests.project import Project
-from tests.sessions.bench import IDS, work
+from tests.sessions.bench import IDS
 
 ANSWERS = "complete\n0.8\n0.7\n0.6\n2\n0.9\n"
 
 
 def walk(project: Project, stdin: str, *more: str) -> str:
     """Return the output of a run in which a person types these lines."""
-    run = project.cli("calibrate", "--ask", "--folder", os.path.join(project.root, "old"), *more, stdin=stdin)
+    run = project.cli("calibrate", "--ask", *more, stdin=stdin)
     assert "Traceback" not in run.stderr
     return run.stdout
 
 
 @pytest.fixture
 def old(project: Project) -> Project:
-    """Return a project with a folder of three transcripts."""
-    os.makedirs(os.path.join(project.root, "old"))
+    """Return a project with three transcripts."""
     for name in IDS[:3]:
-        rows = [{**row, "sessionId": name, "cwd": project.root} for row in work(name[-3:])]
-        project.write("old/%s.jsonl" % name, lines(*rows).decode())
+        transcript(project, name)
     return project
 
 
@@ -38,7 +34,7 @@ def labels(project: Project) -> list[str]:
 
 def test_each_session_is_shown_and_its_answers_are_kept_at_once(old: Project) -> None:
     printed = walk(old, ANSWERS + "q\n")
-    assert "session 1 of 20, about 60 minutes left" in printed
+    assert "session 1 of 20" in printed
     assert "session 2 of 20" in printed
     assert "1 session labeled" in printed
     (row,) = (row for row in old.ledger("sessions") if row["kind"] == "label")
@@ -61,9 +57,11 @@ def test_a_session_can_be_skipped_and_a_wrong_answer_is_asked_again(old: Project
     assert len(labels(old)) == 1
 
 
-def test_it_ends_after_the_requested_number(old: Project) -> None:
-    assert "2 sessions labeled" in walk(old, ANSWERS * 3, "--sessions", "2")
-    assert len(labels(old)) == 2
+def test_it_ends_after_twenty(old: Project) -> None:
+    for name in IDS[3:22]:
+        transcript(old, name)
+    assert "20 sessions labeled" in walk(old, ANSWERS * 22)
+    assert len(labels(old)) == 20
 
 
 def test_no_score_of_a_scorer_is_shown(old: Project) -> None:
@@ -73,6 +71,6 @@ def test_no_score_of_a_scorer_is_shown(old: Project) -> None:
 
 
 def test_without_a_terminal_it_only_compares(old: Project) -> None:
-    run = old.cli("calibrate", "--folder", os.path.join(old.root, "old"), stdin=ANSWERS)
+    run = old.cli("calibrate", stdin=ANSWERS)
     assert "no session is both scored and labeled" in run.stderr
     assert labels(old) == []

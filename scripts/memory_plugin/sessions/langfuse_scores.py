@@ -1,28 +1,35 @@
-"""Send scores: an outbox between the ledger and the server, posts, and a check that each score could be read back.
+"""Scores in Langfuse: their configs, their form, and an outbox between the ledger and the server.
 
-A score is written to the outbox before it is sent, and removed only after the server confirmed it. If the process is killed in between,
-the score is sent again with the same id and time, which changes nothing on the server.
+A score must fit its config, because the server answers 200 and later drops one that does not. A config is matched by name, type and
+scale, and created only if it is missing.
+
+A score is written to the outbox before it is sent, and removed only after it could be read back from the server. If the process is killed
+in between, the score is sent again with the same id and time, which changes nothing on the server.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import sleep
 from typing import Any, NamedTuple
 
-from ...kernel.clock import Deadline, now
-from ...kernel.data import read_state, write_state
-from ...kernel.fastjson import digest, dumps
-from ...kernel.files import make_folder
-from ...kernel.judge.credentials import ServerAccess
-from ...kernel.judge.question import JudgeError, value_at
-from ...kernel.locks import FileLock
-from ...kernel.paths import Paths
-from ...kernel.settings.values import Settings
-from ..score_rows import latest_rows
-from .langfuse_client import MODERN, LangfuseClient, ensure_configs, find_access, probe, score_bodies
+from ..kernel.clock import Deadline, now
+from ..kernel.data import read_state, write_state
+from ..kernel.fastjson import digest, dumps
+from ..kernel.files import make_folder
+from ..kernel.judge.credentials import ServerAccess
+from ..kernel.judge.question import JudgeError, value_at
+from ..kernel.locks import FileLock
+from ..kernel.paths import Paths
+from ..kernel.settings.values import Settings
+from .dimensions import OVERALL, dimensions, overall_description
+from .langfuse_client import MODERN, LangfuseClient, find_access, probe
+from .score_rows import latest_rows, scores_of
 
+_CONFIGS_PER_PAGE = 50
+_MAX_COMMENT = 5000
+_NUMERIC_SCALE: dict[str, Any] = {"dataType": "NUMERIC", "minValue": 0, "maxValue": 1}
 _MAX_TRIES = 3
 _MAX_BYTES = 64 << 20
 _LOCK_SECONDS = 10.0
@@ -35,11 +42,109 @@ _WRONG_FORM = 400
 _CONFIRM_PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0)
 
 
+def score_configs() -> dict[str, dict[str, Any]]:
+    """Return the request bodies that create our configs, by name."""
+    configs: dict[str, dict[str, Any]] = {}
+    for dimension in dimensions().values():
+        categories = [{"label": label, "value": value} for value, label in enumerate(dimension.labels)]
+        scale = {"dataType": "CATEGORICAL", "categories": categories} if categories else _NUMERIC_SCALE
+        configs[dimension.id] = {"name": dimension.id, **scale, "description": dimension.description}
+    configs[OVERALL] = {"name": OVERALL, **_NUMERIC_SCALE, "description": overall_description()}
+    return configs
+
+
+def existing_configs(client: LangfuseClient) -> dict[str, str]:
+    """Return the ids of our configs on the server by name, without archived ones. Raises JudgeError.
+
+    The server allows several configs of one name. The first one is used.
+    """
+    ours = score_configs()
+    ids: dict[str, str] = {}
+    page, pages = 0, 1
+    while page < pages:
+        page += 1
+        query = {"page": page, "limit": _CONFIGS_PER_PAGE}
+        rows, meta = client.rows("/score-configs", query, "score configs could not be listed")
+        for row in rows:
+            name = value_at(row, "name")
+            if name in ours and _is_usable(row, ours[name]):
+                ids.setdefault(name, row["id"])
+        pages = int(meta.get("totalPages", 0)) if rows else 0
+    return ids
+
+
+def _is_usable(row: dict[str, Any], config: dict[str, Any]) -> bool:
+    """Return whether a config of the server is not archived and has the type and scale of ours."""
+    # The server may add further fields to a category.
+    categories = [
+        {name: value_at(category, name) for name in ("label", "value")}
+        for category in row.get("categories") or ()
+    ]
+    scale = {**row, "categories": categories, "description": config["description"]}
+    return row.get("isArchived") is False and all(scale.get(name) == config[name] for name in config)
+
+
+def ensure_configs(client: LangfuseClient) -> dict[str, str]:
+    """Return the ids of all our configs by name; create the missing ones. Raises JudgeError."""
+    ids = existing_configs(client)
+    for name, config in score_configs().items():
+        if name not in ids:
+            reply = client.post("/score-configs", config)
+            config_id = value_at(reply.payload, "id")
+            if reply.status not in (200, 201) or not isinstance(config_id, str):
+                raise JudgeError("http_%d" % reply.status, "the score config %s could not be created" % name)
+            ids[name] = config_id
+    return ids
+
+
+def score_bodies(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the scores of a ledger row: one per scored dimension, and the overall score.
+
+    `configId` is added when they are sent. Id and timestamp depend on session, dimension and rubric alone, because the server updates a
+    score only if both are the same.
+    """
+    scores: dict[str, float | None] = {**scores_of(row), OVERALL: row.get(OVERALL)}
+    scorer, subject = row.get("scorer", {}), row.get("subject", {})
+    is_trace = subject.get("kind") == "trace"  # of a pulled session
+    common = {
+        "timestamp": row.get("stamp"),
+        "traceId" if is_trace else "sessionId": subject.get("id") if is_trace else row["session"],
+        "metadata": {
+            "scorer": "memory %s" % row.get("version", ""),
+            **{name: scorer.get(name) for name in ("by", "model", "rubric")},
+            **{name: row.get(name) for name in ("confidence", "turns", "project")},
+        },
+    }
+    bodies = []
+    for name, config in score_configs().items():
+        score = scores.get(name)
+        if score is None or (score > 1 and "categories" not in config):
+            continue
+        key = "memory %s %s %s" % (row["session"], name, scorer.get("rubric", ""))
+        label = config["categories"][int(score)]["label"] if "categories" in config else ""
+        body = {"id": digest(key.encode("utf-8", "replace")), "name": name, "value": label or float(score)}
+        comment = _comment(row, name)[:_MAX_COMMENT]
+        bodies.append({**body, "dataType": config["dataType"], "comment": comment, **common})
+    return bodies
+
+
+def _comment(row: Mapping[str, Any], name: str) -> str:
+    """Return a dimension's rationale and evidence, or the causes of the overall score."""
+    if name == OVERALL:
+        return "root cause: %s" % (row.get("root_cause") or "not said")
+    entry = row["dimensions"][name]
+    evidence = [
+        "%s: %s" % (" ".join("T%s" % turn for turn in item["turns"]), item["what"])
+        for item in entry.get("evidence", ())
+    ]
+    return "\n".join(filter(None, [entry.get("rationale"), *evidence]))
+
+
 class Outbox:
     """The file of one server, replaced atomically.
 
     - `server`: the versions and the form of requests that it supports; `configs`: its score config ids by name.
-    - `pending` (`waiting` in the file): score id to the body and how often it was posted.
+    - `pending`: score id to the body and how often it was posted.
     - `sent`: score id to a fingerprint of the body; `refused`: score id to the reason. A refused score is also in `sent`.
     - `not_before`: seconds since the epoch before which the server must not be asked, 0 for none.
     """
@@ -55,7 +160,7 @@ class Outbox:
         stored = read_state(self._path, _MAX_BYTES)
         self.server: dict[str, Any] = stored.get("server", {})
         self.configs: dict[str, str] = stored.get("configs", {})
-        self.pending: dict[str, dict[str, Any]] = stored.get("waiting", {})
+        self.pending: dict[str, dict[str, Any]] = stored.get("pending", {})
         self.sent: dict[str, str] = stored.get("sent", {})
         self.refused: dict[str, str] = stored.get("refused", {})
         self.not_before: float = stored.get("not_before", 0.0)
@@ -67,9 +172,8 @@ class Outbox:
 
     def save(self) -> None:
         """Write the file. Raises OSError."""
-        names = ("server", "configs", "sent", "refused", "not_before")
-        stored = {name: getattr(self, name) for name in names}
-        write_state(self._path, {**stored, "waiting": self.pending}, durable=True)
+        stored = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        write_state(self._path, stored, durable=True)
 
     def enqueue(self, bodies: Iterable[dict[str, Any]]) -> None:
         """Add the scores that were not sent with this content. Raises OSError."""
@@ -96,32 +200,10 @@ def _fingerprint(body: dict[str, Any]) -> str:
     return digest(dumps(body).encode("ascii"), 8)
 
 
-class OutboxOverview(NamedTuple):
-    """Numbers of scores: `unqueued` are only in this project's ledger, `pending` in the outbox, `sent` were seen on the server.
-
-    `refused` maps score ids to the reason. `not_before` is the time before which the server must not be asked, 0 for none.
-    """
-
-    host: str
-    unqueued: int
-    pending: int
-    sent: int
-    refused: dict[str, str]
-    not_before: float
-
-
-def outbox_overview(paths: Paths, access: ServerAccess) -> OutboxOverview:
-    """Return what was sent and what was not, without asking the server."""
-    outbox = Outbox(paths, access)
+def scores_to_send(paths: Paths, outbox: Outbox) -> int:
+    """Return how many scores of the ledger and the outbox the server does not have yet."""
     ids = {body["id"] for row in latest_rows(paths).values() for body in score_bodies(row)}
-    return OutboxOverview(
-        access.address.authority,
-        len(ids - outbox.sent.keys() - outbox.pending.keys()),
-        len(outbox.pending),
-        len(outbox.sent) - len(outbox.refused),
-        outbox.refused,
-        outbox.not_before,
-    )
+    return len((ids - outbox.sent.keys()) | outbox.pending.keys())
 
 
 class PushResult(NamedTuple):

@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
-from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient, find_access, probe, score_bodies
-from memory_plugin.sessions.langfuse.pull import (
+from memory_plugin.sessions.langfuse_client import (
+    LangfuseClient,
     Trace,
+    find_access,
     keep_session,
+    probe,
     read_session,
     text_of,
     transcript_rows,
 )
+from memory_plugin.sessions.langfuse_scores import score_bodies
 from memory_plugin.sessions.pipeline import grade_session
 from tests.sessions.bench import Bench
 from tests.sessions.langfuse.server import Langfuse

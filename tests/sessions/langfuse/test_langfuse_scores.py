@@ -10,15 +10,10 @@ import pytest
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
-from memory_plugin.sessions.langfuse import langfuse_client as client_module
-from memory_plugin.sessions.langfuse import push as push_module
-from memory_plugin.sessions.langfuse.langfuse_client import (
-    LangfuseClient,
-    find_access,
-    score_bodies,
-    score_configs,
-)
-from memory_plugin.sessions.langfuse.push import Outbox, PushResult, push
+from memory_plugin.sessions import langfuse_client as client_module
+from memory_plugin.sessions import langfuse_scores as push_module
+from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
+from memory_plugin.sessions.langfuse_scores import Outbox, PushResult, push, score_bodies, score_configs
 from memory_plugin.sessions.pipeline import grade_session
 from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import IDS, Bench, push_scores

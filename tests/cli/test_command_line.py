@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from memory_plugin.cli import main as main_module
+from memory_plugin.cli import command_line
 from memory_plugin.cli.command_line import ALIASES, COMMANDS, GROUPS, NOUNS, PAIRS, module_of
 from tests.project import PLUGIN_ROOT, Project
 
@@ -235,9 +235,12 @@ def test_without_a_command_the_help_is_shown(project: Project) -> None:
 def test_rarely_needed_modules_are_not_imported(project: Project) -> None:
     """Claude waits for each step of an interview, and imports take most of its time."""
     package = os.path.join(PLUGIN_ROOT, "scripts")
-    code = "import sys; sys.path.insert(0, %r); import memory_plugin.cli.main; print(*sys.modules)" % package
+    code = (
+        "import sys; sys.path.insert(0, %r); import memory_plugin.cli.command_line; print(*sys.modules)"
+        % package
+    )
     found = set(project.process([project.python, "-I", "-S", "-c", code]).stdout.split())
-    assert "memory_plugin.cli.main" in found
+    assert "memory_plugin.cli.command_line" in found
     rare = {"difflib", "shutil", "textwrap", "threading", "html", "memory_plugin.memories.record"}
     assert found & rare == set()
 
@@ -251,6 +254,6 @@ def test_an_error_while_the_options_are_made_is_one_line(
         raise MemoryError
 
     monkeypatch.chdir(project.root)
-    monkeypatch.setattr(main_module, "module_of", fail)
-    assert main_module.main(["save"]) == 1
+    monkeypatch.setattr(command_line, "module_of", fail)
+    assert command_line.main(["save"]) == 1
     assert capfd.readouterr().err.startswith("memory: a bug in memory: MemoryError at ")
