@@ -87,7 +87,9 @@ class Codex(ThreadingHTTPServer):
 
     def environment(self) -> dict[str, str]:
         """Return the complete environment of Codex."""
-        path = os.pathsep.join([self.bin, os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+        path = os.pathsep.join(
+            [self.bin, os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+        )
         return {"PATH": path, "HOME": self.home, "FAKE_KEY": "k", "LANG": "C.UTF-8", "SHELL": "/bin/bash"}
 
     def run(self, *args: str) -> str:
