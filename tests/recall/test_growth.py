@@ -17,9 +17,8 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.memories.guard_file import guard_file_path
 from memory_plugin.memories.lifecycle import edit, forget, save
-from memory_plugin.memories.memory_files import all_memories
+from memory_plugin.memories.memory_files import all_memories, stores
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.stores import stores
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.recall import index_file, index_refresh, store_refresh
 from memory_plugin.recall.index_file import index_path, open_index

@@ -16,9 +16,8 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories import memory_files, writing
 from memory_plugin.memories.lifecycle import edit, forget, save
-from memory_plugin.memories.memory_files import StoredMemory, all_memories
+from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store, store_key
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.stores import project_store, store_key
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.memories.trust_file import trust_lock
 from memory_plugin.memories.writing import store_lock

@@ -12,9 +12,7 @@ from memory_plugin.kernel.files import make_folder
 from memory_plugin.kernel.hygiene import redact
 from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories import hygiene, memory_files
-from memory_plugin.memories.memory_files import MAX_FOLDER_BYTES, all_memories
-from memory_plugin.memories.stores import project_store
+from memory_plugin.memories import hygiene
 from memory_plugin.recall.index_file import index_path
 from memory_plugin.recall.index_tables import create_index
 from memory_plugin.recall.store_refresh import (
@@ -182,23 +180,6 @@ def test_a_file_that_is_being_written_is_read_when_it_is_whole(project: Project,
     assert os.stat(os.path.dirname(path)).st_mtime_ns == folder.st_mtime_ns, "the folder tells nothing"
     inline(paths)
     assert titles(paths) == {"Whole"}
-
-
-def test_a_folder_of_too_many_bytes_is_read_from_its_smallest_file(
-    project: Project, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory_files, "MAX_FOLDER_BYTES", 20_000)
-    for number in range(4):
-        put(project, "large%d" % number, memory("Large %d" % number, "word " * 1600))
-    put(project, "small", memory("Small"))
-    fully(paths)
-    assert titles(paths) == {"Small", "Large 0", "Large 1"}
-    problems: list[memory_files.FileProblem] = []
-    list(all_memories(project_store(paths), problems))
-    assert [
-        "at most 20000 bytes" in problem.reason and "2 largest" in problem.reason for problem in problems
-    ] == [True]
-    assert MAX_FOLDER_BYTES > 100 * memory_files.MAX_BYTES
 
 
 def test_links_and_pipes_are_no_work(project: Project, paths: Paths) -> None:

@@ -82,6 +82,7 @@ COMMANDS = {  # name: module
     **dict.fromkeys(_INTERNAL, "internal_command"),
     **dict.fromkeys(("replies score", "replies history"), "replies_command"),
     "check text": "scan_command",
+    "evaluate rules": "evaluate_command",
     "config completions": "statusline_command",
     "import promote": "import_command",
     "reject": "accept_command",

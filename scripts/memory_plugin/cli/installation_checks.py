@@ -282,7 +282,6 @@ def judge(context: CommandContext) -> Check:
     features = [feature for feature in FEATURES if context.settings.is_judge_enabled(feature)]
     if not features:
         return Check(_JUDGE, NOTE, "off; rules alone decide, without any model", "memory judge on")
-    warnings: list[str] = []
     addresses: list[str] = []
     for feature in features:
         try:
@@ -299,12 +298,6 @@ def judge(context: CommandContext) -> Check:
             says, *more = advice(failed.failure, feature)
             text = "%s: %s: %s. %s" % (feature, failed.failure, failed.detail, says)
             return Check(_JUDGE, WARN, text, "%s %s" % (_TRY, feature), (*more, *addresses))
-        warnings += [
-            text for judge, problem in zip(judges, problems) if not problem for text in judge.warnings()
-        ]
-    if warnings:
-        fix = "correct the file or the variable, then run: " + _TRY
-        return Check(_JUDGE, WARN, "on, but a variable is ignored", fix, tuple(dict.fromkeys(warnings)))
     return _accounts(context, features, tuple(dict.fromkeys(addresses)))
 
 

@@ -72,15 +72,6 @@ def add_days_option(parser: argparse.ArgumentParser, default: int) -> None:
     )
 
 
-def add_keep_address(parser: argparse.ArgumentParser) -> None:
-    """Declare `--keep-address`, which answers the question that `keep_address` asks."""
-    add_flag(
-        parser,
-        "--keep-address",
-        "write an address that only your environment sets into your own settings, without asking",
-    )
-
-
 def require_days(days: int) -> None:
     """Raise UsageError if the number of days is out of range."""
     if not 1 <= days <= _MAX_DAYS:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from ..kernel.files import make_folder
 from ..memories.guard_file import GuardFile
 
 TYPE_CHECKING = False
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from ..recall.history import Answer
     from .events import Event
 
-_MAX_COUNTED = 1 << 20  # calls; then the count starts again
 _FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
 
 
@@ -61,32 +61,15 @@ def count_silent_calls(paths: Paths) -> int:
 def _count_silent(paths: Paths) -> None:
     """Count a call without output by one byte in a file, since a ledger line would take longer than the rest of the hook."""
     path = _silent_file(paths)
-    for _ in range(2):
+    try:
+        make_folder(os.path.dirname(path))
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            handle = os.open(
-                path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600
-            )
-        except FileNotFoundError:
-            _make_folder(os.path.dirname(path))
-            continue
-        except OSError:
-            return  # a missing count is not worth a report
-        try:
-            if os.fstat(handle).st_size >= _MAX_COUNTED:
-                os.ftruncate(handle, 0)
             os.write(handle, b".")
-        except OSError:
-            pass
         finally:
             os.close(handle)
-        return
-
-
-def _make_folder(path: str) -> None:
-    try:
-        os.makedirs(path, 0o700, exist_ok=True)
     except OSError:
-        return
+        return  # a missing count is not worth a report
 
 
 def _silent_file(paths: Paths) -> str:

@@ -98,9 +98,7 @@ def memory_document(stored: StoredMemory, trust: str) -> Document:
     digests = told_digests(memory)
     category = categories()[memory.category]
     text, lesson_text = body_text(memory), body_text(memory, MAX_CONTEXT)
-    scan_together(
-        [memory.title, text, lesson_text, *map("\n".join, (memory.tags, memory.files, memory.asked_as))]
-    )
+    scan_together([memory.title, text, lesson_text, *memory.tags, *memory.files, *memory.asked_as])
     title = shown_line(memory.title, MAX_TITLE)
     body = shown_block(text, MAX_INDEXED)
     lesson = body if lesson_text == text else shown_block(lesson_text, MAX_INDEXED)

@@ -65,7 +65,7 @@ class GuardedCall:
         self.matches = list(first.values())
 
     def _match_path(self, root: str) -> None:
-        from ..memories.guarded_files import covers, paths_below
+        from ..memories.guard_file import covers, paths_below
 
         paths = paths_below(root, self.path, self.folder)
         for guard in self.prepared.guards:

@@ -18,10 +18,9 @@ from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
 from ..memories.guard_file import saved_rows, write_guard_file
 from ..memories.guarded_commands import guard_words
-from ..memories.memory_files import StoredMemory
+from ..memories.memory_files import PROJECT, USER, StoredMemory
 from ..memories.record import ACTIVE, Memory, categories, parse_memory
 from ..memories.relations import Link, Resolution, named_keys, resolve
-from ..memories.stores import PROJECT, USER
 from ..memories.trust import TRUSTED, Trust
 from .documents import memory_document
 from .index_documents import find_document, set_flags, set_inherited, storable

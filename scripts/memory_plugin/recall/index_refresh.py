@@ -18,8 +18,8 @@ from ..kernel.settings.values import Settings
 from ..kernel.sqlite import Connection
 from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
+from ..memories.memory_files import project_store, stores
 from ..memories.record import categories
-from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
 from ..memories.writing import own_writes
@@ -182,8 +182,6 @@ def refresh(
     folders = native_folders(paths) if settings.flag("native.enabled") else []
     if run.has_changed(*_native_paths(folders)):
         report = report.plus(refresh_notes(run, folders))
-    if trust.trusted.set_aside or trust.rejected.set_aside:
-        report = report._replace(problem="a damaged record of trust was set aside")
     marks.update(snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
     with transaction(connection):
         if apply_supersession(connection):

@@ -123,8 +123,8 @@ class Lookup:
         trusted, rejected = map(DecisionFile, decision_paths(self._context.paths))
         accept_from = self._context.settings.texts("trust.accept_from")
         try:
-            trusted.load(None)
-            rejected.load(None)
+            trusted.load()
+            rejected.load()
             decided, _ = new_decisions(connection, trusted, rejected, accept_from)
         except OSError as error:
             self.problem = "not_refreshed: %s" % os_error_text(error)

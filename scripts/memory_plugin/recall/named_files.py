@@ -52,7 +52,7 @@ class NamedFiles:
         path, folder = _call_path(payload) if self._lines else "", payload.get("cwd")
         if not path:
             return {}
-        from ..memories.guarded_files import paths_below
+        from ..memories.guard_file import paths_below
 
         creates = payload.get("tool_name") == _CREATES
         files = {
@@ -148,14 +148,14 @@ def _folders_above(path: str) -> list[str]:
 
 def _matches(pattern: str, path: str) -> bool:
     """Return whether a pattern covers a path; brackets are a set or, as in the file names of routes, part of a name."""
-    from ..memories.guarded_files import covers
+    from ..memories.guard_file import covers
 
     return covers(pattern, path) or ("[" in pattern and covers(pattern.replace("[", "\\["), path))
 
 
 def folded(path: str) -> str:
     """Return a path in lower case where file names ignore case."""
-    from ..memories.guarded_files import IGNORES_CASE
+    from ..memories.guard_file import IGNORES_CASE
 
     return path.casefold() if IGNORES_CASE else path
 

@@ -9,10 +9,9 @@ from ..kernel.paths import Paths
 from ..kernel.settings.values import Settings
 from ..kernel.sqlite import Connection, SqliteError
 from ..memories.hygiene import Shown
-from ..memories.memory_files import FileProblem, StoredMemory, skipped_entries, why_not_read
+from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_entries, stores, why_not_read
 from ..memories.record import Memory, categories
 from ..memories.relations import plain_title
-from ..memories.stores import Store, stores
 from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, may_mean, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE
@@ -102,7 +101,7 @@ def _add_store(
             result.problems.append(FileProblem(row[10], row[14]))
         else:
             result.items.append(_item(row, by_label[row[2]], store, trust))
-    result.problems.extend(skipped_entries(store, sizes=False))
+    result.problems.extend(skipped_entries(store))
 
 
 def _item(row: tuple[Any, ...], category: str, store: Store, trust: Trust) -> Item:

@@ -18,6 +18,7 @@ from ..memories import InvalidMemory
 from ..memories.claude_notes import note_files, notes_in
 from ..memories.hygiene import MAX_PHRASE, shown_items
 from ..memories.memory_files import (
+    Store,
     StoredMemory,
     TooManyEntries,
     examined,
@@ -27,7 +28,6 @@ from ..memories.memory_files import (
     why_not_read,
 )
 from ..memories.record import ACTIVE, Category, categories
-from ..memories.stores import Store
 from ..memories.trust import Trust
 from .documents import Document, may_inject, memory_document, note_document, unreadable_document
 from .in_force import drop_guards, superseded_documents, update_guards

@@ -134,7 +134,7 @@ def _grade_rubric(dimensions: Sequence[str]) -> Rubric:
         part: [unwanted.sub("", line) for line in lines]
         for part, lines in (("system", system), ("closing", entry["closing"]))
     }
-    return read_rubric({**entry, **shortened, "schema": schema}, "replies/grade", "replies/grade")
+    return read_rubric({**entry, **shortened, "schema": schema}, "replies/grade")
 
 
 def deep_question(material: GradeMaterial) -> Question:

@@ -308,7 +308,7 @@ def signals_record(signals: SessionSignals) -> dict[str, Any]:
         "models": totals.models,
         "turns": totals.turns,
         "records": totals.records,
-        "unreadable_records": totals.bad + totals.dropped,
+        "unreadable_records": totals.bad,
         "repeated_records": totals.repeated,
         "side_chain_records": totals.side,
         "calls": sum(signals.tools.values()),

@@ -10,7 +10,16 @@ from unicodedata import normalize
 
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
-from ...memories.memory_files import FileProblem, StoredMemory, all_memories, memory_key, why_not_read
+from ...memories.memory_files import (
+    PROJECT,
+    USER,
+    FileProblem,
+    Store,
+    StoredMemory,
+    all_memories,
+    memory_key,
+    why_not_read,
+)
 from ...memories.record import (
     ACTIVE,
     MAX_ASKED_AS,
@@ -22,7 +31,6 @@ from ...memories.record import (
     unreadable_expiry,
 )
 from ...memories.relations import Link, named_keys, resolve
-from ...memories.stores import PROJECT, USER, Store
 from ..command_context import CommandContext, UsageError
 from ..console import counted
 from ..options import require_existing

@@ -8,25 +8,28 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any
 
 from ...kernel.files import read_regular
 from ...kernel.settings.load import load
-from ...kernel.settings.schema import (
+from ...kernel.settings.schema import expected
+from ...kernel.settings.user_file import (
+    EditError,
+    FileChange,
     Key,
     WrongValueError,
-    canonical,
-    expected,
     find_key,
     is_block,
     keys,
+    line_of,
     nearest_choice,
     parsed,
-    replacements,
+    set_value,
     table_value,
+    unset,
 )
-from ...kernel.settings.user_file import EditError, FileChange, line_of, set_value, unset
 from ...kernel.settings.values import (
     JUDGE_SWITCHES,
     MAX_BYTES,
@@ -34,8 +37,8 @@ from ...kernel.settings.values import (
     Problem,
     Settings,
     SettingsFileError,
-    defaults,
     merged,
+    schema,
 )
 from ...kernel.text.clean import plain, terminal_safe
 from ..command_context import Approval, CommandContext, CommandError, UsageError
@@ -97,7 +100,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     """Return the setting to change; None for other actions. Raises CommandError for a setting that only a terminal changes."""
     if arguments.action not in _VERBS:
         return None
-    name = canonical(arguments.key)
+    name = arguments.key.removeprefix("memory.")
     if any(key == name or key.startswith(name + ".") for key in _TERMINAL_ONLY):
         raise CommandError(_ONLY_IN_A_TERMINAL % name)
     value = " to " + plain(arguments.value, _MAX_VALUE) if arguments.action == "set" else ""
@@ -108,7 +111,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
     if arguments.action == "check":
         return _check(arguments, context)
-    name = canonical(arguments.key)
+    name = arguments.key.removeprefix("memory.")
     action = {"show": _show, "get": _get, "set": _set, "unset": _unset}[arguments.action]
     try:
         return action(name, arguments, context)
@@ -154,10 +157,8 @@ def _keys_at(name: str, settings: Settings) -> list[str]:
 def _value(key: str, name: str, settings: Settings) -> object:
     """Return the value of a key in effect; for a shipped table that the user asked for by `name`, what can be changed in it."""
     if key == name:
-        try:
+        with suppress(LookupError):  # not a table
             return table_value(name, settings)
-        except LookupError:
-            pass  # not a table
     return settings.get(key)
 
 
@@ -187,8 +188,7 @@ def _explain(name: str, context: CommandContext) -> None:
         context.console.line()
         context.console.paragraph(key.description)
         context.console.paragraph("value: %s; default: %s; a project's files may %s" % facts)
-        choices = key.rule.get("items", {}).get("enum", ())
-        if choices:
+        if choices := key.rule.get("items", {}).get("enum", ()):
             context.console.paragraph("known values: " + ", ".join(choices))
 
 
@@ -299,9 +299,8 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.paragraph("changed by you: " + ", ".join(changed))
     if code == DONE:
         files = ", ".join(map(terminal_safe, settings.files.values()))
-        context.console.line(
-            "No problems%s" % (" in " + files if files else ". Only the defaults are in use.")
-        )
+        where = " in " + files if files else ". Only the defaults are in use."
+        context.console.line("No problems" + where)
     return code
 
 
@@ -355,11 +354,13 @@ def unread_overrides(config_dir: str | None) -> list[str]:
 def unknown_key_hint(key: str) -> str:
     """Return what replaced a key of an older version, or which existing key is most similar to an unknown one."""
     try:
-        successor, names = replacements().get(key), list(defaults())
+        replaced, names = schema()["x-replaced"], list(keys())
     except SettingsFileError:
-        successor, names = None, []
-    if successor:
-        return "no longer used; " + (successor.partition("nothing: ")[2] or "set instead: " + successor)
+        replaced, names = {}, []
+    if key in replaced:
+        return "no longer used; %s" % (
+            replaced[key].partition("nothing: ")[2] or "set instead: " + replaced[key]
+        )
     names += {name.rpartition(".")[0]: 0 for name in names if "." in name}  # the blocks
     same_name = [name for name in names if name.rpartition(".")[2] == key.rpartition(".")[2]]
     nearest = [*get_close_matches(key, names, 1, 0.6), *same_name][:1]

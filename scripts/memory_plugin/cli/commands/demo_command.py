@@ -18,8 +18,8 @@ from ...kernel.fastjson import loads
 from ...kernel.paths import Paths, data_path, locate
 from ...kernel.settings.load import load
 from ...memories.lifecycle import save
+from ...memories.memory_files import project_store
 from ...memories.record import category_named, new_memory
-from ...memories.stores import project_store
 from ...recall.explain import find_decision, sentence
 from ...recall.index_refresh import refresh_index
 from ..command_context import CommandContext

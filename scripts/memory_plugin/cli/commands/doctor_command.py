@@ -9,8 +9,7 @@ from typing import Callable
 
 from ...kernel.files import error_text
 from ...kernel.text.clean import plain
-from ...memories.memory_files import why_not_read
-from ...memories.stores import PROJECT, USER, stores
+from ...memories.memory_files import PROJECT, USER, stores, why_not_read
 from ...memories.survey import CHANGED, Survey
 from ...memories.trust import load_trust
 from ...memories.trust_file import TrustUnreadable
@@ -139,12 +138,6 @@ def _record(context: CommandContext) -> Check:
         return Check("trust", OK, "not recorded, because there is no state folder")
     trust = load_trust(context.paths)
     damaged = sum(file.damaged_lines() for file in (trust.trusted, trust.rejected))
-    folder = context.paths.state("trust")
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    set_aside = tuple(os.path.join(folder, name) for name in names if ".damaged-" in name)
-    if set_aside:
-        text = "a record could not be read and was set aside; what it trusted is now pending"
-        return Check("trust", WARN, text, "accept what is yours, then delete the file", set_aside)
     if damaged:
         text = "damaged lines in the record, which are ignored: %d" % damaged
         return Check("trust", NOTE, text, "if a memory of yours is pending, accept it again")

@@ -15,10 +15,9 @@ from ...kernel.context import Context
 from ...kernel.files import is_draft, os_error_text
 from ...kernel.paths import Paths
 from ...memories import InvalidMemory
-from ...memories.lifecycle import is_clock_steady, remove_expired_retired
-from ...memories.memory_files import why_not_read
+from ...memories.lifecycle import remove_expired_retired
+from ...memories.memory_files import stores, why_not_read
 from ...memories.record import RETIRED
-from ...memories.stores import stores
 from ...memories.survey import read_item
 from ...memories.trust import TRUSTED
 from ...memories.writing import rebuild_index_md
@@ -88,7 +87,7 @@ def _grade(arguments: argparse.Namespace, context: CommandContext) -> int:  # no
 def _propose(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     """Store the candidates in the state folder; a failure is recorded in the events ledger."""
     from ...capture.pipeline import capture_session, capture_turn
-    from ..candidate_entries import check_for, keep_other_candidates, may_use, section_watch
+    from ..candidate_check import check_for, keep_other_candidates, may_use, section_watch
 
     try:
         request = json.loads(sys.stdin.buffer.read(_MAX_PROPOSED))
@@ -165,16 +164,14 @@ def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
     deleted: list[str] = []
     problems: list[str] = []
     items = context.overview(is_current=True).items
-    steady = is_clock_steady(context.paths)
     for store in stores(context.paths):
         if why_not_read(store):
             continue
         own = [item for item in items if item.stored.store == store]
         retired = (read_item(item).stored for item in own if item.stored.memory.status == RETIRED)
         try:
-            if steady:
-                days = context.settings.integer("memories.grace_period_days")
-                deleted += remove_expired_retired(context.paths, store, retired, days)
+            days = context.settings.integer("memories.grace_period_days")
+            deleted += remove_expired_retired(context.paths, store, retired, days)
             if store.worktree is not None and any(item.trust == TRUSTED for item in own):
                 rebuild_index_md(store, (item.stored for item in own if item.stored.path not in deleted))
         except (OSError, InvalidMemory) as error:

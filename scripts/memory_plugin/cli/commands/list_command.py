@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from ...kernel.text.clean import plain
 from ...memories.claude_notes import native_folders, note_files
 from ...memories.hygiene import shown, shown_line
+from ...memories.memory_files import PROJECT, USER
 from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED, Memory, categories, date_text, quoted_name
-from ...memories.stores import PROJECT, USER
 from ...memories.survey import Item, Survey, choose, item_of, life_cycle_state
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ...recall.documents import is_standing_rule

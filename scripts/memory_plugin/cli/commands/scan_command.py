@@ -19,8 +19,7 @@ from ...kernel.text.clean import plain
 from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
 from ...memories.lifecycle import redact
-from ...memories.memory_files import StoredMemory, all_memories, why_not_read
-from ...memories.stores import Store, stores
+from ...memories.memory_files import Store, StoredMemory, all_memories, stores, why_not_read
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
 from ..console import counted

@@ -286,8 +286,8 @@ def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
             round(totals.estimated),
         )
     )
-    if totals.bad or totals.dropped:
-        console.line(counted(totals.bad + totals.dropped, "unreadable row"))
+    if totals.bad:
+        console.line(counted(totals.bad, "unreadable row"))
     console.line()
     found = signals.detections
     rows = [

@@ -17,7 +17,7 @@ from ...hooks.status_line import BEFORE, FOLDER, script_path, script_text, statu
 from ...kernel.data import read_state, write_state
 from ...kernel.files import make_folder, replace_file
 from ...kernel.paths import Paths
-from ...kernel.settings.user_file import EditError, change_text, with_value, without
+from ...kernel.settings.user_file import EditError, change_content
 from ...kernel.settings.values import SettingsFileError, content
 from ..after_change import current_counts, prepare_counts
 from ..command_context import Approval, CommandContext, CommandError
@@ -92,7 +92,7 @@ def _install(context: CommandContext) -> None:
     replace_file(script_path(paths), script_text(paths).encode("utf-8"))
     prepare_counts(context)
     value: dict[str, Any] = {**(current or {}), "type": "command", "command": command}
-    change = change_text(paths.config_dir, lambda text: with_value(text, (_NAME,), value))
+    change = change_content(paths.config_dir, lambda content: content.update({_NAME: value}))
     done = "Installed" if change.changed else "Already installed"
     order = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
     context.console.paragraph(
@@ -117,9 +117,9 @@ def _remove(context: CommandContext) -> None:
         context.console.line("This status line is not in your settings; nothing was changed there.")
     else:
         before = read_state(paths.state(FOLDER, _BACKUP)).get("before")
-        change = change_text(
+        change = change_content(
             paths.config_dir,
-            lambda text: with_value(text, (_NAME,), before) if before else without(text, (_NAME,)),
+            lambda content: content.update({_NAME: before}) if before else content.pop(_NAME, None),
         )
         context.console.line("Removed from %s." % change.path)
     shutil.rmtree(paths.state(FOLDER), ignore_errors=True)

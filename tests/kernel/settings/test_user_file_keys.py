@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.kernel.settings.schema import WrongValueError, canonical, is_block, keys, parsed, top_level
+from memory_plugin.kernel.settings.user_file import (
+    WrongValueError,
+    is_block,
+    keys,
+    parsed,
+    top_level,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,14 +63,5 @@ def test_values_that_do_not_fit(name: str, text: str, message: str) -> None:
 
 
 def test_names() -> None:
-    assert canonical("memory.retrieval.enabled") == canonical("retrieval.enabled") == "retrieval.enabled"
-    assert (
-        canonical("memories.grace_period_days"),
-        is_block("retrieval.judge"),
-        is_block("retrieval.judg"),
-    ) == (
-        "memories.grace_period_days",
-        True,
-        False,
-    )
+    assert (is_block("retrieval.judge"), is_block("retrieval.judg")) == (True, False)
     assert top_level() == ("retrieval", "scoring")

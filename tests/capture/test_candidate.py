@@ -11,14 +11,17 @@ import pytest
 from memory_plugin.capture.candidate import (
     CONTRADICTED,
     COVERED,
+    MAX_OPEN,
     Candidate,
+    CandidateFile,
+    CandidateSet,
     Origin,
     RuleHit,
     candidate_from_json,
+    candidate_path,
     compare,
     new_candidate,
 )
-from memory_plugin.capture.candidate_file import MAX_OPEN, CandidateFile, CandidateSet, candidate_path
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.record import categories, new_memory, parse_memory
 
@@ -90,13 +93,6 @@ def test_a_dropped_candidate_never_returns_and_its_text_is_deleted(paths: Paths)
         assert "pnpm" not in text.read()
 
 
-def test_a_silenced_kind_is_not_proposed() -> None:
-    candidates = opened(made("no, use pnpm not npm"))
-    candidates.silence("correction")
-    assert candidates.add([made("never mock the database")]) == 0
-    assert candidates.add([made("staging is reset at 3", kind="fact")]) == 1
-
-
 def test_similar_corrections_from_two_sessions_become_one_repeated() -> None:
     candidates = opened(
         made("we never mock the database here"), made("never mock the database", session="s2")
@@ -122,7 +118,7 @@ def test_covered_candidates_are_removed_and_contradictions_marked() -> None:
     [
         pytest.param(b"", id="empty"),
         pytest.param(b"[1]", id="a list"),
-        pytest.param(b'{"open": 3, "closed": {}, "silenced": "x"}', id="wrong types"),
+        pytest.param(b'{"open": 3, "closed": {}}', id="wrong types"),
         pytest.param(b'{"open": [{"id": "c-0"}, 1, null, {"origin": {}}]}', id="damaged entries"),
         pytest.param(b"\xff\xfe", id="no text"),
     ],
@@ -147,7 +143,7 @@ def test_clear_forgets_everything(paths: Paths) -> None:
     file = CandidateFile(paths)
     file.change(lambda candidates: candidates.add([made("use pnpm, not npm")]))
     assert file.change(CandidateSet.clear) == 1
-    assert file.load().to_json() == {"schema": 1, "open": [], "closed": [], "silenced": []}
+    assert file.load().to_json() == {"schema": 1, "open": [], "closed": []}
 
 
 @pytest.mark.parametrize(

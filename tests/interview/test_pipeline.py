@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.interview.decisions import (
+from memory_plugin.interview.interview_store import InterviewError
+from memory_plugin.interview.pipeline import (
     ANSWER,
     STOP_REASONS,
     WRAP_UP,
@@ -22,7 +23,6 @@ from memory_plugin.interview.decisions import (
     combine_scores,
     select_question,
 )
-from memory_plugin.interview.interview_store import InterviewError
 from memory_plugin.interview.situation import Situation
 from memory_plugin.kernel.data import load_data
 from tests.interview.respondents import KINDS, Respondent, hold_interview, setup_for

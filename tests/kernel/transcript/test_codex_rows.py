@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
-from memory_plugin.kernel.transcript.rollout import patched_files, row_of_rollout
-from memory_plugin.kernel.transcript.rows import parse_row, records_backwards, reply_text_of, user_input_of
+from memory_plugin.kernel.transcript.rows import (
+    parse_row,
+    patched_files,
+    records_backwards,
+    reply_text_of,
+    row_of_rollout,
+    user_input_of,
+)
 
 
 def item(kind: str, **fields: object) -> dict[str, Any]:
