@@ -38,6 +38,6 @@ def test_a_form_has_examples(form: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("char", "a -,.no")
 def test_a_long_statement_is_fast(char: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     statement_category("to " + char * 20_000)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
