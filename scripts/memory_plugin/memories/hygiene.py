@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.hygiene import chosen_rules, redact
+from ..kernel.hygiene import redact
+from ..kernel.hygiene.choice import chosen_rules
 from ..kernel.hygiene.filters import names_a_secret
 from ..kernel.hygiene.scanner import Redaction
 from ..kernel.text.clean import block, plain

@@ -35,6 +35,11 @@ FORMS = {
     "json nested, spread": '{"api_key": {\n  "value": "%s"\n}}' % WORD,
     "table row": "| password | %s |" % WORD,
     "table column": "| user | password |\n| --- | --- |\n| anna | %s |\n" % WORD,
+    "string concatenated": 'password = "%s" + "%s"' % (WORD[:6], WORD[6:]),
+    "strings joined": 'password = ("%s"\n    "%s")' % (WORD[:6], WORD[6:]),
+    "key concatenated": 'x = "%s" + "%s"' % (KEY[:12], KEY[12:]),
+    "key over two lines": "%s\n%s" % (KEY[:20], KEY[20:]),
+    "key over two quoted lines": "> %s\n> %s" % (KEY[:20], KEY[20:]),
     "key continued": "%s\\\n%s" % (KEY[:20], KEY[20:]),
     "base64 of a key": base64.b64encode(KEY.encode()).decode(),
     "base64 of an assignment": base64.b64encode(("password=" + WORD).encode()).decode(),
@@ -81,8 +86,10 @@ def test_each_form_is_found(text: str, around: str) -> None:
         "The password\nmigration2024 starts",
         "100%25 of 5%20 reports",
         "AT&amp;T &#38; others\u2026 \u2013 \u00fcber \u5bc6",
+        'x = "abc" + "def"',
         "caf\u00e9 \u043c\u0438\u0440 12345",
         base64.b64encode(b"nothing of interest is in this text").decode(),
+        "reference_of_commit_4f2a\nsecond_line_of_prose_7",
     ],
 )
 def test_text_that_only_looks_disguised_is_kept(text: str) -> None:

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.hygiene import choose, findings
+from memory_plugin.kernel.hygiene import findings
 from memory_plugin.kernel.hygiene.checks import CHECKS
+from memory_plugin.kernel.hygiene.choice import choose
 from memory_plugin.kernel.hygiene.filters import FILTERS, words
 from memory_plugin.kernel.hygiene.rules import (
     _MAX_GRAMS_TEXT,

@@ -1,7 +1,7 @@
-"""The shadow of a text: a copy without disguises, with the place of each part in the original.
+"""The shadows of a text: copies without disguises, with the place of each part in the original.
 
-A shadow holds only the lines around each change, so most texts have none. Disguises are look-alike letters, invisible characters, escapes,
-base64 and cells of tables.
+A shadow holds only the lines around each change, so most texts have none. `folded` undoes look-alike letters, invisible characters,
+escapes, concatenated strings, base64 and cells of tables; `joined` undoes line breaks inside a token.
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ _ESCAPE = re.compile(
     r"\\(?:(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,20}m|u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U000[0-9A-Fa-f]{5}"
     r"|x[2-7][0-9A-Fa-f]|\r?\n[ \t]{0,40}|(?<=\w\\)[!#$%&*+_~])"
 )
+_VALUE = r"[\w+/=.~!#$%^&*-]"
+_LINE = r"[ \t]{0,20}(?:\\?\r?\n[ \t]{0,40})?"
+# The first lookahead is redundant, but cheap: few quotes pass it.
+_CONCATENATION = re.compile(
+    r"[\"'`](?=[ \t+.&\\\r\n])(?<=%s([\"'`]))(?:%s[+.&]%s|[ \t]{0,20}\\?\r?\n[ \t]{0,40})[bfru]?\1(?=%s)"
+    % (_VALUE, _LINE, _LINE, _VALUE)
+)
 _COLOR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 # Dashes, dots, arrows and frames, which are common in plain text.
 _COMMON = "\u2013\u2014\u2026\u2190-\u21ff\u2500-\u259f\u2713\u2714\u25cf"
@@ -50,6 +57,9 @@ _NAME_CELL = re.compile(r"(?i)pass|pwd|secret|token|key|cred|pin\b|kennwort|cont
 _CELL = re.compile(r"(?<=\|)[^|\r]+")
 _MAX_NAMES = 4  # columns that are named like secrets
 _AROUND = 400  # characters kept on each side of a change, up to the end of a line
+_BREAK = re.compile(r"\n(?<=[A-Za-z0-9_+/\\\r \t-]\n)[ \t>*#|]{0,20}(?=[A-Za-z0-9_+/=-]{4})")
+_TAIL = 60  # characters at the end of a line that show whether a key continues on the next line
+_MIN_PART = 8
 _GAP = "\n\n\n\0\0\n\n\n"  # no finding spans or touches it
 
 
@@ -93,6 +103,18 @@ def folded(text: str) -> Shadow:
     return Shadow(pieces)
 
 
+def joined(text: str) -> Shadow:
+    """Return the lines whose last word looks like a part of a key, joined with the next line; an empty shadow if there are none."""
+    changes: list[Piece] = []
+    for match in _BREAK.finditer(text):
+        line = text[max(0, match.start() - _TAIL) : match.start()]
+        part = line.rstrip("\\ \t\r")
+        word = part.rpartition(" ")[2]
+        if len(word) >= _MIN_PART and any(map(str.isdigit, word)) and any(map(str.isalpha, word)):
+            changes.append(("", match.start() - len(line) + len(part), match.end()))
+    return Shadow(_surroundings(text, changes))
+
+
 def _surroundings(text: str, changes: list[Piece]) -> list[Piece]:
     """Return the pieces of the changed text near the changes, with a gap wherever lines are left out."""
     pieces: list[Piece] = []
@@ -114,11 +136,13 @@ def _surroundings(text: str, changes: list[Piece]) -> list[Piece]:
 
 
 def spellings(text: str) -> Iterator[Piece]:
-    """Yield a change for each disguised passage: escapes and letters outside ASCII. Changes may overlap."""
+    """Yield a change for each disguised passage: escapes, concatenated strings, letters outside ASCII. Changes may overlap."""
     for mark, pattern, plain in _ESCAPES:
         if mark in text:
             for match in pattern.finditer(text):
                 yield plain(match[0]), match.start(), match.end()
+    for match in _CONCATENATION.finditer(text):
+        yield "", match.start(), match.end()
     if not text.isascii():
         for match in _FOREIGN.finditer(text):
             yield from _plain_letters(match[0], match.start())

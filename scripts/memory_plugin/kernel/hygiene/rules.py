@@ -11,7 +11,7 @@ import re
 from functools import cache
 
 from ..data import load_data
-from . import allowed, chosen_packs
+from .choice import allowed, chosen_packs
 from .filters import assignment_pattern, words
 
 TYPE_CHECKING = False
@@ -90,6 +90,11 @@ def rules() -> tuple[Rule, ...]:
 @cache
 def _rules(names: tuple[str, ...]) -> tuple[Rule, ...]:
     return tuple(Rule(entry) for name in names for entry in load_data("hygiene", name)["rules"])
+
+
+def count_formed() -> int:
+    """Return the number of rules for secrets with a recognizable form, which have the first ranks."""
+    return len(load_data("hygiene", FILES[0])["rules"])
 
 
 @cache

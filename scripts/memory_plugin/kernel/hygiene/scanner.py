@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from . import chosen_packs
 from .checks import CHECKS
-from .disguises import folded
+from .choice import chosen_packs
+from .disguises import folded, joined
 from .filters import FILTERS, PatternMatch, entropy, names_a_secret, whole_name
-from .rules import Anchors, Rule, action, compiled, places, rules, starts
+from .rules import Anchors, Rule, action, compiled, count_formed, places, rules, starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,12 +82,16 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
 
 
 def _disguised(hidden: str, kinds: Collection[str] | None) -> Iterator[Span]:
-    """Yield the findings in the shadow of a text, at their places in the text; those that touch a hidden finding are skipped."""
-    shadow = folded(hidden)
-    for start, end, rank in _spans(shadow.text, Anchors(shadow.text), kinds, {}) if shadow.text else ():
-        first, last = shadow.original(start, end)
-        if _HIDDEN not in hidden[max(0, first - _TOUCH) : last + _TOUCH]:
-            yield first, last, rank
+    """Yield the findings in the shadows of a text, at their places in the text; those that touch a hidden finding are skipped.
+
+    Any two words may follow each other on two lines, so across joined lines only secrets with a recognizable form count.
+    """
+    for shadow, is_joined in ((folded(hidden), False), (joined(hidden), True)):
+        for start, end, rank in _spans(shadow.text, Anchors(shadow.text), kinds, {}) if shadow.text else ():
+            first, last = shadow.original(start, end)
+            counts = not is_joined or (rank < count_formed() and last - first > end - start)
+            if counts and _HIDDEN not in hidden[max(0, first - _TOUCH) : last + _TOUCH]:
+                yield first, last, rank
 
 
 def _hide(marker: re.Match[str]) -> str:
