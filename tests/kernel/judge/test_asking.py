@@ -171,6 +171,11 @@ def test_only_detached_work_tries_again_and_once(make_bench: MakeBench, status: 
         assert len(api.seen) == 1
 
 
+def test_a_wait_in_milliseconds_goes_before_one_in_seconds(make_bench: MakeBench) -> None:
+    with serving(in_turn(answer({}, 429, retry_after="60", retry_after_ms="50"), GOOD)) as api:
+        assert make_bench("anthropic", api.url).ask(retry=True).values == CHOSEN
+
+
 def test_no_wait_exceeds_the_deadline(make_bench: MakeBench) -> None:
     with serving(answer({}, 429, retry_after="60")) as api:
         deadline = Deadline(10)

@@ -178,6 +178,14 @@ def test_rejected_parts_of_a_request_are_remembered_for_a_week(
         b"[]",
         b"\xff",
         b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{},"servers":{}}',
+        b'{"day":"2027-01-15","spent":-1,"requested":0,"sessions":{},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":true,"requested":0,"sessions":{},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":1e999,"requested":0,"sessions":{},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{"a":{"spent":"x"}},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{"a":{"spent":-5,"off":"","at":0}},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{},"servers":[],"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{},"servers":{"a":{"until":0}},"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"requested":0,"sessions":{},"servers":{},"refused":{"a":"b"}}',
     ],
 )
 def test_with_a_damaged_file_spending_is_unknown(

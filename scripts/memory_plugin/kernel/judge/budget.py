@@ -30,6 +30,14 @@ if TYPE_CHECKING:
 _MIN_WAIT, _MAX_WAIT = 0.1, 1.0  # seconds for the lock
 _ROUNDING = 1e-9  # dollars; sums of decimal fractions are not exact
 _MAX_BYTES = 1 << 20
+_MAX_AMOUNT = 1e12
+# The entries of the file and of each row in it, with their types.
+_BOOK: Book = {"day": "", "spent": 0.0, "requested": 0.0, "sessions": {}, "servers": {}, "refused": {}}
+_ROWS: Book = {
+    "sessions": {"spent": 0.0, "off": "", "at": 0.0},
+    "servers": {"until": 0.0, "why": "", "silent": 0},
+    "refused": {"at": 0.0, "parts": []},
+}
 _SWITCHES_OFF = ("http_401", "http_403")
 _OVERLOADED = ("rate_limited", "overloaded")
 _SILENT = ("timeout", "network")
@@ -135,7 +143,7 @@ class SpendingBudget:
         """Return the parts of a request that a model at a server has rejected before. Raises JudgeError `no_state`."""
         row = self._read()["refused"].get(_name(server))
         fresh = row is not None and 0 <= now() - row["at"] < _limit("refused", "seconds")
-        return frozenset(row["parts"]) if fresh else frozenset()
+        return frozenset(map(str, row["parts"])) if fresh else frozenset()
 
     def note_refused(self, server: str, parts: frozenset[str]) -> None:
         """Remember the parts of a request that a model at a server rejects. Raises JudgeError `no_state`."""
@@ -183,25 +191,37 @@ class SpendingBudget:
 
     def _read(self) -> Book:
         today = iso(now())[:10]
-        empty: Book = {
-            "day": today,
-            "spent": 0.0,
-            "requested": 0.0,
-            "sessions": {},
-            "servers": {},
-            "refused": {},
-        }
+        content: Any = None
         try:
-            book = loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii"))
+            content = loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii"))
         except FileNotFoundError:
-            book = empty
+            content = loads(dumps(_BOOK))
         except (Unreadable, ValueError):
-            book = None
-        if not isinstance(book, dict) or book.keys() != empty.keys():
+            pass
+        if not _is_intact(content):
             raise _Damaged("no_state", "the record of spending is damaged; run: memory judge reset")
+        book: Book = content
         if book["day"] != today:
             book.update(day=today, spent=0.0, requested=0.0)
         return book
+
+
+def _is_intact(book: Any) -> bool:  # noqa: ANN401 (any JSON)
+    """Return whether the content of the file can be counted on: an invalid amount would lift the caps."""
+    rows = ((row, form) for kind, form in _ROWS.items() for row in book[kind].values())
+    return _has_form(book, _BOOK) and all(_has_form(*pair) for pair in rows)
+
+
+def _has_form(value: object, form: Book) -> bool:
+    """Return whether a value has exactly the entries of a form, with their types, and only possible amounts."""
+    if not isinstance(value, dict) or value.keys() != form.keys():
+        return False
+    return all(
+        type(value[name]) in (int, float) and 0 <= value[name] < _MAX_AMOUNT
+        if isinstance(example, (int, float))
+        else isinstance(value[name], type(example))
+        for name, example in form.items()
+    )
 
 
 def _session(book: Book, session: str) -> Book:

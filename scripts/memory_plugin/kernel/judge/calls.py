@@ -244,8 +244,11 @@ def _error_for(response: Response, parts: frozenset[str]) -> JudgeError:
 
 def _retry_after(response: Response) -> float | None:
     """Return the seconds that the server asks to wait; None if it does not say."""
-    value = response.headers.get("retry-after", "")
-    return float(value) if value.isascii() and value.isdigit() and len(value) <= 9 else None
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = response.headers.get(name, "")
+        if value.isascii() and value.isdigit() and len(value) <= 9:
+            return float(value) * unit
+    return None
 
 
 def _payload(response: Response) -> Body:
