@@ -282,6 +282,15 @@ def test_lines_of_turns() -> None:
     assert read("\n".join(map(json.dumps, PLAIN))) == [(4, "user", "hi"), (2, "assistant", "yes")]
 
 
+def test_one_array_of_turns() -> None:
+    assert read(json.dumps(PLAIN, indent=1)) == [(4, "user", "hi"), (2, "assistant", "yes")]
+
+
+def test_blocks_are_joined() -> None:
+    blocks = '{"role": "user", "content": [{"type": "text", "text": "a"}, {"text": "b"}]}'
+    assert read(blocks) == [(1, "user", "a\nb")]
+
+
 def test_private_passages_are_left_out() -> None:
     assert read('{"role": "user", "content": "a <private>my key</private> b"}') == [(1, "user", "a  b")]
 

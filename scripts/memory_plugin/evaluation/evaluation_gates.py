@@ -1,7 +1,8 @@
 """Read conversations, and run gates over both sides of them. Each gate passes, fails or has an error, which counts as a fail.
 
-A conversation comes from one of Claude Code's transcripts or from JSON lines with one turn each, `{"turn": 1, "role": "user", "content":
-"..."}`; roles are user, assistant, tool and system. Tool turns contain a tool's output; claims of work are checked against it.
+A conversation comes from one of Claude Code's transcripts or from JSON, one turn a line or all in one array: `{"turn": 1, "role": "user",
+"content": "..."}`, where the content may be a list of blocks as in the APIs; roles are user, assistant, tool and system. Tool turns
+contain a tool's output; claims of work are checked against it.
 
     results = run_gates(packs, conversation)
     is_hard_fail(results)
@@ -84,6 +85,9 @@ def read_conversation(path: str) -> Conversation:
 def parse_conversation(data: bytes, identity: str) -> Conversation:
     """Return the conversation in a file's content."""
     data = data.removeprefix(b"\xef\xbb\xbf")
+    if data.lstrip()[:1] == b"[":
+        (records,) = parse_lines(data.replace(b"\n", b" "))
+        return conversation_of(identity, records if isinstance(records, list) else [records])
     first = next((record for record in parse_lines(data[: 1 << 16]) if isinstance(record, dict)), {})
     if "role" in first and "message" not in first:  # a transcript's records have a message
         return conversation_of(identity, parse_lines(data))
@@ -120,6 +124,9 @@ def _turn(record: object, place: int) -> ConversationTurn | None:
     if not isinstance(record, dict) or record.get("role") not in ROLES:
         return None
     content, number = record.get("content"), record.get("turn")
+    if isinstance(content, list):
+        texts = [block.get("text") for block in content if isinstance(block, dict)]
+        content = "\n".join(text for text in texts if isinstance(text, str))
     if not isinstance(content, str):
         return None
     if not isinstance(number, int) or isinstance(number, bool):
