@@ -23,6 +23,18 @@ from tests.sessions.grades import LEVELS, NUMBERS, reply
 LONG = [user("Go"), *(answer("m%d" % n, text_block("w%d " % n * 100)) for n in range(40))]
 
 
+def test_turns_left_out_lower_the_confidence(bench: Bench) -> None:
+    prepared = prepare(bench.transcript(IDS[1]))
+    turns = prepared.signals.totals.turns
+    for left_out, confidence in ((0, 0.8), (turns, 0.0)):
+        answers = [read_scores(reply()) for _ in prepared.parts]
+        graded = store_answers(
+            prepared._replace(left_out=left_out), answers, {"by": "agent", "failures": []}, bench.scorer
+        )
+        assert graded.row is not None
+        assert graded.row["confidence"] == confidence
+
+
 def test_a_grade_becomes_a_row(bench: Bench) -> None:
     graded = grade_session(bench.transcript(IDS[1]), bench.scorer)
     (row,) = bench.rows()

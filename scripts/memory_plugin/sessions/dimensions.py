@@ -82,11 +82,13 @@ def overall_score(scores: Mapping[str, float]) -> float | None:
 
 
 def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return `dimensions`, `root_cause`, `improvements` and `confidence`; None if no dimension has a readable score.
+    """Return `dimensions`, `root_cause`, `improvements`, `confidence` and `clamped`; None if no dimension has a readable score.
 
-    A dimension without one is left out, never scored as 0. A number outside its scale is clamped. A level is a whole number or its label.
+    A dimension without one is left out, never scored as 0. A number outside its scale is clamped and counted. A level is a whole number or
+    its label.
     """
     scored: dict[str, Any] = {}
+    clamped = 0
     for name, dimension in dimensions().items():
         entry = value.get(name)
         entry = entry if isinstance(entry, dict) else {}
@@ -94,6 +96,7 @@ def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
         if given is None:
             continue
         score = min(max(given, 0), dimension.highest)
+        clamped += score != given
         scored[name] = {
             "score": int(score) if dimension.labels else round(float(score), 4),
             "label": dimension.label(score),
@@ -108,6 +111,7 @@ def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
         "root_cause": cause if cause in CAUSES else None,
         "improvements": _improvements(value.get("improvements")),
         "confidence": None if confidence is None else round(float(min(max(confidence, 0), 1)), 4),
+        "clamped": clamped,
     }
 
 
@@ -193,6 +197,7 @@ def merge(answers: Sequence[dict[str, Any] | None], tokens: Sequence[float]) -> 
         "root_cause": "multiple" if len(causes) > 1 else next(iter(causes or named), None),
         "improvements": list(unique.values())[:_MAX_IMPROVEMENTS],
         "confidence": _by_tokens([answer["confidence"] if answer else None for answer in answers], tokens),
+        "clamped": sum(answer["clamped"] for answer in graded),
     }
 
 

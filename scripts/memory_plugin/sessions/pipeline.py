@@ -120,11 +120,13 @@ def store_answers(
 ) -> GradeResult:
     """Check the evidence in the answers about all parts, merge them, and write the grade, which replaces the session's earlier one.
 
-    At least one part has an answer.
+    At least one part has an answer. The confidence is lowered by the share of turns that were not shown.
     """
     turns = prepared.signals.totals.turns
     struck = sum(drop_bad_evidence(answer, turns) for answer in answers if answer)
     grade = {**merge(answers, [part.tokens for part in prepared.parts]), "struck": struck}
+    if grade["confidence"] is not None and turns:
+        grade["confidence"] = round(grade["confidence"] * (1 - prepared.left_out / turns), 4)
     before = latest_rows(scorer.paths).get(session_id(prepared), {})
     row = grade_row(prepared, grade, by, scorer.paths, before.get("stamp", ""))
     try:

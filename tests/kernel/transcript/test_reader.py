@@ -150,8 +150,14 @@ def test_sub_agents_are_counted_aside_and_read_in_a_file_of_their_own() -> None:
     side = [user("Look around", isSidechain=True), answer("m7", text_block("found"), isSidechain=True)]
     turns, totals = read(lines(*main, *side, result("c1")))
     assert (len(turns), totals.side, totals.usage["input_tokens"]) == (1, 2, 10)
-    turns, totals = read(lines(*side))
+    turns, totals = read(lines(*({**entry, "agentId": "a1"} for entry in side)))
     assert (turns[0].prompt, turns[0].texts, totals.side) == ("Look around", ["found"], 0)
+
+
+def test_a_session_that_begins_with_an_inline_sub_agent_is_read() -> None:
+    side = [user("Look around", isSidechain=True), answer("m7", text_block("found"), isSidechain=True)]
+    turns, totals = read(lines(*side, user("Fix it"), answer("m1", text_block("Fixed."))))
+    assert [(turn.prompt, turn.texts, totals.side) for turn in turns] == [("Fix it", ["Fixed."], 2)]
 
 
 def test_compactions_and_api_errors() -> None:

@@ -150,7 +150,8 @@ class Reader:
         side = _is_side(record)
         totals = self.totals
         if totals.chain is None:
-            totals.chain = side
+            # A sub-agent's own file names its agent. Old clients wrote its rows, without that, into the session's file.
+            totals.chain = side and "agentId" in record
         if side is not totals.chain:
             totals.side += 1
             return False
