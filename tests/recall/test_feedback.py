@@ -88,6 +88,17 @@ def test_a_reset_forgets_the_named_ones_or_all(project: Project) -> None:
         assert Feedback(paths).counts(OTHER) == {USEFUL: 0, WRONG: 0, USED: 0}
 
 
+def test_the_feedback_changed_longest_ago_goes_first(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feedback, "_MAX_ENTRIES", 2)
+    with at_home(project) as paths:
+        for key in ("project:decision/a", OTHER, "project:decision/a", KEY):
+            record_feedback(paths, [key], WRONG)
+        counts = [Feedback(paths).counts(key)[WRONG] for key in ("project:decision/a", OTHER, KEY)]
+        assert counts == [2, 0, 1]
+
+
 def test_no_id_is_written_in_clear(project: Project) -> None:
     with at_home(project) as paths:
         record_feedback(paths, [KEY], USEFUL)

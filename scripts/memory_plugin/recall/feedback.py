@@ -36,6 +36,7 @@ _WRONG_STEP = 0.15
 _MIN_SHIFT, _MAX_SHIFT = -0.2, 0.45
 _USER_SCOPE = "user:"
 _MAX_BYTES = 4 << 20
+_MAX_ENTRIES = 20_000
 _LOCK_WAIT = 2.0
 _SCHEMA = 1
 _FILE = "feedback.json"
@@ -88,7 +89,8 @@ def record_feedback(paths: Paths, keys: Iterable[str], kind: str) -> None:
     with _locked(paths):
         entries = _entries_to_change(paths)
         for key in keys:
-            entry = entries.setdefault(_entry_key(paths.project_key, key), {})
+            mark = _entry_key(paths.project_key, key)
+            entry = entries[mark] = entries.pop(mark, {})  # the last changed goes to the end
             entry[kind] = _count(entry, kind) + 1
             if kind == USED:
                 entry["used_at"] = now_iso()
@@ -144,7 +146,8 @@ def _entries_to_change(paths: Paths) -> dict[str, dict[str, Any]]:
 
 
 def _write(paths: Paths, entries: dict[str, dict[str, Any]]) -> None:
-    write_state(paths.state(_FILE), {"schema": _SCHEMA, "memories": entries}, durable=True)
+    newest = dict(list(entries.items())[-_MAX_ENTRIES:])
+    write_state(paths.state(_FILE), {"schema": _SCHEMA, "memories": newest}, durable=True)
 
 
 def injected_in_session(context: Context) -> dict[str, dict[str, Any]]:
