@@ -79,11 +79,13 @@ def test_the_last_reply(project: Project) -> None:
     assert "[[Great question]]" in project.cli("score", "--last").stdout
 
 
-def test_deep_without_a_judge_says_why(project: Project) -> None:
+def test_deep_without_a_judge_scores_by_rules_and_says_why(project: Project) -> None:
     run = project.cli("score", "-", "--deep", "--json", stdin=PADDED)
     assert (run.returncode, run.json["levels"], run.json["failure"]) == (1, {}, "disabled")
+    assert run.json["score"]["padding_count"] == 3
     run = project.cli("score", "-", "--deep", stdin=PADDED)
-    assert (run.returncode, run.stderr.startswith("memory: not graded: ")) == (1, True)
+    assert (run.returncode, "praise-opening" in run.stdout) == (1, True)
+    assert run.stderr.startswith("memory: scored by rules alone: ")
 
 
 def test_deep_asks_for_all_eight_dimensions(project: Project) -> None:

@@ -60,7 +60,7 @@ def _score(arguments: argparse.Namespace, context: CommandContext) -> int:
     )
     score = scorer.score(text, prompt)
     if arguments.deep:
-        return _grade(GradeMaterial(score.query_type, prompt, calls, text), arguments, context)
+        return _grade(score, GradeMaterial(score.query_type, prompt, calls, text), arguments, context)
     if arguments.json:
         context.console.json(_as_record(None, text, score))
     else:
@@ -142,19 +142,23 @@ def _show_score(text: str, score: ReplyScore, context: CommandContext) -> None:
     context.console.table(["measure", "value"], rows)
 
 
-def _grade(material: GradeMaterial, arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print the judge's levels by dimension. The exit code is 1 if no judge answered."""
+def _grade(
+    score: ReplyScore, material: GradeMaterial, arguments: argparse.Namespace, context: CommandContext
+) -> int:
+    """Print the judge's levels by dimension, or the score by rules if no judge answered; then the exit code is 1."""
     timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)
     judge = Judge("scoring", timed, off=context.taint.why_off)
     verdict = judge.ask(deep_question(material), timed.deadline, retry=True)
     levels = verdict.values["levels"] if verdict.values else {}
     code = FAILED if verdict.failure else DONE
     if arguments.json:
-        context.console.json({"levels": levels, "failure": verdict.failure, "detail": verdict.detail})
+        record = {"levels": levels, "failure": verdict.failure, "detail": verdict.detail}
+        context.console.json({**record, "score": _as_record(None, material.reply, score)})
         return code
     if verdict.failure:
+        _show_score(material.reply, score, context)
         words = explain_failure(verdict.failure, "scoring")
-        raise CommandError("not graded: %s %s" % (words.says, words.do))
+        raise CommandError("scored by rules alone: %s %s" % (words.says, words.do))
     scales = load_data("replies", "dimensions")["dimensions"]
     rows = [
         [
