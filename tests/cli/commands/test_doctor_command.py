@@ -144,8 +144,7 @@ def test_a_damaged_trust_record_is_reported(project: Project) -> None:
         file.write('{"schema":1,"time":"20')
     assert checks(project)["trust"]["status"] == "note"
     trust_file(project, "nothing\nat all\n")
-    check = checks(project)["trust"]
-    assert (check["status"], len(check["details"])) == ("warn", 1)
+    assert checks(project)["trust"]["status"] == "warn"
 
 
 def test_an_unreadable_trust_record_is_reported_and_kept(project: Project) -> None:
