@@ -248,7 +248,8 @@ def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) ->
         return None
     if stored is None or stored.digest != document.digest:
         return None
-    return memory_document(stored, document.trust, inherited)._replace(asked_as=document.asked_as)
+    rebuilt = memory_document(stored, document.trust, inherited)
+    return rebuilt._replace(asked_as=document.asked_as, new_phrases=document.new_phrases)
 
 
 def _watched(paths: Paths, settings: Settings) -> list[str]:

@@ -30,6 +30,7 @@ from .index_documents import (
     notes_by_file,
     put,
     set_flags,
+    set_new_phrases,
 )
 from .index_file import UNSURE, set_unread, transaction
 
@@ -178,10 +179,13 @@ def _write(
                 and (not whole.memory.asked_as or _has_same_phrases(connection, stored))
             ):
                 set_flags(connection, stored.key, injectable, trust, stored.stamp)
+                set_new_phrases(connection, stored.key, run.trust.new_phrases(whole))
                 reflagged += 1
             else:
                 before += [row.key] if row is not None and row.key != stored.key else []
-                documents.append(memory_document(stored, trust)._replace(injectable=injectable))
+                document = memory_document(stored, trust)
+                new_phrases = run.trust.new_phrases(whole)
+                documents.append(document._replace(injectable=injectable, new_phrases=new_phrases))
         drop(connection, before)
         put(connection, documents)
         update_guards(connection, memories, run.trust)

@@ -59,10 +59,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         return
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
-    is_pending = arguments.status == PENDING
     result = context.overview(arguments.scope)  # also brings the index up to date
-    if is_pending:  # the index does not know which phrases await approval
-        result = context.survey(arguments.scope)
     items = [item for item in result.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]

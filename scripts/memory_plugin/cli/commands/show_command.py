@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
     name = " ".join(arguments.id)
     item = choose(context.overview(names=[name]).items, name)
-    # The index knows neither the trust of phrases nor a file that changed just now.
+    # The index does not know a file that changed just now.
     trust = load_trust(context.paths, context.accept_from) if context.paths.state_dir else None
     item = item_of(item.stored, trust, context.paths.why_no_state)._replace(superseded_by=item.superseded_by)
     fields = shown_fields(item.stored.memory)
