@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 _DAY = 86_400
 _JUMP = 7 * _DAY  # seconds without a refresh that look like a jump of the clock
 _FILE = "clock.json"
-_REJECTED_PHRASES = "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
+_REJECTED_PHRASES = (
+    "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
+)
 
 
 class Removal(NamedTuple):

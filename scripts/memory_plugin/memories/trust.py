@@ -142,7 +142,9 @@ class Trust:
         with trust_lock(self._paths):
             new = [self.has_new_phrases(stored) for stored in memories]
             self.rejected.append(
-                self._decision(stored, _digests(stored)[is_new].text, _PHRASES_REJECTED if is_new else REJECTED)
+                self._decision(
+                    stored, _digests(stored)[is_new].text, _PHRASES_REJECTED if is_new else REJECTED
+                )
                 for stored, is_new in zip(memories, new)
             )
 

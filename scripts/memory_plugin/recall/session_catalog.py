@@ -244,7 +244,9 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
         subject, are = ("1 memory awaits", "is") if texts == 1 else ("%d memories await" % texts, "are")
         lines.append("%s approval and %s not recalled until then" % (subject, are))
     if phrases:
-        lines.append("new phrases of %s await approval" % ("1 memory" if phrases == 1 else "%d memories" % phrases))
+        lines.append(
+            "new phrases of %s await approval" % ("1 memory" if phrases == 1 else "%d memories" % phrases)
+        )
     return "memory: %s. To review: /memory:review" % "; ".join(lines)
 
 

@@ -49,7 +49,8 @@ def in_doubt(connection: Connection, keys: Collection[str], context: Context) ->
     if decided is None:
         return set(keys)
     rows = connection.execute(
-        "SELECT key, full_digest, text_digest, new_phrases FROM documents WHERE key IN (%s)" % ",".join("?" * len(keys)),
+        "SELECT key, full_digest, text_digest, new_phrases FROM documents WHERE key IN (%s)"
+        % ",".join("?" * len(keys)),
         list(keys),
     )
     return {key for key, *digests in rows.fetchall() if not decided.isdisjoint(digests)}
