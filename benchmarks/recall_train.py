@@ -37,8 +37,8 @@ from memory_plugin.recall.model import UNIT, Trees
 
 RISING = (
     "best", "covered", "fields", "held", "matched", "named", "pairs", "phrase", "phrase_covered", "phrase_share", "ratio",
-    "relative", "repeated", "root", "soft", "strong", "strong_held", "tags", "title", "title_covered", "title_head", "title_held", "unlikely",
-    "we", "asks_for_work", "asks_leave", "asks_what_holds",
+    "relative", "repeated", "root", "soft", "strong", "strong_held", "tags", "title", "title_covered", "title_head", "title_held",
+    "unlikely", "we", "asks_for_work", "asks_leave", "asks_what_holds",
 )  # fmt: skip
 FALLING = ("missed", "session", "chore", "elsewhere", "looks", "reads_code")
 FREE = ("asked", "fixes", "forms", "in_files", "length", "phrases", "question", "symptom", "unasked", "words")
@@ -98,7 +98,7 @@ WANTS_KIND_WEIGHTS = {"cross": 0.4, "everyday": 1.0, "prompt": 1.0, "near": 1.1,
 HELPS_WEIGHT = 0.6
 # The intercepts are shifted so that these become even odds: a probability that a memory answers, and log-odds that a prompt wants any
 # memory. Chosen by cross-validation over stores.
-INJECT_FROM, WANTS_FROM = 0.43, -0.87
+INJECT_FROM, WANTS_FROM = 0.45, -0.92
 REASONS = {
     "answers": "Does this memory bear on the prompt? Boosted trees over the signals of recall/signals.py. "
     "Fitted by benchmarks/recall_train.py.",
