@@ -16,8 +16,12 @@ from typing import Any
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.evaluation.conversation import Conversation, ConversationTurn
-from memory_plugin.evaluation.evaluation_gates import find_full_names, run_gates
+from memory_plugin.evaluation.evaluation_gates import (
+    Conversation,
+    ConversationTurn,
+    find_full_names,
+    run_gates,
+)
 from memory_plugin.evaluation.packs import load_pack
 from memory_plugin.evaluation.rule_matching import find_matches
 

@@ -27,7 +27,7 @@ from benchmarks.recall_adapter import document
 from benchmarks.recall_natural import in_form
 from benchmarks.recall_stores import Record, Set, mean, sets
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall.at_failure import FailedCommand, failure_signals
+from memory_plugin.recall.at_tool import FailedCommand, failure_signals
 from memory_plugin.recall.confidence import sigmoid
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import transaction
@@ -50,7 +50,7 @@ INVERSE_REGULARIZATION = 0.02  # C of the logistic regression; chosen by cross-v
 POINT_FROM, INJECT_FROM = 0.5, 0.6
 REASONS = {
     "points": "Is this memory worth a pointer after a failed command? Logistic model over the signals of "
-    "recall/at_failure.py, even odds where a pointer pays. Fitted by benchmarks/failure_train.py.",
+    "recall/at_tool.py, even odds where a pointer pays. Fitted by benchmarks/failure_train.py.",
     "injects": "The same model, with even odds where the full text pays.",
 }
 

@@ -14,15 +14,14 @@ from collections import defaultdict
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.hygiene import findings
+from memory_plugin.kernel.hygiene import choose, findings
 from memory_plugin.kernel.hygiene.rules import PACKS, files
-from memory_plugin.kernel.hygiene_choice import choose_packs
 from memory_plugin.kernel.stats import share
 
 
 def alarms() -> dict[str, dict[str, list[bool]]]:
     """Return for each kind, and for `hit` and `miss`, whether each example contains a finding of that kind."""
-    choose_packs(PACKS)
+    choose((), PACKS)
     found: dict[str, dict[str, list[bool]]] = defaultdict(lambda: {"hit": [], "miss": []})
     for name in files():
         for entry in load_data("hygiene", name)["rules"]:

@@ -48,7 +48,7 @@ def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
         )
         if at % 5:
             interview.state["edges"].append([at - 1, at, "leads_to", 1])
-    store.add_event(interview, {"kind": "grown"}, decision)
+    store.save(interview, {"kind": "grown"}, decision)
     return interview
 
 

@@ -24,7 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
 from memory_plugin.interview.answer_input import parse_answer  # noqa: E402
-from memory_plugin.interview.decisions import ANSWER, apply_event, begin  # noqa: E402
+from memory_plugin.interview.pipeline import ANSWER, apply_event, begin  # noqa: E402
 from memory_plugin.interview.setup import new_setup  # noqa: E402
 from memory_plugin.kernel.text.stem import stem  # noqa: E402
 from memory_plugin.kernel.text.tokens import tokenize  # noqa: E402

@@ -36,7 +36,7 @@ from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.values import Settings, defaults
 from memory_plugin.recall.decision import Limits, choose
 from memory_plugin.recall.history import RecallHistory
-from memory_plugin.recall.judging import AUTO, JudgeCandidates, judge_candidates
+from memory_plugin.recall.judging import AUTO, judge_candidates
 
 BYTES_PER_TOKEN = 3.3  # of the questions, which are English prose and JSON
 ANSWER_TOKENS = 12
@@ -125,7 +125,7 @@ def measure(sources: list[Set], form: str, judge: LabeledJudge, paths: Paths) ->
 def _chosen(result: PromptResult, text: str, settings: Settings, paths: Paths) -> tuple[set[str], set[str]]:
     """Return the keys that a prompt gets in full, and those with a pointer."""
     context = Context(paths, settings, Deadline(60), "")
-    judged = judge_candidates(JudgeCandidates(text, result.hits), AUTO, context)
+    judged = judge_candidates(text, result.hits, AUTO, context)
     limits = Limits(settings, 9500)
     limits.max_inject = min(limits.max_inject, judged.max_inject)
     choice = choose(result.hits, judged.approvals, limits, RecallHistory(paths, ""), lambda _: True)

@@ -143,32 +143,29 @@ def fitted(pairs: list[dict[str, Any]], settings: Settings, scorer: ReplyScorer)
     By model, too: each stands for one user's replies, and the rates of models differ most.
     """
     bounds = EscalationThresholds(settings)
-    halves: dict[str, list[MeasuredReply]] = {"tune": [], "check": []}
+    halves: dict[str, list[tuple[str, MeasuredReply]]] = {"tune": [], "check": []}
     for row in pairs:
         found = score(row, scorer)
         if found.signals.density is not None and len(row["response"].split()) >= SHORTEST:
             density = thousandths(found.signals.density)
-            one = MeasuredReply(
-                found.query_type, row["model"] or "", found.signals.padding, found.signals.preamble, density
-            )
-            halves[half_of(row)].append(one)
-    models = Counter(one.model for one in halves["tune"])
+            one = MeasuredReply(found.query_type, found.signals.padding, found.signals.preamble, density)
+            halves[half_of(row)].append((row["model"] or "", one))
+    models = Counter(model for model, _ in halves["tune"])
     groups = ["", *(model for model, count in models.most_common() if count >= FITTED)]
     print("\nthresholds fitted on one half, %d replies, and tried on the other" % len(halves["tune"]))
     for model in groups:
         tune, check = (
-            [one for one in half if not model or one.model == model]
+            [one for its_model, one in half if model in ("", its_model)]
             for half in (halves["tune"], halves["check"])
         )
         fit = fit_thresholds(tune, bounds)
         print(
-            "%-30s before %s; fitted %s; other half %s%s"
+            "%-30s before %s; fitted %s; other half %s"
             % (
                 model or "all",
                 escalated_share(check, bounds),
                 fit.after,
                 escalated_share(check, fit.bounds),
-                fit.blocking_row,
             )
         )
 

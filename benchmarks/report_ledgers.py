@@ -128,7 +128,6 @@ def row(name: str, at: int, chance: random.Random) -> dict[str, object]:
         "kind": "score",
         "dimensions": scores,
         "overall_quality": round(chance.random(), 3),
-        "improvement": "minor",
         "signals": {chance.choice(SIGNALS): 1},
     }
 
@@ -183,7 +182,6 @@ def _score(at: int, chance: random.Random) -> dict[str, object]:
         "drift": ["padding"] if padding > 2 else [],
         "matches": matches,
         "words": 120,
-        "cut": False,
         "audit": False,
         "mode": "rules",
         "prompt_id": "p%d" % at,

@@ -13,13 +13,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "scripts"))
 
-from memory_plugin.cli.session_views import read_session  # noqa: E402
-from memory_plugin.sessions.calibration import compare, read_labels  # noqa: E402
-from memory_plugin.sessions.session_files import transcripts_below  # noqa: E402
+from memory_plugin.sessions.score_rows import compare, read_labels, session_id  # noqa: E402
+from memory_plugin.sessions.scoring_request import prepare  # noqa: E402
 
 LABELS = os.path.join(HERE, "labels", "first_reading.json")
 
@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--scores", default=LABELS)
     arguments = parser.parse_args()
     labels = read_labels(LABELS)
-    present = {read_session(path).name for path in transcripts_below(arguments.transcripts)}
+    present = {session_id(prepare(str(path))) for path in Path(arguments.transcripts).rglob("*.jsonl")}
     missing = sorted(labels.keys() - present)
     print(
         "%d labeled sessions, %d of them in %s"

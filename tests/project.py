@@ -232,6 +232,12 @@ class Project:
         script = os.path.join(self.plugin_root, "scripts", "memory.py")
         return self.script((), [script, *words], stdin, **env)
 
+    def candidates(self) -> list[dict[str, Any]]:
+        """Return the open candidates that no memory covers."""
+        groups = self.cli("review", "--json").json["groups"]
+        entries = [entry for group in groups for entry in group["entries"]]
+        return [entry["candidate"] for entry in entries if entry["kind"] == "candidate"]
+
     def memories(self, *options: str) -> list[dict[str, Any]]:
         """Return the memories that `memory list` prints as JSON with these options."""
         rows: list[dict[str, Any]] = self.cli("list", *options, "--json").json["memories"]

@@ -161,7 +161,7 @@ NEEDS_APPROVAL = (
     *("import promote", "feedback useful", "feedback wrong", "replies tune --apply", "replies tune --thresholds --apply"),
     *("check phrases --judge", "session label", "session calibrate --ask", "session langfuse push", "config statusline install"),
     *("tune --apply", "tune --thresholds --apply", "session score --current --yes", "calibrate --ask", "label"),
-    *("capture drop", "capture never", "capture clear", "langfuse push", "statusline install", "report --out", "evaluate --report"),
+    *("capture clear", "langfuse push", "statusline install", "report --out", "evaluate --report"),
 )  # fmt: skip
 
 

@@ -15,19 +15,20 @@ from typing import Any, Callable
 from memory_plugin.hooks import entry
 from memory_plugin.kernel import fastjson
 from memory_plugin.kernel.hygiene import redact
-from memory_plugin.kernel.settings import layers, user_file
+from memory_plugin.kernel.settings import schema as settings_schema
+from memory_plugin.kernel.settings import user_file
 from memory_plugin.kernel.settings.values import Settings, SettingsFileError, decoded, defaults, schema
 from memory_plugin.kernel.transcript.reader import Reader
-from memory_plugin.memories import guarded_commands, guarded_files, markdown
+from memory_plugin.memories import guard_file, guarded_commands, markdown
+from memory_plugin.memories.grants import asks_to_save
 from memory_plugin.memories.hygiene import clean_data, shown, shown_block
 from memory_plugin.memories.record import category_named, parse_memory
-from memory_plugin.memories.save_requests import asks_to_save
 from memory_plugin.memories.shell_commands import shell_commands
 from memory_plugin.recall.gate import load_gate, visible_text
 from memory_plugin.recall.query import analyze
-from memory_plugin.replies.filler import find_filler, load_filler_rules
-from memory_plugin.replies.prose import read_prose
-from memory_plugin.sessions.scorer_reply import read_scores
+from memory_plugin.replies.phrases import find_filler, load_filler_rules
+from memory_plugin.replies.prose import Prose
+from memory_plugin.sessions.dimensions import read_scores
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import FORGED_MARK, SECRET, World, actions, is_answer
 
@@ -135,8 +136,8 @@ def _shell(generator: InputGenerator) -> None:
 def _patterns(generator: InputGenerator) -> None:
     pattern = generator.text()
     guarded_commands.guard_words(pattern)
-    if not guarded_files.pattern_problem(pattern):
-        guarded_files.covers(pattern, generator.text())
+    if not guard_file.pattern_problem(pattern):
+        guard_file.covers(pattern, generator.text())
 
 
 def _markdown(generator: InputGenerator) -> None:
@@ -180,19 +181,18 @@ def _settings(generator: InputGenerator) -> None:
         **{key: generator.value() for key in generator.dice.sample(_KEYS, 2)},
     }
     settings = Settings(defaults())
-    layers.apply(settings, schema(), [("user", "a", content), ("project", "b", content)])
+    settings_schema.apply(settings, schema(), [("user", "a", content), ("project", "b", content)])
     decoded(generator.data())
 
 
 def _settings_edit(generator: InputGenerator) -> None:
-    text = generator.data().decode("utf-8", "replace")
-    value = decoded(text.encode())
-    if not text.strip():  # a blank file is replaced before it is edited
-        return
-    edited = user_file.with_value(text, ("memory", "retrieval", "max_memories"), 3)
-    assert decoded(edited.encode())["memory"]["retrieval"]["max_memories"] == 3, "the key is not set"
-    left = decoded(user_file.without(edited, ("memory", "retrieval", "max_memories")).encode())
-    assert set(value) <= set(left) | {"memory"}, "another key is lost"
+    value = decoded(generator.data())
+    name = "retrieval.max_memories"
+    before = set(value)
+    user_file._set(value, tuple(name.split(".")), 3)
+    edited = decoded(user_file._in_style_of("{}", value).encode())
+    user_file._remove(edited, name)
+    assert before <= set(edited) | {"memory", "retrieval"}, "another key is lost"
 
 
 def _record(generator: InputGenerator) -> None:
@@ -215,7 +215,7 @@ def _prompt(generator: InputGenerator) -> None:
 
 
 def _reply(generator: InputGenerator) -> None:
-    find_filler(read_prose(generator.text()), load_filler_rules(None))
+    find_filler(Prose(generator.text()), load_filler_rules(None))
 
 
 def _scores(generator: InputGenerator) -> None:

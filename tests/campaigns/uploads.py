@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from memory_plugin.kernel.judge.question import JudgeError
-from memory_plugin.sessions.langfuse import langfuse_client, push
-from memory_plugin.sessions.langfuse.langfuse_client import score_configs
+from memory_plugin.sessions import langfuse_client, langfuse_scores
+from memory_plugin.sessions.langfuse_scores import score_configs
 from memory_plugin.sessions.pipeline import grade_session
 from tests.campaigns.tally import Tally
 from tests.campaigns.world import SECRET, World
@@ -69,7 +69,7 @@ def _send_in_fork(bench: Bench, seconds: float, tally: Tally) -> None:
     if not child:
         code = 9
         try:
-            for module in (langfuse_client, push):
+            for module in (langfuse_client, langfuse_scores):
                 setattr(module, "sleep", lambda _: None)  # noqa: B010
             push_scores(bench, 5)
             code = 0

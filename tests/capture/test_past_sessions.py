@@ -31,7 +31,7 @@ def past(project: Project, name: str, *prompts: str) -> str:
 
 
 def ids(project: Project) -> list[str]:
-    return [candidate["id"] for candidate in project.cli("capture", "list", "--json").json["candidates"]]
+    return [candidate["id"] for candidate in project.candidates()]
 
 
 def memories(project: Project) -> list[dict[str, str]]:
@@ -39,14 +39,13 @@ def memories(project: Project) -> list[dict[str, str]]:
     return listed
 
 
-def test_the_sessions_of_a_project_are_read_once(project: Project) -> None:
+def test_reading_the_sessions_of_a_project_again_adds_nothing(project: Project) -> None:
     past(project, "one", CORRECTION, "fix the test")
     past(project, "two", "we decided to keep sessions in Redis")
     first = project.cli("capture", "--project", "--json").json
-    assert (first["read"], first["known"], first["open"]) == (2, 0, 2)
+    assert (first["read"], first["open"]) == (2, 2)
     again = project.cli("capture", "--project", "--json").json
-    assert (again["read"], again["known"], again["new"]) == (0, 2, [])
-    assert project.cli("capture", "--project", "--again", "--json").json["read"] == 2
+    assert (again["read"], again["new"], again["open"]) == (2, [], 2)
     assert memories(project) == []
 
 
@@ -60,21 +59,12 @@ def test_a_dropped_candidate_returns_only_after_clear(project: Project) -> None:
     path = past(project, "one", CORRECTION)
     project.cli("capture", path)
     (identity,) = ids(project)
-    assert project.cli("capture", "drop", identity).stdout == "rejected: 1 candidate\n"
-    project.cli("capture", path, "--again")
+    assert project.cli("reject", identity).returncode == 0
+    project.cli("capture", path)
     assert ids(project) == []
     assert project.cli("capture", "clear").stdout == "deleted: 0 candidates\n"
-    project.cli("capture", path, "--again")
-    assert ids(project) == [identity]
-
-
-def test_a_kind_can_be_silenced(project: Project) -> None:
-    path = past(project, "one", CORRECTION, "we decided to keep sessions in Redis")
-    project.cli("capture", "never", "decision")
     project.cli("capture", path)
-    kinds = [one["kind"] for one in project.cli("capture", "list", "--json").json["candidates"]]
-    assert "decision" not in kinds
-    assert kinds
+    assert ids(project) == [identity]
 
 
 def test_a_candidate_in_claudes_words_is_trusted_and_names_its_source(project: Project) -> None:
@@ -106,7 +96,7 @@ def test_a_contradiction_is_marked(project: Project) -> None:
     project.save("Use npm", "Use npm, not pnpm.", category="preference")
     project.cli("refresh")
     project.cli("capture", past(project, "one", "use pnpm, not npm"))
-    (one,) = project.cli("capture", "list", "--json").json["candidates"]
+    (one,) = project.candidates()
     assert one["contradicts"] == "use-npm"
     (group,) = project.cli("review", "--json").json["groups"]
     assert [entry["alone"] for entry in group["entries"]] == [True]
@@ -115,7 +105,7 @@ def test_a_contradiction_is_marked(project: Project) -> None:
 def test_claude_changes_nothing_without_approval(project: Project) -> None:
     project.cli("capture", past(project, "one", CORRECTION))
     (identity,) = ids(project)
-    for words in (["capture", "drop", identity], ["capture", "clear"], ["capture", "never", "rule"]):
+    for words in (["reject", identity], ["capture", "clear"]):
         assert project.cli(*words, inside=True).returncode == 1
     group = project.cli("review", "--json").json["groups"][0]["id"]
     assert project.cli("accept", "--group", group, inside=True).returncode == 1
@@ -146,10 +136,8 @@ def test_the_user_accepts_a_group(project: Project) -> None:
     "words",
     [
         ["capture", "nothing.jsonl"],
-        ["capture", "drop"],
-        ["capture", "drop", "c-0"],
-        ["capture", "list", "x"],
-        ["capture", "never", "x"],
+        ["capture"],
+        ["capture", "clear", "x"],
     ],
 )
 def test_wrong_arguments_are_rejected(project: Project, words: list[str]) -> None:
@@ -158,18 +146,9 @@ def test_wrong_arguments_are_rejected(project: Project, words: list[str]) -> Non
     assert run.stderr.startswith("memory: ")
 
 
-def test_an_unknown_candidate_is_told_apart_from_none(project: Project) -> None:
-    words = ("capture", "drop", "c-0")
-    assert project.cli(*words).stderr == "memory: c-0: no such candidate; there are none open\n"
-    project.cli("capture", past(project, "one", CORRECTION))
-    listed = "memory: c-0: no such candidate; to list them: memory capture list\n"
-    assert project.cli(*words).stderr == listed
-
-
 def kinds(project: Project) -> dict[str, str]:
     """Return the titles of the open candidates by their kinds."""
-    found = project.cli("capture", "list", "--json").json["candidates"]
-    return {one["kind"]: one["title"] for one in found}
+    return {one["kind"]: one["title"] for one in project.candidates()}
 
 
 def propose(project: Project, path: str, session: str) -> None:
@@ -186,7 +165,7 @@ def test_repeating_an_injected_memory_leaves_a_hint(project: Project) -> None:
     propose(project, past(project, "told", CORRECTION), "told")
     assert kinds(project) == {"mistake": "You had to repeat a memory: never-mock-the-database"}
     (group,) = project.cli("review", "--json").json["groups"]
-    assert group["entries"][0]["actions"] == ["reject", "never again"]
+    assert group["entries"][0]["actions"] == ["reject"]
 
 
 def test_a_guard_that_keeps_answering_leaves_a_hint(project: Project) -> None:

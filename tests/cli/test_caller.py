@@ -10,15 +10,15 @@ import pytest
 
 from memory_plugin.cli import caller
 from memory_plugin.cli.caller import Caller, identify, is_route
-from memory_plugin.hooks import client_record
-from memory_plugin.hooks.client_record import (
+from memory_plugin.kernel import ancestry
+from memory_plugin.kernel.ancestry import (
+    Ancestor,
     ClientRecord,
     hand_over,
     outer_client,
     read_record,
     record_client,
 )
-from memory_plugin.kernel.ancestry import Ancestor
 from memory_plugin.kernel.paths import locate
 from tests.project import SESSION, Project
 
@@ -75,7 +75,7 @@ def _environment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         os, "environ", {"HOME": project.home, "CLAUDE_CONFIG_DIR": project.config, "PATH": "/bin"}
     )
     home = account_home(project)
-    monkeypatch.setattr(client_record, "account_home", lambda: home)
+    monkeypatch.setattr(ancestry, "account_home", lambda: home)
     monkeypatch.setattr(caller, "account_home", lambda: home)
     monkeypatch.chdir(project.root)
 
@@ -135,7 +135,7 @@ def test_without_a_readable_environment_the_record_of_a_hook_names_the_folder(
 ) -> None:
     """On a system without /proc, the record is in the account's own config folder."""
     client = process(88, "claude")
-    account = str(client_record.account_config())
+    account = str(ancestry.account_config())
     monkeypatch.setitem(os.environ, "HOME", os.path.dirname(account))
     record_client(locate(project.root), SESSION, client)
     assert read_record(account, client) is not None

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.cli.test_main import cli
+from tests.cli.test_command_line import cli
 from tests.project import Project
 
 
@@ -22,13 +22,11 @@ from tests.project import Project
         ["evaluate", ".", "--pack"],
         ["evaluate", ".", "--rubric"],
         ["rules", "check"],
-        ["rules", "apply"],
         ["session", "signals"],
         ["session", "prepare"],
         ["session", "score"],
         ["label", "--set", "tool_efficiency=1"],
         ["interview", "start", "billing", "--pack"],
-        ["interview", "pack", "check"],
         ["list", "--root"],
     ],
     ids=" ".join,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import shlex
 import time
 
 import pytest
 
-from memory_plugin.cli.command_line import fitted_examples
 from memory_plugin.cli.console import Console, columns, error_line, wrapped
 
 
@@ -168,31 +166,6 @@ def test_wrapping_loses_no_word_and_styles_take_no_room(width: int) -> None:
     lines = wrapped(text, width).split("\n")
     assert [line for line in lines if columns(line) > width and " " in line.strip()] == []
     assert "".join("".join(lines).split()) == "".join(text.split())
-
-
-def test_examples_keep_their_commands_and_put_comments_below() -> None:
-    text = "  memory list    all\n  memory save --title one --body two-and-three    a remark"
-    assert fitted_examples(text, 40).splitlines() == [
-        "  memory list    all",
-        "  memory save --title one \\",
-        "      --body two-and-three",
-        "      a remark",
-    ]
-
-
-def test_quoted_text_in_an_example_is_not_split() -> None:
-    text = (
-        '  memory save --category decision --title "Logins live in Redis" --body "24 h." \\\n      --tags a'
-    )
-    output = fitted_examples(text, 50)
-    assert output.splitlines() == [
-        "  memory save --category decision \\",
-        '      --title "Logins live in Redis" \\',
-        '      --body "24 h." \\',
-        "      --tags a",
-    ]
-    fitted, original = (shlex.split(example.replace("\\\n", "")) for example in (output, text))
-    assert fitted == original
 
 
 def test_slow_work_shows_elapsed_time_on_a_terminal_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,8 +60,11 @@ class Codex(ThreadingHTTPServer):
         self.home, self.project = (os.path.join(folder, name) for name in ("home", "project"))
         self.config = os.path.join(self.home, ".claude")
         self.plugin = os.path.join(folder, "plugin")
-        for path in (os.path.join(self.home, ".codex"), os.path.join(self.project, ".git")):
+        self.bin = os.path.join(folder, "bin")
+        for path in (os.path.join(self.home, ".codex"), os.path.join(self.project, ".git"), self.bin):
             os.makedirs(path)
+        # Where the system has bubblewrap, Codex runs itself by this name, and makes no such link in a temporary home.
+        os.symlink(program, os.path.join(self.bin, "codex-linux-sandbox"))
         self.replies: list[dict[str, Any]] = []
         self.bodies: list[dict[str, Any]] = []
 
@@ -84,7 +87,9 @@ class Codex(ThreadingHTTPServer):
 
     def environment(self) -> dict[str, str]:
         """Return the complete environment of Codex."""
-        path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+        path = os.pathsep.join(
+            [self.bin, os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+        )
         return {"PATH": path, "HOME": self.home, "FAKE_KEY": "k", "LANG": "C.UTF-8", "SHELL": "/bin/bash"}
 
     def run(self, *args: str) -> str:

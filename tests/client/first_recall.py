@@ -1,22 +1,25 @@
-"""Time each step of a new user in the real client, from a clone to the first recall.
+"""Time each step of a new user in the real client, from the install to the first recall.
 
-Run as a script, this prints the table of docs/start.md. The fake API is the model, so a model's thinking time is not included.
+Run as a script, this prints the table of docs/start.md. The fake API is the model, so a model's thinking time is not included. A repository
+in a folder stands in for the one on GitHub, so its download takes no time.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from tests.client.binary import binary
 from tests.client.plugin import bash, make_repository
 from tests.client.sandbox import Sandbox
 from tests.client.terminal import READY
-from tests.release_tree import copy_plugin
+from tests.release_tree import make_tree
 
 TITLE = "Staging is reset every night at 03:00"
 SAVE = (
@@ -24,6 +27,8 @@ SAVE = (
     "into seeds/.' --asked-as 'why is my test data gone'" % TITLE
 )
 SAVE_PROMPT = "/memory:save the staging database is reset every night at 03:00"
+ADD = ("plugin", "marketplace", "add", "OWNER/REPOSITORY")
+INSTALL = ("plugin", "install", "memory@memory-plugin")
 QUESTION = "why is my test data on staging gone this morning?"
 
 
@@ -41,12 +46,25 @@ def run_timed(steps: list[Step], what: str, action: Callable[[], object]) -> Non
     steps.append(Step(what, time.monotonic() - start))
 
 
+def publish(sandbox: Sandbox) -> None:
+    """Commit the release tree to a repository, which the user's git takes for OWNER/REPOSITORY on GitHub."""
+    hub = os.path.join(sandbox.folder, "hub")
+    tree = os.path.join(hub, "OWNER", "REPOSITORY.git")
+    make_tree(tree)
+    forms = ("https://github.com/", "git@github.com:", "ssh://git@github.com/")
+    lines = ['[url "file://%s/"]' % hub, *("\tinsteadOf = " + form for form in forms)]
+    Sandbox.write(os.path.join(sandbox.home, ".gitconfig"), "\n".join([*lines, ""]))
+    author = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    for words in (["init", "-q"], ["add", "-A"], [*author, "commit", "-q", "-m", "Release"]):
+        subprocess.run(["git", *words], cwd=tree, env=sandbox.environment(), check=True)
+
+
 def first_recall(sandbox: Sandbox) -> tuple[list[Step], bool]:
     """Run all steps; return them, and whether Claude was told the memory in the end."""
     steps: list[Step] = []
     was_recalled: list[bool] = []
     make_repository(sandbox)
-    clone = copy_plugin(os.path.join(sandbox.folder, "clone"))
+    publish(sandbox)
 
     def claude(*words: str) -> None:
         done = sandbox.claude(*words)
@@ -64,11 +82,8 @@ def first_recall(sandbox: Sandbox) -> tuple[list[Step], bool]:
         sandbox.set_script({"default": {"text": "It is reset at 03:00."}})
         was_recalled.append(bool(sandbox.prompt(QUESTION).sent(TITLE)))
 
-    run_timed(
-        steps, "`claude plugin marketplace add ./`", lambda: claude("plugin", "marketplace", "add", clone)
-    )
-    install = ("plugin", "install", "memory@memory-plugin")
-    run_timed(steps, "`claude plugin install memory@memory-plugin`", lambda: claude(*install))
+    for words in (ADD, INSTALL):
+        run_timed(steps, "`claude %s`" % " ".join(words), partial(claude, *words))
     run_timed(steps, "`%s`" % SAVE_PROMPT, save)
     run_timed(steps, "`%s`" % QUESTION, ask)
     return steps, was_recalled[-1]

@@ -15,7 +15,6 @@ from tests.client.sandbox import Sandbox
 
 pytestmark = pytest.mark.client
 CORRECTION = "no, we never mock the billing database here"
-DECISION = "we decided to keep the sessions in Redis."
 ALLOWED = ("--allowedTools", "Bash")
 SESSION_END = 1.5  # seconds that the client allows all hooks of this event
 TIMED_PYTHON = """#!%s -S
@@ -37,7 +36,8 @@ def wait_for_candidates(sandbox: Sandbox, kinds: set[str]) -> list[dict[str, Any
     candidates: list[dict[str, Any]] = []
     while time.monotonic() < end and {candidate["kind"] for candidate in candidates} != kinds:
         time.sleep(0.2)
-        candidates = memory(sandbox, "capture", "list")["candidates"]
+        groups = memory(sandbox, "review")["groups"]
+        candidates = [entry["candidate"] for group in groups for entry in group["entries"]]
     assert {candidate["kind"] for candidate in candidates} == kinds, candidates
     return candidates
 
@@ -72,20 +72,6 @@ def test_candidates_are_offered_reviewed_and_recalled(sandbox: Sandbox) -> None:
     memories = memory(sandbox, "list")["memories"]
     assert sorted(stored["trust"] for stored in memories) == ["trusted", "trusted"]
     assert sandbox.prompt("Should the tests mock the billing database?", plugins=PLUGIN).sent("never mock")
-
-
-def test_a_kind_set_to_never_is_not_proposed_again(sandbox: Sandbox) -> None:
-    make_repository(sandbox)
-    sandbox.set_script({"default": {"text": "Hello."}})
-    sandbox.prompt(CORRECTION, plugins=PLUGIN)
-    wait_for_candidates(sandbox, {"rule"})
-    memory(sandbox, "capture", "never", "rule")
-    assert memory(sandbox, "capture", "list")["candidates"] == []
-
-    turn = sandbox.prompt("always run the linter before you commit. " + DECISION, plugins=PLUGIN)
-    assert "may be worth keeping" not in json.dumps([*turn.events, *sandbox.hook_records(turn.session)])
-    assert [candidate["quote"] for candidate in wait_for_candidates(sandbox, {"decision"})] == [DECISION]
-    assert memory(sandbox, "list")["memories"] == []
 
 
 def test_the_session_end_hook_is_faster_than_the_client_allows(sandbox: Sandbox) -> None:

@@ -14,6 +14,7 @@ from tests.client.codex import Codex, codex_binary, patch, shell
 from tests.client.conftest import is_selected, skip_or_fail
 from tests.client.plugin import is_recalled, memory, with_memory
 from tests.client.sandbox import Sandbox
+from tests.sessions.grades import reply
 
 pytestmark = pytest.mark.client
 ASK = "Which database do we use for the billing service?"
@@ -33,9 +34,9 @@ def codex(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Codex]:  # 
 
 
 def rows(codex: Codex, name: str) -> list[dict[str, Any]]:
-    """Return the rows of a ledger; wait for the first for five seconds at most."""
+    """Return the rows of a ledger; wait for the first for 20 seconds at most."""
     path = os.path.join(codex.config, "lcars", "memory", name + ".jsonl")
-    end = time.monotonic() + 5
+    end = time.monotonic() + 20
     while not os.path.exists(path) and time.monotonic() < end:
         time.sleep(0.05)
     with open(path, encoding="utf-8") as file:
@@ -99,3 +100,14 @@ def test_both_agents_use_one_store(codex: Codex, sandbox: Sandbox) -> None:
     codex.install()
     codex.prompt(ASK)
     assert codex.sent().count("Postgres 15") == 1
+
+
+def test_an_ended_session_is_graded(codex: Codex) -> None:
+    memory = {"judge": {"backend": "scripted"}, "sessions": {"judge": {"when": "ended"}}}
+    replies = {"replies": [{"text": json.dumps(reply())}]}
+    for path, content in (("settings.json", {"memory": memory}), ("lcars/memory/judge/script.json", replies)):
+        Sandbox.write(os.path.join(codex.config, path), content)
+    codex.prompt("Look around, please.", *(shell("echo %d" % number) for number in range(5)))
+    (row,) = rows(codex, "sessions")
+    assert (row["scorer"]["automatic"], row["overall_quality"]) == (True, 0.6233)
+    assert row["session"] in codex.memory("session", "list")

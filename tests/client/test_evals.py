@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from tests.client.conftest import skip_or_fail
 from tests.client.sandbox import Sandbox
 from tests.project import PLUGIN_ROOT
 from tests.release_tree import copy_plugin
@@ -34,10 +35,12 @@ QUESTIONS = {
     "constraint-friday": "from the on-call engineer",
     "symptom": "is deleted at 03:00",
 }
-NEED_BASH = (
-    "guarded-command",
-    "runbook-after-failure",
-)  # the client runs them only where it can confine a shell
+# Cases in which Claude runs a command -> the command, what the plugin then tells Claude, and the answer.
+COMMANDS = {
+    "guarded-command": ("git push --force origin main", "holds this call back once", "It was held back."),
+    "runbook-after-failure": ("./label-job.sh", "wake-printer", "Run wake-printer."),
+}
+SILENT = ("silent-arithmetic", "silent-poem")
 
 
 def prompt_of(case: str) -> str:
@@ -53,22 +56,27 @@ def test_each_case_is_covered() -> None:
         for name in os.listdir(os.path.join(PLUGIN_ROOT, "evals"))
         if name not in ("store", "store.py", "README.md")
     }
-    assert {name for name in cases if not name.startswith(("silent-", *NEED_BASH))} == set(QUESTIONS)
+    assert cases == {*QUESTIONS, *COMMANDS, *SILENT}
     assert 8 <= len(cases) <= 12
 
 
+def rules() -> Iterator[dict[str, Any]]:
+    """Yield what the model does: it runs the commands, and answers what it was told."""
+    for command, text, answer in COMMANDS.values():
+        run = {"tool_use": [{"name": "Bash", "input": {"command": command}}]}
+        yield {"when": {"kind": "main", "last_user": "Run " + command}, "reply": run}
+        yield {"when": {"kind": "main", "any": text}, "reply": {"text": answer}}
+    for case, text in QUESTIONS.items():
+        words = prompt_of(case).replace("?", ".")
+        told = "%s[\\s\\S]*%s|%s[\\s\\S]*%s" % (text, words, words, text)
+        yield {"when": {"kind": "main", "any": told}, "reply": {"text": KNOWN[text]}}
+
+
 def test_the_plugin_makes_the_difference(make_sandbox: Callable[..., Sandbox]) -> None:
-    rules: list[dict[str, Any]] = [
-        {
-            "when": {"kind": "main", "any": "%s[\\s\\S]*%s|%s[\\s\\S]*%s" % (text, words, words, text)},
-            "reply": {"text": KNOWN[text]},
-        }
-        for words, text in ((prompt_of(case).replace("?", "."), text) for case, text in QUESTIONS.items())
-    ]
-    sandbox = make_sandbox({"rules": rules, "default": {"text": "I do not know."}})
+    if not (shutil.which("bwrap") and shutil.which("socat")):
+        skip_or_fail("the client runs commands in its evaluations only with bubblewrap and socat")
+    sandbox = make_sandbox({"rules": list(rules()), "default": {"text": "I do not know."}})
     plugin = copy_plugin(os.path.join(sandbox.folder, "plugin"))
-    for case in NEED_BASH:
-        shutil.rmtree(os.path.join(plugin, "evals", case))
     report = os.path.join(sandbox.folder, "report.json")
     options = (
         "--trust-plugin",
@@ -79,6 +87,7 @@ def test_the_plugin_makes_the_difference(make_sandbox: Callable[..., Sandbox]) -
         "-j",
         "4",
         "--allow-tools",
+        "Bash",
         "Read",
         "--json",
         report,
@@ -89,5 +98,4 @@ def test_the_plugin_makes_the_difference(make_sandbox: Callable[..., Sandbox]) -
     scores = {
         case["name"]: tuple(case["arms"][arm][0]["score"] for arm in ("with", "without")) for case in cases
     }
-    silent = dict.fromkeys(("silent-arithmetic", "silent-poem"), (1, 1))
-    assert scores == {**dict.fromkeys(QUESTIONS, (1, 0)), **silent}
+    assert scores == {**dict.fromkeys([*QUESTIONS, *COMMANDS], (1, 0)), **dict.fromkeys(SILENT, (1, 1))}

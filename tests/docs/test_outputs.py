@@ -203,9 +203,9 @@ def at_capture_candidates(project: Project) -> str:
     event = project.event("Stop", last_assistant_message="Yes.", prompt_id="p1", stop_hook_active=False)
     run = project.hook("Stop", {**event, "transcript_path": path})
     project.wait_for_background()
-    runs = [run, project.cli("review"), project.cli("capture", "list"), project.start()]
+    runs = [run, project.cli("review"), project.start()]
     state = _files(os.path.join(project.state, "capture"))
-    (candidate,) = project.cli("capture", "list", "--json").json["candidates"]
+    (candidate,) = project.candidates()
     runs += [project.cli("review", "--json"), project.cli("accept", candidate["id"])]
     assert runs[-1].returncode == 0, runs[-1].stderr
     assert "never mock" in state

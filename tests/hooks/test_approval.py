@@ -60,9 +60,7 @@ def trusted(project: Project) -> set[str]:
             ("feedback", "wrong", "use-postgres"), "rate as wrong 1 memory: Use", id="feedback wrong"
         ),
         pytest.param(("config", "statusline", "install"), "install the status line", id="config statusline"),
-        pytest.param(
-            ("capture", "never", "fact"), "change what was captured: never fact", id="capture never"
-        ),
+        pytest.param(("capture", "clear"), "delete all candidates", id="capture clear"),
     ],
 )
 def test_the_dialog_says_what_the_user_decides(pending: Project, words: tuple[str, ...], reason: str) -> None:
@@ -84,7 +82,7 @@ def test_the_dialog_says_what_the_user_decides(pending: Project, words: tuple[st
         ("replies", "history"),
         ("forget", "use-postgres", "--keep"),
         ("import", "CLAUDE.md"),
-        ("capture", "list"),
+        ("capture", "--project"),
         ("accept", "no-such-memory"),
         ("accept", "--all", "--guards"),
         ("config", "set", "judge.base_url", "http://127.0.0.1:1"),

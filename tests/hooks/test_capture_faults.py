@@ -96,7 +96,6 @@ def test_nothing_is_stored_injected_or_sent_without_approval(
     for words, stdin in (
         (["propose"], request),
         (["capture", path], ""),
-        (["capture", "list"], ""),
         (["review"], ""),
     ):
         for inside in (False, True):

@@ -45,7 +45,6 @@ def write_package(folder: str, entry: str) -> None:
             file.write(text)
     for name in (
         "hooks/__init__.py",
-        "hooks/starting.py",
         "kernel/__init__.py",
         "kernel/bytecode.py",
         "kernel/quick_import.py",

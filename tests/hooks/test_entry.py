@@ -12,7 +12,7 @@ import pytest
 from memory_plugin.hooks import entry, stop
 from memory_plugin.hooks.entry import HANDLERS
 from memory_plugin.hooks.events import Event
-from memory_plugin.kernel.settings.schema import keys
+from memory_plugin.kernel.settings.user_file import keys
 from tests.project import PLUGIN_ROOT, SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, problems
 

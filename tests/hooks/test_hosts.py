@@ -176,5 +176,5 @@ def test_capture_reads_the_transcript_of_codex(project: Project) -> None:
     }
     assert codex(project, "Stop", **reply).stdout == ""
     project.wait_for_background()
-    (found,) = project.cli("capture", "list", "--json").json["candidates"]
+    (found,) = project.candidates()
     assert found["quote"] == words["user"]

@@ -257,7 +257,7 @@ def test_the_user_can_save_an_address_from_the_environment_in_a_terminal(table: 
     url = table.own.url + "/v1"
     offer = table.project.cli("judge", "on", OPENAI_BASE_URL=url, **KEYS)
     assert "memory config set judge.base_url " + url in " ".join(offer.stdout.split())
-    run = table.project.cli("judge", "on", "--keep-address", OPENAI_BASE_URL=url, **KEYS)
+    run = table.project.cli("config", "set", "judge.base_url", url)
     assert run.returncode == 0, run.stderr
     with open(path, encoding="utf-8") as file:
         assert json.load(file)["memory"]["judge"]["base_url"] == url

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from memory_plugin.interview.answer_input import parse_answer
-from memory_plugin.interview.decisions import ANSWER, apply_event, begin
+from memory_plugin.interview.pipeline import ANSWER, apply_event, begin
 from memory_plugin.interview.setup import find_pack, new_setup, read_pack
 
 KINDS = (

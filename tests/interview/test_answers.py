@@ -16,8 +16,8 @@ from memory_plugin.interview.answers import (
     signals_by_rule,
     wants_to_stop,
 )
-from memory_plugin.interview.decisions import ANSWER, apply_event, begin
 from memory_plugin.interview.interview_store import InterviewStore
+from memory_plugin.interview.pipeline import ANSWER, apply_event, begin
 from memory_plugin.interview.wording import count_phrases, normalize
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context

@@ -51,7 +51,7 @@ def test_any_graph_is_measured(edges: list[tuple[int, int]]) -> None:
     assert chains.longest <= 7
     assert 0 <= diameter(built, range(8)) <= 8
     assert all(0 <= built.density(index) <= 1 for index in range(8))
-    assert all(built.neighbors()[index] for index in built.peripheral())
+    assert all(built.neighbors[index] for index in built.peripheral())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from memory_plugin.interview import interview_store as module
 from memory_plugin.interview import pipeline
-from memory_plugin.interview.interview_store import OPEN, Interview, InterviewError, InterviewStore
+from memory_plugin.interview.interview_store import NEW, OPEN, Interview, InterviewError, InterviewStore
 from memory_plugin.kernel.sqlite import Connection, connect
 from tests.interview.respondents import setup_for
 
@@ -28,7 +28,7 @@ def connect_without_secure_delete(*args: Any, **named: Any) -> Connection:  # no
 def interview_about_topic(identity: str) -> Interview:
     """Return an interview with TOPIC in each column of text."""
     text = '{"text": "%s"}' % TOPIC
-    return Interview((identity, "p", "s", OPEN, TOPIC, "t", "t", text, text, TOPIC, 0))
+    return Interview((identity, "p", "s", OPEN, TOPIC, "t", "t", text, text, TOPIC, NEW))
 
 
 @pytest.mark.parametrize("others", [0, 1], ids=["the only one", "one of two"])
@@ -38,11 +38,11 @@ def test_a_discarded_interview_leaves_no_text_on_the_disk(
     monkeypatch.setattr(module, "connect", connect_without_secure_delete)
     with closing(InterviewStore(str(tmp_path))) as store:
         for number in range(others):
-            other = Interview(("other%d" % number, "p", "s", OPEN, "x", "t", "t", "{}", "{}", "x", 0))
-            store.add(other, {}, {})
+            other = Interview(("other%d" % number, "p", "s", OPEN, "x", "t", "t", "{}", "{}", "x", NEW))
+            store.save(other, {}, {})
         interview = interview_about_topic("i1")
-        store.add(interview, {"text": TOPIC}, {"text": TOPIC})
-        store.add_event(interview, {"text": TOPIC * 200}, {"text": TOPIC})
+        store.save(interview, {"text": TOPIC}, {"text": TOPIC})
+        store.save(interview, {"text": TOPIC * 200}, {"text": TOPIC})
         assert TOPIC in content_of_files(tmp_path)
         store.delete("i1")
         assert TOPIC not in content_of_files(tmp_path)
@@ -76,7 +76,7 @@ def test_an_answer_with_five_thousand_concepts_takes_less_than_three_seconds(sto
         )  # fmt: skip
         if index % 7:
             state["edges"].append([index - 1, index, "leads_to", 1])
-    store.update(interview)
+    store.save(interview)
     started = time.process_time()
     decision = pipeline.answer(
         store, store.find(interview.id), {"answer": "the concept number 17 matters most"}

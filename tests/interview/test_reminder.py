@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.interview.reminder import Reminder
+from memory_plugin.interview import Reminder
 from tests.project import Project
 from tests.recall.store_files import at_home
 

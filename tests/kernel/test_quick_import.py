@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.hooks.starting import AHEAD
+from memory_plugin.kernel.quick_import import AHEAD
 from memory_plugin.recall.pipeline import PRELOADED_MODULES
 from tests.project import PLUGIN_ROOT, Project
 
@@ -106,7 +106,7 @@ sys.path.insert(0, %r)
 for name in %r.split():
     __import__("memory_plugin." + name)
 """
-LISTS = {**AHEAD, "a look-up": AHEAD["UserPromptSubmit"] + " recall.history " + PRELOADED_MODULES}
+LISTS = {**AHEAD, "a look-up": AHEAD["UserPromptSubmit"] + " " + PRELOADED_MODULES}
 
 
 @pytest.mark.parametrize("listed", LISTS.values(), ids=LISTS)

@@ -9,9 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.memories.memory_files import StoredMemory, all_memories
+from memory_plugin.memories.memory_files import Store, StoredMemory, all_memories, project_store
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.stores import Store, project_store
 from tests.project import Project
 
 Put = Callable[..., str]

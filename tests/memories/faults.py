@@ -16,12 +16,11 @@ from typing import Any, Callable
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
 
-from memory_plugin.cli import main
+from memory_plugin.cli.command_line import main
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.grants import grant, issue_ticket
-from memory_plugin.memories.memory_files import StoredMemory, all_memories
+from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store
 from memory_plugin.memories.memory_text import text_digests
-from memory_plugin.memories.stores import project_store
 from memory_plugin.memories.trust import TRUSTED, load_trust
 from memory_plugin.recall import index_refresh
 from memory_plugin.recall.store_refresh import RefreshReport
@@ -83,7 +82,7 @@ def install(wanted: int, fault: str, folder: str) -> list[int]:
 
 def run(argv: list[str], root: str) -> int:
     """Run a command in this process, silently."""
-    return main.main([*argv, "--root", root])
+    return main([*argv, "--root", root])
 
 
 def memories(paths: Paths) -> dict[str, StoredMemory]:
@@ -161,7 +160,7 @@ def act(command: str, root: str, ticket: str) -> int:
     if command in TAKEN_APART:
         chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute"}]}
         return with_input(json.dumps(chosen), COMMANDS[command], root)
-    return main.main([*words_of(command, root), *(["--ticket", ticket] if ticket else [])])
+    return main([*words_of(command, root), *(["--ticket", ticket] if ticket else [])])
 
 
 def in_child(command: str, root: str, ticket: str, wanted: int, fault: str) -> tuple[int, bool]:

@@ -59,16 +59,16 @@ def test_a_memory_without_a_guard_has_none() -> None:
     [
         pytest.param(["git push"], "guard: expected an object such as .*, got list; fix it", id="a list"),
         pytest.param({}, "guard: expected files or commands, got neither; add one", id="an empty object"),
-        pytest.param({"commands": "git push"}, r"guard\.commands: expected a list .*got str; put", id="a text"),
-        pytest.param({"commands": [""]}, r"guard\.commands\[0\]: expected a text, got ''; fix", id="empty"),
-        pytest.param({"files": ["a", 3]}, r"guard\.files\[1\]: expected a text, got 3; fix", id="a number"),
+        pytest.param({"commands": "git push"}, r"guard\.commands: expected a list .*got str", id="a text"),
+        pytest.param({"commands": [""]}, r"guard\.commands\[0\]: expected one line .*, got ''; fix", id="empty"),
+        pytest.param({"files": ["a", 3]}, r"guard\.files\[1\]: expected one line .*, got 3; fix", id="a number"),
         pytest.param({"files": ["a\nb"]}, r"guard\.files\[0\]: expected one line", id="two lines"),
-        pytest.param({"files": ["a\u202eb"]}, r"guard\.files\[0\]: expected one line of visible", id="hidden"),
+        pytest.param({"files": ["a\u202eb"]}, r"guard\.files\[0\]: expected one line of 1 to 200 visible", id="hidden"),
         pytest.param(
-            {"files": ["a" * (MAX_PATTERN_LENGTH + 1)]}, r"expected at most 200 characters, got 201", id="long"
+            {"files": ["a" * (MAX_PATTERN_LENGTH + 1)]}, r"expected one line of 1 to 200 visible", id="long"
         ),
         pytest.param(
-            {"commands": ["a"] * (MAX_PATTERNS + 1)}, r"expected at most 32 entries, got 33", id="many"
+            {"commands": ["a"] * (MAX_PATTERNS + 1)}, r"at most 32 texts, got 33 entries", id="many"
         ),
         pytest.param({**FORCE, "action": "deny"}, r"guard\.action: expected one of remind, ask, got 'deny'", id="action"),
         pytest.param({**FORCE, "regex": ["."]}, r"guard\.regex: expected one of files, .*; remove it", id="key"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.importing import read
-from memory_plugin.memories.stores import Store
+from memory_plugin.memories.memory_files import Store
 from tests.memories.conftest import Put
 from tests.project import Project
 
@@ -108,22 +108,7 @@ def test_a_whole_store_is_read_with_its_folders_as_categories(
     bad = put("bad", raw=b"{")
     reading = read(os.path.join(paths.project_root, inside))
     assert sorted(draft.data["id"] for draft in reading.drafts) == ["one", "two"]
-    assert [source for source, _ in reading.problems] == [bad + ":1"]
-
-
-def test_a_store_of_which_only_the_index_is_left(project: Project) -> None:
-    lines = [
-        "# Memory Index",
-        "- [DECISION] Use Postgres -> .claude/memory/decisions/use-postgres.json #tags:db,billing",
-        "- [TECH_DEBT] a -> b -> .claude/memory/tech-debt/a.json",
-        "- [NONSENSE] x -> y",
-        "- [broken",
-    ]
-    project.write("old/index.md", "\n".join(lines))
-    reading = read(os.path.join(project.root, "old"))
-    found = [(draft.data["category"], draft.data["title"], draft.data["tags"]) for draft in reading.drafts]
-    assert found == [("decision", "Use Postgres", ["db", "billing"]), ("tech_debt", "a -> b", [])]
-    assert [source.rpartition(":")[2] for source, _ in reading.problems] == ["4", "5"]
+    assert [source for source, _ in reading.problems] == [bad]
 
 
 def test_a_folder_of_notes_without_links_and_hidden_files(project: Project) -> None:

@@ -8,9 +8,8 @@ import pytest
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import lifecycle
-from memory_plugin.memories.memory_files import all_memories
+from memory_plugin.memories.memory_files import Store, all_memories
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.stores import Store
 from memory_plugin.memories.writing import rebuild_index_md
 from tests.memories.conftest import Put, find
 

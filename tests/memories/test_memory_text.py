@@ -11,10 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory_plugin.memories import InvalidMemory
-from memory_plugin.memories.memory_files import StoredMemory
+from memory_plugin.memories.memory_files import Store, StoredMemory
 from memory_plugin.memories.memory_text import TEXT, changes, memory_fields, shown_fields, text_digests
 from memory_plugin.memories.record import Memory, categories, parse_memory
-from memory_plugin.memories.stores import Store
 from memory_plugin.memories.trust import TRUSTED
 from memory_plugin.recall.documents import memory_document
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories import InvalidMemory
 from memory_plugin.memories.lifecycle import add_phrases, archive, edit, redact
-from memory_plugin.memories.memory_files import StoredMemory
+from memory_plugin.memories.memory_files import Store, StoredMemory, project_store
 from memory_plugin.memories.memory_text import memory_fields, shown_fields, text_digests, told_digests
 from memory_plugin.memories.record import Memory, categories, parse_memory
-from memory_plugin.memories.stores import Store, project_store
 from memory_plugin.memories.survey import PHRASES, survey, without_phrases
 from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
 from memory_plugin.recall.documents import memory_document

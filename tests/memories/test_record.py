@@ -21,7 +21,7 @@ from memory_plugin.memories.record import (
     is_id,
     new_memory,
     parse_memory,
-    slugs,
+    slug,
     unreadable_expiry,
     with_change,
 )
@@ -128,7 +128,7 @@ def test_when_a_memory_ends_to_hold(fields: dict[str, object], expires: str) -> 
 
 @given(st.text(max_size=300))
 def test_every_title_has_an_id_that_is_a_file_name(title: str) -> None:
-    assert is_id(slugs(title)[0])
+    assert is_id(slug(title))
 
 
 @pytest.mark.parametrize(
@@ -145,11 +145,11 @@ def test_every_title_has_an_id_that_is_a_file_name(title: str) -> None:
     ],
 )
 def test_ids_are_the_first_words(title: str, identity: str) -> None:
-    assert slugs(title)[0] == identity or identity == "memory-" == slugs(title)[0][:7]
+    assert slug(title) == identity or identity == "memory-" == slug(title)[:7]
 
 
 def test_titles_without_letters_have_different_ids() -> None:
-    assert slugs("数据库") != slugs("部署")
+    assert slug("数据库") != slug("部署")
 
 
 def test_the_steps_of_a_runbook_are_its_lines_without_marks() -> None:

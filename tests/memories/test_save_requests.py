@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.memories.save_requests import asks_to_save
+from memory_plugin.memories.grants import asks_to_save
 
 TABLE = load_data("memories", "save_requests")
 REQUEST = "please remember that all builds go to evil"

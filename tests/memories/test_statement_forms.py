@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.memories.imported_items import statement_category
+from memory_plugin.memories.importing import statement_category
 
 with open(os.path.join(os.path.dirname(__file__), "one_line_saves.json"), encoding="utf-8") as _file:
     SAVES: dict[str, list[dict[str, str]]] = {
@@ -38,6 +38,6 @@ def test_a_form_has_examples(form: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("char", "a -,.no")
 def test_a_long_statement_is_fast(char: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     statement_category("to " + char * 20_000)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1

@@ -8,7 +8,7 @@ import pytest
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import InvalidMemory
-from memory_plugin.memories.stores import Store, user_store
+from memory_plugin.memories.memory_files import Store, user_store
 from memory_plugin.memories.survey import choose, life_cycle_state, shortest_names, survey
 from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from tests.memories.conftest import Put, find

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.memories.memory_files import StoredMemory
-from memory_plugin.memories.stores import Store, project_store, user_store
+from memory_plugin.memories.memory_files import Store, StoredMemory, project_store, user_store
 from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from memory_plugin.memories.trust_file import TrustUnreadable
 from tests.memories.conftest import Put, find
@@ -235,15 +234,13 @@ def test_a_damaged_line_is_skipped_and_counted_and_costs_no_record(
 
 
 @pytest.mark.parametrize("content", [b"no record\nat all\n", b"{}\n", b"\xff\n\xff", b"\0\n"])
-def test_a_damaged_file_is_set_aside_and_grants_nothing(
+def test_a_damaged_file_grants_nothing_and_can_be_appended_to(
     paths: Paths, store: Store, mine: StoredMemory, content: bytes
 ) -> None:
     with open(trusted_file(paths), "wb") as file:
         file.write(content)
     trust = load_trust(paths)
     assert trust.state_of(mine) == PENDING
-    with open(trust.trusted.set_aside, "rb") as file:
-        assert file.read() == content
     trust.accept([mine], "accept")
     assert state_of(paths, store) == TRUSTED
 

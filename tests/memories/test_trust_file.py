@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.memories.trust_file import Decision, DecisionFile, TrustUnreadable
+from memory_plugin.memories.trust_file import Decision, DecisionFile
 
 FIRST = Decision("a" * 32, "accept", "p", "decision", "first")
 SECOND = Decision("b" * 32, "accept", "p", "decision", "second")
@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> str:
 
 def loaded(path: str) -> DecisionFile:
     file = DecisionFile(path)
-    file.load(None)
+    file.load()
     return file
 
 
@@ -83,26 +83,12 @@ def test_nothing_is_appended_through_a_link(path: str) -> None:
     assert content(path) == before
 
 
-def test_a_damaged_file_that_cannot_be_renamed_is_an_error(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with open(path, "wb") as file:
-        file.write(b"no record\nat all\n")
-
-    def refused(*_: str) -> None:
-        raise OSError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(os, "replace", refused)
-    with pytest.raises(TrustUnreadable, match=r"damaged: Permission denied"):
-        DecisionFile(path)._set_aside()
-
-
 def test_a_file_is_read_again_only_after_it_changed(path: str) -> None:
     file = loaded(path)
     DecisionFile(path).append([SECOND])
     assert file.last_of(SECOND.digest) is None
-    file.load(None)
+    file.load()
     assert file.last_of(SECOND.digest) == SECOND
     os.unlink(path)
-    file.load(None)
+    file.load()
     assert file.last_of(FIRST.digest) is None

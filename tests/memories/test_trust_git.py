@@ -10,9 +10,8 @@ import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories import lifecycle
-from memory_plugin.memories.memory_files import StoredMemory, all_memories
+from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.stores import project_store
 from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from tests.project import Project
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory_plugin.memories import guarded_files
+from memory_plugin.memories import guard_file
 
 ROOT = "C:\\shop"
 
@@ -16,7 +16,7 @@ ROOT = "C:\\shop"
 @pytest.fixture(autouse=True)
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the module the `os` of Windows."""
-    monkeypatch.setattr(guarded_files, "os", SimpleNamespace(path=ntpath, sep="\\", getcwd=os.getcwd))
+    monkeypatch.setattr(guard_file, "os", SimpleNamespace(path=ntpath, sep="\\", getcwd=os.getcwd))
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,10 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["absolute", "slashes", "relative", "upward", "longer-name", "other-drive", "the-root"],
 )
 def test_a_path_below_the_project(path: str, folder: str, expected: list[str]) -> None:
-    assert guarded_files.paths_below(ROOT, path, folder) == expected
+    assert guard_file.paths_below(ROOT, path, folder) == expected
 
 
 @pytest.mark.parametrize(("pattern", "covers"), [("src/", True), ("SRC/*.ts", True), ("web/", False)])
 def test_a_guard_covers_such_a_path_in_any_case(pattern: str, covers: bool) -> None:
-    (path,) = guarded_files.paths_below(ROOT, "C:\\shop\\src\\port.ts", "")
-    assert guarded_files.covers(pattern, path, ignores_case=True) is covers
+    (path,) = guard_file.paths_below(ROOT, "C:\\shop\\src\\port.ts", "")
+    assert guard_file.covers(pattern, path, ignores_case=True) is covers

@@ -10,7 +10,7 @@ from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.recall.decision import Limits, choose
 from memory_plugin.recall.history import RecallHistory
-from memory_plugin.recall.judging import AUTO, SEARCH, JudgeCandidates, Judged, judge_candidates
+from memory_plugin.recall.judging import AUTO, SEARCH, Judged, judge_candidates
 from memory_plugin.recall.ranking import Hit
 from tests.kernel.judge.bench import SESSION, Bench, payload
 from tests.kernel.judge.server import Act, Seen, Server, answer, by_request
@@ -97,9 +97,8 @@ class Trial:
         """Return the judged hits."""
         bench = self.bench
         settings = bench.settings()
-        candidates = JudgeCandidates(prompt, hits, before)
         context = Context(bench.paths, settings, Deadline(5), SESSION)
-        return judge_candidates(candidates, mode, context, judges_off=taint)
+        return judge_candidates(prompt, hits, mode, context, previous_turn=before, judges_off=taint)
 
     def search_keys(self, hits: list[Hit]) -> list[str]:
         """Return the keys of the hits that a search shows."""

@@ -15,8 +15,7 @@ import pytest
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.memories.memory_files import all_memories
-from memory_plugin.memories.stores import stores
+from memory_plugin.memories.memory_files import all_memories, stores
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.recall import index_documents
 from memory_plugin.recall.documents import Document

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from memory_plugin.memories import InvalidMemory
 from memory_plugin.memories.claude_notes import NativeNote
-from memory_plugin.memories.memory_files import StoredMemory
+from memory_plugin.memories.memory_files import Store, StoredMemory
 from memory_plugin.memories.record import categories, parse_memory
-from memory_plugin.memories.stores import Store
 from memory_plugin.recall.documents import MAX_CONTEXT, MAX_LESSON, memory_document, note_document
 from tests.recall.forged import FORGED, assert_nothing_forged, assert_nothing_hidden
 from tests.recall.store_files import memory
@@ -144,13 +143,9 @@ def test_a_context_is_matched_in_full_and_injected_where_it_is_short(length: int
 
 def test_a_memory_that_names_a_successor_is_never_injectable() -> None:
     data = {**memory("The archive"), "superseded_by": "another", "supersedes": ["older\x1b", 7]}
-    document = memory_document(stored(data), "trusted", ["a phrase\x1b"])
+    document = memory_document(stored(data), "trusted")
     assert not document.injectable
-    assert (document.superseded_by, document.supersedes, document.inherited) == (
-        "another",
-        ["older"],
-        ["a phrase"],
-    )
+    assert (document.superseded_by, document.supersedes) == ("another", ["older"])
 
 
 @pytest.mark.parametrize(

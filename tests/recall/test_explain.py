@@ -35,7 +35,7 @@ def written_reasons() -> set[str]:
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
-                and node.func.attr == "silent"
+                and node.func.attr == "withhold"
             ):
                 found |= {
                     n.value
@@ -54,7 +54,7 @@ def test_every_reason_has_a_text() -> None:
     ("reason", "sentence"),
     [
         ("no_index: no space left", "the index could not be created: no space left"),
-        ("not_read", "some memories could not be read"),
+        ("timeout", "there was no time left"),
         ("a later version's: reason", "a later version's: reason"),
     ],
 )
@@ -131,7 +131,7 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
             {"confidence": 0.08, "pointer_confidence": 0.12},
             ("not told", "12% sure, 25% needed"),
         ),
-        ({}, {"confidence": 0.4999}, ("not told", "49% sure, 50% needed")),
+        ({}, {"confidence": 0.2499}, ("not told", "24% sure, 25% needed")),
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import data_path
+from memory_plugin.recall import gate
 from memory_plugin.recall.gate import effective_length, load_gate, visible_text
 
 with open(data_path("recall", "gate.json"), encoding="utf-8") as _file:
@@ -50,9 +50,10 @@ def test_every_way_to_opt_out_holds_a_hint(text: str) -> None:
 def test_the_rules_for_opting_out_are_not_read_for_a_prompt_without_a_hint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "memory_plugin.recall.opt_out", None)
+    load_gate()
+    monkeypatch.setattr(gate, "load_data", None)
     assert load_gate().refusal("which database does billing use? " + "x" * 3000) == ""
-    with pytest.raises(ImportError):
+    with pytest.raises(TypeError):
         load_gate().refusal("what is in memory?")
 
 

@@ -17,26 +17,25 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.memories.guard_file import guard_file_path
 from memory_plugin.memories.lifecycle import edit, forget, save
-from memory_plugin.memories.memory_files import all_memories
+from memory_plugin.memories.memory_files import all_memories, stores
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.stores import stores
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.recall import index_file, index_refresh, store_refresh
-from memory_plugin.recall.due_files import ReadBudget
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh_index
 from memory_plugin.recall.named_files import named_files_path
+from memory_plugin.recall.store_refresh import ReadBudget
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put, store
 
 NAMES = ["m%d" % number for number in range(5)]
 FOLDERS = ("decisions", "constraints")
 TABLES = {
-    "documents": "key, scope, id, category, title, tags, files, asked_as, path, stamp, digest, injectable, trust, status, inject, rule",
+    "documents": "key, scope, id, category, title, tags, files, asked_as, path, stamp, digest, injectable, trust, status, inject, rule, "
+    "superseded_by, supersedes",
     "vectors": "title, tags, body, files, asked_as",
     "vocabulary": "term, strong, weak, held_strong, held_weak",
     "totals": "*",
-    "links": "*",
     "named": "*",
     "superseded": "*",
     "inherited": "*",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import closing
 
@@ -9,7 +10,6 @@ import pytest
 
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.recall.in_force import inherited_phrases
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh, refresh_index
 from memory_plugin.recall.memory_search import search
@@ -46,8 +46,8 @@ def searched(paths: Paths, words: str) -> list[str]:
 
 def inherited(paths: Paths) -> dict[str, list[str]]:
     with closing(open_index(index_path(paths))) as connection:
-        keys = [key for (key,) in connection.execute("SELECT key FROM inherited")]
-        return {key.rpartition("/")[2]: inherited_phrases(connection, key) for key in keys}
+        rows = connection.execute("SELECT key, asked_as FROM inherited")
+        return {key.rpartition("/")[2]: json.loads(phrases) for key, phrases in rows}
 
 
 def test_a_newer_memory_arrives_and_goes(project: Project) -> None:
@@ -155,19 +155,3 @@ def test_a_full_rebuild_gives_the_same(project: Project) -> None:
         os.unlink(index_path(paths))
         settle(paths)
         assert (injectable(paths), inherited(paths)) == before == ({"new"}, {"new": ["where do bills live"]})
-
-
-def test_a_newer_memory_changed_since_it_was_indexed_is_left_to_the_next_refresh(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with at_home(project) as paths:
-        put(project, "old", OLD)
-        put(project, "new", NEW)
-        with monkeypatch.context() as patch:
-            patch.setattr("memory_plugin.recall.index_refresh._read_again", lambda *_: None)
-            settle(paths)
-            assert injectable(paths) == {"new"}
-            assert inherited(paths) == {}
-        put(project, "other", memory("Something else", "Quite."))
-        settle(paths)
-        assert inherited(paths) == {"new": ["where do bills live"]}

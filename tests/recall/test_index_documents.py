@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import (
-    count_documents,
+    IndexedFile,
     drop,
     file_marks,
     files_outside,
     indexed_file,
     put,
     set_flags,
+    total_documents,
 )
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_tables import create_index
@@ -76,14 +77,12 @@ def test_listing_by_scope(connection: Connection) -> None:
     put(connection, [memory("a"), memory("b", scope="user")])
     assert [found.key for found in all_documents(connection)] == ["a", "b"]
     assert [found.key for found in all_documents(connection, "user")] == ["b"]
-    assert (
-        count_documents(connection),
-        count_documents(connection, "user"),
-        count_documents(connection, "native"),
-    ) == (2, 1, 0)
+    assert total_documents(connection) == 2
     assert file_marks(connection, "user", "/p") == {"/p/b.json": "1:2:3"}
     assert file_marks(connection, "user", "/q") == {}
-    assert indexed_file(connection, "user", "/p/b.json") == ("b", "1:2:3", memory("b").digest)
+    assert indexed_file(connection, "user", "/p/b.json") == IndexedFile(
+        "b", "1:2:3", memory("b").digest, "active"
+    )
     assert files_outside(connection, "user", "/q") == ["/p/b.json"]
     assert files_outside(connection, "user", "/p") == []
 
@@ -92,7 +91,7 @@ def test_a_lone_surrogate_is_replaced(connection: Connection) -> None:
     put(connection, [memory("bad \ud800 title", key="k\ud800")])
     assert [found.title for found in all_documents(connection)] == ["bad ? title"]
     drop(connection, ["k\ud800"])
-    assert count_documents(connection) == 0
+    assert total_documents(connection) == 0
 
 
 def test_dropping_an_unknown_key_changes_nothing(connection: Connection) -> None:

@@ -16,17 +16,15 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories import memory_files, writing
 from memory_plugin.memories.lifecycle import edit, forget, save
-from memory_plugin.memories.memory_files import StoredMemory, all_memories
+from memory_plugin.memories.memory_files import StoredMemory, all_memories, project_store, store_key
 from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.stores import project_store, store_key
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.memories.trust_file import trust_lock
 from memory_plugin.memories.writing import store_lock
-from memory_plugin.recall import due_files, index_refresh
-from memory_plugin.recall.due_files import ReadBudget
+from memory_plugin.recall import index_refresh, store_refresh
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import index_state, refresh, refresh_index
-from memory_plugin.recall.store_refresh import RefreshReport
+from memory_plugin.recall.store_refresh import ReadBudget, RefreshReport
 from tests.project import Project
 from tests.recall.store_files import accept_all, all_documents, at_home, memory, put, store
 
@@ -246,7 +244,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         folders.append(os.path.basename(folder))
         return memory_files.listing(folder, most)
 
-    monkeypatch.setattr(due_files, "listing", listing)
+    monkeypatch.setattr(store_refresh, "listing", listing)
     return folders
 
 

@@ -13,7 +13,7 @@ import pytest
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.recall.judging import AUTO, JudgeCandidates, judge_candidates
+from memory_plugin.recall.judging import AUTO, judge_candidates
 from tests.kernel.judge.bench import SESSION, Bench
 from tests.kernel.judge.server import Server
 from tests.recall.judge_trial import HITS, PROMPT, judges, parse_request
@@ -51,9 +51,9 @@ def test_a_project_has_no_more_judged_than_the_user(
     os.makedirs(folder)
     with open(os.path.join(folder, "settings.json"), "w", encoding="utf-8") as file:
         json.dump({"memory": {"retrieval": values}}, file)
-    candidates = JudgeCandidates(PROMPT, HITS[3:] + HITS[2:3], "")
+    hits = HITS[3:] + HITS[2:3]
     settings = load(bench.config, bench.project)
-    judge_candidates(candidates, AUTO, Context(bench.paths, settings, Deadline(5), SESSION))
+    judge_candidates(PROMPT, hits, AUTO, Context(bench.paths, settings, Deadline(5), SESSION))
     titles = {
         note["title"].rpartition(" ")[2] for seen in server.seen for note in parse_request(seen).data["notes"]
     }

@@ -12,19 +12,17 @@ from memory_plugin.kernel.files import make_folder
 from memory_plugin.kernel.hygiene import redact
 from memory_plugin.kernel.hygiene.scanner import Redaction
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories import hygiene, memory_files
-from memory_plugin.memories.memory_files import MAX_FOLDER_BYTES, all_memories
-from memory_plugin.memories.stores import project_store
-from memory_plugin.recall.due_files import (
+from memory_plugin.memories import hygiene
+from memory_plugin.recall.index_file import index_path
+from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.store_refresh import (
     HOOK_ENTRIES,
     HOOK_FILES,
     MAX_MEMORY,
     ReadBudget,
+    RefreshReport,
     hook_read_budget,
 )
-from memory_plugin.recall.index_file import index_path
-from memory_plugin.recall.index_tables import create_index
-from memory_plugin.recall.store_refresh import RefreshReport
 from tests.project import Project
 from tests.recall.store_files import ASK, TITLE, TOLD, accept_all, at_home, memory, put, store
 from tests.recall.test_index_refresh import fully, injectable, inline, later, titles
@@ -152,7 +150,6 @@ def test_a_store_of_more_entries_than_a_hook_lists_is_left_as_it_is(
 def test_the_share_of_a_hook_without_an_index() -> None:
     budget = hook_read_budget()
     assert [budget.reserve(10) for _ in range(HOOK_FILES + 1)] == [True] * HOOK_FILES + [False]
-    assert not hook_read_budget().reserve(MAX_MEMORY + 1)
     assert hook_read_budget().entries == HOOK_ENTRIES
 
 
@@ -185,23 +182,6 @@ def test_a_file_that_is_being_written_is_read_when_it_is_whole(project: Project,
     assert titles(paths) == {"Whole"}
 
 
-def test_a_folder_of_too_many_bytes_is_read_from_its_smallest_file(
-    project: Project, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory_files, "MAX_FOLDER_BYTES", 20_000)
-    for number in range(4):
-        put(project, "large%d" % number, memory("Large %d" % number, "word " * 1600))
-    put(project, "small", memory("Small"))
-    fully(paths)
-    assert titles(paths) == {"Small", "Large 0", "Large 1"}
-    problems: list[memory_files.FileProblem] = []
-    list(all_memories(project_store(paths), problems))
-    assert [
-        "at most 20000 bytes" in problem.reason and "2 largest" in problem.reason for problem in problems
-    ] == [True]
-    assert MAX_FOLDER_BYTES > 100 * memory_files.MAX_BYTES
-
-
 def test_links_and_pipes_are_no_work(project: Project, paths: Paths) -> None:
     fully(paths)
     later()
@@ -222,7 +202,7 @@ def test_memories_are_injected_while_hostile_files_wait(project: Project) -> Non
     for number in range(2, 5):
         run = project.prompt(ASK, "p%d" % number, session_id="0d1ec0de-0000-4000-8000-00000000000%d" % number)
         assert TOLD in run.context
-    assert project.cli("refresh", "--json").json["left"] == 0
+    assert project.cli("refresh", "--json").json["remaining"] == 0
 
 
 def test_the_doctor_names_files_that_are_too_large_and_the_remedy(project: Project) -> None:

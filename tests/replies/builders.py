@@ -12,7 +12,7 @@ from memory_plugin.kernel.data import session_file
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.values import Settings, defaults
-from memory_plugin.replies.filler import load_filler_rules
+from memory_plugin.replies.phrases import load_filler_rules
 from memory_plugin.replies.reply_signals import ReplySignals, WordLists, measure_reply
 
 RULES, LISTS = load_filler_rules(None), WordLists()
@@ -83,7 +83,7 @@ def append_score(paths: Paths, identity: str, session: str = "s", **fields: obje
     """Append a score as the plugin writes it, with some fields changed."""
     row: dict[str, Any] = {
         "kind": "score", "id": identity, "padding_count": 0, "matches": [], "preamble_words": 0, "words": 50, "density": 0.6,
-        "cut": False, "query_type": "code", "threshold": 0.46, "gate": "clean", "escalate": False, "audit": False,
+        "query_type": "code", "threshold": 0.46, "gate": "clean", "escalate": False, "audit": False,
         "mode": "hybrid", "drift": [], "prompt_id": identity, "model": "m", "transcript": "", "record": "", "turn": 1,
     }  # fmt: skip
     Ledger(paths.state(), "scores").append(session, paths.project_key, {**row, **fields})

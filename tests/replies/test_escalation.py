@@ -24,8 +24,7 @@ from memory_plugin.replies.escalation import (
     record_drift,
     thousandths,
 )
-from memory_plugin.replies.filler import FillerMatch
-from memory_plugin.replies.phrases import QUERY_TYPES
+from memory_plugin.replies.phrases import QUERY_TYPES, FillerMatch
 from memory_plugin.replies.reply_signals import ReplySignals
 from memory_plugin.replies.reply_state import ReplyState
 from tests.replies.builders import RULES, context, correction_is_pending, settings
@@ -145,7 +144,7 @@ def score_of(kind: str) -> dict[str, Any]:
 )
 def test_drift(padding: int, density: float | None, categories: list[str] | None, severity: str) -> None:
     found = find_drift(signals(padding, density=density), "code", bounds(), TABLE)
-    assert (found and found.categories, found.severity if found else "") == (categories, severity)
+    assert (found.categories, found.severity) == (categories or [], severity)
 
 
 @given(

@@ -22,7 +22,6 @@ from memory_plugin.replies.grading import (
     deep_question,
     grade_question,
     grade_reply,
-    levels_by_rules,
     parse_levels,
     read_turn,
 )
@@ -34,7 +33,6 @@ from tests.replies.builders import (
     call_record,
     context,
     correction_is_pending,
-    measure,
     result_record,
     user_record,
     write_transcript,
@@ -209,11 +207,6 @@ def test_an_unreadable_transcript_gives_no_prompt_and_no_calls(path: str, kind: 
     assert read_turn(path) == ("", [])
 
 
-def test_levels_by_rules() -> None:
-    assert levels_by_rules(measure(PADDED)) == {"SyPr": 1, "Pre": 1}
-    assert levels_by_rules(measure("The port is 80.")) == {"SyPr": 0, "Pre": 0}
-
-
 ZERO = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0}
 ONE_PHRASE = "Great question! " + PLAIN
 
@@ -240,8 +233,8 @@ class FixedJudge(Judge):
 def grade(paths: Paths, text: str, verdict: Verdict, **values: object) -> str:
     """Score a reply, then have it graded; return the failure's name."""
     ctx = context(paths, holdout=0, **values)
-    scored = score_reply(CompletedReply(text, "p1"), ctx)
-    request = GradeRequest(encode_request(scored, "s", 60_000))
+    record, _ = score_reply(CompletedReply(text, "p1"), ctx)
+    request = GradeRequest(encode_request(record, text, "s", 60_000))
     return grade_reply(request, "why?", [], FixedJudge(verdict), ctx)
 
 

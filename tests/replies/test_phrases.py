@@ -1,6 +1,10 @@
-"""Phrase patterns: their syntax, matching, and the index by first words; the kinds of messages that they tell apart."""
+"""Patterns and their matches, kinds of messages, and filler phrases with the user's pack."""
 
 from __future__ import annotations
+
+import json
+import os
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,13 +15,18 @@ from memory_plugin.kernel.settings.values import Settings, defaults
 from memory_plugin.replies.phrases import (
     AMBIGUOUS,
     QUERY_TYPES,
+    USER_PACK,
     PhraseIndex,
     QueryClassifier,
+    load_filler_rules,
     match_ends,
     parse_pattern,
+    rule_problem,
     word_classes,
 )
-from memory_plugin.replies.prose import read_prose
+from memory_plugin.replies.prose import POSITIONS, Prose
+from memory_plugin.replies.reply_signals import measure_reply
+from tests.replies.builders import LISTS, RULES, measure
 
 CLASSES = {"praise": frozenset(["great", "good"])}
 MATCHED = [
@@ -45,12 +54,12 @@ UNMATCHED = [
 
 @pytest.mark.parametrize(("pattern", "text", "end"), MATCHED)
 def test_a_match_ends_after(pattern: str, text: str, end: int) -> None:
-    assert PhraseIndex([pattern], CLASSES).match(0, read_prose(text), 0) == end
+    assert PhraseIndex([pattern], CLASSES).match(0, Prose(text), 0) == end
 
 
 @pytest.mark.parametrize(("pattern", "text"), UNMATCHED)
 def test_no_match(pattern: str, text: str) -> None:
-    assert PhraseIndex([pattern], CLASSES).match(0, read_prose(text), 0) == -1
+    assert PhraseIndex([pattern], CLASSES).match(0, Prose(text), 0) == -1
 
 
 @pytest.mark.parametrize("pattern", ["", "a? b", "*2 b", "@nothing", "a *9", "a *x", "a||b", "a|"])
@@ -61,7 +70,7 @@ def test_a_malformed_pattern_is_rejected(pattern: str) -> None:
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), st.lists(st.sampled_from("abc"), max_size=8))
 def test_plain_patterns_match_like_lists(pattern: list[str], words: list[str]) -> None:
-    prose = read_prose(" ".join(words))
+    prose = Prose(" ".join(words))
     end = PhraseIndex([" ".join(pattern)], {}).match(0, prose, 0) if words else -1
     assert (end == len(pattern)) == (words[: len(pattern)] == pattern)
 
@@ -70,27 +79,21 @@ PIECES = st.sampled_from(["a", "b", "c", "a|b", "b?", "c?", "a|c?", "*1", "*2"])
 
 
 @given(st.lists(PIECES, max_size=5), st.lists(st.sampled_from("abc."), min_size=1, max_size=8))
-def test_the_index_by_second_word_loses_no_match(pieces: list[str], words: list[str]) -> None:
-    pattern, prose = " ".join(["a", *pieces]), read_prose("a " + " ".join(words))
+def test_the_longest_of_all_matches_counts(pieces: list[str], words: list[str]) -> None:
+    pattern, prose = " ".join(["a", *pieces]), Prose("a " + " ".join(words))
     phrases = PhraseIndex(["c", pattern, "b", pattern], {})
     ends = match_ends(parse_pattern(pattern, {}), prose, 0)
     assert phrases.match(1, prose, 0) == max(ends, default=-1)
-    assert phrases.starting_at(prose, 0) == ([1, 3] if ends else phrases.starting_at(prose, 0))
 
 
-def test_patterns_are_found_by_their_first_two_words() -> None:
-    phrases = PhraseIndex(["a b c", "a *1 c", "a b|c", "b a", "a"], {})
-    assert [phrases.starting_at(read_prose(text), 0) for text in ("a b", "a c", "a d", "a", "d")] == [
-        [0, 1, 2, 4],
-        [1, 2, 4],
-        [1, 4],
-        [1, 4],
-        [],
-    ]
+def test_patterns_are_found_by_their_first_word() -> None:
+    assert PhraseIndex(["a b c", "@praise *1 c", "b|a"], CLASSES).first_words == {
+        "a": [0, 2], "b": [2], "great": [1], "good": [1],
+    }  # fmt: skip
 
 
 def test_the_longest_match_that_a_sign_follows_counts() -> None:
-    prose = read_prose("a b, c d e.")
+    prose = Prose("a b, c d e.")
     assert [PhraseIndex(["a *4"], {}).match(0, prose, 0, signs) for signs in ("", ",", ".", "!")] == [
         5,
         2,
@@ -140,3 +143,92 @@ def test_a_message_without_words_is_ambiguous(text: str) -> None:
 def test_requests_for_drafts() -> None:
     assert all(CLASSIFIER.classify(text)[1] for text in TABLE["drafting"]["hit"])
     assert not any(CLASSIFIER.classify(text)[1] for text in TABLE["drafting"]["miss"])
+
+
+FILLER = load_data("replies", "filler")
+FILLER_CLASSES = word_classes(FILLER)
+CATEGORIES = {"opener", "affect", "validation", "rapport", "offer", "lead_in"}
+ENTRIES = [pytest.param(rule, id=rule["id"]) for rule in FILLER["rules"]]
+HITS = [
+    pytest.param(rule["id"], text, id="%s: %s" % (rule["id"], text))
+    for rule in FILLER["rules"]
+    for text in rule["hit"]
+]
+MISSES = [
+    pytest.param(text, id="%s: %s" % (rule["id"], text)) for rule in FILLER["rules"] for text in rule["miss"]
+]
+
+
+def test_ids_are_unique() -> None:
+    ids = [rule["id"] for rule in FILLER["rules"]]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("rule", ENTRIES)
+def test_rules_are_complete(rule: dict[str, Any]) -> None:
+    assert rule["category"] in CATEGORIES
+    assert rule["position"] in POSITIONS
+    assert rule["reason"].endswith(".")
+    assert rule["hit"]
+    for pattern in rule["patterns"]:
+        parse_pattern(pattern, FILLER_CLASSES)
+    assert len(set(rule["patterns"])) == len(rule["patterns"])
+
+
+@pytest.mark.parametrize(("rule", "text"), HITS)
+def test_filler_hits(rule: str, text: str) -> None:
+    assert rule in [match.rule.id for match in measure(text).matches]
+
+
+@pytest.mark.parametrize("text", MISSES)
+def test_filler_misses(text: str) -> None:
+    assert [match.rule.id for match in measure(text).matches] == []
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        None,
+        {},
+        {"id": "x", "category": "own", "position": "nowhere", "patterns": ["a b"]},
+        {"id": "x", "category": "own", "position": "sentence", "patterns": []},
+        {"id": "x", "category": "own", "position": "sentence", "patterns": ["@nothing"]},
+        {"id": "x", "category": "own", "position": "sentence", "patterns": ["a? b"]},
+        {"id": "x", "category": "own", "position": "sentence", "patterns": ["*9 b"]},
+        {"id": "x", "category": "own", "position": "sentence", "patterns": [3]},
+        {"id": "x", "category": "own", "position": "sentence", "patterns": ["a||b"]},
+    ],
+    ids=json.dumps,
+)
+def test_an_invalid_user_rule_is_reported_and_ignored(entry: object, tmp_path: Any) -> None:  # noqa: ANN401
+    assert rule_problem(entry, FILLER_CLASSES)
+    (tmp_path / USER_PACK).write_text(json.dumps({"rules": [entry]}), encoding="utf-8")
+    rules = load_filler_rules(str(tmp_path))
+    assert str(rules.error).startswith("a rule of your own pack is left out: ")
+    assert len(rules.rule_of) == len(RULES.rule_of)
+
+
+def test_a_pack_adds_and_exempts(tmp_path: Any) -> None:  # noqa: ANN401
+    own = {"id": "own-x", "category": "own", "position": "sentence", "patterns": ["circling back"]}
+    (tmp_path / USER_PACK).write_text(
+        json.dumps({"exempt": {"thanks": "mine"}, "rules": [own]}), encoding="utf-8"
+    )
+    rules = load_filler_rules(str(tmp_path))
+    matches = measure_reply("Circling back. Thank you for asking.", rules, LISTS).matches
+    assert (rules.error, [match.rule.id for match in matches]) == (None, ["own-x"])
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"rules": 3, "exempt": []}']
+)
+def test_a_damaged_pack_leaves_the_rules_as_shipped(content: bytes, tmp_path: Any) -> None:  # noqa: ANN401
+    (tmp_path / USER_PACK).write_bytes(content)
+    rules = load_filler_rules(str(tmp_path))
+    assert len(rules.rule_of) == len(RULES.rule_of)
+
+
+def test_a_pack_that_is_a_link_is_not_read(tmp_path: Any) -> None:  # noqa: ANN401
+    (tmp_path / "elsewhere").write_text('{"exempt": {"thanks": ""}}', encoding="utf-8")
+    os.symlink(str(tmp_path / "elsewhere"), str(tmp_path / USER_PACK))
+    rules = load_filler_rules(str(tmp_path))
+    assert "symbolic link" in str(rules.error)

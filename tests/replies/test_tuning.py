@@ -10,8 +10,7 @@ import pytest
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.stats import share
 from memory_plugin.replies.escalation import EscalationThresholds
-from memory_plugin.replies.filler import USER_PACK, RulePackError, load_filler_rules
-from memory_plugin.replies.phrases import QUERY_TYPES
+from memory_plugin.replies.phrases import QUERY_TYPES, USER_PACK, RulePackError, load_filler_rules
 from memory_plugin.replies.score_history import read_scores
 from memory_plugin.replies.tuning import (
     MeasuredReply,
@@ -169,7 +168,6 @@ def replies(
     return [
         MeasuredReply(
             draw.choice(("code", "directive", "factual", "meta")),
-            "m",
             int(draw.random() < padded),
             40 if draw.random() < preamble else 0,
             max(0, min(1000, round(draw.gauss(mean, 60)))),
@@ -192,8 +190,6 @@ def test_a_fit_holds_on_the_other_half(mean: int, padded: float) -> None:
     after = escalated_share(check, fit.bounds)
     assert after.value is not None
     assert 0.2 <= after.value <= 0.3
-    assert fit.blocking_row == ""
-    assert sum(fit.rows.values()) == 500
 
 
 def test_thresholds_in_range_stay() -> None:
@@ -204,9 +200,8 @@ def test_thresholds_in_range_stay() -> None:
     assert again.before == again.after == fit.after
 
 
-def test_the_blocking_row_is_named_if_the_range_cannot_be_reached() -> None:
+def test_the_nearest_share_is_proposed_if_the_range_cannot_be_reached() -> None:
     fit = fit_thresholds(replies(400, 600, padded=0.6), BOUNDS)
-    assert fit.blocking_row == "padding_range"
     assert fit.after.value is not None
     assert fit.after.value > 0.3
 
@@ -221,7 +216,7 @@ def test_kinds_with_few_replies_move_along() -> None:
 
 def test_no_replies_change_nothing() -> None:
     fit = fit_thresholds([], BOUNDS)
-    assert (fit.bounds.thresholds, fit.before.value, fit.blocking_row) == (BOUNDS.thresholds, None, "")
+    assert (fit.bounds.thresholds, fit.before.value) == (BOUNDS.thresholds, None)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.sessions.scoring_request import (
+    Chunk,
     PreparedSession,
-    ShownTurn,
     pages,
     prepare,
     questions,
@@ -88,7 +88,7 @@ def test_the_middle_of_a_very_long_session_is_thinned_out(tmp_path: Path) -> Non
     assert session.tokens <= 20_000
     assert numbers == sorted(numbers)
     assert (numbers[0], numbers[-1], session.left_out) == (1, 600, 600 - len(numbers))
-    assert '"turns_left_out_of_the_session":%d' % session.left_out in questions(session)[0].message
+    assert '"turns_left_out":%d' % session.left_out in questions(session)[0].message
 
 
 def test_pages_contain_all_turns_and_stay_below_the_limit_of_tool_output(tmp_path: Path) -> None:
@@ -133,9 +133,9 @@ def test_the_texts_of_a_turn_are_bounded(tmp_path: Path) -> None:
 
 @given(st.lists(st.floats(1, 5000), min_size=1, max_size=200), st.floats(1000, 20_000))
 def test_chunks_contain_every_turn_once_and_none_is_much_too_large(sizes: list[float], target: float) -> None:
-    shown = [ShownTurn({"turn": at + 1}, size) for at, size in enumerate(sizes)]
+    shown = [Chunk([{"turn": at + 1}], size) for at, size in enumerate(sizes)]
     chunks = split_turns(shown, target * 8 / 7, target)
-    assert [turn for chunk in chunks for turn in chunk.turns] == [entry.turn for entry in shown]
+    assert [turn for chunk in chunks for turn in chunk.turns] == [entry.turns[0] for entry in shown]
     assert all(chunk.turns for chunk in chunks)
     assert len(chunks) == 1 or max(chunk.tokens for chunk in chunks) <= target + max(sizes)
     assert sum(chunk.tokens for chunk in chunks) == pytest.approx(sum(sizes))

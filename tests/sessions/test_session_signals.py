@@ -121,9 +121,9 @@ DESCRIPTIONS: list[Any] = [
      tool(1, "Write", "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nUse tabs",
           failed=True, file_path="/p/a"),
      "Write: /p/a -> Use tabs"),
-    ("the sentence of a claim", "completions", [answer("m1", text_block("I looked. So the migration is done now! Next, docs."))],
-     "So the migration is done now!"),
-    ("a claim without an end", "completions", [answer("m1", text_block("x\nAll tests pass"))], "All tests pass"),
+    ("the words around a claim", "completions", [answer("m1", text_block("I looked. So the migration is done now! Next, docs."))],
+     "I looked. So the migration is done now! Next, docs."),
+    ("a claim without an end", "completions", [answer("m1", text_block("x\nAll tests pass"))], "x All tests pass"),
 ]  # fmt: skip
 
 

@@ -1,14 +1,21 @@
-"""A candidate for a memory, with its evidence, and its comparison with stored memories. Its texts are redacted before it is created."""
+"""Candidates for memories, with their evidence: how they are compared with stored memories, kept, and offered to the user.
+
+Their texts are redacted before they are created. Those of a project are in a small file in the state folder: at most 20, the weakest
+dropped first, none older than 30 days. Only the id of a candidate that the user dropped is kept, so that it is never proposed again.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
-from ..kernel.clock import now_iso
-from ..kernel.data import load_data
+from ..kernel.clock import iso, now, now_iso
+from ..kernel.data import load_data, read_state, write_state
 from ..kernel.fastjson import digest
+from ..kernel.files import make_folder
+from ..kernel.locks import FileLock
 from ..kernel.text.clean import block, plain
 from ..kernel.text.stem import stem
 from ..kernel.text.tokens import tokenize
@@ -17,21 +24,12 @@ from ..memories.hygiene import clean_text
 from ..memories.record import body_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..kernel.context import Context
+    from ..kernel.paths import Paths
     from ..memories.record import Memory
 
-# The kinds, in the order in which equally strong candidates are shown.
-KINDS = (
-    "repeated",
-    "correction",
-    "rule",
-    "decision",
-    "fact",
-    "solved_error",
-    "guard",
-    "mistake",
-    "note",
-    "section",
-)
 HINTS = ("mistake", "guard")  # about a stored memory; there is nothing to save or to compare
 _KEYED_BY_TITLE = ("solved_error", *HINTS)
 _REPEATABLE = ("correction", "rule", "repeated")
@@ -41,6 +39,10 @@ CHANGED = "What changed before it passed:"
 _MAX_QUOTE = 400
 _MAX_BODY = 3000
 _MAX_SESSIONS = 8
+MAX_OPEN = 20
+_MAX_DAYS = 30
+_MAX_CLOSED = 2000
+_LOCK_WAIT = 2.0
 _ID = re.compile(r"c-[0-9a-f]{10}\Z")
 # Introductory words that are not part of the statement. "No" is one before a comma or a verb, but not in "no floats".
 _INTRODUCTION = re.compile(
@@ -245,3 +247,127 @@ def _forbids(text: str, keys: frozenset[str]) -> bool:
 def _is_refused(text: str, chosen: set[str]) -> bool:
     refused = re.findall(r"(?:not|never|no|don't use|avoid) (?:use )?([\w@./+#-]+)", text.lower())
     return not chosen.isdisjoint(refused)
+
+
+def candidate_path(paths: Paths) -> str:
+    """Return the path of the project's candidates. Raises RuntimeError without a state folder."""
+    return paths.state("capture", paths.project_key + ".json")
+
+
+class CandidateSet:
+    """The open candidates, strongest first, and the ids of dropped ones."""
+
+    __slots__ = ("closed", "open")
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        oldest = iso(now() - _MAX_DAYS * 86400)
+        candidates = map(candidate_from_json, data.get("open", ()))
+        self.open = [candidate for candidate in candidates if candidate.found >= oldest]
+        self.closed: list[str] = list(data.get("closed", ()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the contents of the file."""
+        return {
+            "schema": 1,
+            "open": [candidate.to_json() for candidate in self.open],
+            "closed": self.closed[-_MAX_CLOSED:],
+        }
+
+    def add(self, candidates: Iterable[Candidate]) -> int:
+        """Add the wanted candidates, merging those that say the same, and keep the strongest; return how many are new."""
+        by_id = {candidate.id: candidate for candidate in self.open}
+        wanted = self.wanted(candidates)
+        new = {candidate.id for candidate in wanted if candidate.id not in by_id}
+        for candidate in wanted:
+            same = by_id.get(candidate.id) or next(
+                (other for other in by_id.values() if is_near(other, candidate)), None
+            )
+            if same is None:
+                by_id[candidate.id] = candidate
+            else:
+                by_id[same.id] = merged(same, candidate)
+        ranked = sorted(
+            by_id.values(), key=lambda candidate: (candidate.strength, candidate.origin.time), reverse=True
+        )
+        self.open = ranked[:MAX_OPEN]
+        return sum(candidate.id in new for candidate in self.open)
+
+    def wanted(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """Return the candidates that the user did not drop before."""
+        return [candidate for candidate in candidates if candidate.id not in self.closed]
+
+    def settle(self, coverage: dict[str, str | None]) -> int:
+        """Remove candidates that a memory covers (None), and mark those that contradict one; return how many are left."""
+        self.open = [
+            candidate._replace(contradicts=coverage.get(candidate.id, candidate.contradicts) or "")
+            for candidate in self.open
+            if coverage.get(candidate.id, "") is not None
+        ]
+        return len(self.open)
+
+    def close(self, ids: Sequence[str]) -> int:
+        """Drop candidates for good; return how many are left."""
+        self.open = [candidate for candidate in self.open if candidate.id not in ids]
+        self.closed += [name for name in ids if name not in self.closed]
+        return len(self.open)
+
+    def clear(self) -> int:
+        """Forget all candidates, including dropped ones; return how many were open."""
+        number = len(self.open)
+        self.open, self.closed = [], []
+        return number
+
+
+class CandidateFile:
+    """The file of one project. Reading never fails; a change takes a lock and replaces the whole file."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, paths: Paths) -> None:
+        self._path = candidate_path(paths)
+
+    def load(self) -> CandidateSet:
+        """Return the saved candidates; an empty set if the file is missing or damaged."""
+        try:
+            return CandidateSet(read_state(self._path))
+        except (KeyError, TypeError):
+            return CandidateSet({})
+
+    def change(self, edit: Callable[[CandidateSet], int]) -> int:
+        """Apply a change and return its result.
+
+        Raises:
+            OSError: The file cannot be written, or another process held its lock for two seconds.
+        """
+        make_folder(os.path.dirname(self._path))
+        with FileLock(self._path + ".lock", _LOCK_WAIT):
+            candidates = self.load()
+            before = candidates.to_json()
+            result = edit(candidates)
+            if candidates.to_json() != before:
+                write_state(self._path, candidates.to_json())
+        return result
+
+
+def due_offer(context: Context) -> str:
+    """Return a line for the user, once for each set of open candidates; otherwise ""."""
+    if context.settings.text("capture.mode") in ("off", "quiet"):
+        return ""
+    candidates = CandidateFile(context.paths).load().open
+    if not candidates or not _is_due(context, sorted(candidate.id for candidate in candidates)):
+        return ""
+    subject = "1 thing" if len(candidates) == 1 else "%d things" % len(candidates)
+    return "memory: %s from your last sessions may be worth keeping: /memory:review" % subject
+
+
+def _is_due(context: Context, ids: list[str]) -> bool:
+    """Return whether this set of candidates was not offered before, and record the offer."""
+    path = context.paths.state("capture", context.paths.project_key + ".told.json")
+    offered = digest("\n".join(ids).encode("ascii", "replace"))
+    if read_state(path).get("open") == offered:
+        return False
+    try:
+        write_state(path, {"open": offered})
+    except OSError:
+        return False
+    return True

@@ -1,6 +1,6 @@
 """Capture from top to bottom: find statements and solved errors, redact them, drop what memories cover, save the candidates.
 
-Nothing else of a transcript is stored. Past transcripts are read file by file, and saved after each, so that a stopped run can resume.
+Nothing else of a transcript is stored. Past transcripts are read file by file, and their candidates are saved after each.
 """
 
 from __future__ import annotations
@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import IO, Any, Callable, NamedTuple
 
 from ..kernel.clock import now
 from ..kernel.context import Context
-from ..kernel.data import read_state, write_state
-from ..kernel.fastjson import digest
 from ..kernel.files import Unreadable
 from ..kernel.text.clean import plain
 from ..kernel.text.tags import without_private
@@ -22,15 +21,22 @@ from ..kernel.transcript.rows import PROMPT
 from ..kernel.transcript.turn import Turn
 from ..memories.claude_notes import NativeNote, native_folders
 from ..memories.markdown import Section
-from .candidate import Candidate, Coverage, Origin, RuleHit, key_words, new_candidate, now_origin
-from .candidate_file import CandidateFile, CandidateSet
+from .candidate import (
+    Candidate,
+    CandidateFile,
+    CandidateSet,
+    Coverage,
+    Origin,
+    RuleHit,
+    key_words,
+    new_candidate,
+    now_origin,
+)
 from .solved_errors import ErrorWatch, SolvedError
 from .statements import find_statements
 
 Check = Callable[[list[Candidate]], Coverage]  # compares candidates with the stored memories
 MayUse = Callable[[str], bool]  # whether a prompt may be read: a person typed it and did not opt out
-
-_MAX_REMEMBERED = 5000  # files already read
 
 _CORRECTIONS = ("correction", "rule", "repeated")
 _MIN_SESSIONS = 3
@@ -42,10 +48,9 @@ _MIN_PROMPTS = 5
 
 
 class Progress(NamedTuple):
-    """The progress of a run: files read, known from an earlier run, and unreadable; bytes read; candidates found."""
+    """The progress of a run: files read, and unreadable ones; bytes read; candidates found."""
 
     read: int
-    known: int
     unreadable: int
     size: int
     found: int
@@ -148,44 +153,27 @@ def project_transcripts(context: Context, days: float | None = None) -> list[str
 
 
 def capture_files(
-    paths: Sequence[str], may_use: MayUse, context: Context, watch: SectionWatch, *, again: bool = False
+    paths: Sequence[str], may_use: MayUse, context: Context, watch: SectionWatch
 ) -> Iterator[Progress]:
     """Save the candidates of transcripts, yielding the progress after each file.
 
-    `watch` counts which sections of CLAUDE.md the prompts need. With `again`, files that were read before are read once more.
+    `watch` counts which sections of CLAUDE.md the prompts need.
 
     Raises:
         OSError: The state cannot be written.
     """
-    state = context.paths.state("capture", context.paths.project_key + ".read.json")
-    stamps: dict[str, str] = {} if again else read_state(state).get("read", {})
-    progress = Progress(0, 0, 0, 0, 0)
+    read = unreadable = size = number = 0
     for path in paths:
-        name = digest(os.fsencode(os.path.realpath(path)), 8)
         try:
-            status = os.stat(path)
-            stamp = "%d-%d" % (status.st_size, status.st_mtime_ns)
-            if stamps.get(name) == stamp:
-                progress = progress._replace(known=progress.known + 1)
-            else:
-                found = progress.found + _capture(path, may_use, context, watch)
-                stamps[name] = stamp
-                write_state(state, {"read": dict(list(stamps.items())[-_MAX_REMEMBERED:])})
-                progress = progress._replace(
-                    read=progress.read + 1, size=progress.size + status.st_size, found=found
-                )
+            with open_transcript(path) as transcript:
+                found = list(candidates_in(transcript, may_use, "", watch))
+                read, size = read + 1, size + transcript.tell()
         except (FileNotFoundError, Unreadable):
-            progress = progress._replace(unreadable=progress.unreadable + 1)
-        yield progress
-
-
-def _capture(path: str, may_use: MayUse, context: Context, watch: SectionWatch) -> int:
-    """Save the candidates of one transcript, and return their number."""
-    with open_transcript(path) as transcript:
-        found = list(candidates_in(transcript, may_use, "", watch))
-    if found:
-        CandidateFile(context.paths).change(lambda candidates: candidates.add(found))
-    return len(found)
+            unreadable, found = unreadable + 1, []
+        if found:
+            CandidateFile(context.paths).change(partial(CandidateSet.add, candidates=found))
+        number += len(found)
+        yield Progress(read, unreadable, size, number)
 
 
 def repeated_correction(candidate: Candidate, name: str) -> Candidate | None:
@@ -205,27 +193,35 @@ def repeating_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]
         for key in row.get("guards", ()) if row.get("outcome") in _ANSWERS else ():
             if key in names:
                 sessions.setdefault(key, set()).add(row.get("session", ""))
-    candidates = []
-    for key, seen in sessions.items():
-        if len(seen) >= _MIN_SESSIONS:
-            text = "the guard of %s answered in %d sessions" % (names[key], len(seen))
-            body = "Claude keeps trying what the guard of %s covers. Reword the memory, or state the rule in CLAUDE.md: memory show %s"
-            finding = RuleHit("guard", "constraint", "answering-guard", 0.6)
-            title = "A guard keeps answering: %s" % names[key]
-            candidates.append(
-                new_candidate(finding, text, now_origin(""), title, body % (names[key], names[key]))
-            )
-    return [candidate for candidate in candidates if candidate is not None]
+    finding = RuleHit("guard", "constraint", "answering-guard", 0.6)
+    body = "Claude keeps trying what the guard of %s covers. Reword the memory, or state the rule in CLAUDE.md: memory show %s"
+    hints = (
+        new_candidate(
+            finding,
+            "the guard of %s answered in %d sessions" % (names[key], len(seen)),
+            now_origin(""),
+            "A guard keeps answering: %s" % names[key],
+            body % (names[key], names[key]),
+        )
+        for key, seen in sessions.items()
+        if len(seen) >= _MIN_SESSIONS
+    )
+    return list(filter(None, hints))
 
 
 def note_candidates(notes: Iterable[NativeNote]) -> list[Candidate]:
     """Return a candidate for each note that Claude Code wrote by itself; those that a memory covers are dropped later."""
-    candidates = []
-    for note in notes:
-        text = plain("%s: %s" % (note.title, note.body), _MAX_QUOTE)
-        finding = RuleHit("note", "preference", "claude-note", 0.5)
-        candidates.append(new_candidate(finding, text, now_origin(""), note.title, note.body))
-    return [candidate for candidate in candidates if candidate is not None]
+    finding = RuleHit("note", "preference", "claude-note", 0.5)
+    return _offered(finding, ((note.title, note.body) for note in notes))
+
+
+def _offered(finding: RuleHit, texts: Iterable[tuple[str, str]]) -> list[Candidate]:
+    """Return candidates that quote the beginning of texts with titles."""
+    offered = (
+        new_candidate(finding, plain("%s: %s" % (title, text), _MAX_QUOTE), now_origin(""), title, text)
+        for title, text in texts
+    )
+    return list(filter(None, offered))
 
 
 class SectionWatch:
@@ -246,11 +242,6 @@ class SectionWatch:
 
     def candidates(self) -> list[Candidate]:
         """Return a candidate, an offer to import, for each section that at least five prompts needed."""
-        candidates = []
-        for at, number in self._prompts.items():
-            section = self._sections[at]
-            if number >= _MIN_PROMPTS and section.heading:
-                finding = RuleHit("section", "constraint", "claude-md", 0.5)
-                text = plain("%s: %s" % (section.heading, section.text), _MAX_QUOTE)
-                candidates.append(new_candidate(finding, text, now_origin(""), section.heading, section.text))
-        return [candidate for candidate in candidates if candidate is not None]
+        needed = (self._sections[at] for at, number in self._prompts.items() if number >= _MIN_PROMPTS)
+        finding = RuleHit("section", "constraint", "claude-md", 0.5)
+        return _offered(finding, ((part.heading, part.text) for part in needed if part.heading))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..kernel.data import load_data
 from ..kernel.text.clean import plain
 from ..kernel.transcript.turn import Call, Turn
-from ..memories.command_prefixes import base_name, run_commands
+from ..memories.guarded_commands import base_name, run_commands
 from .candidate import CHANGED
 
 _MAX_OPEN = 12

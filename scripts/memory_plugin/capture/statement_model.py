@@ -33,7 +33,6 @@ _QUESTION_STARTS = (
     " what ", " which ", " who ", " where ", " when ", " is ", " are ", " was ", " does ", " did ", " do ", " has ", " have ", " should ",
 )  # fmt: skip
 _END = 600  # characters at either end of a long prompt: more than a paragraph that counts
-
 _loaded: list[dict[str, Any]] = []
 
 

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..kernel.data import load_data
+from ..kernel.context import Context
+from ..kernel.data import load_data, read_state, session_file, write_state
 from ..kernel.text.tags import without_private
 from .statement_model import (
     LONG_PROMPT,
@@ -48,6 +49,14 @@ _LEANING = re.compile(
 _MAX_STATEMENTS = 4  # of one prompt; a prompt with more rules is a document
 # Strength of a statement without a rule, from its log-odds above the threshold.
 _MIN_STRENGTH, _MAX_STRENGTH, _STRENGTH_STEP = 0.5, 0.75, 0.05
+# What a prompt asks about, if `capture.mode` is `ask`.
+_MIN_ASKED = 0.8
+_KINDS = ("correction", "rule")
+_NOTE = (
+    "<memory-capture>The user's message seems to contain a lasting rule. Nothing was stored."
+    " The user wants to be asked, at most once per session, whether to keep such a rule as a memory."
+    " Store it only if they agree.</memory-capture>"
+)
 
 
 class Statement(NamedTuple):
@@ -222,3 +231,21 @@ def _sentences(text: str) -> list[str]:
 def _others_text(name: str) -> re.Pattern[str]:
     entries = load_data("capture", "own_words")[name]
     return re.compile("|".join("(?:%s)" % entry["pattern"] for entry in entries), re.IGNORECASE)
+
+
+def ask_about(prompt: str, context: Context) -> str:
+    """Return the note for Claude if a prompt contains a clear correction or rule, once per session; otherwise "".
+
+    Raises:
+        OSError: The session's state cannot be written.
+    """
+    if not context.session:
+        return ""
+    path = session_file(context.paths, context.session, "asked")
+    if read_state(path):
+        return ""
+    statements = find_statements(prompt)
+    if not any(statement.kind in _KINDS and statement.strength >= _MIN_ASKED for statement in statements):
+        return ""
+    write_state(path, {"asked": True})
+    return _NOTE

@@ -42,17 +42,15 @@ def refresh_index(context: CommandContext, *, scrub: bool = False) -> bool:
         if scrub:
             index_refresh.scrub_index(context.paths)
     except (IndexUnavailable, SqliteError, OSError) as error:
-        context.console.error(
+        text = (
             "The change is stored, but the index could not be refreshed (%s). The next prompt will try again."
-            % error_text(error)
         )
+        context.console.error(text % error_text(error))
         return False
     if report.remaining:
         start_refresh(context.paths)
-        context.console.error(
-            "The change is stored. The index is still being refreshed in the background: %s left."
-            % counted(report.remaining, "file")
-        )
+        text = "The change is stored. The index is still being refreshed in the background: %s left."
+        context.console.error(text % counted(report.remaining, "file"))
     return True
 
 
@@ -66,10 +64,7 @@ class Similar(NamedTuple):
 
 
 def similar_to(
-    context: CommandContext,
-    new: list[tuple[str, Memory]],
-    *,
-    repeated_only: bool = False,
+    context: CommandContext, new: list[tuple[str, Memory]], *, repeated_only: bool = False
 ) -> list[list[Similar]]:
     """Return up to three similar active memories for each new one; of two similar new ones, only the later lists the other.
 
@@ -80,9 +75,7 @@ def similar_to(
         repeated_only: report only near duplicates, not memories that answer the same question differently.
     """
     compared = new[:_MAX_NEW]
-    texts = [
-        "%s\n%s\n%s" % (memory.title, "\n".join(memory.asked_as), body_text(memory)) for _, memory in compared
-    ]
+    texts = ["\n".join((memory.title, *memory.asked_as, body_text(memory))) for _, memory in compared]
     near = neighbors(context.paths, context.settings, texts, _CANDIDATES, _COMPARED_WITH) if texts else None
     if near is None:
         return [[] for _ in new]

@@ -10,16 +10,19 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ..hooks.client_record import (
+from ..hooks.environment import HANDED_OVER, Taint, clean, is_sensitive, restore_launch_values
+from ..kernel.ancestry import (
+    CLIENT_VARIABLES,
+    Ancestor,
     ClientRecord,
     account_config,
+    ancestors,
     outer_client,
+    process,
     read_record,
     recorded_clients,
     was_handed_over,
 )
-from ..hooks.environment import HANDED_OVER, Taint, clean, is_sensitive, restore_launch_values
-from ..kernel.ancestry import CLIENT_VARIABLES, Ancestor, ancestors, process
 from ..kernel.paths import account_home, config_folder, config_folder_of
 from ..kernel.settings.values import SettingsFileError, content
 

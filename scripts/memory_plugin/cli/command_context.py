@@ -113,10 +113,8 @@ class CommandContext(Context):
         try:
             record_saves(self.paths, self.session, lines)
         except OSError as error:
-            self.console.error(
-                "The change is stored, but the notice after this reply will be missing: %s"
-                % error_text(error)
-            )
+            text = "The change is stored, but the notice after this reply will be missing: %s"
+            self.console.error(text % error_text(error))
 
     @property
     def accept_from(self) -> list[str]:

@@ -1,4 +1,6 @@
-"""The names of all commands, and how a command line is parsed: its options, its help, and suggestions for a mistyped word.
+"""`memory`: the names of all commands, how a command line is parsed, and how one command is run.
+
+Only that command's module is imported. Every error becomes a line of text and an exit code.
 
 A command has one word (`save`) or two (`replies score`). A name of two words is joined into one before argparse sees it.
 """
@@ -6,18 +8,36 @@ A command has one word (`save`) or two (`replies score`). A name of two words is
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
+from itertools import chain
 from typing import Any, NoReturn
 
 from .. import VERSION
-from ..kernel.bytecode import import_with_cache_repair
-from .console import Console, terminal_width, wrapped
-from .options import add_actions, add_common_options
+from ..hooks.environment import launch_folder
+from ..hooks.events import error_location
+from ..kernel.bytecode import discard_damaged, import_with_cache_repair
+from ..kernel.files import error_text
+from ..kernel.paths import locate
+from ..memories import InvalidMemory
+from .caller import identify
+from .command_context import CommandContext, CommandError, UsageError, needed_approval, require_approval
+from .console import Console, finish_streams, open_closed_streams, terminal_width, wrapped
+from .options import add_actions, add_common_options, require_existing
 
 USAGE = 2
+FAILED = 1
+_INTERRUPTED = 130
+_TICKET = "--ticket"  # with the number of a ticket, the end of a command that the client's dialog allowed
+# These commands never prompt, so they may show a heartbeat at any time. The others show one around their slow parts.
+_NON_INTERACTIVE = (
+    *("search", "show", "list", "guards", "check", "check secrets", "why", "status", "feedback", "doctor"),
+    *("report replay", "demo", "replies history", "replies tune", "session langfuse", "refresh"),
+)
 # The commands that the help lists, in two tiers. To add one: a name here, a module `commands/NAME_command.py`, and a test.
 GROUPS = {
     "every day": (
@@ -25,19 +45,8 @@ GROUPS = {
         *("feedback", "doctor"),
     ),
     "more": (
-        *(
-            "restore",
-            "reject",
-            "guards",
-            "import",
-            "capture",
-            "check",
-            "demo",
-            "report",
-            "replies",
-            "session",
-        ),
-        *("interview", "evaluate", "judge", "config"),
+        *("restore", "reject", "guards", "import", "capture", "check", "demo", "report", "replies"),
+        *("session", "interview", "evaluate", "judge", "config"),
     ),
 }
 # Commands of two words, and the old name of each: its module still has that name, and it works as a hidden alias.
@@ -54,41 +63,124 @@ PAIRS = {
     "replies tune": "tune",
     "report replay": "replay",
     "session calibrate": "calibrate",
+    "session label": "label",
     "session langfuse": "langfuse",
 }
 ALIASES = {
     **{old: name for name, old in PAIRS.items()},
     "archive": "forget --keep",
-    "label": "session label",
     "useful": "feedback useful",
     "wrong": "feedback wrong",
 }
-NOUNS = {
-    "replies": "score replies, show their scores over time, and tune the rules"
-}  # without a command of their own
+# Nouns without a command of their own.
+NOUNS = {"replies": "score replies, show their scores over time, and tune the rules"}
 _INTERNAL = ("grade", "refresh", "propose", "describe")  # started by hooks; the help leaves them out
 LISTED = tuple(name for group in GROUPS.values() for name in group)
 COMMANDS = {  # name: module
     **{name: name + "_command" for name in LISTED if name not in NOUNS},
     **{name: old + "_command" for name, old in PAIRS.items()},
     **dict.fromkeys(_INTERNAL, "internal_command"),
-    "refresh": "refresh_command",
+    **dict.fromkeys(("replies score", "replies history"), "replies_command"),
     "check text": "scan_command",
+    "evaluate rules": "evaluate_command",
     "config completions": "statusline_command",
     "import promote": "import_command",
     "reject": "accept_command",
     "restore": "forget_command",
+    "session label": "calibrate_command",
+    "show": "list_command",
     "why": "status_command",
+}
+_REMOVED_OPTIONS = {  # of earlier versions; see docs/upgrading.md
+    "review --by": "the groups are made by author",
+    "report replay --limit": "it shows ten differences, and all with --json",
+    "evaluate --subject": "scenarios are gone",
+    "evaluate --runs": "scenarios are gone",
+    "interview --format": "it prints one document, or everything with --json",
+    "interview --setup": "put the elements into a pack",
+    "replies tune --undo": "restore the backup of your settings",
+    "replies score --type": "give the message with --user",
+    "session --again": "a session is graded again when it or the rubric has changed",
+    "session calibrate --folder": "it reads this project's sessions",
+    "session calibrate --sessions": "it labels twenty sessions",
+    "session langfuse --seconds": "a command may take two minutes",
+    "session --moments": "its table shows the last occurrence of each signal",
 }
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
-_GAP = re.compile(r" {2,}")
 _JSON = "--json"
-_COMMENT = 6  # columns before a comment that has a line of its own
-_WORD = r"""(?:"[^"]*"|'[^']*'|[^\s"'])+"""
-_OPTION = re.compile(r"--%s(?: +(?!--|\\$)%s)*|%s" % (_WORD, _WORD, _WORD))
 _CUTOFF = 0.6  # how similar a suggested word must be
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
+    open_closed_streams()
+    try:
+        words, ticket = (argv[:-2], argv[-1]) if argv[-2:-1] == [_TICKET] else (argv, "")
+        code = _guarded(list(words), ticket, Console())
+    except SystemExit as stop:  # the help or a usage error was printed
+        code = stop.code if isinstance(stop.code, int) else USAGE
+    return finish_streams(code)
+
+
+def _guarded(argv: list[str], ticket: str, console: Console) -> int:
+    """Run a command and return its exit code. Every error becomes one line of text here."""
+    try:
+        return _run(argv, ticket, console)
+    except BrokenPipeError:  # the reader of our output is gone
+        return FAILED
+    except CommandError as error:
+        console.error(str(error))
+        return error.exit_code
+    except (InvalidMemory, OSError, RuntimeError) as error:
+        console.error(error_text(error))
+        return FAILED
+    except KeyboardInterrupt:
+        console.error("stopped")
+        return _INTERRUPTED
+    except Exception as error:  # the outermost handler: a bug of ours is reported on one line too
+        text = "a bug in memory: %s at %s: %s" % (type(error).__name__, error_location(error), error)
+        if discard_damaged():
+            text = (
+                "Python's bytecode cache for memory was damaged and has been deleted. Run the command again."
+            )
+        console.error(text)
+        return FAILED
+
+
+def _run(argv: list[str], ticket: str, console: Console) -> int:
+    arguments = parse_arguments(argv)
+    caller = identify(argv)
+    caller.settle_folders()
+    root = _root(arguments.root)
+    taint = caller.settle(root)
+    context = CommandContext(locate(root), console, taint, caller)
+    module = module_of(arguments.command)
+    approval = needed_approval(module, arguments, context) if context.inside_client else None
+    if approval is not None:
+        require_approval(approval, argv, ticket, context)
+    never_prompts = arguments.command in _NON_INTERACTIVE
+    with console.working(arguments.command) if never_prompts else nullcontext():
+        return int(module.run(arguments, context) or 0)
+
+
+def _root(option: str | None) -> str:
+    """Return the project folder that `--root` names (default: the current folder). Raises UsageError if it does not exist."""
+    try:
+        root = _project_of(os.path.abspath(option)) if option else launch_folder()
+    except FileNotFoundError:  # from os.getcwd, when the current folder was deleted
+        raise UsageError("the current folder no longer exists; change to another one") from None
+    require_existing(root)
+    if not os.path.isdir(root):
+        raise UsageError("%s: not a folder" % root)
+    return root
+
+
+def _project_of(path: str) -> str:
+    """Return the project folder for a path that may be the project or its store."""
+    parent, name = os.path.split(path)
+    return os.path.dirname(parent) if name == "memory" and os.path.basename(parent) == ".claude" else path
 
 
 def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
@@ -137,11 +229,8 @@ def _as_search_command(argv: list[str]) -> list[str]:
 def _joined(argv: list[str]) -> tuple[list[str], str]:
     """Return the words with an old name replaced and a name of two words joined, and the command; it is empty if there is none."""
     at = _after_options(argv, 0)
-    argv = [
-        *argv[:at],
-        *(part for word in argv[at : at + 1] for part in ALIASES.get(word, word).split(" ")),
-        *argv[at + 1 :],
-    ]
+    if argv[at:] and argv[at] in ALIASES:
+        argv = [*argv[:at], *ALIASES[argv[at]].split(), *argv[at + 1 :]]
     second = _after_options(argv, at + 1)
     pair = " ".join(argv[at : at + 1] + argv[second : second + 1])
     if pair in PAIRS:
@@ -188,7 +277,7 @@ class _Parser(argparse.ArgumentParser):
         if self.texts:
             width = _help_width()
             self.description = wrapped(self.texts[0], width)
-            self.epilog = "examples:\n" + fitted_examples(self.texts[1].rstrip(), width)
+            self.epilog = "examples:\n" + self.texts[1].rstrip()  # whole, so that a command can be copied
             pairs = ["%s %s" % (self.name, word) for word in second_words(self.name)]
             if pairs:
                 self.epilog = "\n".join(["also:", *_described(pairs, width, "memory "), "", self.epilog])
@@ -196,14 +285,14 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where to find help. Raises SystemExit with code 2."""
-        explained = self._explained(" ".join(message.split()))
         # The parser of all commands reports what that of the given command left over.
         command = self.leftovers_of or self.prog if message.startswith("unrecognized") else self.prog
+        explained = self._explained(" ".join(message.split()), command.partition(" ")[2])
         see = " See" if explained.endswith("?") else "; see"
         Console().error("%s%s `%s --help`" % (explained, see, command))
         raise SystemExit(USAGE)
 
-    def _explained(self, message: str) -> str:
+    def _explained(self, message: str, command: str) -> str:
         """Shorten argparse's message about a word that is unknown or missing, and add the closest known one."""
         choice, leftovers = _CHOICE.match(message), _LEFTOVERS.match(message)
         if choice:
@@ -213,29 +302,30 @@ class _Parser(argparse.ArgumentParser):
                 return "%s: expected one of %s, got '%s'" % (self.name, ", ".join(known), choice[1])
             return "unknown command '%s'%s" % (("%s %s" % (self.name, choice[1])).strip(), near)
         if leftovers:
-            word = leftovers[1].split()[0].partition("=")[0]
-            if word.startswith("-"):
-                return "unknown option '%s'%s" % (
-                    word,
-                    _nearest(word, {name: name for name in self.option_names}),
-                )
-            return "unexpected word '%s'; put a text of several words in quotes" % word
+            return self._about_leftover(leftovers[1].split()[0].partition("=")[0], command)
         if message.endswith("required: " + _ACTION):
             return "expected one of " + ", ".join(self._known_names())
         return message
 
+    def _about_leftover(self, word: str, command: str) -> str:
+        removed = _REMOVED_OPTIONS.get("%s %s" % (command, word))
+        if removed:
+            return "%s was removed: %s" % (word, removed)
+        if word.startswith("-"):
+            return "unknown option '%s'%s" % (
+                word,
+                _nearest(word, dict(zip(self.option_names, self.option_names))),
+            )
+        return "unexpected word '%s'; put a text of several words in quotes" % word
+
     def _known_names(self) -> dict[str, str]:
         """Return the commands that a mistyped word may mean, by the word to compare."""
         if not self.name:
-            return {
-                **ALIASES,
-                **{name.split()[-1]: name for name in PAIRS},
-                **{name: name for name in LISTED},
-            }
-        actions = [
-            word for action in self._actions if action.metavar == _ACTION for word in action.choices or ()
-        ]
-        return {word: "%s %s" % (self.name, word) for word in [*actions, *second_words(self.name)]}
+            seconds = {name.split()[-1]: name for name in PAIRS}
+            return {**ALIASES, **seconds, **dict(zip(LISTED, LISTED))}
+        actions = [action.choices or () for action in self._actions if action.metavar == _ACTION]
+        words = [*chain(*actions), *second_words(self.name)]
+        return {word: "%s %s" % (self.name, word) for word in words}
 
 
 def _nearest(word: str, known: dict[str, str]) -> str:
@@ -298,36 +388,6 @@ def _described(names: Sequence[str], width: int, lead: str = "") -> list[str]:
     for name in names:
         also = ", ".join(second_words(name))
         text = help_of(name) + (" (%s%s)" % ("" if name in NOUNS else "also ", also) if also else "")
-        lines += textwrap.wrap(
-            "  %-*s%s" % (room, lead + name, text), width, subsequent_indent=" " * (room + 2)
-        )
+        line = "  %-*s%s" % (room, lead + name, text)
+        lines += textwrap.wrap(line, width, subsequent_indent=" " * (room + 2))
     return lines
-
-
-def fitted_examples(text: str, width: int) -> str:
-    """Fit help examples to the width: move comments below commands that leave no room, and continue long commands on further lines."""
-    return "\n".join(_example(line, width) for line in text.split("\n"))
-
-
-def _example(line: str, width: int) -> str:
-    text = line.lstrip(" ")
-    if len(line) <= width:
-        return line
-    if not text.startswith(("memory ", "--")):
-        return wrapped(line, width)
-    gap = _GAP.search(text)
-    command, comment = (text[: gap.start()], text[gap.end() :]) if gap else (text, "")
-    lines = _in_shell_lines(command, len(line) - len(text), width)
-    return lines + "\n" + wrapped(" " * _COMMENT + comment, width) if comment else lines
-
-
-def _in_shell_lines(command: str, indent: int, width: int) -> str:
-    """Break a command into continued shell lines, without splitting quoted text or separating an option from its value."""
-    lines, current = [], " " * indent
-    for group in _OPTION.findall(command):
-        if current.strip() and len(current) + len(group) + len(" \\") >= width:
-            lines.append(current + " \\")
-            current = " " * _COMMENT + group
-        else:
-            current += (" " if current.strip() else "") + group
-    return "\n".join([*lines, current])

@@ -44,9 +44,8 @@ class Console:
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self._out = out or sys.stdout
         self._err = err or sys.stderr
-        self.color = (
-            self._out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        )
+        is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+        self.color = self._out.isatty() and not is_plain
         self.reported = 0.0  # when the command itself last showed progress
         self._shows_progress = False
         # The heartbeat runs in a thread and must not write between clearing the progress line and printing.
@@ -82,7 +81,7 @@ class Console:
         with self._lock:
             self._clear_progress()
             try:
-                _write(self._out, _UNSAFE.sub(_color if self.color else "", text) + "\n")
+                _write(self._out, _UNSAFE.sub(r"\1" if self.color else "", text) + "\n")
             except OSError as error:
                 raise type(error)(error.errno, error.strerror, "standard output") from None
 
@@ -214,7 +213,7 @@ def _wrapped(line: str, width: int) -> str:
     label = columns(line[: gap.end()]) if gap else 0
     hang = label if 0 < label <= width * _MAX_HANG else hang
     lines, current, space = [], " " * indent, ""
-    for piece in _pieces(line[indent:], width - hang):
+    for piece in filter(None, _SPACES.split(line[indent:])):
         if piece.isspace():
             space = piece
         elif columns(current + space + piece) <= width or not current.strip():
@@ -223,18 +222,6 @@ def _wrapped(line: str, width: int) -> str:
             lines.append(current)
             current, space = " " * hang + piece, ""
     return "\n".join([*lines, current])
-
-
-def _pieces(text: str, width: int) -> list[str]:
-    """Split text into words and spaces; a wide word in a script without spaces is split further."""
-    pieces: list[str] = []
-    for piece in _SPACES.split(text):
-        if piece.isascii() or columns(piece) <= width:
-            pieces.append(piece)
-        else:
-            half = max(1, width // 2)  # a character takes two columns at most
-            pieces += [piece[at : at + half] for at in range(0, len(piece), half)]
-    return [piece for piece in pieces if piece]
 
 
 def terminal_width() -> int:
@@ -281,11 +268,6 @@ def error_line(text: str) -> str:
         return shown_line(text, _MAX_ERROR)
     except Exception:  # the rules may be unreadable, and this message may be the one that reports it
         return plain(text, _MAX_ERROR)
-
-
-def _color(match: re.Match[str]) -> str:
-    """Return the match if it is a color code, else ""."""
-    return match[1] or ""
 
 
 def _write(stream: TextIO, text: str) -> None:

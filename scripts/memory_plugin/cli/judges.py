@@ -15,7 +15,6 @@ from ..kernel.judge.question import explain_failure, setup_options
 from ..kernel.judge.vendors import endpoint_of
 from ..kernel.paths import Paths
 from ..kernel.records import Records
-from ..kernel.settings.user_file import set_value
 from ..kernel.settings.values import JUDGE_SWITCHES, Settings
 from ..kernel.text.clean import terminal_safe
 from .command_context import CommandContext
@@ -37,6 +36,10 @@ _OF_THIS_MACHINE = (
 KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is useless
 
 _COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_NOT_SAVED = (
+    "Only your environment sets %s, so commands that Claude runs do not use that address."
+    " To save it: memory config set judge.base_url %s"
+)
 _CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the env block of your own settings.json"
 
 
@@ -61,8 +64,7 @@ def where(context: CommandContext, judges: list[Judge]) -> list[str]:
     for judge in judges:
         route, endpoint = judge.address_source(), endpoint_of(judge.backend)
         if route is not None and endpoint is not None:
-            names = [name for name in (endpoint.base_variable, endpoint.headers_variable) if name]
-            lines += address_sentences(context, route, tuple(names))
+            lines += address_sentences(context, route, (endpoint.base_variable,))
     return list(dict.fromkeys(lines))
 
 
@@ -167,19 +169,8 @@ def ignored_sentences(context: CommandContext, names: tuple[str, ...]) -> list[s
     return lines
 
 
-def keep_address(context: CommandContext, route: AddressSource | None, key: str, *, keep: bool) -> list[str]:
-    """Offer to save an address that only the environment sets in the user's own settings; return what to print about it.
-
-    The address is saved under `key` if `keep` is true, or if the user confirms it in a terminal. Raises EditError.
-    """
+def address_notice(context: CommandContext, route: AddressSource | None) -> list[str]:
+    """Return how to save an address that only the environment sets; empty for any other address."""
     if route is None or route.source != ENVIRONMENT or context.caller.inside:
         return []
-    url = terminal_safe(route.url)
-    notice = (
-        "%s in your environment is %s. Commands that Claude runs use it only if your own settings contain it."
-    )
-    notice %= (route.name, url)
-    if not keep and not context.console.confirm("%s\nWrite it to your settings, as %s?" % (notice, key)):
-        return [notice, "To write it to your settings: memory config set %s %s" % (key, url)]
-    change = set_value(context.paths.config_dir, key, route.url)
-    return ["%s is now %s, in %s." % (key, url, terminal_safe(change.path))]
+    return [_NOT_SAVED % (route.name, terminal_safe(route.url))]

@@ -8,9 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, Callable, TypeVar
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import loads
@@ -18,8 +16,8 @@ from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..kernel.paths import Paths
 from ..memories import InvalidMemory
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
-from ..memories.hygiene import clean_data, shown_line
-from ..memories.memory_files import MAX_BYTES, StoredMemory
+from ..memories.hygiene import clean_data
+from ..memories.memory_files import MAX_BYTES, PROJECT, USER, StoredMemory
 from ..memories.record import (
     ACTIVE,
     MAX_ASKED_AS,
@@ -31,10 +29,10 @@ from ..memories.record import (
     utc_time,
 )
 from ..memories.relations import plain_title
-from ..memories.stores import PROJECT, USER
 from ..memories.survey import Item, life_cycle_state, read_item, shortest_names
 from .command_context import CommandContext, CommandError, UsageError
 
+Stored = TypeVar("Stored")
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20
 NONE = "none"
@@ -50,10 +48,7 @@ _CONTEXT = "the problem: what went wrong, what was considered; - reads standard 
 _ACTION = "remind Claude once a session (default), or have the client ask you each time"
 _CONTENT = "the category's fields as a JSON object, or - for standard input"
 _TAKEN = "%s already has this title; to change that one: memory edit %s --body '...'"
-_REFUSED = (
-    "%s already has the title \"%s\". To change it: memory edit %s --body '...'. To replace it: add --supersedes %s."
-    " To keep both, choose a different title."
-)
+_OR_REPLACE = "; to replace it: --supersedes %s; to keep both, choose another title"
 _DATE_LENGTH = len("2031-12-31")
 _FIXED = ("id", "category")
 
@@ -204,26 +199,12 @@ def _guarded_path(path: str, root: str) -> str:
     return "/" + path[len(start) :].replace(os.sep, "/") if path.startswith(start) else path
 
 
-class EditedDraft(NamedTuple):
-    """A memory as the user edited it, and the file that contains the draft."""
+def edit_draft(
+    context: CommandContext, stored: StoredMemory, store: Callable[[dict[str, Any]], Stored]
+) -> Stored | None:
+    """Open a memory in $VISUAL or $EDITOR and return what `store` returns for the user's edit; None if they changed nothing.
 
-    path: str
-    data: dict[str, Any]
-
-    @contextmanager
-    def storing(self) -> Iterator[dict[str, Any]]:
-        """Yield the data to store, and delete the file afterwards. Raises InvalidMemory, which names the draft, if storing fails."""
-        try:
-            yield self.data
-        except (InvalidMemory, OSError) as error:
-            raise InvalidMemory("%s; your draft is %s" % (error_text(error), self.path)) from None
-        os.unlink(self.path)
-
-
-def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft | None:
-    """Open a memory in $VISUAL or $EDITOR and return the user's edit; None if they changed nothing.
-
-    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft is no longer a memory. The project cannot
+    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft cannot be stored. The project cannot
     choose the editor, because its variables were dropped.
     """
     folder = context.paths.state("drafts")
@@ -241,12 +222,11 @@ def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft |
         if code:
             raise InvalidMemory("the editor ended with exit code %d" % code)
         data = _parsed(path, stored)
+        result = None if data == stored.memory.data else store(data)
     except (OSError, ValueError) as error:
-        raise InvalidMemory("nothing was changed: %s; your draft is %s" % (error, path)) from None
-    if data == stored.memory.data:
-        os.unlink(path)
-        return None
-    return EditedDraft(path, data)
+        raise InvalidMemory("nothing was changed: %s; your draft is %s" % (error_text(error), path)) from None
+    os.unlink(path)
+    return result
 
 
 def _parsed(path: str, stored: StoredMemory) -> dict[str, Any]:
@@ -302,7 +282,7 @@ def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old:
     """
     name = TakenTitles(items, scope, old).owner(data)
     if name:
-        raise CommandError(_REFUSED % (name, shown_line(str(data["title"])), name, name))
+        raise CommandError((_TAKEN + _OR_REPLACE) % (name, name, name))
 
 
 def _is_same_memory(old: dict[str, Any], new: dict[str, Any]) -> bool:

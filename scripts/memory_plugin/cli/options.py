@@ -63,22 +63,8 @@ def add_actions(
 
 def add_days_option(parser: argparse.ArgumentParser, default: int) -> None:
     """Declare `--days N`; `require_days` checks its value."""
-    parser.add_argument(
-        "--days",
-        type=int,
-        default=default,
-        metavar="N",
-        help="the last N days, 1 to %d (default: %d)" % (_MAX_DAYS, default),
-    )
-
-
-def add_keep_address(parser: argparse.ArgumentParser) -> None:
-    """Declare `--keep-address`, which answers the question that `keep_address` asks."""
-    add_flag(
-        parser,
-        "--keep-address",
-        "write an address that only your environment sets into your own settings, without asking",
-    )
+    text = "the last N days, 1 to %d (default: %d)" % (_MAX_DAYS, default)
+    parser.add_argument("--days", type=int, default=default, metavar="N", help=text)
 
 
 def require_days(days: int) -> None:
@@ -136,11 +122,8 @@ def _require_allowed_place(path: str, context: CommandContext) -> None:
     if os.path.dirname(real) == reports:
         return
     below = os.path.relpath(real, os.path.realpath(context.paths.project_root))
-    if (
-        below.startswith(os.pardir)
-        or os.path.isabs(below)
-        or any(part.startswith(".") for part in below.split(os.sep))
-    ):
+    is_hidden = any(part.startswith(".") for part in below.split(os.sep))  # or outside of the project: ".."
+    if is_hidden or os.path.isabs(below):
         raise CommandError(_OUTSIDE % (path, reports))
 
 
@@ -148,10 +131,7 @@ def _is_own_output(path: str, mark: bytes) -> bool:
     """Return whether a file is a regular one with our mark and without another name."""
     try:
         status = os.lstat(path)
-        return (
-            stat.S_ISREG(status.st_mode)
-            and status.st_nlink == 1
-            and mark in read_regular(path, _MAX_BYTES)[0]
-        )
+        is_single = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+        return is_single and mark in read_regular(path, _MAX_BYTES)[0]
     except (OSError, Unreadable):
         return False

@@ -1,4 +1,4 @@
-"""What awaits the user's decision: an entry of a review, and the pending memories as entries, with their origin, text and changes.
+"""What awaits the user's decision: pending memories and candidates as entries of a review, in groups that can be decided together.
 
 The commit that added a memory's file, and its author, are shown and never used to decide: anyone can put any name into a commit. Git is
 run once, in a way that cannot start a program the repository chose: no hook, pager, filter, file system monitor, signature check, or
@@ -10,29 +10,30 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from functools import partial
 from hashlib import sha1, sha256
-from subprocess import DEVNULL, PIPE, Popen
-from threading import Timer
-from typing import NamedTuple
+from subprocess import DEVNULL, PIPE, TimeoutExpired, run
+from typing import Any, NamedTuple
 
+from ..capture.candidate import HINTS, Candidate, CandidateFile
+from ..kernel.fastjson import digest, dumps
 from ..kernel.files import read_regular
 from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
-from ..memories.lifecycle import rewrite
-from ..memories.memory_files import MAX_BYTES, StoredMemory
+from ..memories.lifecycle import rewrite, save
+from ..memories.memory_files import MAX_BYTES, PROJECT, Store, StoredMemory, named_store
 from ..memories.memory_text import TEXT, TITLE, FieldChange, changes, shown_fields, text_digests
-from ..memories.record import Memory, categories, parse_memory
-from ..memories.stores import Store
+from ..memories.record import body_content, categories, new_memory, parse_memory
 from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
 from ..memories.trust import Trust, load_trust
-from .command_context import CommandContext
-from .memory_input import edited_draft
+from .candidate_check import check_for
+from .command_context import CommandContext, CommandError
+from .memory_input import edit_draft
 from .memory_view import as_json, holds_guard, redaction_lines
 
+MEMORY, CANDIDATE = "memory", "candidate"
 _SECONDS = 5.0
 _MAX_COMMITS = "5000"
-_MAX_OUTPUT = 16 << 20
 _MAX_NAME = 80
 _SHORT_ID = 10
 _MARK = "\x01"
@@ -50,6 +51,18 @@ _LOG = (
     "--no-textconv", "--no-show-signature", "--no-color", "--format=%x01%h%x1f%as%x1f%an <%ae>", "HEAD", "--",
 )  # fmt: skip
 _MAX_FIRST_LINE = 100
+_TITLES = {
+    "repeated": "said in several sessions",
+    "correction": "corrections",
+    "rule": "rules",
+    "decision": "decisions",
+    "fact": "facts",
+    "solved_error": "errors that were solved",
+    "guard": "guards that keep answering",
+    "mistake": "told to Claude, and corrected anyway",
+    "note": "notes of Claude Code",
+    "section": "sections of CLAUDE.md",
+}
 
 
 class Action(NamedTuple):
@@ -67,7 +80,7 @@ class ReviewEntry(NamedTuple):
 
     Commands take its `id`. `first_line` is the beginning of its text, and `version` a digest of exactly what is shown, so that no decision
     applies to a later text. `note` is shown next to the title in lists. `origin` is the title of the entry's group. An entry that is
-    `alone` is never decided together with others.
+    `alone` is never decided together with others. `lines` are its origin, and its text or what changed; `facts` the same as JSON data.
     """
 
     id: str
@@ -79,6 +92,9 @@ class ReviewEntry(NamedTuple):
     origin: str
     actions: tuple[Action, ...]
     alone: bool
+    lines: list[str]
+    facts: dict[str, object]
+    subject: StoredMemory | Candidate
 
 
 class ReviewOutcome(NamedTuple):
@@ -88,130 +104,72 @@ class ReviewOutcome(NamedTuple):
     lines: list[str]
 
 
-class PendingEntries:
-    """The pending memories of the current stores, read once."""
+def review_entries(context: CommandContext) -> list[ReviewEntry]:
+    """Return everything that awaits a decision."""
+    return [*_pending_entries(context), *candidate_entries(context)]
 
-    def __init__(self, context: CommandContext) -> None:
-        self._context = context
-        self._items: dict[str, Item] = {}
-        self._commits: dict[str, ClaimedCommit] = {}
-        self._entries: list[ReviewEntry] = []
-        self._trust: Trust | None = None
-        # By the key of the memory: each text is redacted once.
-        self._fields: dict[str, dict[str, list[str]]] = {}
-        self._changes: dict[str, list[FieldChange]] = {}
-        self._read()
 
-    def _read(self) -> None:
-        items = self._context.survey().items
-        names = shortest_names(items)
-        pending = [item for item in items if item.waits]
-        self._items = {names[item.stored.key]: item for item in pending}
-        for store in dict.fromkeys(item.stored.store for item in pending):
-            paths = [item.stored.path for item in pending if item.stored.store == store]
-            self._commits.update(claimed_commits(store, paths))
-        self._entries = [self._entry(name, item) for name, item in self._items.items()]
-
-    def _entry(self, name: str, item: Item) -> ReviewEntry:
-        stored = item.stored
-        return ReviewEntry(
-            id=name,
-            kind="memory",
-            version=text_digests(stored.memory).full,
-            title=shown_line(stored.memory.title),
-            first_line=self._fields_of(item).get(TEXT, [""])[0][:_MAX_FIRST_LINE],
-            note=self._note(item),
-            origin=self._origin(item),
-            actions=(ACCEPT, REJECT, EDIT),
-            alone=holds_guard(stored),
+def _pending_entries(context: CommandContext) -> list[ReviewEntry]:
+    items = context.survey().items
+    names = shortest_names(items)
+    pending = [item for item in items if item.waits]
+    trust = load_trust(context.paths) if pending else None
+    commits: dict[str, ClaimedCommit] = {}
+    for store in dict.fromkeys(item.stored.store for item in pending):
+        commits.update(
+            claimed_commits(store, (item.stored.path for item in pending if item.stored.store == store))
         )
+    return [
+        _pending_entry(names[item.stored.key], item, commits.get(item.stored.path), trust)
+        for item in pending
+        if trust is not None
+    ]
 
-    def _note(self, item: Item) -> str:
-        """Return what a title does not show: which fields changed, and what the memory replaces."""
-        memory = item.stored.memory
-        fields = ", ".join(change.field for change in self._changes_of(item))
-        names = ", ".join(map(shown_line, memory.supersedes))
-        notes = ["changed: " + fields] if fields else []
-        return "; ".join([*notes, "replaces " + names] if names else notes)
 
-    def _origin(self, item: Item) -> str:
-        """Return the title of the memory's group: whether it is new or changed, and who is said to have written it."""
-        kind = "changed" if item.reason in (CHANGED, PHRASES) else "new"
-        commit = self._commits.get(item.stored.path)
-        if commit:
-            return "%s, said to be by %s" % (kind, commit.author)
-        return kind + (", in your own store" if item.stored.store.worktree is None else ", in no commit")
-
-    def entries(self) -> list[ReviewEntry]:
-        """Return the pending memories."""
-        return list(self._entries)
-
-    def lines(self, entry: ReviewEntry) -> list[str]:
-        """Return the memory's origin, then its text, or the changes since it was last trusted."""
-        item = self._items[entry.id]
-        commit = self._commits.get(item.stored.path)
-        at = " (commit %s of %s)" % (commit.commit, commit.date) if commit else ""
-        head = ["%s, %s%s: %s" % (item.stored.memory.category, entry.origin, at, item.reason), ""]
-        lines = []
-        for change in self._changes_of(item):
-            lines += [change.field + ":", *_indented(change.lines)]
-        return [*head, *(lines or _text_lines(self._fields_of(item)))]
-
-    def facts(self, entry: ReviewEntry) -> dict[str, object]:
-        """Return the memory and its changes as JSON data."""
-        item = self._items[entry.id]
-        commit = self._commits.get(item.stored.path)
-        return {
-            "memory": {**as_json(item), "fields": self._fields_of(item)},
-            "changes": [change._asdict() for change in self._changes_of(item)],
+def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: Trust) -> ReviewEntry:
+    stored, memory = item.stored, item.stored.memory
+    fields = shown_fields(memory)
+    changed = _changes(item, fields, trust)
+    notes = ["changed: " + ", ".join(change.field for change in changed)] if changed else []
+    notes += ["replaces " + ", ".join(map(shown_line, memory.supersedes))] if memory.supersedes else []
+    origin = "changed" if item.reason in (CHANGED, PHRASES) else "new"
+    if commit:
+        origin += ", said to be by %s" % commit.author
+    else:
+        origin += ", in your own store" if stored.store.worktree is None else ", in no commit"
+    at = " (commit %s of %s)" % (commit.commit, commit.date) if commit else ""
+    lines = ["%s, %s%s: %s" % (memory.category, origin, at, item.reason), ""]
+    for change in changed:
+        lines += [change.field + ":", *_indented(change.lines)]
+    return ReviewEntry(
+        id=name,
+        kind=MEMORY,
+        version=text_digests(memory).full,
+        title=shown_line(memory.title),
+        first_line=fields.get(TEXT, [""])[0][:_MAX_FIRST_LINE],
+        note="; ".join(notes),
+        origin=origin,
+        actions=(ACCEPT, REJECT, EDIT),
+        alone=holds_guard(stored),
+        lines=lines if changed else lines + _text_lines(fields),
+        facts={
+            "memory": {**as_json(item), "fields": fields},
+            "changes": [change._asdict() for change in changed],
             "claimed_commit": commit._asdict() if commit else None,
-        }
+        },
+        subject=stored,
+    )
 
-    def apply(self, action: Action, entries: Sequence[ReviewEntry]) -> ReviewOutcome:
-        """Accept, reject or edit exactly the texts that were listed."""
-        chosen = [self._items[entry.id].stored for entry in entries]
-        if action == EDIT:
-            return self._edit(chosen[0])
-        trust = load_trust(self._context.paths)
-        if action == ACCEPT:
-            trust.accept(chosen, "accept")
-        else:
-            trust.reject(*chosen)
-        return ReviewOutcome(True, [])
 
-    def _edit(self, stored: StoredMemory) -> ReviewOutcome:
-        """Open a memory in the user's editor and store their edit, which is trusted."""
-        draft = edited_draft(self._context, stored)
-        if draft is None:
-            return ReviewOutcome(False, ["nothing changed; it is still pending"])
-        with draft.storing() as data:
-            written = rewrite(self._context.paths, stored, data, "edited by hand", approved=True)
-        return ReviewOutcome(True, redaction_lines(written))
-
-    def _fields_of(self, item: Item) -> dict[str, list[str]]:
-        key = item.stored.key
-        if key not in self._fields:
-            self._fields[key] = shown_fields(item.stored.memory)
-        return self._fields[key]
-
-    def _changes_of(self, item: Item) -> list[FieldChange]:
-        """Return what changed since the memory was last trusted; nothing for one that never was."""
-        key = item.stored.key
-        if key not in self._changes:
-            old = self._last_trusted(item)
-            self._changes[key] = changes(shown_fields(old), self._fields_of(item)) if old else []
-        return self._changes[key]
-
-    def _last_trusted(self, item: Item) -> Memory | None:
-        self._trust = self._trust or load_trust(self._context.paths)
-        data = self._trust.last_trusted(item.stored) if item.reason in (CHANGED, PHRASES) else None
-        if data is None:
-            return None
-        try:
-            memory = item.stored.memory
-            return parse_memory(data, memory.id, categories()[memory.category])
-        except InvalidMemory:
-            return None
+def _changes(item: Item, fields: dict[str, list[str]], trust: Trust) -> list[FieldChange]:
+    """Return what changed since the memory was last trusted; nothing for one that never was."""
+    data = trust.last_trusted(item.stored) if item.reason in (CHANGED, PHRASES) else None
+    memory = item.stored.memory
+    try:
+        old = None if data is None else parse_memory(data, memory.id, categories()[memory.category])
+    except InvalidMemory:
+        return []
+    return changes(shown_fields(old), fields) if old else []
 
 
 def _text_lines(fields: dict[str, list[str]]) -> list[str]:
@@ -226,6 +184,134 @@ def _text_lines(fields: dict[str, list[str]]) -> list[str]:
 
 def _indented(lines: list[str]) -> list[str]:
     return ["  " + line for line in lines]
+
+
+def candidate_entries(context: CommandContext) -> list[ReviewEntry]:
+    """Return the open candidates that no stored memory covers, strongest first."""
+    if context.paths.state_dir is None:
+        return []
+    candidates = CandidateFile(context.paths).load()
+    candidates.settle(check_for(context)(candidates.open).by_candidate)
+    return list(map(_candidate_entry, candidates.open))
+
+
+def _candidate_entry(candidate: Candidate) -> ReviewEntry:
+    turn = ", turn %d" % candidate.origin.turn if candidate.origin.turn else ""
+    seen = ", in %d sessions" % len(candidate.sessions) if len(candidate.sessions) > 1 else ""
+    lines = [
+        "%s, %s%s%s" % (candidate.category, candidate.origin.time[:10], turn, seen),
+        'quote: "%s"' % candidate.quote,
+    ]
+    if candidate.body != candidate.quote:
+        lines += ["", *candidate.body.split("\n")]
+    if candidate.contradicts:
+        lines.append("It contradicts %s: memory show %s" % (candidate.contradicts, candidate.contradicts))
+    shown = [candidate.kind, candidate.title, candidate.body, candidate.contradicts]
+    return ReviewEntry(
+        id=candidate.id,
+        kind=CANDIDATE,
+        version=digest(dumps(shown).encode("ascii"), 16),
+        title=shown_line(candidate.title),
+        first_line=shown_line(candidate.body, _MAX_FIRST_LINE),
+        note="contradicts %s" % shown_line(candidate.contradicts) if candidate.contradicts else "",
+        origin="%s of your sessions" % _TITLES[candidate.kind],
+        actions=(REJECT,) if candidate.kind in HINTS else (ACCEPT, REJECT, EDIT),
+        alone=bool(candidate.contradicts) or candidate.kind in HINTS,
+        lines=[shown_line(line) for line in lines],
+        facts={"candidate": candidate.to_json(), "source": candidate.source},
+        subject=candidate,
+    )
+
+
+def apply(action: Action, entries: Sequence[ReviewEntry], context: CommandContext) -> ReviewOutcome:
+    """Accept or reject entries of one kind, exactly as they were listed, or edit the first one."""
+    memories = [entry.subject for entry in entries if isinstance(entry.subject, StoredMemory)]
+    candidates = [entry.subject for entry in entries if isinstance(entry.subject, Candidate)]
+    lines: list[str] = []
+    if action == EDIT:
+        edited = _edit(entries[0].subject, context)
+        if edited is None:
+            return ReviewOutcome(False, ["nothing changed; it is still pending"])
+        lines = edited
+    elif action == ACCEPT:
+        if memories:
+            load_trust(context.paths).accept(memories, "accept")
+        for candidate in candidates:
+            lines += _store(memory_data(candidate), context)
+    elif memories:
+        load_trust(context.paths).reject(*memories)
+    if candidates:
+        ids = [candidate.id for candidate in candidates]
+        CandidateFile(context.paths).change(lambda present: present.close(ids))
+    return ReviewOutcome(True, lines)
+
+
+def _edit(subject: StoredMemory | Candidate, context: CommandContext) -> list[str] | None:
+    """Open what would be stored in the user's editor, and store their edit, which is trusted; None if they changed nothing."""
+    if isinstance(subject, StoredMemory):
+        rewritten = partial(rewrite, context.paths, subject, summary="edited by hand", approved=True)
+        return edit_draft(context, subject, lambda data: redaction_lines(rewritten(data)))
+    data = dict(memory_data(subject), id=subject.id)
+    memory = parse_memory(data, subject.id, categories()[subject.category])
+    draft = StoredMemory(memory, named_store(context.paths, PROJECT), "", "", "")
+    return edit_draft(context, draft, lambda edited: _store({**edited, "id": ""}, context))
+
+
+def memory_data(candidate: Candidate) -> dict[str, Any]:
+    """Return the data of the memory that a candidate becomes if it is accepted unchanged."""
+    category = categories()[candidate.category]
+    content = candidate.content or body_content(category, candidate.body)
+    return new_memory(category, "", candidate.title, content, {"source": candidate.source})
+
+
+def _store(data: dict[str, Any], context: CommandContext) -> list[str]:
+    store = named_store(context.paths, PROJECT)
+    written = save(context.paths, store, data, approved=True, how="capture")
+    return ["stored as %s" % written.stored.memory.id, *redaction_lines(written)]
+
+
+class Group(NamedTuple):
+    """Entries with something in common. Its id changes with any text in it."""
+
+    id: str
+    kind: str
+    title: str
+    entries: list[ReviewEntry]
+
+    @property
+    def together(self) -> list[ReviewEntry]:
+        """Return the entries that can be decided with one answer."""
+        return [entry for entry in self.entries if not entry.alone]
+
+
+def grouped(entries: Iterable[ReviewEntry]) -> list[Group]:
+    """Return all entries in groups, the largest first; groups whose entries are decided one by one come last."""
+    members: dict[tuple[bool, str, str], list[ReviewEntry]] = {}
+    for entry in entries:
+        members.setdefault((entry.alone, entry.kind, entry.origin), []).append(entry)
+    groups = [
+        Group(_group_id(entries), kind, title, sorted(entries, key=lambda entry: entry.id))
+        for (_, kind, title), entries in members.items()
+    ]
+    return sorted(
+        groups, key=lambda group: (not group.together, group.kind, -len(group.entries), group.title)
+    )
+
+
+def _group_id(entries: list[ReviewEntry]) -> str:
+    """Return an id that only these texts have."""
+    return "g" + digest("\n".join(sorted(entry.version for entry in entries)).encode("ascii"))
+
+
+def find_group(context: CommandContext, identity: str) -> Group:
+    """Return the group with an id. Raises CommandError if there is none, because an entry in it has changed or was decided."""
+    for group in grouped(review_entries(context)):
+        if group.id == identity:
+            return group
+    raise CommandError(
+        "%s: no group has this id, or something in it has changed; to see what is pending: memory review"
+        % identity
+    )
 
 
 class ClaimedCommit(NamedTuple):
@@ -278,20 +364,19 @@ def _output(store: Store) -> str:
     environment.update(GIT_NO_LAZY_FETCH="1", GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0", LC_ALL="C")
     command = [git, *settings, *_LOG, store.root]
     try:
-        process = Popen(
-            command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, cwd=store.worktree, env=environment
+        log = run(
+            command,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            cwd=store.worktree,
+            env=environment,
+            timeout=_SECONDS,
+            check=False,
         )
-    except OSError:
+    except (OSError, TimeoutExpired):
         return ""
-    timer = Timer(_SECONDS, process.kill)
-    timer.start()
-    with process, suppress(OSError):
-        assert process.stdout is not None
-        output = process.stdout.read(_MAX_OUTPUT)
-        process.kill()
-        timer.cancel()
-        return output.decode("utf-8", "replace")
-    return ""
+    return log.stdout.decode("utf-8", "replace")
 
 
 def _blob_id(path: str, like: str) -> str:

@@ -1,4 +1,7 @@
-"""Run gates over both sides of a conversation. Each passes, fails or has an error, which counts as a fail.
+"""Read conversations, and run gates over both sides of them. Each gate passes, fails or has an error, which counts as a fail.
+
+A conversation comes from one of Claude Code's transcripts or from JSON lines with one turn each, `{"turn": 1, "role": "user", "content":
+"..."}`; roles are user, assistant, tool and system. Tool turns contain a tool's output; claims of work are checked against it.
 
     results = run_gates(packs, conversation)
     is_hard_fail(results)
@@ -8,19 +11,29 @@ To add a gate: a function here, a line in GATES, a pack that names it, a test.
 
 from __future__ import annotations
 
+import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from time import perf_counter
 from typing import NamedTuple
 
 from ..kernel.data import load_data
+from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.hygiene import findings
 from ..kernel.judge.question import one_line
+from ..kernel.text.tags import without_private
 from ..kernel.text.tokens import fold
-from .conversation import Conversation, ConversationTurn
+from ..kernel.transcript.reader import Reader, open_transcript
+from ..kernel.transcript.turn import Call, Turn
 from .rule_matching import ClaimEvidence, PackRule, RulePack, find_matches, fold_text
 
+STDIN = "-"
+ROLES = ("user", "assistant", "tool", "system")
+_MAX_BYTES = 200_000_000
+_MAX_CONTENT = 200_000  # characters kept of one turn
+_MAX_INPUT = 4_000  # characters kept of a tool call's input
 PASS, FAIL, ERROR = "pass", "fail", "error"
 _MAX_EXCERPT = 240  # characters
 _EXCERPT_MARGIN = 80  # characters on either side of a finding
@@ -35,6 +48,103 @@ _RUN = re.compile(
     r"(?<![\w'\u2019-])%s(?: (?:(?:al|bin|da|de|del|den|der|di|la|le|van|von) ){0,2}%s)+" % (_WORD, _WORD)
 )
 _REDACTED_MARGIN = 2000  # redacted before the excerpt is cut; longer than any secret
+
+
+class ConversationTurn(NamedTuple):
+    """One turn. `number` is from the file, or counts from 1; `failed` marks a tool call that failed."""
+
+    number: int
+    role: str
+    content: str
+    failed: bool = False
+
+
+class Conversation(NamedTuple):
+    """The turns in order, without text between <private> tags; `skipped` counts lines that were not a turn."""
+
+    id: str
+    turns: tuple[ConversationTurn, ...]
+    skipped: int
+
+    @property
+    def digest(self) -> str:
+        """Return a digest of all turns, which reveals no text."""
+        data = dumps([[turn.role, turn.content, turn.failed] for turn in self.turns])
+        return digest(data.encode("ascii"), 8)
+
+
+def read_conversation(path: str) -> Conversation:
+    """Read the conversation in a file of either form, or on standard input. Raises OSError and Unreadable."""
+    if path == STDIN:
+        return parse_conversation(sys.stdin.buffer.read(_MAX_BYTES), "stdin")
+    with open_transcript(path) as file:
+        return parse_conversation(file.read(_MAX_BYTES), path)
+
+
+def parse_conversation(data: bytes, identity: str) -> Conversation:
+    """Return the conversation in a file's content."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    first = next((record for record in parse_lines(data[: 1 << 16]) if isinstance(record, dict)), {})
+    if "role" in first and "message" not in first:  # a transcript's records have a message
+        return conversation_of(identity, parse_lines(data))
+    turns = [turn for transcript_turn in Reader(io.BytesIO(data)) for turn in _split_turn(transcript_turn)]
+    numbered = (
+        turn._replace(number=place, content=without_private(turn.content))
+        for place, turn in enumerate(turns, 1)
+    )
+    return Conversation(identity, tuple(numbered), 0)
+
+
+def parse_lines(data: bytes) -> Iterator[object]:
+    """Yield the JSON value of each line that is not blank, or None for a line that is not JSON."""
+    for line in data.decode("utf-8", "replace").split("\n"):
+        if line.strip():
+            try:
+                yield loads(line)
+            except ValueError:
+                yield None
+
+
+def conversation_of(identity: str, records: Iterable[object]) -> Conversation:
+    """Build a conversation from parsed turns; anything else is counted as skipped."""
+    turns: list[ConversationTurn] = []
+    skipped = 0
+    for record in records:
+        turn = _turn(record, len(turns) + 1)
+        turns += [turn] if turn else []
+        skipped += turn is None
+    return Conversation(identity, tuple(turns), skipped)
+
+
+def _turn(record: object, place: int) -> ConversationTurn | None:
+    if not isinstance(record, dict) or record.get("role") not in ROLES:
+        return None
+    content, number = record.get("content"), record.get("turn")
+    if not isinstance(content, str):
+        return None
+    if not isinstance(number, int) or isinstance(number, bool):
+        number = place
+    content = without_private(content[:_MAX_CONTENT])
+    return ConversationTurn(number, record["role"], content, record.get("failed") is True)
+
+
+def _split_turn(turn: Turn) -> list[ConversationTurn]:
+    """Split a transcript's turn into the user's text, late results, the answer, and its tool calls."""
+    turns = [
+        ConversationTurn(0, "user", entry.text)
+        for entry in turn.user_texts
+        if entry.kind in ("prompt", "command")
+    ]
+    turns += [_tool_turn(call) for call in turn.late]
+    if turn.texts:
+        turns.append(ConversationTurn(0, "assistant", "\n\n".join(turn.texts)[:_MAX_CONTENT]))
+    return turns + [_tool_turn(call) for call in turn.calls if call.result is not None]
+
+
+def _tool_turn(call: Call) -> ConversationTurn:
+    arguments = call.text("command") or call.text("file_path") or dumps(call.input)
+    content = "%s %s\n%s" % (call.name, arguments[:_MAX_INPUT], call.result or "")
+    return ConversationTurn(0, "tool", content[:_MAX_CONTENT], call.failed)
 
 
 class Quote(NamedTuple):

@@ -48,14 +48,12 @@ _ENDS = {"^": r"(?:^|(?<=\|PUNCT\| ))", "$": r"(?=(?:[^ ]*\|PUNCT\|[^ ]* )*$)"}
 class TaggedSentence(NamedTuple):
     """A sentence with the classes that begin at each word; a phrase's class has its length: `|blood|DRUG:2| |thinner| `.
 
-    `classes` are all words and classes in the sentence, `spans` the start and end of each word. `starts` caches where the first parts of
-    frames match, because many frames share one.
+    `classes` are all words and classes in the sentence, `spans` the start and end of each word.
     """
 
     text: str
     classes: frozenset[str]
     spans: tuple[tuple[int, int], ...]
-    starts: dict[str, list[int]]
 
 
 class Lexicon:
@@ -104,7 +102,7 @@ class Lexicon:
                 all_classes.update(classes)
                 parts += ["|%s:%d" % (name, length) for name in classes]
             parts.append("| ")
-        return TaggedSentence("".join(parts), frozenset(all_classes), tuple(spans), {})
+        return TaggedSentence("".join(parts), frozenset(all_classes), tuple(spans))
 
     def _words(self, sentence: str) -> tuple[list[str], list[tuple[int, int]]]:
         """Return the words and their spans; the words of one contraction have the same span."""
@@ -200,35 +198,21 @@ class Frame(NamedTuple):
     """A frame's source, and its patterns over tagged text, all of which must match.
 
     `needs` are sets of words and classes. A sentence must contain one of each set to match; checking that first saves most of the work.
-    A match begins where `opening`, the first part, matches.
     """
 
     source: str
     patterns: tuple[str, ...]
     needs: tuple[frozenset[str], ...]
-    opening: str
 
     def find(self, tagged: TaggedSentence) -> list[tuple[int, int]]:
         """Return the non-overlapping matches in the sentence, as start and end."""
         if any(map(tagged.classes.isdisjoint, self.needs)):
             return []
         if len(self.patterns) == 1:
-            return [_span(tagged, match) for match in self._matches(tagged)]
+            return [_span(tagged, match) for match in _compiled(self.patterns[0]).finditer(tagged.text)]
         matches = [_compiled(pattern).search(tagged.text) for pattern in self.patterns]
         spans = [_span(tagged, match) for match in matches if match is not None]
         return [(min(spans)[0], max(end for _, end in spans))] if len(spans) == len(matches) else []
-
-    def _matches(self, tagged: TaggedSentence) -> Iterator[re.Match[str]]:
-        starts = tagged.starts.get(self.opening)
-        if starts is None:
-            openings = _compiled("(?<![^ ])(?=%s)" % self.opening).finditer(tagged.text)
-            starts = tagged.starts[self.opening] = [opening.start() for opening in openings]
-        end = 0
-        for start in starts:
-            match = _compiled(self.patterns[0]).match(tagged.text, start) if start >= end else None
-            if match is not None:
-                end = max(match.end(), start + 1)
-                yield match
 
 
 @cache
@@ -305,7 +289,4 @@ def compile_frame(source: str, macros: Mapping[str, Sequence[str]], lexicon: Lex
     """Compile a frame over the classes of a lexicon. Raises ValueError for a malformed frame."""
     compiler = _Compiler(macros, lexicon)
     patterns = tuple("(?<![^ ])" + compiler.sequence(part) for part in source.split(" & "))
-    needs = tuple(compiler.needs)
-    first = source.partition(" ")[0]
-    opening = "" if first in _GAPS or first[-1:] == "?" else compiler.sequence(first)
-    return Frame(source, patterns, needs, opening)
+    return Frame(source, patterns, tuple(compiler.needs))

@@ -13,8 +13,7 @@ from ..kernel.clock import Deadline
 from ..kernel.stats import cohen_kappa
 from ..kernel.text.clean import plain
 from ..kernel.text.tags import escape_content
-from .conversation import Conversation
-from .evaluation_gates import PASS, GateResult, is_hard_fail, run_gates
+from .evaluation_gates import PASS, Conversation, GateResult, is_hard_fail, run_gates
 from .jury import EvaluationRubric, Juror, Vote, ask_jury, jury_kappa, score_dimensions
 from .rule_matching import RulePack
 

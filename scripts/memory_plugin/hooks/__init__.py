@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+STATUS_LINE = "StatusLine"
+
 
 def run_hook(event: str, *, is_waited_for: bool = False) -> int:
     """Handle one event of the client and return the exit code, which is always 0.
@@ -18,14 +20,14 @@ def run_hook(event: str, *, is_waited_for: bool = False) -> int:
     """
     if is_waited_for:
         _start_fast()
-    status = _load_with_repair(lambda: _entry(event))(event, *sys.argv[1:2])
+    status = _load_with_repair(_runner, event)(event, *sys.argv[1:2])
     return _exit_fast(status) if is_waited_for else status
 
 
 def run_status_line() -> int:
     """Print the line for the client's status line, and end this process."""
     _start_fast()
-    return _exit_fast(_load_with_repair(_status_line)())
+    return _exit_fast(_load_with_repair(_runner, STATUS_LINE)())
 
 
 def _start_fast() -> None:
@@ -43,14 +45,14 @@ def _exit_fast(status: int) -> int:
     os._exit(status)
 
 
-def _load_with_repair(load: Callable[[], T]) -> T:
+def _load_with_repair(load: Callable[..., T], *arguments: str) -> T:
     """Return what `load` imports; if a bytecode file is damaged, import it again from source."""
     try:
-        return load()
+        return load(*arguments)
     except (EOFError, ValueError, TypeError):
         from ..kernel.bytecode import import_with_cache_repair
 
-        return import_with_cache_repair(load)
+        return import_with_cache_repair(lambda: load(*arguments))
 
 
 def _quick_os() -> Callable[[], None]:
@@ -59,13 +61,15 @@ def _quick_os() -> Callable[[], None]:
     return install
 
 
-def _entry(event: str) -> Callable[..., int]:
-    from .starting import event_handler
+def _runner(event: str) -> Callable[..., int]:
+    """Return the function that handles an event or prints the status line."""
+    from ..kernel.quick_import import start_fast_import
 
-    return event_handler(event)
+    start_fast_import(event)
+    if event == STATUS_LINE:
+        from .status_line import run as print_line
 
+        return print_line
+    from .entry import run
 
-def _status_line() -> Callable[[], int]:
-    from .starting import status_line
-
-    return status_line()
+    return run

@@ -6,11 +6,11 @@ import os
 import sys
 from time import time
 
+from ..kernel.ancestry import hand_over
 from ..kernel.fastjson import dumps
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
 from ..recall.index_file import index_path, refresh_lock
-from .client_record import hand_over
 from .environment import HANDED_OVER, OFF
 
 TYPE_CHECKING = False
@@ -28,7 +28,6 @@ _JUDGE_VARIABLES = (
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL",
     "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL",
     "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
-    "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
 )  # fmt: skip
 _PAUSE_SECONDS = 2.0
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 import sys
 
-from ..kernel.ancestry import ancestors, has_proc
+from ..kernel.ancestry import ancestors, has_proc, hook_starter, outer_client, record_client
 from ..kernel.clock import Deadline
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import os_error_text
 from ..kernel.paths import locate
-from .client_record import hook_starter, outer_client, record_client
 from .environment import clean, launch_folder, restore_launch_values, switched_off
 from .events import PROBLEM, Event, error_location, id_field, log_event, path_field, print_error
 

@@ -99,17 +99,7 @@ class Taint:
     @property
     def judges_off(self) -> bool:
         """Return whether nothing may be sent out for this project."""
-        return bool(self.unread or self.locked) or _is_any_sensitive(self.names)
-
-
-def _is_any_sensitive(names: Iterable[str]) -> bool:
-    """Return whether any of the names is sensitive; a project may set 100,000 of them, so all are searched at once."""
-    lines = "\n%s\n" % "\n".join(names).upper()
-    return (
-        any(part in lines for part in _SENSITIVE_PARTS)
-        or any("\n" + start in lines for start in _SENSITIVE_STARTS)
-        or any("\n%s\n" % name in lines for name in _SENSITIVE_NAMES)
-    )
+        return bool(self.unread or self.locked) or any(map(is_sensitive, self.names))
 
 
 def is_sensitive(name: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.transcript.rollout import patched_files
+from ..kernel.transcript.rows import patched_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

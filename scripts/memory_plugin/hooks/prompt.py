@@ -12,9 +12,9 @@ import os
 from ..kernel.context import LedgerError
 from ..kernel.data import session_file
 from ..kernel.files import os_error_text
-from ..memories.save_requests import asks_to_save
-from ..recall.answer import Answer
+from ..memories.grants import asks_to_save, end_tickets, grant, revoke, take_unshown_saves
 from ..recall.gate import Prompt
+from ..recall.history import Answer
 from ..recall.pipeline import EXPECTED_PROBLEMS, recall
 
 TYPE_CHECKING = False
@@ -108,7 +108,7 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Return the line about the session's open interview, unless Claude has it already; usually empty."""
     if not _has_state(prompt, context, "interview"):
         return ""
-    from ..interview.reminder import Reminder
+    from ..interview import Reminder
 
     try:
         return Reminder(context.paths, context.session).take_line()
@@ -121,11 +121,13 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Return the note for Claude to ask whether to keep a correction; empty unless `capture.mode` is `ask`."""
     if context.settings.text("capture.mode") != "ask" or not prompt.is_from_user:
         return ""
-    from ..capture.offer import ask_about
+    from ..capture.statement_model import may_hold_statement
     from ..recall.gate import load_gate
 
-    if load_gate().opts_out(prompt.text):
+    if load_gate().opts_out(prompt.text) or not may_hold_statement(prompt.visible_text):
         return ""
+    from ..capture.statements import ask_about  # imports `re`, which most prompts do not need
+
     try:
         return ask_about(prompt.visible_text, context)
     except OSError as error:
@@ -144,8 +146,6 @@ def _update_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
         map(os.path.lexists, (session_file(paths, session, "grant"), paths.state("tickets")))
     ):
         return ""
-    from ..memories.grants import end_tickets, grant, revoke, take_unshown_saves
-
     try:
         end_tickets(paths, session)
         unshown = take_unshown_saves(paths, session)

@@ -46,7 +46,7 @@ def _offer(context: Context) -> str:
     """Return the line about memory candidates to review; without a capture folder, the usual case, nothing is imported."""
     if not os.path.isdir(context.paths.state("capture")):
         return ""
-    from ..capture.offer import due_offer
+    from ..capture.candidate import due_offer
 
     return due_offer(context)
 
@@ -141,7 +141,7 @@ def _refresh_status_script(event: Event) -> None:
 
 def _forget_history(event: Event) -> None:
     """Delete the history of a session whose context was compacted or cleared."""
-    from ..interview.reminder import Reminder
+    from ..interview import Reminder
     from ..recall.history import forget_session
 
     try:

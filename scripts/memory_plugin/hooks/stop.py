@@ -7,12 +7,13 @@ import os
 from ..kernel.data import session_file
 from ..kernel.fastjson import as_text
 from ..kernel.files import os_error_text
-from ..replies.pipeline import CompletedReply, score_reply
+from ..replies.pipeline import CompletedReply, read_last_reply, score_reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..kernel.context import Context
-    from ..replies.pipeline import ScoredReply
     from .environment import Taint
     from .events import Event
 
@@ -69,27 +70,24 @@ def _awaits_sub_agents(payload: dict[str, object]) -> bool:
 
 def _score(reply: CompletedReply, context: Context, taint: Taint) -> list[str]:
     """Score a reply and return the problems that occurred."""
-    scored = score_reply(reply, context)
-    problems = [str(error) for error in scored.errors]
-    if (
-        scored.wants_judge
-        and context.settings.is_judge_enabled("scoring")
-        and not _start_grading(scored, context, taint)
-    ):
+    record, errors = score_reply(reply, context)
+    problems = [str(error) for error in errors]
+    wants_judge = (
+        record["escalate"] or record["audit"]
+    )  # the rules are unsure, or the audit sample includes it
+    if wants_judge and not _start_grading(record, reply.text, context, taint):
         problems.append("no process could be started to ask the judge")
     return problems
 
 
 def _record_uses(reply: CompletedReply, context: Context) -> list[str]:
     """Record which of the memories injected in this session the reply used; return the problems that occurred."""
-    from ..recall.uses import find_uses, injected_in_session
+    from ..recall.feedback import USED, find_uses, injected_in_session, record_feedback
 
     injected = injected_in_session(context)
     used = find_uses(injected, reply.text, reply.transcript, context, reply.prompt_id) if injected else []
     if not used:
         return []
-    from ..recall.feedback import USED, record_feedback
-
     try:
         record_feedback(context.paths, used, USED)
         context.append("feedback", {"kind": USED, "memories": used, "prompt_id": reply.prompt_id})
@@ -106,8 +104,6 @@ def _propose(reply: CompletedReply, context: Context) -> list[str]:
     from ..capture.statement_model import may_hold_statement
 
     if not reply.prompt and context.settings.text("scoring.mode") == "off":
-        from ..replies.transcript_replies import read_last_reply
-
         reply.prompt = read_last_reply(reply.transcript).prompt
     if not may_hold_statement(reply.prompt):
         return []
@@ -117,7 +113,7 @@ def _propose(reply: CompletedReply, context: Context) -> list[str]:
     return [] if started else ["no process could be started to look for memory candidates"]
 
 
-def _start_grading(scored: ScoredReply, context: Context, taint: Taint) -> bool:
+def _start_grading(record: dict[str, Any], text: str, context: Context, taint: Taint) -> bool:
     """Start `memory grade` where a judge may be asked; return False only if the process could not be started.
 
     The reply is passed on standard input, so that no file holds its text.
@@ -127,5 +123,5 @@ def _start_grading(scored: ScoredReply, context: Context, taint: Taint) -> bool:
 
     if not may_request_grade(context, judges_off=taint.judges_off):
         return True
-    data = encode_request(scored, context.session, MAX_INPUT)
+    data = encode_request(record, text, context.session, MAX_INPUT)
     return start(["grade", "--root", context.paths.project_root], data, judge_variables(context.settings))

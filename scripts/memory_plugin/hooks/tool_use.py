@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import os
 
+from ..kernel.files import make_folder
 from ..memories.guard_file import GuardFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
-    from ..recall.answer import Answer
+    from ..recall.history import Answer
     from .events import Event
 
-_MAX_COUNTED = 1 << 20  # calls; then the count starts again
 _FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
 
 
@@ -33,13 +33,14 @@ def handle_failure(event: Event) -> dict[str, object] | None:
     """Return the output with the memories about a failed command, or None."""
     if event.paths.state_dir is None:
         return None
-    from ..recall.at_failure import failed_command, recall_at_failure
+    from ..recall.at_tool import failed_command, recall_at_failure
 
     failed = failed_command(event.payload)
     if failed is None:
         return None
     answer = _answer("failure", event)
-    if recall_at_failure(answer, failed, event.field("agent_id"), event.context):
+    recall_at_failure(answer, failed, event.field("agent_id"), event.context)
+    if answer.needs_refresh:
         from .background import start_refresh
 
         start_refresh(event.paths)
@@ -60,32 +61,15 @@ def count_silent_calls(paths: Paths) -> int:
 def _count_silent(paths: Paths) -> None:
     """Count a call without output by one byte in a file, since a ledger line would take longer than the rest of the hook."""
     path = _silent_file(paths)
-    for _ in range(2):
+    try:
+        make_folder(os.path.dirname(path))
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            handle = os.open(
-                path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600
-            )
-        except FileNotFoundError:
-            _make_folder(os.path.dirname(path))
-            continue
-        except OSError:
-            return  # a missing count is not worth a report
-        try:
-            if os.fstat(handle).st_size >= _MAX_COUNTED:
-                os.ftruncate(handle, 0)
             os.write(handle, b".")
-        except OSError:
-            pass
         finally:
             os.close(handle)
-        return
-
-
-def _make_folder(path: str) -> None:
-    try:
-        os.makedirs(path, 0o700, exist_ok=True)
     except OSError:
-        return
+        return  # a missing count is not worth a report
 
 
 def _silent_file(paths: Paths) -> str:
@@ -108,16 +92,16 @@ def _guarded(event: Event) -> dict[str, object] | None:
     prepared = GuardFile(event.paths)
     if not prepared.may_cover(event.payload.get("tool_input")):
         return None
-    from ..recall.guarding import decide, guard_answer, guarded_call
+    from ..recall.guarding import GuardedCall, decide, guard_answer
 
-    guarded = guarded_call(event.payload, event.paths, prepared)
-    if guarded is None:
+    call = GuardedCall(event.payload, prepared, event.paths.project_root)
+    if not call.matches:
         return None
     context = event.context
-    answer = guard_answer(guarded)
+    answer = guard_answer(call)
     decision = ""
     try:
-        decision = decide(answer, guarded, context)
+        decision = decide(answer, call, context)
     finally:  # a failed decision is recorded too
         event.record(answer.record)
     if not decision:
@@ -137,19 +121,18 @@ def _about_file(event: Event) -> dict[str, object] | None:
         return None
     from ..recall.named_files import NamedFiles
 
-    prepared = NamedFiles(event.paths)
-    named = prepared.named_by(event.payload, event.paths.project_root) if prepared.any() else {}
-    if not named:
+    files = NamedFiles(event.paths).of_call(event.payload, event.paths.project_root)
+    if not files:
         return None
     from ..recall.at_tool import recall_at_file
 
     answer = _answer("tool", event)
-    recall_at_file(answer, named, event.field("agent_id"), event.context)
+    recall_at_file(answer, files, event.field("agent_id"), event.context)
     return _output(answer, event)
 
 
 def _answer(place: str, event: Event) -> Answer:
-    from ..recall.answer import Answer
+    from ..recall.history import Answer
 
     return Answer(place, tool=event.field("tool_name"), tool_use_id=event.field("tool_use_id"))
 

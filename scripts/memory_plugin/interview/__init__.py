@@ -1,1 +1,58 @@
-"""Interviews: choose the next best question to the user, explain it, and decide when the interview ends."""
+"""Interviews. Here is what the prompt hook needs of them: the marker of a session's open interview.
+
+The marker is a small file that exists only while the interview is open. Its fields are `interview` (id), `topic` and `say` (remind Claude).
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.data import read_state, session_file, write_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..kernel.paths import Paths
+
+_MAX_TOPIC = 120
+_LINE = (
+    'An interview on "%s" is open (memory interview, id %s). If this prompt answers its last question, pass the answer to'
+    " `memory interview answer --session %s` and ask the question that it returns. If the prompt is about something else, do that first."
+)
+
+
+class Reminder:
+    """The marker of one session. Each method raises OSError."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, paths: Paths, session: str) -> None:
+        self._path = session_file(paths, session, "interview")
+
+    def create(self, identity: str, topic: str) -> None:
+        """Write the marker, so that the next prompt reminds Claude of the interview."""
+        from ..kernel.text.clean import escape, plain  # kept off the prompt path
+
+        write_state(
+            self._path, {"interview": identity, "topic": escape(plain(topic, _MAX_TOPIC)), "say": True}
+        )
+
+    def set_active(self, *, active: bool) -> None:
+        """Remind Claude on the next prompt, or not, if there is a marker."""
+        marker = read_state(self._path)
+        if marker:
+            write_state(self._path, dict(marker, say=active))
+
+    def delete(self) -> None:
+        """Delete the marker, if there is one."""
+        try:
+            os.unlink(self._path)
+        except FileNotFoundError:
+            return
+
+    def take_line(self) -> str:
+        """Return the line for Claude about a prompt, empty if it was shown before."""
+        marker = read_state(self._path)
+        if not marker.get("say"):
+            return ""
+        write_state(self._path, dict(marker, say=False))
+        return _LINE % (marker["topic"], marker["interview"], marker["interview"])

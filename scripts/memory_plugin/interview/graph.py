@@ -7,6 +7,7 @@ tells how many remain to be found.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 LEADS_TO, REVISES = "leads_to", "revises"
@@ -21,33 +22,18 @@ class Graph:
     `nodes` and `edges` (source, target, kind, turn) are the state's own lists.
     """
 
-    __slots__ = ("_by_stem", "_neighbors", "edges", "ladder", "nodes", "terminal")
-
     def __init__(self, state: dict[str, Any], pack: dict[str, Any]) -> None:
         self.nodes: list[dict[str, Any]] = state["nodes"]
         self.edges: list[list[Any]] = state["edges"]
         self.ladder: list[str] = pack["ladder"]
         self.terminal: list[str] = pack["terminal"]
-        self._neighbors: list[set[int]] | None = None
-        self._by_stem: dict[str, list[int]] = {}
-        for index in range(len(self.nodes)):
-            self._index_stems(index)
-
-    def _index_stems(self, index: int) -> None:
-        for stem in {stem for name in self.nodes[index]["names"] for stem in name}:
-            self._by_stem.setdefault(stem, []).append(index)
 
     def find(self, stems: list[str], stance: int) -> int:
         """Return the node whose name has these stems, or -1. A node of the opposite stance is a different concept."""
-        shared: dict[int, int] = {}
-        wanted = set(stems)
-        for stem in wanted:
-            for index in self._by_stem.get(stem, ()):
-                shared[index] = shared.get(index, 0) + 1
-        best, best_share = -1, 0.0
-        for index in sorted(shared):
-            node = self.nodes[index]
-            share = shared[index] / len(wanted.union(*node["names"]))
+        best, best_share, wanted = -1, 0.0, set(stems)
+        for index, node in enumerate(self.nodes):
+            known = {stem for name in node["names"] for stem in name}
+            share = len(wanted & known) / (len(wanted | known) or 1)
             if share > best_share and node["stance"] * stance >= 0 and not node["superseded_by"]:
                 best, best_share = index, share
         return best if best_share >= _MIN_SHARED else -1
@@ -70,8 +56,6 @@ class Graph:
                 "elements": [],
             }
         )
-        self._index_stems(index)
-        self._neighbors = None
         return index
 
     def mention(self, index: int, turn: int, quote: str, confidence: float) -> None:
@@ -97,24 +81,23 @@ class Graph:
         """Add an edge, unless it exists already or would link a node to itself."""
         if source != target and (kind != LEADS_TO or target not in self.targets(source)):
             self.edges.append([source, target, kind, turn])
-            self._neighbors = None
 
     def targets(self, source: int) -> list[int]:
         """Return the nodes that a node leads to."""
         return [edge[1] for edge in self.edges if edge[0] == source and edge[2] == LEADS_TO]
 
+    @cached_property
     def neighbors(self) -> list[set[int]]:
-        """Return the neighbors of each node, in both directions."""
-        if self._neighbors is None:
-            self._neighbors = [set() for _ in self.nodes]
-            for source, target, _, _ in self.edges:
-                self._neighbors[source].add(target)
-                self._neighbors[target].add(source)
-        return self._neighbors
+        """The neighbors of each node, in both directions, as they are at the first use."""
+        neighbors: list[set[int]] = [set() for _ in self.nodes]
+        for source, target, _, _ in self.edges:
+            neighbors[source].add(target)
+            neighbors[target].add(source)
+        return neighbors
 
     def density(self, index: int) -> float:
         """Return the share of possible edges that exist among a node and its neighbors, 0 to 1; 0 for an isolated node."""
-        neighbors = self.neighbors()
+        neighbors = self.neighbors
         group = neighbors[index] | {index}
         if len(group) < 2:
             return 0.0
@@ -123,7 +106,7 @@ class Graph:
 
     def peripheral(self) -> list[int]:
         """Return the nodes that have edges, but fewer than the average node."""
-        degrees = [len(neighbors) for neighbors in self.neighbors()]
+        degrees = [len(neighbors) for neighbors in self.neighbors]
         mean = sum(degrees) / len(degrees) if degrees else 0.0
         return [
             index
@@ -221,7 +204,7 @@ def measure_chains(graph: Graph) -> ChainStats:
 def diameter(graph: Graph, nodes: Iterable[int]) -> int:
     """Return the diameter in nodes of the subgraph of these nodes, ignoring direction; 1 if none are linked, 0 if there are none."""
     members = set(nodes)
-    neighbors = graph.neighbors()
+    neighbors = graph.neighbors
     longest = 0
     for start in members:
         seen, level, length = {start}, {start}, 0

@@ -15,24 +15,27 @@ from ..kernel.sqlite import Connection, SqliteError, connect
 
 Statement = tuple[str, tuple[Any, ...]]
 OPEN, ENDED, FINISHED = "open", "ended", "finished"
-_VERSION = 1
+NEW = -1  # the last event's number in an interview that is not stored yet
 _COLUMNS = "id, project, session, status, topic, created, updated, setup, state, question, events"
 # `word` is a column of earlier versions, which has no default.
-_SCHEMA = (
+_SETUP = (
+    "PRAGMA synchronous = NORMAL",
+    # Keep the journal file, because creating one is slow, but not its content.
+    "PRAGMA journal_mode = TRUNCATE",
+    "PRAGMA secure_delete = ON",  # otherwise deleted text stays on free pages
     """
-    CREATE TABLE interviews (
+    CREATE TABLE IF NOT EXISTS interviews (
       id TEXT PRIMARY KEY, project TEXT NOT NULL, session TEXT NOT NULL, status TEXT NOT NULL, topic TEXT NOT NULL,
       word INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, setup TEXT NOT NULL, state TEXT NOT NULL,
       question TEXT NOT NULL, events INTEGER NOT NULL
     ) WITHOUT ROWID
     """,
     """
-    CREATE TABLE events (
+    CREATE TABLE IF NOT EXISTS events (
       interview TEXT NOT NULL, number INTEGER NOT NULL, time TEXT NOT NULL, event TEXT NOT NULL, decision TEXT NOT NULL,
       PRIMARY KEY (interview, number)
     ) WITHOUT ROWID
     """,
-    "PRAGMA user_version = %d" % _VERSION,
 )
 
 
@@ -53,19 +56,8 @@ class Interview:
     def __init__(self, row: tuple[Any, ...]) -> None:
         self.id, self.project, self.session, self.status, self.topic, self.created, _, *more = row
         setup, state, self.question, self.events = more
-        self.setup, self.state = _object(setup), _object(state)
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = loads(text)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
-        raise InterviewError(
-            "the stored interview is damaged; delete it: memory interview discard --session ID"
-        )
-    return value
+        self.setup: Any = loads(setup)
+        self.state: Any = loads(state)
 
 
 class InterviewStore:
@@ -116,24 +108,29 @@ class InterviewStore:
         sql = "SELECT %s FROM interviews WHERE project = ? ORDER BY updated DESC, id" % ", ".join(names)
         return [dict(zip(names, row)) for row in self._rows(sql, (project,))]
 
-    def events(self, identity: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    def events(self, identity: str) -> list[tuple[Any, Any]]:
         """Return each event of an interview with its decision, oldest first."""
         sql = "SELECT event, decision FROM events WHERE interview = ? ORDER BY number"
-        return [(_object(event), _object(decision)) for event, decision in self._rows(sql, (identity,))]
+        return [(loads(event), loads(decision)) for event, decision in self._rows(sql, (identity,))]
 
-    def add(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
-        """Store a new interview with its first event."""
-        self._write(interview.id, None, [_saved(interview), _added(interview, event, decision)])
+    def save(
+        self,
+        interview: Interview,
+        event: dict[str, Any] | None = None,
+        decision: dict[str, Any] | None = None,
+    ) -> None:
+        """Store a new or changed interview, with the event that changed it.
 
-    def add_event(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
-        """Store an event and the changed interview. Raises InterviewError if another process changed it in the meantime."""
-        interview.events += 1
-        expected = interview.events - 1
-        self._write(interview.id, expected, [_saved(interview), _added(interview, event, decision)])
-
-    def update(self, interview: Interview) -> None:
-        """Store a changed interview without an event. Raises InterviewError if another process changed it in the meantime."""
-        self._write(interview.id, interview.events, [_saved(interview)])
+        Raises InterviewError if another process changed it in the meantime.
+        """
+        expected = interview.events
+        statements = []
+        if event is not None:
+            interview.events += 1
+            insert = "INSERT INTO events (interview, number, time, event, decision) VALUES (?, ?, ?, ?, ?)"
+            values = (interview.id, interview.events, now_iso(), dumps(event), dumps(decision))
+            statements.append((insert, values))
+        self._write(interview.id, expected, [_saved(interview), *statements])
 
     def delete(self, identity: str) -> None:
         """Delete an interview and all its events."""
@@ -142,14 +139,14 @@ class InterviewStore:
 
     def _write(self, identity: str, expected_events: int | None, statements: list[Statement]) -> None:
         """Run statements in one transaction, if the interview still has the expected number of events."""
-        connection = self._open()
         try:
+            connection = self._open()
             with connection:  # commits, or rolls back after an error
                 connection.execute("BEGIN IMMEDIATE")
                 found = connection.execute(
                     "SELECT events FROM interviews WHERE id = ?", (identity,)
                 ).fetchone()
-                is_current = expected_events is None or found == (expected_events,)
+                is_current = expected_events is None or (found or (NEW,)) == (expected_events,)
                 for sql, values in statements if is_current else ():
                     connection.execute(sql, values)
         except SqliteError as error:
@@ -171,32 +168,13 @@ class InterviewStore:
         if self._connection is None:
             if connect is None:
                 raise InterviewError("this Python was built without SQLite, which interviews need")
-            try:
-                self._connection = self._connect()
-            except SqliteError as error:
-                raise InterviewError("%s: %s" % (self._path, error)) from None
+            make_folder(os.path.dirname(self._path))
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+            os.close(os.open(self._path, flags, 0o600))  # SQLite itself would make it readable by everyone
+            self._connection = connect(self._path, timeout=2.0, isolation_level=None)
+            for statement in _SETUP:
+                self._connection.execute(statement)
         return self._connection
-
-    def _connect(self) -> Connection:
-        make_folder(os.path.dirname(self._path))
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        os.close(os.open(self._path, flags, 0o600))  # SQLite itself would make it readable by everyone
-        connection = connect(self._path, timeout=2.0, isolation_level=None)
-        try:
-            connection.execute("PRAGMA synchronous = NORMAL")
-            # Keep the journal file, because creating one is slow, but not its content.
-            connection.execute("PRAGMA journal_mode = TRUNCATE")
-            connection.execute("PRAGMA secure_delete = ON")  # otherwise deleted text stays on free pages
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                _create_tables(connection)
-        except BaseException:
-            connection.close()
-            raise
-        if version not in (0, _VERSION):
-            connection.close()
-            raise InterviewError("%s: version %s, expected %d" % (self._path, version, _VERSION))
-        return connection
 
 
 def _saved(interview: Interview) -> Statement:
@@ -206,17 +184,3 @@ def _saved(interview: Interview) -> Statement:
     )  # fmt: skip
     marks = ", ".join("?" * len(values))
     return "INSERT OR REPLACE INTO interviews (word, %s) VALUES (0, %s)" % (_COLUMNS, marks), values
-
-
-def _added(interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> Statement:
-    insert = "INSERT INTO events (interview, number, time, event, decision) VALUES (?, ?, ?, ?, ?)"
-    return insert, (interview.id, interview.events, now_iso(), dumps(event), dumps(decision))
-
-
-def _create_tables(connection: Connection) -> None:
-    """Create the tables, unless another process just did."""
-    with connection:
-        connection.execute("BEGIN IMMEDIATE")
-        if connection.execute("PRAGMA user_version").fetchone() == (0,):
-            for statement in _SCHEMA:
-                connection.execute(statement)

@@ -1,26 +1,42 @@
-"""Run an interview: apply the input to the state, and return the next decision.
+"""Run an interview: apply an event to the state, and decide on the next question or on the end of the interview.
 
-Rules find an answer's signals; a judge is asked only if the user configured one and Claude sent none. Every function that advances an
-interview stores event, decision and state in one transaction.
+Rules find an answer's signals; a judge is asked only if the user configured one and Claude sent none. Vetoes remove candidates; weighted
+scores, times the multiplier of the phase, rank the rest. The decision reads no clock, no file and no random number, so the same events
+always give the same decisions. Every function that advances an interview stores event, decision and state in one transaction.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.context import Context
 from ..kernel.fastjson import dumps
 from .answer_input import parse_answer
-from .answers import judge_signals
-from .decisions import ANSWER, RESUME, apply_event, begin
-from .interview_store import ENDED, FINISHED, OPEN, Interview, InterviewError, InterviewStore
+from .answers import apply_answer, judge_signals, new_state, wants_to_stop
+from .criteria import SCORERS, VETOES, QuestionCandidate
+from .interview_store import ENDED, FINISHED, NEW, OPEN, Interview, InterviewError, InterviewStore
+from .situation import FOCUSES, Focus, Situation
 from .wording import QuestionSimilarity
 
 Decision = dict[str, Any]
 
-START = "start"
+START, ANSWER, DEEPER, RESUME, WRAP_UP = "start", "answer", "deeper", "resume", "wrap_up"
+_MAX_AVOIDED = 6  # earlier questions that Claude is told not to repeat
+_DIGITS = 6
+_DEEPER_CATEGORIES = ("depth", "contrast", "clarification")
+# Stored with each decision and compared by `memory interview replay`, so the texts stay as they are.
+STOP_REASONS = {
+    "asked": "you said that it is enough",
+    "nothing_said": "the last answers brought nothing",
+    "closed": "the last question was answered",
+    "budget": "the agreed number of questions is asked",
+    "covered": "all that matters was covered, and little new comes",
+    "saturated": "the same things come up again",
+    "mood": "the mood has fallen with each of the last answers",
+}
 
 
 def start(
@@ -31,9 +47,9 @@ def start(
     topic = setup["topic"]
     words = "".join(char if char.isascii() and char.isalnum() else " " for char in topic.lower()).split()
     identity = "%s-%s" % ("-".join(words)[:30].strip("-") or "interview", os.urandom(3).hex())
-    row = (identity, project, session, OPEN, topic, now_iso(), "", dumps(setup), dumps(state), "", 0)
+    row = (identity, project, session, OPEN, topic, now_iso(), "", dumps(setup), dumps(state), "", NEW)
     interview = Interview(row)
-    store.add(interview, {"kind": START, "covered": covered}, decision)
+    store.save(interview, {"kind": START, "covered": covered}, decision)
     return interview, decision
 
 
@@ -62,7 +78,7 @@ def advance(store: InterviewStore, interview: Interview, event: dict[str, Any]) 
     decision = apply_event(interview.state, interview.setup, event)
     interview.question = ""
     interview.status = ENDED if decision["stop"] else OPEN
-    store.add_event(interview, event, decision)
+    store.save(interview, event, decision)
     return decision
 
 
@@ -72,8 +88,9 @@ def resume(store: InterviewStore, interview: Interview, session: str, more: int)
     if interview.status == FINISHED:
         raise InterviewError("%s is finished: its memories are written; start a new one" % interview.id)
     if interview.status == OPEN:
-        store.update(interview)
-        return store.events(interview.id)[-1][1]
+        store.save(interview)
+        decision: Decision = store.events(interview.id)[-1][1]
+        return decision
     return advance(store, interview, {"kind": RESUME, "more": more})
 
 
@@ -85,7 +102,7 @@ def check_question(store: InterviewStore, interview: Interview, question: str) -
     earlier, score = similarity.find_repeated(question, [turn["question"] for turn in turns])
     if not earlier:
         interview.question = question
-        store.update(interview)
+        store.save(interview)
     return {"ok": not earlier, "repeats": earlier, "likeness": round(score, 3)}
 
 
@@ -131,3 +148,214 @@ def ledger_fields(interview: Interview, decision: Decision) -> dict[str, object]
         "score": decision.get("chosen", {}).get("score"),
         "gaps": decision["progress"]["gaps"],
     }
+
+
+class QuestionChoice(NamedTuple):
+    """The chosen candidate, and the records of this one, of the next best, and of the vetoed ones, as they are stored."""
+
+    chosen: QuestionCandidate
+    record: dict[str, Any]
+    runners_up: list[dict[str, Any]]
+    vetoed: list[dict[str, Any]]
+
+
+def begin(setup: dict[str, Any], covered: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the state of a new interview and its first decision; `covered` maps already known elements to their source."""
+    state = new_state(covered)
+    return state, _decide(state, setup, "", [])
+
+
+def apply_event(state: dict[str, Any], setup: dict[str, Any], event: dict[str, Any]) -> dict[str, Any]:
+    """Apply an event to the state in place and return the decision. Raises InterviewError if the interview has ended."""
+    if event["kind"] == RESUME:
+        state["more"] += event["more"]
+        return _decide(state, setup, RESUME, [])
+    if state["next"] is None:
+        raise InterviewError("this interview has ended; `memory interview resume` opens it again")
+    if event["kind"] == ANSWER:
+        dropped = apply_answer(state, setup, event["given"])
+        return _decide(state, setup, event["given"]["wish"], dropped)
+    return _decide(state, setup, "stop" if event["kind"] == WRAP_UP else event["kind"], [])
+
+
+def _decide(state: dict[str, Any], setup: dict[str, Any], wish: str, dropped: list[str]) -> dict[str, Any]:
+    now = Situation(state, setup, wish)
+    reason = ""
+    if wish == "stop":
+        reason = "asked"
+    elif wish not in (DEEPER, RESUME):
+        reason = stop_reason(now)
+    decision: dict[str, Any] = {"turn": len(now.turns) + 1, "phase": now.phase, "progress": progress(now)}
+    if reason:
+        state["next"] = None
+        deferred = [element["label"] for element in now.uncovered]
+        decision.update(stop=True, reason=reason, why=STOP_REASONS[reason], deferred=deferred)
+    else:
+        decision.update(stop=False, **_question(now, select_question(now)))
+        state["next"] = {key: decision[key] for key in ("strategy", "focus", "probe")}
+    if dropped:
+        decision["dropped"] = dropped
+    return decision
+
+
+def _question(now: Situation, choice: QuestionChoice) -> dict[str, Any]:
+    """Return the fields of a decision that asks a question."""
+    chosen, limits = choice.chosen, now.scoring["alternatives"]
+    texts = _texts_for(chosen.entry, chosen.focus)
+    why = (
+        _filled(texts["why"], chosen.focus, now) if choice.record["scorers"] else "nothing else may be asked"
+    )
+    runners_up = [record for record in choice.runners_up if record["score"] >= limits["least"]]
+    return {
+        "strategy": chosen.strategy,
+        "focus": chosen.focus.record(),
+        "why": why,
+        "intent": _filled(texts["intent"], chosen.focus, now),
+        "probe": chosen.probe,
+        "avoid": [turn["question"] for turn in now.turns[-_MAX_AVOIDED:]],
+        "chosen": choice.record,
+        "runners_up": runners_up[: limits["count"]],
+        "vetoed": choice.vetoed,
+        "measures": {
+            "breadth": round(now.breadth, 4),
+            "saturation": round(now.saturation, 4),
+            "rate": now.state["rate"],
+            "chains": now.chains.number,
+            "longest_chain": now.chains.longest,
+            "average_chain": round(now.chains.average, 4),
+            "complete_chains": now.chains.complete,
+            "peripheral": len(now.peripheral),
+        },
+    }
+
+
+def select_question(now: Situation) -> QuestionChoice:
+    """Return the best question to ask now; the closing question, without scorers, if nothing else may be asked."""
+    candidates = [
+        _candidate(entry, focus, now)
+        for entry in now.scoring["strategies"]
+        if entry["enabled"]
+        for focus in FOCUSES[entry["focus"]](now, entry["id"])
+    ]
+    rated = [(candidate, _rated(candidate, now)) for candidate in candidates]
+    vetoed = [record for _, record in rated if "veto" in record]
+    allowed = [pair for pair in rated if "veto" not in pair[1]]
+    ranked = [pair for pair in allowed if pair[1]["score"] > 0]
+    if now.wish == DEEPER:
+        ranked = [pair for pair in allowed if pair[0].category in _DEEPER_CATEGORIES] or ranked
+    if not ranked:  # the closing question may always be asked
+        entry = next(entry for entry in now.scoring["strategies"] if entry["focus"] == "closing")
+        closing = _candidate(entry, Focus("closing", "closing", now.setup["topic"]), now)
+        return QuestionChoice(closing, _score_record(closing, [], 0.0), [], vetoed)
+    ranked.sort(key=lambda pair: (-pair[1]["score"], -pair[0].entry["priority_base"]))
+    (chosen, record), *others = ranked
+    return QuestionChoice(chosen, record, [other for _, other in others], vetoed)
+
+
+def _candidate(entry: dict[str, Any], focus: Focus, now: Situation) -> QuestionCandidate:
+    probe = _filled(_texts_for(entry, focus)["probe"], focus, now)
+    return QuestionCandidate(entry, entry["id"], entry["category"], focus, probe)
+
+
+def _rated(candidate: QuestionCandidate, now: Situation) -> dict[str, Any]:
+    """Return the record of a candidate: with the first veto, or with its scores."""
+    for entry in now.scoring["vetoes"]:
+        if entry["enabled"] and candidate.strategy not in entry["exempt"]:
+            why = VETOES[entry["id"]](candidate, now, entry["params"])
+            if why:
+                focus = candidate.focus.record()
+                return {"strategy": candidate.strategy, "focus": focus, "veto": "%s: %s" % (entry["id"], why)}
+    scorers = []
+    for entry in now.scoring["scorers"]:
+        if entry["enabled"]:
+            raw, why, signals = SCORERS[entry["id"]](candidate, now, entry["params"])
+            weight = entry["weight"]
+            scorers.append({"id": entry["id"], "raw": raw, "weight": weight, "why": why, "signals": signals})
+    return _score_record(candidate, scorers, now.scoring["multipliers"][now.phase][candidate.strategy])
+
+
+def _score_record(
+    candidate: QuestionCandidate, scorers: list[dict[str, Any]], multiplier: float
+) -> dict[str, Any]:
+    total, score = combine_scores([(scorer["raw"], scorer["weight"]) for scorer in scorers], multiplier)
+    return {
+        "strategy": candidate.strategy,
+        "focus": candidate.focus.record(),
+        "sum": total,
+        "multiplier": multiplier,
+        "score": score,
+        "scorers": scorers,
+    }
+
+
+def combine_scores(raw_and_weight: Sequence[tuple[float, float]], multiplier: float) -> tuple[float, float]:
+    """Return the weighted sum of the raw scores, each clamped to 0 to 2, and that sum times the phase's multiplier.
+
+    The weights are not normalized. With the shipped weights, a candidate that is neutral everywhere has a sum of 1.34.
+    """
+    total = sum((max(0.0, min(2.0, raw)) * weight for raw, weight in raw_and_weight), 0.0)
+    return round(total, _DIGITS), round(total * multiplier, _DIGITS)
+
+
+def _texts_for(entry: dict[str, Any], focus: Focus) -> dict[str, Any]:
+    """Return a strategy's texts for a focus (intent, why, probe), changed by the focus's variant or the pack."""
+    if focus.variant:
+        return {**entry, **entry.get("variants", {}).get(focus.variant, {})}
+    return {**entry, "intent": focus.ask} if focus.ask else entry
+
+
+def _filled(text: str, focus: Focus, now: Situation) -> str:
+    """Return a strategy's text with focus, topic and the last two concepts inserted."""
+    recent = " and ".join('"%s"' % now.graph.nodes[index]["label"] for index in now.recent[:2]) or "that"
+    values = {"focus": focus.label, "topic": now.setup["topic"], "recent": recent}
+    # Not str.replace: the user's words may contain braces, which must not be expanded in turn.
+    filled, *pieces = text.split("{")
+    for piece in pieces:
+        name, _, rest = piece.partition("}")
+        filled += values[name] + rest
+    return filled
+
+
+def stop_reason(now: Situation) -> str:
+    """Return why the interview ends after the last answer (a key of STOP_REASONS), or "" if it continues."""
+    turns, rules = now.turns, now.scoring["stop"]
+    if not turns:
+        return ""
+    last = turns[-1]
+    if last["wish"] == "stop" or wants_to_stop(last["answer"], now.setup["patterns"]):
+        return "asked"
+    if last["strategy"] == "closing" and last["wish"] != "skip":
+        return "closed"
+    low_answers = rules["low_answers"]
+    if len(turns) >= low_answers and all(turn["low"] for turn in turns[-low_answers:]):
+        return "nothing_said"
+    if len(turns) >= now.budget:
+        return "budget"
+    return _early_stop_reason(now, rules) if len(turns) >= rules["least_turns"] else ""
+
+
+def _early_stop_reason(now: Situation, rules: dict[str, Any]) -> str:
+    """Return why the interview ends before its budget is used up, or ""."""
+    is_covered = now.setup["elements"] and now.breadth >= now.setup["target_coverage"]
+    if is_covered and now.state["rate"] < rules["information_rate"]:
+        return "covered"
+    has_new = any(turn["new"] for turn in now.turns[-rules["rate_answers"] :])
+    mentions = sum(node["mentions"] for node in now.graph.nodes)
+    if mentions >= rules["least_mentions"] and now.saturation >= rules["saturation"] and not has_new:
+        return "saturated"
+    moods = [turn["sentiment"] for turn in now.turns[-rules["falling"] :]]
+    is_falling = len(moods) == rules["falling"] and all(mood > after for mood, after in zip(moods, moods[1:]))
+    return "mood" if is_falling else ""
+
+
+def progress(now: Situation) -> dict[str, Any]:
+    """Return the numbers of asked questions, gaps and questions still needed (an estimate), and a line for the user."""
+    asked, gaps = len(now.turns), len(now.uncovered)
+    allowed_gaps = int(len(now.setup["elements"]) * (1 - now.setup["target_coverage"]) + 1e-9)
+    covered = sum(1 for entry in now.state["covered"].values() if entry["turn"])
+    per_question = max(1.0, covered / asked) if asked else 1.0
+    # At least 1 while the budget lasts, because there is a next question until the interview stops.
+    needed = max(1, -int(-max(0, gaps - allowed_gaps) // per_question))
+    left = min(max(0, now.budget - asked), needed)
+    line = "asked %d, %d gap%s left, about %d more" % (asked, gaps, "" if gaps == 1 else "s", left)
+    return {"asked": asked, "gaps": gaps, "left": left, "line": line}

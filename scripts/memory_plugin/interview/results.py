@@ -6,8 +6,8 @@ from typing import Any
 
 from ..kernel.paths import Paths
 from ..memories.lifecycle import save
+from ..memories.memory_files import PROJECT, named_store
 from ..memories.record import CONTEXT, body_content, categories, category_named, new_memory
-from ..memories.stores import PROJECT, named_store
 from ..memories.writing import Written
 from .answer_input import InvalidAnswer, decode_memories
 from .graph import LEADS_TO, Graph
@@ -119,20 +119,18 @@ def choose_memories(text: str, proposed: list[dict[str, Any]]) -> list[dict[str,
     by_concept = {memory["concept"]: memory for memory in proposed}
     chosen = []
     for entry in entries:
-        if not isinstance(entry, dict) or not set(entry).issubset(_TEXTS + _LISTS):
-            raise InvalidAnswer("memories: expected objects with %s" % ", ".join(_TEXTS + _LISTS))
-        for name, value in entry.items():
-            items = value if name in _LISTS else [value]
-            if not isinstance(items, list) or not all(
-                isinstance(item, str) and item.strip() for item in items
-            ):
-                raise InvalidAnswer(
-                    "memories: %s: expected %s" % (name, "a list of texts" if name in _LISTS else "a text")
-                )
+        if not isinstance(entry, dict) or not all(_is_valid(*item) for item in entry.items()):
+            expected = "texts (%s) and lists of texts (%s)" % (", ".join(_TEXTS), ", ".join(_LISTS))
+            raise InvalidAnswer("memories: expected objects with only " + expected)
         if entry.get("concept") not in by_concept:
             raise InvalidAnswer("memories: concept: expected one of %s" % ", ".join(by_concept))
         chosen.append({**by_concept[entry["concept"]], **entry})
     return chosen
+
+
+def _is_valid(name: str, value: object) -> bool:
+    items = value if name in _LISTS and isinstance(value, list) else [value] if name in _TEXTS else [None]
+    return all(isinstance(item, str) and item.strip() for item in items)
 
 
 def memory_data(interview: Interview, chosen: dict[str, Any]) -> dict[str, Any]:

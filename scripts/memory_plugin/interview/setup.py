@@ -11,7 +11,7 @@ from typing import Any
 
 from ..kernel.data import load_data
 from ..kernel.fastjson import as_number, loads
-from ..kernel.files import error_text, read_regular
+from ..kernel.files import read_regular
 from ..kernel.paths import data_path
 from ..kernel.settings.values import merged
 from ..kernel.text.clean import plain
@@ -23,7 +23,7 @@ from .wording import content_stems, normalize, stem_table
 SHIPPED = ("requirements", "means_end_chain")
 MAX_TOPIC = 200
 _MAX_BYTES = 1 << 18
-_MAX_SHOWN, _MAX_LABEL, _MAX_ITEMS = 80, 200, 200
+_MAX_SHOWN, _MAX_LABEL = 200, 200
 _ASK = "a text with no braces except {topic}"
 _NAME = re.compile(r"[a-z0-9_.-]{1,60}\Z")
 
@@ -32,10 +32,7 @@ class ConfigError(InterviewError):
     """A pack or an option is invalid; the text names source (a path or an option), key, expected and found."""
 
     def __init__(self, source: str, key: str, expected: str, found: object) -> None:
-        shown = repr(found)
-        if len(shown) > _MAX_SHOWN:
-            shown = shown[: _MAX_SHOWN - 3] + "..."
-        super().__init__("%s: %s: expected %s, got %s" % (source, key, expected, shown))
+        super().__init__("%s: %s: expected %s, got %s" % (source, key, expected, repr(found)[:_MAX_SHOWN]))
 
 
 def find_pack(name: str, folder: str) -> str:
@@ -54,10 +51,8 @@ def read_pack(path: str) -> dict[str, Any]:
     """Return the validated pack in a file. Raises ConfigError."""
     try:
         data = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8-sig"))
-    except OSError as error:
-        raise ConfigError(path, "the file", "a readable file", error_text(error)) from None
-    except ValueError:
-        raise ConfigError(path, "the file", "JSON in UTF-8", "other text") from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(path, "the file", "JSON in UTF-8", str(error)) from None
     return check_pack(data, path)
 
 
@@ -107,23 +102,16 @@ def _pack_form() -> dict[str, Any]:
 def _checked(value: Any, form: Any, source: str, key: str) -> Any:  # noqa: ANN401 (any JSON)
     """Return a value of a pack, checked against its form and cleaned. Raises ConfigError."""
     if isinstance(form, dict):
-        place, names = key or "the file", [name.rstrip("?") for name in form]
-        if not isinstance(value, dict):
-            raise ConfigError(source, place, "an object", value)
-        for name in value:
-            if name not in names:
-                raise ConfigError(source, place, "only " + ", ".join(names), name)
-        for name in form:
-            if name not in value and not name.endswith("?"):
-                raise ConfigError(source, "%s.%s" % (key, name) if key else name, "a value", "nothing")
-        parts = {name.rstrip("?"): part for name, part in form.items() if name.rstrip("?") in value}
-        return {
-            name: _checked(value[name], part, source, "%s.%s" % (key, name) if key else name)
-            for name, part in parts.items()
-        }
+        parts = {name.rstrip("?"): part for name, part in form.items()}
+        required = {name for name in form if not name.endswith("?")}
+        if not isinstance(value, dict) or not parts.keys() >= value.keys() >= required:
+            found = ", ".join(value) if isinstance(value, dict) else value
+            raise ConfigError(source, key or "the file", "an object with " + ", ".join(form), found)
+        prefix = key and key + "."
+        return {name: _checked(item, parts[name], source, prefix + name) for name, item in value.items()}
     if isinstance(form, list):
-        if not isinstance(value, list) or len(value) > _MAX_ITEMS:
-            raise ConfigError(source, key, "a list of at most %d" % _MAX_ITEMS, value)
+        if not isinstance(value, list):
+            raise ConfigError(source, key, "a list", value)
         return [_checked(item, form[0], source, "%s.%d" % (key, at)) for at, item in enumerate(value)]
     clean, expected = form
     cleaned = clean(value)

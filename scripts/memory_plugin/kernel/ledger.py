@@ -26,21 +26,19 @@ WAIT = 0.25
 _OPEN = (
     os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 )
-# Other writers rotate the file this often during one wait only on a disk where `stat` and `fstat` never agree.
-_MAX_REOPENS = 20
+_PARTS = 3  # older ones
 _CANNOT_RENAME_OPEN = os.name == "nt"
 
 
 class Ledger:
     """One ledger file and its older parts."""
 
-    __slots__ = ("folder", "keep", "max_bytes", "name")
+    __slots__ = ("folder", "max_bytes", "name")
 
-    def __init__(self, folder: str, name: str, max_bytes: int = 5_000_000, keep: int = 3) -> None:
+    def __init__(self, folder: str, name: str, max_bytes: int = 5_000_000) -> None:
         self.folder = folder
         self.name = name
         self.max_bytes = max_bytes
-        self.keep = keep
 
     def path(self, part: int = 0) -> str:
         """Return the path of the current file, or of an older part (1 is the newest)."""
@@ -76,7 +74,7 @@ class Ledger:
             if os.write(handle, line) != len(line):
                 os.ftruncate(handle, size)
                 raise OSError(errno.ENOSPC, "disk full")
-            full = size + len(line) > self.max_bytes and self._is_ours(handle)
+            full = size + len(line) > self.max_bytes
             if full and not _CANNOT_RENAME_OPEN:
                 self._rotate()
         finally:
@@ -85,14 +83,13 @@ class Ledger:
             self._rotate_closed()
 
     def _open_locked(self) -> int:
-        end, attempts = monotonic() + WAIT, _MAX_REOPENS
+        end = monotonic() + WAIT
         while True:
             handle = os.open(self.path(), _OPEN, 0o600)
             try:
                 require_regular(handle)
                 lock_handle(handle, end - monotonic())
-                attempts -= 1
-                if attempts == 0 or self._is_current(handle):
+                if self._is_current(handle):
                     return handle
             except BaseException:
                 os.close(handle)
@@ -100,16 +97,9 @@ class Ledger:
             os.close(handle)
 
     def _is_current(self, handle: int) -> bool:
-        """Return whether the open file is still the current one; another writer may have rotated it during the wait for the lock."""
-        try:
-            return os.stat(self.path()).st_ino == os.fstat(handle).st_ino
-        except FileNotFoundError:
-            return False
+        """Return whether the open file is still the current one; another writer may have rotated it during the wait for the lock.
 
-    def _is_ours(self, handle: int) -> bool:
-        """Return whether the locked file is the current one, even on a disk where `stat` and `fstat` never agree on inodes.
-
-        After `_MAX_REOPENS` attempts the locked file may be an older part, whose lock does not keep others from rotating.
+        On some disks `stat` and `fstat` never agree on inodes; there size and time decide.
         """
         try:
             current, locked = os.stat(self.path()), os.fstat(handle)
@@ -119,15 +109,9 @@ class Ledger:
         return current.st_ino == locked.st_ino or same
 
     def _rotate(self) -> None:
-        for part in range(self.keep, 0, -1):
+        for part in range(_PARTS, 0, -1):
             if os.path.exists(self.path(part - 1)):
                 os.replace(self.path(part - 1), self.path(part))
-        if self.keep == 0:
-            os.unlink(self.path())
-        surplus = self.keep + 1
-        while os.path.exists(self.path(surplus)):
-            os.unlink(self.path(surplus))
-            surplus += 1
 
     def _rotate_closed(self) -> None:
         """Rotate the file, which Windows allows only after closing it; if another process has it open, a later writer rotates."""

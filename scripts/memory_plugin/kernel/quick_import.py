@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
 
 _PACKAGE = __name__.split(".", 1)[0] + "."
+# The modules that an event always imports, each after its own imports.
+_ALWAYS = (
+    "kernel.clock kernel.fastjson kernel.files kernel.paths kernel.ancestry "
+    "hooks.environment hooks.events hooks.entry "
+)
+AHEAD = {
+    "StatusLine": "",
+    "UserPromptSubmit": _ALWAYS
+    + "kernel.locks kernel.ledger kernel.context kernel.settings kernel.settings.values kernel.settings.load kernel.data memories "
+    "memories.grants recall kernel.text kernel.text.tags recall.gate recall.history recall.pipeline hooks.prompt",
+    "PreToolUse": _ALWAYS + "memories memories.guard_file hooks.tool_use recall",
+}
 # Longer bytecode is cut off, fails in marshal, and is left to Python's own import.
 _MAX_BYTES = 1 << 16
 
@@ -90,6 +102,12 @@ class _Finder:
     def exec_module(self, module: ModuleType) -> None:
         """Run the module's code."""
         exec(self._codes.pop(module.__name__), module.__dict__)  # noqa: S102 (the module's own)
+
+
+def start_fast_import(event: str) -> None:
+    """Use the fast import from now on, if this Python caches bytecode in the known format, and import what an event always needs."""
+    install()
+    import_ahead(AHEAD.get(event, _ALWAYS))
 
 
 def install() -> None:

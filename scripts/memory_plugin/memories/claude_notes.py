@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 _MAX_BYTES = 512 * 1024
 _MAX_TRANSCRIPTS = 5
 _HEAD_BYTES = 256 * 1024
-_MAX_NOTES_PER_FILE = 200
 _MAX_FILES = 2000
-_HEADING = re.compile(r"^#{1,3}[ \t]+(\S.*)$", re.MULTILINE)
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_FIELD = re.compile(r"^(name|title|description)[ \t]*:[ \t]*(\S.*)$", re.MULTILINE)
 
 
 class NativeNote(NamedTuple):
@@ -122,16 +118,9 @@ def notes_in(path: str) -> Iterator[NativeNote]:
 
 
 def _passages(name: str, text: str) -> list[tuple[str, str]]:
-    front = _FRONT.match(text)
-    fields = dict(_FIELD.findall(front[1])) if front else {}
-    text = text[front.end() :] if front else text
-    title = next((fields[field] for field in ("description", "title", "name") if fields.get(field)), "")
-    title = title or os.path.splitext(name)[0]
-    headings = list(_HEADING.finditer(text))[:_MAX_NOTES_PER_FILE]
-    if not headings:
-        return [(title, text.strip())] if text.strip() else []
-    passages = [(title, text[: headings[0].start()].strip())]
-    ends = [heading.start() for heading in headings[1:]] + [len(text)]
-    for heading, end in zip(headings, ends):
-        passages.append((heading[1].strip(), text[heading.end() : end].strip()))
-    return [(title, body) for title, body in passages if body]
+    from .markdown import front_matter, sections  # compiles many patterns; most refreshes read no note
+
+    fields, rest, _ = front_matter(text)
+    titles = (fields.get(field) for field in ("description", "title", "name"))
+    title = next((title for title in titles if title and isinstance(title, str)), os.path.splitext(name)[0])
+    return [(part.heading or title, part.text.strip()) for part in sections(rest) if part.text.strip()]

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .guarded_commands import guard_words
-from .guarded_files import pattern_problem
+from .guard_file import pattern_problem
 
 REMIND, ASK = "remind", "ask"
 ACTIONS = (REMIND, ASK)
@@ -17,6 +16,11 @@ MAX_PATTERNS = 32
 MAX_PATTERN_LENGTH = 200
 _LISTS = ("files", "commands")
 _KEYS = (*_LISTS, "action")
+_NO_COMMAND = (
+    "%s: expected the beginning of one command, such as `git push --force`, got %.60r;"
+    " leave out operators, redirections, assignments and substitutions"
+)
+_NO_FILES = "%s: expected a pattern as in .gitignore, from the worktree's root, got %.60r; %s"
 
 
 class InvalidGuard(ValueError):
@@ -44,68 +48,40 @@ def parse_guard(value: object) -> Guard | None:
     if unknown:
         raise InvalidGuard("guard.%.40s: expected one of %s; remove it" % (unknown[0], ", ".join(_KEYS)))
     files, commands = (_patterns(value.get(name), name) for name in _LISTS)
-    _check_files(files)
-    _check_commands(commands)
     if not files and not commands:
         raise InvalidGuard("guard: expected files or commands, got neither; add one, or remove the key")
-    return Guard(files, commands, _action(value.get("action")))
+    action = value.get("action") or REMIND
+    if action not in ACTIONS:
+        raise InvalidGuard("guard.action: expected one of %s, got %.40r" % (", ".join(ACTIONS), action))
+    return Guard(files, commands, action)
 
 
 def _patterns(value: object, name: str) -> tuple[str, ...]:
     if value is None:
         return ()
-    if not isinstance(value, list):
+    if not isinstance(value, list) or len(value) > MAX_PATTERNS:
+        found = "%d entries" % len(value) if isinstance(value, list) else type(value).__name__
         raise InvalidGuard(
-            "guard.%s: expected a list of texts, got %s; put the text into [ ]" % (name, type(value).__name__)
+            "guard.%s: expected a list of at most %d texts, got %s" % (name, MAX_PATTERNS, found)
         )
-    if len(value) > MAX_PATTERNS:
-        raise InvalidGuard(
-            "guard.%s: expected at most %d entries, got %d; divide them among several memories"
-            % (name, MAX_PATTERNS, len(value))
-        )
-    return tuple(_pattern(item, "guard.%s[%d]" % (name, at)) for at, item in enumerate(value))
+    return tuple(_pattern(item, name, "guard.%s[%d]" % (name, at)) for at, item in enumerate(value))
 
 
-def _check_files(files: tuple[str, ...]) -> None:
-    for at, pattern in enumerate(files):
-        problem = pattern_problem(pattern)
-        if problem:
-            raise InvalidGuard(
-                "guard.files[%d]: expected a pattern as in .gitignore, from the worktree's root, got %.60r; %s"
-                % (at, pattern, problem)
-            )
+def _pattern(item: object, name: str, where: str) -> str:
+    text = item.strip() if isinstance(item, str) and item.isprintable() else ""
+    if not 0 < len(text) <= MAX_PATTERN_LENGTH:
+        expected = "one line of 1 to %d visible characters" % MAX_PATTERN_LENGTH
+        raise InvalidGuard("%s: expected %s, got %.40r; fix it, or remove it" % (where, expected, item))
+    if name == "commands":
+        from .guarded_commands import guard_words  # compiles many patterns; few memories have a guard
 
-
-def _check_commands(commands: tuple[str, ...]) -> None:
-    for at, command in enumerate(commands):
-        if not guard_words(command):
-            raise InvalidGuard(
-                "guard.commands[%d]: expected the beginning of one command, such as `git push --force`, got %.60r;"
-                " leave out operators, redirections, assignments and substitutions" % (at, command)
-            )
-
-
-def _pattern(item: object, where: str) -> str:
-    if not isinstance(item, str) or not item.strip():
-        raise InvalidGuard("%s: expected a text, got %.40r; fix it, or remove it" % (where, item))
-    if len(item) > MAX_PATTERN_LENGTH:
-        raise InvalidGuard(
-            "%s: expected at most %d characters, got %d; shorten it" % (where, MAX_PATTERN_LENGTH, len(item))
-        )
-    if not item.isprintable():
-        raise InvalidGuard("%s: expected one line of visible characters, got %.60r; fix it" % (where, item))
-    return item.strip()
-
-
-def _action(value: object) -> str:
-    if value is None:
-        return REMIND
-    if value not in ACTIONS:
-        raise InvalidGuard(
-            "guard.action: expected one of %s, got %.40r; use one of them, or remove the key"
-            % (", ".join(ACTIONS), value)
-        )
-    return str(value)
+        if not guard_words(text):
+            raise InvalidGuard(_NO_COMMAND % (where, text))
+        return text
+    problem = pattern_problem(text)
+    if problem:
+        raise InvalidGuard(_NO_FILES % (where, text, problem))
+    return text
 
 
 def guard_json(guard: Guard) -> dict[str, object]:

@@ -1,11 +1,19 @@
-"""The guards in force in a project, prepared in one small file, so that a tool call without a guard costs almost nothing.
+"""The guards in force in a project, prepared in one small file, and which files their patterns cover.
 
-Like the index, the file is derived from the stores and the trust records. It is in the state folder, where a repository can neither
-provide nor change it. The first line holds the data that a tool call is compared with, the second the memories' texts, which are parsed
-only at a match.
+With the file, a tool call without a guard costs almost nothing. Like the index, it is derived from the stores and the trust records. It
+is in the state folder, where a repository can neither provide nor change it. The first line holds the data that a tool call is compared
+with, the second the memories' texts, which are parsed only at a match.
+
+File patterns work as in .gitignore, from the worktree's root. A pattern with a slash before its end is anchored at the root; any other
+pattern matches at every depth. A pattern that ends in a slash matches only folders. One that matches a folder covers everything in it.
+`*` and `?` stop at a slash, `**` does not, `[a-z]` and `[!a]` are sets, and a backslash makes the next character literal. There are no
+exceptions: a pattern that begins with `!` is invalid.
 """
 
 from __future__ import annotations
+
+import os
+import sys
 
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import read_regular, replace_if_changed
@@ -23,6 +31,10 @@ _MAX_BYTES = 8 << 20
 _FIELDS = ("key", "action", "until", "commands", "files")
 # Characters that a shell removes from a word: quotes, escapes, and the line ends after them.
 _REMOVED = str.maketrans("", "", "\\'\"\n\r$")
+
+# These systems ignore case in file names; elsewhere another case is another file.
+IGNORES_CASE = sys.platform in ("win32", "darwin", "cygwin")
+_ANY_DEPTH = "**"
 
 
 class GuardInForce:
@@ -126,3 +138,79 @@ def _content(paths: Paths, rows: list[dict[str, Any]]) -> bytes:
     }
     texts = {row["key"]: row["texts"] for row in rows}
     return dumps(head).encode("ascii") + b"\n" + dumps(texts).encode("ascii")
+
+
+def paths_below(root: str, path: str, folder: str) -> list[str]:
+    """Return the paths of a file relative to `root`, with slashes, as written and with links resolved; empty if it is outside the root.
+
+    A relative path starts at `folder`.
+    """
+    full = os.path.normpath(os.path.join(folder or root, path))
+    through_links = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+    start = root.rstrip(os.sep) + os.sep
+    candidates = dict.fromkeys([full, through_links, os.path.realpath(full)])
+    return [
+        _composed(path[len(start) :].replace(os.sep, "/")) for path in candidates if path.startswith(start)
+    ]
+
+
+def _composed(path: str) -> str:
+    """Return a path with composed accents (NFC), as stored texts have them; macOS may pass accents as characters of their own."""
+    if path.isascii():
+        return path
+    from unicodedata import normalize
+
+    return normalize("NFC", path)
+
+
+def pattern_problem(pattern: str) -> str:
+    """Return how to fix an invalid pattern; empty for a valid one."""
+    if pattern.startswith("!"):
+        return "there are no exceptions: name only what is guarded; for a name that begins with !, write \\!"
+    segments = pattern.strip("/").split("/")
+    if any(segment in (".", "..") for segment in segments):
+        return "leave out . and .."
+    return "" if all(segments) else "leave out empty parts"
+
+
+def covers(pattern: str, path: str, *, ignores_case: bool = IGNORES_CASE) -> bool:
+    """Return whether a pattern covers a path, which is relative to the root and has slashes."""
+    if ignores_case:
+        pattern, path = pattern.casefold(), path.casefold()
+    folders_only = pattern.endswith("/")
+    segments = pattern.strip("/").split("/")
+    parts = path.split("/")
+    if "/" not in pattern.rstrip("/"):
+        segments = [_ANY_DEPTH, *segments]
+    lengths = _matched_lengths(segments, parts)
+    return any(length < len(parts) or not folders_only for length in lengths)
+
+
+def _matched_lengths(segments: list[str], parts: list[str]) -> set[int]:
+    """Return the numbers of leading path parts that the segments can match, by dynamic programming over the segments."""
+    reached = {0}
+    for at, segment in enumerate(segments):
+        if segment == _ANY_DEPTH:
+            is_last = at == len(segments) - 1
+            reached = set(range(min(reached) + is_last, len(parts) + 1))
+        else:
+            reached = {
+                length + 1 for length in reached if length < len(parts) and _matches(segment, parts[length])
+            }
+        if not reached:
+            break
+    return reached - {0}
+
+
+def _matches(segment: str, name: str) -> bool:
+    """Return whether a segment matches a whole name."""
+    if not any(sign in segment for sign in "*?[\\"):
+        return segment == name
+    import re
+    from fnmatch import fnmatchcase
+
+    # fnmatch knows no escapes, but sets of one character, and no other negation than `!`.
+    literal = re.sub(
+        r"\\(.)", lambda escaped: "[%s]" % escaped[1] if escaped[1] in "*?[" else escaped[1], segment
+    )
+    return fnmatchcase(name, literal.replace("[^", "[!"))

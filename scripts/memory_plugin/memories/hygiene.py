@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.hygiene import redact
+from ..kernel.hygiene import chosen_rules, redact
 from ..kernel.hygiene.filters import names_a_secret
 from ..kernel.hygiene.scanner import Redaction
-from ..kernel.hygiene_choice import chosen_rules
 from ..kernel.text.clean import block, plain
 from ..kernel.text.tags import without_private
 from . import InvalidMemory
@@ -22,12 +20,9 @@ MAX_TAG = 40
 _MAX_LINE = 1000
 _MAX_SHORT_VALUE = 200
 _clean_texts: set[int] = set()
-_MAX_CLEAN_TEXTS = 1_000_000
 _MAX_TOGETHER = 4_000  # characters; above it, what each scan costs at least no longer matters
-_MAX_REPEATED = 300  # characters of a text that is likely to recur, such as a tag or a title
 # Characters that are redacted beyond a cut and then dropped: more than the longest secret of any rule, a private key of 8,000.
 CUT_MARGIN = 10_000
-_MAX_SEPARATE_ITEMS = 16
 MAX_PHRASE = 200
 _MAX_GROWTH = 4  # a generous bound for how much longer a text becomes in NFC
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,78}[a-z0-9])?\Z")
@@ -142,7 +137,7 @@ def _clean_field(
 
 def _clean_value(value: str, field: str, redacted: list[Redacted], name: str) -> str:
     """Return a text without secrets. A text of no known form may be a secret because of its name, as in `password: ...`."""
-    if name and len(value) <= _MAX_SHORT_VALUE:
+    if name and value and len(value) <= _MAX_SHORT_VALUE:
         prefix = _named("", name)
         redactions: list[Redacted] = []
         text = clean_text(prefix + value, field, redactions)
@@ -164,11 +159,6 @@ def _named(value: str, name: str) -> str:
     return "%s: %s" % (" ".join(name.split()), value)
 
 
-def _visible(text: str) -> str:
-    """Return the text without hidden characters, and without a limit of length: writing refuses a memory that is too large."""
-    return block(text, _MAX_GROWTH * len(text) + 1)
-
-
 def _without_secrets(text: str, place: str) -> Redaction:
     """Return the visible text without secrets, as the user's present choice of rules has it.
 
@@ -177,12 +167,8 @@ def _without_secrets(text: str, place: str) -> Redaction:
     mark = hash((text, chosen_rules()))
     if mark in _clean_texts:
         return Redaction(text, [])
-    result = (
-        _redact_visible(text, place)
-        if len(text) > _MAX_REPEATED
-        else _repeated_redaction(text, place, *chosen_rules())
-    )
-    if result.text == text and not result.findings and len(_clean_texts) < _MAX_CLEAN_TEXTS:
+    result = _redact_visible(text, place)
+    if result.text == text and not result.findings:
         _clean_texts.add(mark)
     return result
 
@@ -196,22 +182,16 @@ def scan_together(texts: Iterable[str]) -> None:
     if len(new) < 2 or len(joined) > _MAX_TOGETHER or any(text.strip("\n") != text for text in new):
         return
     result = _redact_visible(joined, "memory")
-    if result.text == joined and not result.findings and len(_clean_texts) < _MAX_CLEAN_TEXTS:
+    if result.text == joined and not result.findings:
         _clean_texts.update(hash((text, chosen)) for text in new)
-
-
-@lru_cache(maxsize=4096)
-def _repeated_redaction(
-    text: str, place: str, _allowed: frozenset[str], _packs: tuple[str, ...]
-) -> Redaction:
-    """Redact a short text once per choice of rules: field names, tags and titles recur in thousands of memories."""
-    return _redact_visible(text, place)
 
 
 def _redact_visible(text: str, place: str) -> Redaction:
     """Redact a text, and once more without its hidden characters: one may split a secret, or separate it from the word before."""
     first = redact(text, place)
-    visible = _visible(first.text)
+    visible = block(
+        first.text, _MAX_GROWTH * len(first.text) + 1
+    )  # writing refuses a memory that is too large
     if visible == first.text or (first.text.isascii() and visible.split() == first.text.split()):
         return Redaction(visible, first.findings)  # only white space went: redacting it again changes nothing
     second = redact(visible, place)
@@ -232,17 +212,8 @@ def shown_line(text: str, limit: int = _MAX_LINE) -> str:
 
 
 def shown_items(items: Sequence[str], limit: int) -> list[str]:
-    """Return short texts, such as tags, as `shown_line` does, but redacted together, because each scan takes at least 0.1 ms.
-
-    If a text contains a line break, or a secret spans two texts, the first 16 are redacted separately and the others are dropped.
-    """
-    if all(isinstance(item, Shown) for item in items):
-        return list(items)
-    joined = "\n".join(items)
-    texts = shown(joined).split("\n") if items and len(joined.splitlines()) == len(items) else []
-    if len(texts) != len(items):
-        texts = [shown(item) for item in items[:_MAX_SEPARATE_ITEMS]]
-    return [plain(text, limit) for text in texts]
+    """Return short texts, such as tags, as `shown_line` does."""
+    return [shown_line(item, limit) for item in items]
 
 
 def shown_block(text: str, limit: int) -> str:

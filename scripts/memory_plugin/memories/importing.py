@@ -1,8 +1,10 @@
-"""Read the notes of other tools and people as memories to be stored: Markdown, JSON, JSON Lines, and whole stores."""
+"""Read the notes of other tools and people as memories to be stored: Markdown, JSON, JSON Lines, and whole stores.
+
+An entry of an export may have the common field names, times and categories of other tools.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -10,10 +12,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..kernel.data import load_data
-from ..kernel.fastjson import loads
+from ..kernel.fastjson import as_text, loads
 from ..kernel.files import Unreadable, read_regular
 from . import InvalidMemory
-from .imported_items import item_data, items_in, statement_category, texts_in
 from .markdown import (
     ANSWER,
     DecisionRecord,
@@ -28,13 +29,22 @@ from .markdown import (
     title_for,
     without_markdown,
 )
-from .record import ARCHIVED, CONTEXT, categories, category_named
+from .record import (
+    ARCHIVED,
+    CONTEXT,
+    DEFAULT_CATEGORY,
+    body_content,
+    categories,
+    category_named,
+    is_id,
+    new_memory,
+    parse_memory,
+    utc_time,
+)
 
 _MAX_BYTES = 32 << 20
-_INDEX_LINE = re.compile(r"- \[([A-Za-z_ -]+)\] (.+)\Z")
 _OF_FOLDERS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")
 _NAMES = (".cursorrules", ".windsurfrules", ".clinerules")  # Markdown without an ending
-_ARROW, _TAGS = " -> ", " #tags:"
 _ABOUT_ITSELF = "This file provides guidance to Claude Code"  # the line that `/init` writes
 
 _BOUND = ("globs", "paths", "applyto")
@@ -45,6 +55,25 @@ _PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.
 _LIST_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)]|>)\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
 _MIN_PHRASE, _MAX_PHRASE, _MAX_PHRASES = 8, 160, 5
+
+# What our fields are called elsewhere: in front matter, in lists of notes, and in exports of other tools.
+_ALIASES = {
+    "title": ("title", "name", "heading", "subject", "key"),
+    "body": ("body", "text", "content", "memory", "note", "value", "fact", "observations", "summary", "description"),
+    "category": ("category", "kind", "type"),
+    "context": ("context", "problem"),
+    "tags": ("tags", "labels", "keywords", "topics", "categories"),
+    "files": ("files", "related_files", "paths", "file", "file_path", "globs"),
+    "asked_as": ("asked_as", "aliases", "questions", "symptoms"),
+    "supersedes": ("supersedes",),
+    "created_at": ("created_at", "createdAt", "created", "timestamp", "date"),
+}  # fmt: skip
+_LISTS = ("memories", "results", "items", "data", "entries", "notes", "records", "documents", "entities")
+_STORED = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
+_STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
+_CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
 
 
 class Draft(NamedTuple):
@@ -89,8 +118,6 @@ def _read_folder(path: str, category: str, reading: Reading) -> None:
     if records:  # without records it is not a store: many projects have Markdown files in docs/decisions
         for file, name in records:
             _read_file(file, name, reading)
-    elif os.path.exists(os.path.join(path, "index.md")):
-        _read_index(os.path.join(path, "index.md"), reading)
     else:
         for file in _files(path, tuple(_READERS)):
             _read_file(file, category, reading)
@@ -192,7 +219,9 @@ def _note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str,
     headings = [section.heading for section in sections(text) if section.heading]
     names = [fields.get(name, "") for name in ("title", "name", "description")]
     titles = [
-        name for name in [*names, *headings] if isinstance(name, str) and name and not _is_file_name(name)
+        name
+        for name in [*names, *headings]
+        if isinstance(name, str) and name and (" " in name or not re.search("[_-]", name))
     ]
     body = "\n\n".join(filter(None, (str(fields.get("description", "")), text.strip())))
     item = {
@@ -203,10 +232,6 @@ def _note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str,
     }
     metadata_type = re.search(r"^type:[ \t]*(\w+)", str(fields.get("metadata", "")), re.MULTILINE)
     return item_data({"type": metadata_type[1], **item} if metadata_type else item, category)
-
-
-def _is_file_name(name: str) -> bool:
-    return " " not in name and ("_" in name or "-" in name)
 
 
 def _record_data(record: DecisionRecord, fields: Fields, category: str) -> dict[str, Any]:
@@ -239,11 +264,8 @@ def _questions(text: str) -> list[str]:
 
 def _read_json(path: str, text: str, category: str, reading: Reading) -> None:
     try:
-        value = json.loads(text, parse_constant=_reject_constant)
-    except json.JSONDecodeError as error:
-        reading.problems.append(("%s:%d" % (path, error.lineno), "not JSON: " + error.msg))
-        return
-    except (ValueError, RecursionError) as error:
+        value = loads(text)
+    except ValueError as error:
         reading.problems.append((path, "not JSON: %s" % error))
         return
     items = items_in(value)
@@ -255,15 +277,10 @@ def _read_json(path: str, text: str, category: str, reading: Reading) -> None:
         _collect(reading, "%s item %d" % (path, number), path, partial(item_data, item, category))
 
 
-def _reject_constant(name: str) -> None:
-    raise ValueError("%s is not a JSON number" % name)
-
-
 def _read_json_lines(path: str, text: str, category: str, reading: Reading) -> None:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            source = "%s:%d" % (path, number)
-            _collect(reading, source, path, partial(_line_data, line, category))
+            _collect(reading, "%s:%d" % (path, number), path, partial(_line_data, line, category))
 
 
 def _line_data(line: str, category: str) -> dict[str, Any]:
@@ -272,24 +289,6 @@ def _line_data(line: str, category: str) -> dict[str, Any]:
     except ValueError as error:
         raise InvalidMemory("not JSON: %s" % error) from None
     return item_data(value, category)
-
-
-def _read_index(path: str, reading: Reading) -> None:
-    """Read the memories of a store of which only the index is left."""
-    for number, line in enumerate((_text(path, reading) or "").split("\n"), 1):
-        if line.startswith("- ["):
-            _collect(reading, "%s:%d" % (path, number), path, partial(_from_index, line))
-
-
-def _from_index(line: str) -> dict[str, Any]:
-    match = _INDEX_LINE.match(line.rstrip())
-    if match is None:
-        raise InvalidMemory("expected `- [CATEGORY] title -> path #tags:a,b`")
-    # The path follows the last arrow, because a title may contain one.
-    title, _, rest = match[2].rpartition(_ARROW) if _ARROW in match[2] else (match[2], "", "")
-    tags = rest.partition(_TAGS)[2] or title.partition(_TAGS)[2]
-    title = title.partition(_TAGS)[0].strip()
-    return item_data({"title": title, "body": title, "tags": tags}, category_named(match[1].strip()).name)
 
 
 _READERS: dict[str, Callable[[str, str, str, Reading], None]] = {
@@ -301,3 +300,91 @@ _READERS: dict[str, Callable[[str, str, str, Reading], None]] = {
     ".jsonl": _read_json_lines,
     ".ndjson": _read_json_lines,
 }
+
+
+def items_in(value: object) -> list[object] | None:
+    """Return the items in a JSON document; None if the document itself is one item."""
+    if isinstance(value, list):
+        return [{"text": entry} if isinstance(entry, str) else entry for entry in value]
+    if isinstance(value, dict) and not isinstance(value.get("title"), str):
+        lists = (value[name] for name in _LISTS if isinstance(value.get(name), list))
+        return next(map(items_in, lists), None)
+    return None
+
+
+def item_data(item: object, category: str, identity: str = "") -> dict[str, Any]:
+    """Return the data of one memory from an entry under any common field names.
+
+    Raises InvalidMemory that names the invalid field. `category` is the one if the entry names none; `identity` is the id of a whole
+    memory that names none.
+    """
+    if not isinstance(item, dict):
+        raise InvalidMemory("expected an object, got %s" % type(item).__name__)
+    if isinstance(item.get("content"), dict):
+        return _whole_memory(item, category, identity)
+    metadata = item.get("metadata")
+    source = {**metadata, **item} if isinstance(metadata, dict) else item
+    found = {name: _first(source, aliases) for name, aliases in _ALIASES.items()}
+    body, title = found["body"], found["title"]
+    if isinstance(body, list):
+        body = "\n".join(texts_in(body))
+    if not isinstance(body, str) or not body:
+        raise InvalidMemory("body: expected a text, got %.80r" % (body,))
+    if not isinstance(item.get("title", ""), str):
+        raise InvalidMemory("title: expected a text, got %.80r" % (item["title"],))
+    named = _category(item, found["category"]) or category
+    kind = categories()[named or (DEFAULT_CATEGORY if title else statement_category(body))]
+    content = body_content(kind, _CODE_FENCE.sub("", body) if kind.name == "runbook" else body)
+    if isinstance(found["context"], str) and found["context"].strip():
+        content[CONTEXT] = found["context"].strip()
+    extra: dict[str, Any] = {name: texts_in(found[old]) for name, old in _STORED.items() if found[old]}
+    moment = utc_time(as_text(found["created_at"]), "00:00:00")
+    if moment:
+        extra["created_at"] = moment
+    # A UUID describes nothing, and a person would have to type it.
+    identity = str(item["id"]) if is_id(item.get("id")) and not _UUID.match(str(item["id"])) else ""
+    title = title if isinstance(title, str) and title else title_for(body)
+    return new_memory(kind, identity, title, content, extra)
+
+
+def statement_category(text: str) -> str:
+    """Return the category of a statement for which nobody named one, by the form of its first sentence; in doubt a decision."""
+    sentence = _STATEMENT_END.split(text.strip(), maxsplit=1)[0]
+    forms = load_data("memories", "importing")["forms"]
+    hits = (form["category"] for form in forms if re.search(form["pattern"], sentence, re.IGNORECASE))
+    return next(hits, DEFAULT_CATEGORY)
+
+
+def _first(source: dict[str, Any], names: tuple[str, ...]) -> Any:  # noqa: ANN401  (any value of a JSON object)
+    """Return the first value under one of these names that is not blank; texts are stripped."""
+    values = (source.get(name) for name in names)
+    stripped = (value.strip() if isinstance(value, str) else value for value in values)
+    return next(filter(None, stripped), None)
+
+
+def texts_in(value: object) -> list[str]:
+    """Return the texts of a list, or those that commas separate."""
+    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    return [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+
+
+def _category(item: dict[str, Any], name: object) -> str:
+    """Return the category that an entry names; "" for an unknown `type` or `kind`. Raises InvalidMemory for an unknown `category`."""
+    if not isinstance(name, str):
+        return ""
+    kinds: dict[str, str] = load_data("memories", "importing")["kinds"]
+    try:
+        return kinds.get(name.lower()) or category_named(name).name
+    except InvalidMemory:
+        if "category" in item:
+            raise
+        return ""
+
+
+def _whole_memory(item: dict[str, Any], category: str, identity: str) -> dict[str, Any]:
+    """Return a memory of a store with its unknown fields. Raises InvalidMemory."""
+    kind = categories()[_category(item, item.get("category")) or category or DEFAULT_CATEGORY]
+    own_id = next(filter(is_id, (item.get("id"), identity)), "")
+    data = {**new_memory(kind, "", "", {}, {}), **item, "category": kind.name, "id": own_id}
+    parse_memory(data, "checked", kind)
+    return data

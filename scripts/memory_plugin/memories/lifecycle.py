@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import math
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
-from ..kernel.clock import now, now_iso
-from ..kernel.data import read_state, write_state
+from ..kernel.clock import now_iso
 from ..kernel.fastjson import as_texts
-from ..kernel.files import error_text
 from . import InvalidMemory, writing
 from .hygiene import clean_text
 from .memory_files import StoredMemory, all_memories
@@ -23,13 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..kernel.paths import Paths
-    from .stores import Store
+    from .memory_files import Store
     from .survey import Item
     from .writing import Written
 
-_DAY = 86_400
-_JUMP = 7 * _DAY  # seconds without a refresh that look like a jump of the clock
-_FILE = "clock.json"
 _REJECTED_PHRASES = (
     "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
 )
@@ -41,13 +34,6 @@ class Removal(NamedTuple):
     id: str
     deleted: list[str]
     goes_at: str
-
-
-class PartlyDone(OSError):
-    """Raised when the first of two writes succeeded and the second failed; the text says what is done, what failed, and what to do."""
-
-    def __init__(self, done: str, error: OSError, advice: str) -> None:
-        super().__init__(error.errno or errno.EIO, "%s (%s). %s" % (done, error_text(error), advice))
 
 
 def save(paths: Paths, store: Store, data: dict[str, Any], approved: bool, how: str = "save") -> Written:
@@ -83,17 +69,8 @@ def _added(paths: Paths, store: Store, data: dict[str, Any]) -> Written | Invali
 
 def _trust(paths: Paths, batch: Iterable[Written], approved: bool, how: str) -> None:
     """Trust what was written, if the user approved it. The files exist already and are pending until this succeeds."""
-    if not approved:
-        return
-    accepted = [written.stored for written in batch if written.is_exact]
-    try:
-        load_trust(paths).accept(accepted, how)
-    except OSError as error:
-        single = len(accepted) == 1
-        name = accepted[0].memory.id if single else "%d memories" % len(accepted)
-        done = "%s: saved, but pending, since your approval could not be recorded" % name
-        advice = "Later: memory accept %s" % (name if single else "--all")
-        raise PartlyDone(done, error, advice) from error
+    if approved:
+        load_trust(paths).accept([written.stored for written in batch if written.is_exact], how)
 
 
 def edit(
@@ -229,15 +206,6 @@ def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace
     """
     trust = load_trust(paths)
     (trust.erase if at_once else trust.withdraw)(stored)
-    try:
-        return _remove(paths, stored, reason, at_once, grace_days)
-    except OSError as error:
-        done = "%s: no longer recalled, but its file is as before" % stored.memory.id
-        raise PartlyDone(done, error, "Run the command again.") from error
-
-
-def _remove(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace_days: int) -> Removal:
-    """Delete the file of a memory that is no longer trusted, or mark it as retired. Raises OSError."""
     if at_once:
         return Removal(stored.memory.id, writing.remove(paths, stored), "")
     reason_text = clean_text(reason, "retired_reason", [])
@@ -298,20 +266,3 @@ def remove_expired_retired(
             trust.erase(stored)
             deleted += writing.remove(paths, stored)
     return deleted
-
-
-def is_clock_steady(paths: Paths) -> bool:
-    """Return whether the clock has not jumped for a day, and record the time. Raises OSError if the time cannot be recorded."""
-    path, time = paths.state(_FILE), now()
-    state = read_state(path)
-    last, jumped = _seconds(state.get("last"), time), _seconds(state.get("jumped"), 0.0)
-    if not last <= time <= last + _JUMP:
-        jumped = time
-    write_state(path, {"last": time, "jumped": jumped})
-    return time - jumped >= _DAY
-
-
-def _seconds(value: object, default: float) -> float:
-    """Return a time from the file, or the default if it is not one."""
-    is_time = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if is_time else default  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Read a store: find its memories, and explain why other files are not memories."""
+"""The stores of memories, the project's and the user's own, and how they are read: their memories, and why other files are none."""
 
 from __future__ import annotations
 
@@ -10,16 +10,73 @@ from typing import NamedTuple
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import ReadFailed, Unreadable, read_regular, stamp
+from ..kernel.paths import Paths, main_worktree
 from . import InvalidMemory
 from .record import Category, Memory, categories, parse_memory
-from .stores import Store
 
+PROJECT, USER = "project", "user"
 MAX_BYTES = 256 * 1024
 MAX_FILES = 200_000
-# Enough for 100,000 memories of 600 bytes. A larger folder is probably hostile; its smallest files are read, up to this size.
-MAX_FOLDER_BYTES = 64 << 20
 # Three bytes of JSON, such as `[],`, become 70 bytes in memory, and each traversal takes a microsecond per value.
 MAX_VALUES = 10_000
+
+
+class Store(NamedTuple):
+    """A folder of memory files. `root` may not exist yet; `worktree` is the project it belongs to, None for the user's own store."""
+
+    scope: str
+    root: str
+    worktree: str | None
+
+    def folder(self, category: str) -> str:
+        """Return the folder of one category."""
+        return os.path.join(self.root, categories()[category].folder)
+
+    def path(self, category: str, identity: str) -> str:
+        """Return the file of a memory, determined by its category and id."""
+        return os.path.join(self.folder(category), identity + ".json")
+
+
+def store_key(store: Store) -> str:
+    """Return the name of a store in the state folder: its scope and a digest of its real path."""
+    return "%s-%s" % (store.scope, digest(os.fsencode(os.path.realpath(store.root)), 8))
+
+
+def project_store(paths: Paths) -> Store:
+    """Return the store of the project; a linked worktree without one of its own shares that of the main worktree."""
+    root = paths.project_root
+    main = main_worktree(root)
+    if main is not None and not os.path.isdir(_inside(root)) and os.path.isdir(_inside(main)):
+        root = main
+    return Store(PROJECT, _inside(root), root)
+
+
+def _inside(root: str) -> str:
+    return os.path.join(root, ".claude", "memory")
+
+
+def user_store(paths: Paths) -> Store | None:
+    """Return the user's own store, for all projects; None without a config folder."""
+    return Store(USER, os.path.join(paths.config_dir, "memory"), None) if paths.config_dir else None
+
+
+def stores(paths: Paths) -> list[Store]:
+    """Return the stores that are searched together, the project's first."""
+    project, user = project_store(paths), user_store(paths)
+    if user is None:
+        return [project]
+    is_same = os.path.realpath(user.root) == os.path.realpath(project.root)
+    return [user] if is_same else [project, user]
+
+
+def named_store(paths: Paths, scope: str) -> Store:
+    """Return the store of that scope. Raises RuntimeError for the user's store without a config folder."""
+    if scope == PROJECT:
+        return project_store(paths)
+    user = user_store(paths)
+    if user is None:
+        raise RuntimeError(paths.why_no_state)
+    return user
 
 
 class StoredMemory(NamedTuple):
@@ -99,10 +156,10 @@ def is_read(folder: str) -> bool:
 def listing(folder: str, max_entries: int | None = None) -> list[tuple[str, os.stat_result]]:
     """Return the JSON files of a folder with their status; links, folders and hidden files are skipped, and all after 200,000 entries.
 
-    If the files (of at most MAX_BYTES each) exceed MAX_FOLDER_BYTES together, the largest are left out. Empty for a missing folder. Raises
-    OSError if it cannot be read, and TooManyEntries if it has more than `max_entries` entries (None: no limit).
+    Empty for a missing folder. Raises OSError if it cannot be read, and TooManyEntries if it has more than `max_entries` entries (None: no
+    limit).
     """
-    return _within_folder_limit(list(_entries(folder, max_entries)))[0]
+    return list(_entries(folder, max_entries))
 
 
 def examined(paths: Iterable[str]) -> dict[str, os.stat_result]:
@@ -114,21 +171,6 @@ def examined(paths: Iterable[str]) -> dict[str, os.stat_result]:
             if modes.S_ISREG(status.st_mode) and _has_memory_name(os.path.basename(path)):
                 found[path] = status
     return found
-
-
-def _within_folder_limit(
-    found: list[tuple[str, os.stat_result]],
-) -> tuple[list[tuple[str, os.stat_result]], list[tuple[str, os.stat_result]]]:
-    """Return the files within the folder's size limit, counted from the smallest up, and the files beyond it."""
-    if sum(status.st_size for _, status in found if status.st_size <= MAX_BYTES) <= MAX_FOLDER_BYTES:
-        return found, []
-    found.sort(key=lambda file: (file[1].st_size, file[0]))
-    total = 0
-    for at, (_, status) in enumerate(found):
-        total += status.st_size
-        if total > MAX_FOLDER_BYTES:
-            return found[:at], found[at:]
-    return found, []
 
 
 def _entries(folder: str, max_entries: int | None = None) -> Iterator[tuple[str, os.stat_result]]:
@@ -206,33 +248,16 @@ def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Ite
         problems.extend(skipped_entries(store))
 
 
-def skipped_entries(store: Store, *, sizes: bool = True) -> Iterator[FileProblem]:
-    """Yield the entries where a memory or its folder should be that are neither: links, pipes, folders, repositories.
-
-    With `sizes`, also report folders that are too large in total, which needs the size of each file.
-    """
+def skipped_entries(store: Store) -> Iterator[FileProblem]:
+    """Yield the entries where a memory or its folder should be that are neither: links, pipes, folders, repositories."""
     if why_not_read(store):
         return
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)
         if is_read(folder):
             yield from _odd_entries(folder)
-            if sizes:
-                yield from _beyond_folder_limit(folder)
         elif os.path.lexists(folder):
             yield FileProblem(folder, "only a plain folder is read, not a link or a git repository")
-
-
-def _beyond_folder_limit(folder: str) -> Iterator[FileProblem]:
-    """Yield the problem of a folder that is too large in total; `read_memory` reports single files that are too large."""
-    try:
-        beyond = _within_folder_limit(list(_entries(folder)))[1]
-    except OSError:
-        return
-    count = sum(status.st_size <= MAX_BYTES for _, status in beyond)
-    if count:
-        reason = "expected at most %d bytes of memories in a folder; the %d largest are not read"
-        yield FileProblem(folder, reason % (MAX_FOLDER_BYTES, count))
 
 
 def _odd_entries(folder: str) -> Iterator[FileProblem]:

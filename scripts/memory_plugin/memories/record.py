@@ -18,7 +18,7 @@ from .guard import Guard, InvalidGuard, parse_guard
 SCHEMA_VERSION = "1.0"
 ACTIVE, RETIRED, ARCHIVED = "active", "retired", "archived"
 MAX_TITLE = 120
-_MAX_SLUG, _EARLIER_SLUG = 40, 60
+_MAX_SLUG = 40
 DEFAULT_CATEGORY = "decision"  # of a text for which nobody named one
 CONTEXT = "context"
 MAX_CHANGES = 50
@@ -220,17 +220,14 @@ _LETTERS = str.maketrans(
 )
 
 
-def slugs(title: str) -> list[str]:
-    """Return the id made from a title, and the one that versions before 0.3 made if it differs.
-
-    An id has the first words of the title in ASCII letters and digits, joined by hyphens; a digest if the title has none.
-    """
+def slug(title: str) -> str:
+    """Return the id made from a title: its first words in ASCII letters and digits, joined by hyphens; a digest if it has none."""
     decomposed = unicodedata.normalize("NFKD", title.lower().translate(_LETTERS))
     letters = decomposed.encode("ascii", "ignore").decode("ascii").lower()
     words = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
     words = words or "memory-" + digest(title.encode("utf-8", "replace"), 4)
     whole_words = words[: _MAX_SLUG + 1].rpartition("-")[0] if len(words) > _MAX_SLUG else words
-    return list(dict.fromkeys([whole_words or words[:_MAX_SLUG], words[:_EARLIER_SLUG].strip("-")]))
+    return whole_words or words[:_MAX_SLUG]
 
 
 def new_memory(

@@ -15,8 +15,8 @@ from typing import Callable, NamedTuple
 from ..kernel.data import load_data
 from ..kernel.text.stem import stem
 from ..kernel.text.tokens import language, tokenize
+from .memory_files import PROJECT, USER
 from .record import MAX_ASKED_AS, Memory, body_text, categories
-from .stores import PROJECT, USER
 
 # A repository may hold chains of any length and with any number of branches; no person's history needs more steps than this.
 _MAX_STEPS = 64

@@ -1,29 +1,44 @@
 """Find the simple commands of a shell command line (POSIX and bash), without running or expanding anything.
 
 The words of each command are found without quotes and redirections, in lists, pipes, groups, substitutions and heredocs. The reader never
-raises, takes linear time, and continues where a shell would stop with a syntax error. Aliases, variables, globs and brace expansion are
-not resolved: such words stay as they are written.
+raises, takes linear time, and continues where a shell would stop with a syntax error. Aliases, variables, globs, brace expansion and
+arithmetic are not resolved: such words stay as they are written, a substitution as `$()`. Where a shell would read something else, such
+as the patterns of `case`, the reader finds more commands rather than fewer.
 """
 
 from __future__ import annotations
 
-from .shell_words import WordReader
+import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .shell_words import Word
+    from re import Match
 
 MAX_CHARACTERS = 200_000
-_FILE, _HEREDOC, _TABBED_HEREDOC, _TEXT = "file", "heredoc", "tabbed heredoc", "text"
+# Nested substitutions, and texts in `bash -c`; deeper ones are read as groups of the same list.
+_MAX_DEPTH = 16
 _OPERATORS = ";&|()<>"
-_PAIRS = ("&&", "||", "|&")
-_REDIRECTIONS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">")
-_TARGETS = {"<<": _HEREDOC, "<<-": _TABBED_HEREDOC, "<<<": _TEXT}
-# Words before a command that are not part of it; the words after `for`, `select` and `[[` are not commands either.
+_ENDS_WORD = " \t\n" + _OPERATORS
+_PROCESS_SUBSTITUTIONS = ("<(", ">(")
+_TEXT, _HEREDOC, _TABBED_HEREDOC = "<<<", "<<", "<<-"  # redirections whose target is no file
+# Words before a command that are not part of it; the words after `for`, `select`, `case` and `[[` are not commands either.
 _RESERVED = frozenset(
-    ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "{", "}", "coproc"]
-)
-_PATTERN, _BODY = "pattern", "body"
+    ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "{", "}", "]]", "coproc", "function"]
+)  # fmt: skip
+
+_SKIPPED = re.compile(r"[ \t]+|\\\n|#[^\n]*")
+_REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<[>&]?|>[>&|]?")
+_SEPARATOR = re.compile(r"&&|\|\||\|&|[;&|]")
+_NO_PARAMETERS = re.compile(r"\([ \t]*\)")
+_ASSIGNMENT = re.compile(r"[^\W\d]\w*(?:\[[^\]\n]{0,100}\])?\+?=")
+_PLAIN = re.compile(r"[^ \t\n;&|()<>\\'\"$`]+")
+_SINGLE = re.compile(r"'([^']*)'?")
+_ANSI = re.compile(r"\$'((?:[^'\\]+|\\.)*)'?", re.DOTALL)
+_BACKTICKS = re.compile(r"`((?:[^`\\]+|\\.)*)`?", re.DOTALL)
+_IN_QUOTES = re.compile(r".[^\"$`\\]*", re.DOTALL)
+_DOUBLE_ESCAPES = '$`"\\'
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
+_CONTROLS = dict(zip("ntrabfveE", "\n\t\r\a\b\f\v\x1b\x1b"))
 
 
 class SimpleCommand:
@@ -42,37 +57,27 @@ class SimpleCommand:
         self.inputs: list[str] = []
 
 
-class _Heredoc:
-    """A heredoc whose body begins after the line."""
+class _Word:
+    """A word: its pieces, whether it was written without quotes and escapes, and whether it assigns a variable."""
 
-    __slots__ = ("command", "end", "quoted", "tabbed")
+    __slots__ = ("assigns", "parts", "plain")
 
-    def __init__(self, command: SimpleCommand, word: Word, *, tabbed: bool) -> None:
-        self.command, self.end, self.quoted, self.tabbed = command, word.text, not word.plain, tabbed
+    def __init__(self, *, assigns: bool) -> None:
+        self.parts: list[str] = []
+        self.plain = True
+        self.assigns = assigns
 
 
 class _CommandList:
-    """The state of a command list being read: the command so far, open brackets and `case`s, and the role of the next word."""
+    """The state of a command list being read: the command so far, the number of open brackets, and the role of the next word."""
 
-    __slots__ = ("brackets", "cases", "command", "names_function", "target")
+    __slots__ = ("brackets", "command", "names_function", "target")
 
     def __init__(self) -> None:
         self.command = SimpleCommand()
         self.brackets = 0
-        self.cases: list[str] = []
-        self.target = ""
+        self.target = ""  # the redirection whose target the next word is
         self.names_function = False
-
-    @property
-    def in_pattern(self) -> bool:
-        """Return whether a pattern of a `case` is being read."""
-        return bool(self.cases) and self.cases[-1] == _PATTERN
-
-    @property
-    def in_test(self) -> bool:
-        """Return whether the words are those of `[[`, where operators separate nothing."""
-        words = self.command.words
-        return bool(words) and words[0] == "[["
 
 
 def shell_commands(text: str, depth: int = 0) -> list[SimpleCommand]:
@@ -80,184 +85,220 @@ def shell_commands(text: str, depth: int = 0) -> list[SimpleCommand]:
 
     `depth` is the nesting level of the text.
     """
-    reader = _ScriptReader(text[:MAX_CHARACTERS].replace("\r\n", "\n"), depth)
-    reader.read_script("")
+    reader = _Reader(text[:MAX_CHARACTERS].replace("\r\n", "\n"), depth)
+    reader.read_list()
     return reader.found
 
 
-class _ScriptReader(WordReader):
-    """A reader of commands; the base class reads their words."""
+class _Reader:
+    """A text, the position up to which it was read, and the commands and pending heredocs that were found."""
 
-    __slots__ = ("found", "heredocs")
+    __slots__ = ("_at", "_depth", "_heredocs", "_text", "found")
 
     def __init__(self, text: str, depth: int) -> None:
-        super().__init__(text, depth)
+        self._text = text
+        self._depth = depth
+        self._at = 0
+        self._heredocs: list[tuple[SimpleCommand, _Word, str]] = []
         self.found: list[SimpleCommand] = []
-        self.heredocs: list[_Heredoc] = []
 
-    def read_script(self, closing: str) -> None:
+    def read_list(self, *, in_brackets: bool = False) -> None:
         """Read commands up to the end, or up to and including the closing bracket."""
         block = _CommandList()
-        while self.at < self.end:
-            char = self.text[self.at]
-            if char in " \t":
-                self.at += 1
+        while self._at < len(self._text):
+            char = self._text[self._at]
+            skipped = _SKIPPED.match(self._text, self._at)
+            if skipped:
+                self._at = skipped.end()
             elif char == "\n":
                 self._end_line(block)
-            elif char == "#":
-                self.at = self.find("\n")
-            elif self.text.startswith("\\\n", self.at):
-                self.at += 2
             elif char not in _OPERATORS or self._is_process_substitution():
-                self._take(block, self.read_word())
-            elif self._operator(block, closing):
-                return
+                self._take(block, self._word())
+            elif char == ")":
+                self._at += 1
+                self._end_command(block)
+                if in_brackets and not block.brackets:
+                    return
+                block.brackets = max(0, block.brackets - 1)
+            else:
+                self._operator(block)
         self._end_command(block)
 
-    def _is_process_substitution(self) -> bool:
-        return self.text.startswith(("<(", ">("), self.at) and self.may_descend()
-
-    def read_nested(self, text: str, *, as_script: bool) -> None:
-        """Read a text of its own: a script in backticks, or a text in which only substitutions are executed."""
-        nested = _ScriptReader(text, self.depth + 1)
-        if as_script:
-            nested.read_script("")
-        else:
-            nested.read_expansions()
-        self.found += nested.found
-
     def _end_command(self, block: _CommandList, operator: str = "") -> None:
-        if block.command.words and not block.in_pattern:
-            block.command.depth, block.command.operator = self.depth, operator
+        if block.command.words:
+            block.command.depth, block.command.operator = self._depth, operator
             self.found.append(block.command)
         elif self.found and not self.found[-1].operator:  # the operator after a group
             self.found[-1].operator = operator
-        if not block.in_pattern:
-            block.command = SimpleCommand()
+        block.command = SimpleCommand()
         block.target = ""
 
     def _end_line(self, block: _CommandList) -> None:
-        self.at += 1
+        self._at += 1
         self._end_command(block, "\n")
-        pending, self.heredocs = self.heredocs, []
-        for heredoc in pending:
-            body = self._heredoc_body(heredoc)
-            heredoc.command.inputs.append(body)
-            if not heredoc.quoted and self.may_descend():
-                self.read_nested(body, as_script=False)
+        pending, self._heredocs = self._heredocs, []
+        for command, word, sign in pending:
+            tabs = "\t*" if sign == _TABBED_HEREDOC else ""
+            end = re.compile("^%s%s$" % (tabs, re.escape("".join(word.parts))), re.MULTILINE)
+            found = end.search(self._text, self._at)
+            if found is None:  # a shift in arithmetic, or a mistake: what follows are commands
+                continue
+            body = self._text[self._at : found.start()]
+            self._at = found.end()
+            command.inputs.append(body)
+            if word.plain and self._may_descend():
+                self._read_nested(body, as_script=False)
 
-    def _heredoc_body(self, heredoc: _Heredoc) -> str:
-        lines = []
-        while self.at < self.end:
-            stop = self.find("\n")
-            line = self.text[self.at : stop]
-            self.at = min(stop + 1, self.end)
-            if heredoc.tabbed:
-                line = line.lstrip("\t")
-            if line == heredoc.end:
-                break
-            lines.append(line)
-        return "\n".join(lines)
-
-    def _take(self, block: _CommandList, word: Word) -> None:
-        """Assign a word its role: a redirection's target, a pattern, an assignment, a reserved word, or part of the command."""
-        words = block.command.words
+    def _take(self, block: _CommandList, word: _Word) -> None:
+        """Assign a word its role: a redirection's target, a function's name, a word before the command, or part of the command."""
+        words, text = block.command.words, "".join(word.parts)
         if block.target:
-            self._take_target(block, word)
-        elif block.in_pattern:
-            if word.plain and word.text == "esac":
-                block.cases.pop()
+            if block.target == _TEXT:
+                block.command.inputs.append(text)
+            elif block.target in (_HEREDOC, _TABBED_HEREDOC):
+                self._heredocs.append((block.command, word, block.target))
+            block.target = ""
         elif block.names_function:
             block.names_function = False
-        elif words and words[0] == "case" and len(words) == 2 and word.text == "in":
-            block.command = SimpleCommand()
-            block.cases.append(_PATTERN)
-        elif block.in_test and word.plain and word.text == "]]":
-            block.command = SimpleCommand()
-        elif words or not (word.assigns or (word.plain and self._is_reserved(block, word.text))):
-            words.append(word.text)
-
-    def _is_reserved(self, block: _CommandList, text: str) -> bool:
-        """Return whether a word before a command is not part of it, and record what it begins or ends."""
-        if text == "esac" and block.cases:
-            block.cases.pop()
-            return True
-        block.names_function = text == "function"
-        return block.names_function or text in _RESERVED
-
-    def _take_target(self, block: _CommandList, word: Word) -> None:
-        if block.target == _TEXT:
-            block.command.inputs.append(word.text)
-        elif block.target != _FILE:
-            self.heredocs.append(_Heredoc(block.command, word, tabbed=block.target == _TABBED_HEREDOC))
-        block.target = ""
-
-    def _operator(self, block: _CommandList, closing: str) -> bool:
-        """Read an operator; return whether it was the closing bracket."""
-        char = self.text[self.at]
-        if block.in_test:
-            self.at += 1
-        elif char in "<>" or self.text.startswith("&>", self.at):
-            self._redirect(block)
-        elif char == "(":
-            self._open(block)
-        elif char == ")":
-            return self._close(block, closing)
+        elif words or not (word.assigns or (word.plain and text in _RESERVED)):
+            words.append(text)
         else:
-            self._separate(block)
-        return False
+            block.names_function = text == "function"
 
-    def _redirect(self, block: _CommandList) -> None:
-        sign = next(
-            redirection for redirection in _REDIRECTIONS if self.text.startswith(redirection, self.at)
-        )
+    def _operator(self, block: _CommandList) -> None:
+        """Read a redirection, an opening bracket, or an operator that ends a command."""
+        redirection = _REDIRECTION.match(self._text, self._at)
+        separator = _SEPARATOR.match(self._text, self._at)
+        if redirection:
+            self._redirect(block, redirection[0])
+        elif separator:
+            self._end_command(block, separator[0])
+            self._at = separator.end()
+        else:
+            self._open(block)
+
+    def _redirect(self, block: _CommandList, sign: str) -> None:
         words, number = block.command.words, ""
-        joined = self.at > 0 and self.text[self.at - 1] not in " \t\n"
+        joined = self._at > 0 and self._text[self._at - 1] not in " \t\n"
         if words and joined and sign[0] != "&" and words[-1].isdigit() and words[-1].isascii():
             number = words.pop()  # of a file descriptor
-        self.at += len(sign)
+        self._at += len(sign)
         block.command.redirections.append(number + sign)
-        block.target = _TARGETS.get(sign, _FILE)
+        block.target = sign
 
     def _open(self, block: _CommandList) -> None:
-        after = self.at + 1
-        if block.in_pattern:
-            self.at = after
-            return
-        end = self.arithmetic_end(self.at)
-        if end:
-            self.read_nested_between(after + 1, end - 2)
-            self.at = end
-            return
-        while after < self.end and self.text[after] in " \t":
-            after += 1
-        if len(block.command.words) == 1 and self.text.startswith(")", after):
+        function = _NO_PARAMETERS.match(self._text, self._at)
+        if function and len(block.command.words) == 1:
             block.command = SimpleCommand()  # `name ()` begins a function, whose body is a group
-            self.at = after + 1
+            self._at = function.end()
             return
         self._end_command(block)
         block.brackets += 1
-        self.at += 1
+        self._at += 1
 
-    def _close(self, block: _CommandList, closing: str) -> bool:
-        self.at += 1
-        if block.in_pattern:
-            block.cases[-1] = _BODY
-            return False
-        self._end_command(block)
-        if block.brackets:
-            block.brackets -= 1
-            return False
-        return closing == ")"
+    def _is_process_substitution(self) -> bool:
+        return self._text.startswith(_PROCESS_SUBSTITUTIONS, self._at) and self._may_descend()
 
-    def _separate(self, block: _CommandList) -> None:
-        """Read `;`, `&`, `|` and their combinations, of which those with two semicolons end a branch of a `case`."""
-        if block.cases and self.text.startswith((";;", ";&"), self.at):
-            self._end_command(block, ";")
-            self.at += 2
-            block.cases[-1] = _PATTERN
+    def _may_descend(self) -> bool:
+        return self._depth < _MAX_DEPTH
+
+    def _word(self) -> _Word:
+        """Read a word, up to a blank or an operator."""
+        word = _Word(assigns=_ASSIGNMENT.match(self._text, self._at) is not None)
+        while self._at < len(self._text):
+            if self._is_process_substitution():
+                self._substitution(word.parts)
+            elif word.assigns and self._text.startswith("=(", self._at - 1) and self._may_descend():
+                self._substitution(word.parts, "(")
+            elif self._text[self._at] in _ENDS_WORD:
+                break
+            else:
+                self._piece(word)
+        return word
+
+    def _piece(self, word: _Word) -> None:
+        """Read a quoted text, an escape, an expansion, or plain characters."""
+        text, at = self._text, self._at
+        plain = _PLAIN.match(text, at)
+        if plain:
+            word.parts.append(plain[0])
+            self._at = plain.end()
             return
-        pair = self.text[self.at : self.at + 2]
-        operator = pair if pair in _PAIRS else pair[0]
-        self._end_command(block, operator)
-        self.at += len(operator)
+        if text.startswith("\\\n", at):  # the line continues
+            self._at += 2
+            return
+        quoted = _SINGLE.match(text, at) or _ANSI.match(text, at)
+        is_double = text.startswith(('"', '$"'), at)
+        if not (quoted or is_double) and text[at] != "\\":
+            self._expansion(word.parts)
+            return
+        word.plain = False
+        if quoted:
+            word.parts.append(quoted[1] if text[at] == "'" else _ESCAPE.sub(_unescaped, quoted[1]))
+            self._at = quoted.end()
+        elif is_double:
+            self._at = text.index('"', at) + 1
+            self._read_quoted(word.parts, '"')
+        else:
+            word.parts.append(text[at + 1 : at + 2])
+            self._at += 2
+
+    def _read_quoted(self, parts: list[str], closing: str) -> None:
+        """Read a text in which only escapes and expansions have a meaning, up to and including the closing quote."""
+        while self._at < len(self._text) and self._text[self._at] != closing:
+            if self._text[self._at] in "$`":
+                self._expansion(parts)
+            elif self._text[self._at] == "\\":
+                escaped = self._text[self._at + 1 : self._at + 2]
+                self._at += 2
+                if escaped != "\n":
+                    parts.append(escaped if escaped in _DOUBLE_ESCAPES else "\\" + escaped)
+            else:
+                piece = _IN_QUOTES.match(self._text, self._at)
+                assert piece is not None
+                parts.append(piece[0])
+                self._at = piece.end()
+        self._at += 1
+
+    def _expansion(self, parts: list[str]) -> None:
+        """Read a substitution, whose commands are read, too, or the `$` of a variable."""
+        backticks = _BACKTICKS.match(self._text, self._at)
+        if backticks:
+            self._at = backticks.end()
+            if self._may_descend():
+                self._read_nested(re.sub(r"\\([`$\\])", r"\1", backticks[1]), as_script=True)
+            parts.append("$()")
+        elif self._text.startswith("$(", self._at) and self._may_descend():
+            self._substitution(parts)
+        else:
+            parts.append("$")
+            self._at += 1
+
+    def _substitution(self, parts: list[str], opening: str = "$(") -> None:
+        """Read a substitution, arithmetic or an array; of the last two, only the commands of substitutions inside count."""
+        start, count = self._at, len(self.found)
+        self._at += len(opening)
+        self._depth += 1
+        self.read_list(in_brackets=True)
+        is_arithmetic = self._text.startswith("$((", start) and self._text.endswith("))", start, self._at)
+        if is_arithmetic or opening == "(":
+            self.found[count:] = [command for command in self.found[count:] if command.depth > self._depth]
+        self._depth -= 1
+        parts.append("$()")
+
+    def _read_nested(self, text: str, *, as_script: bool) -> None:
+        """Read a separate text: a script in backticks, or a text in which only substitutions are executed."""
+        nested = _Reader(text, self._depth + 1)
+        if as_script:
+            nested.read_list()
+        else:
+            nested._read_quoted([], "\0")
+        self.found += nested.found
+
+
+def _unescaped(escape: Match[str]) -> str:
+    """Return the character of an escape in `$'...'`."""
+    hexadecimal, octal = escape[1] or escape[2], escape[3]
+    if hexadecimal or octal:
+        return chr(int(hexadecimal, 16) if hexadecimal else int(octal, 8))
+    return _CONTROLS.get(escape[4], escape[4])

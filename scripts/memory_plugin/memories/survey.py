@@ -10,10 +10,9 @@ from typing import NamedTuple, NoReturn
 from ..kernel.clock import now_iso
 from ..kernel.paths import Paths
 from . import InvalidMemory
-from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, why_not_read
+from .memory_files import FileProblem, StoredMemory, all_memories, read_memory, stores, why_not_read
 from .record import ACTIVE, categories
 from .relations import Link, Resolution, named_keys, resolve
-from .stores import stores
 from .trust import PENDING, TRUSTED, Trust, load_trust
 
 _CUT_OFF = "\u2026. "
@@ -116,7 +115,11 @@ def item_of(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Ite
 def supersession(items: list[Item]) -> Resolution:
     """Return which of these memories are superseded, and what the newer ones inherit."""
     active = {item.stored.key: item for item in items if item.stored.memory.status == ACTIVE}
-    links = {key: _link(item) for key, item in active.items() if _names_others(item)}
+    links = {
+        key: _link(item)
+        for key, item in active.items()
+        if item.stored.memory.superseded_by or item.stored.memory.supersedes
+    }
     return resolve(links, lambda key: _link(active[key]) if key in active else None)
 
 
@@ -144,10 +147,6 @@ def successors(items: list[Item], item: Item) -> list[str]:
         keys.append(key)
         key = by_key.get(key, "")
     return keys
-
-
-def _names_others(item: Item) -> bool:
-    return bool(item.stored.memory.superseded_by or item.stored.memory.supersedes)
 
 
 def _link(item: Item) -> Link:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from ..kernel.fastjson import as_texts, dumps, loads
@@ -21,9 +20,8 @@ from ..kernel.files import make_folder, read_regular, replace_file
 from ..kernel.paths import Paths, locate
 from . import InvalidMemory
 from .hygiene import clean_data
-from .memory_files import StoredMemory
+from .memory_files import USER, Store, StoredMemory
 from .memory_text import TextDigests, text_digests, told_digests
-from .stores import USER, Store
 from .trust_file import SEEN, Decision, DecisionFile, decision_paths, trust_lock
 
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
@@ -35,8 +33,7 @@ _MAX_TEXT = 1 << 20
 def load_trust(paths: Paths, accept_from: Collection[str] = ()) -> Trust:
     """Return the user's decisions about texts in all stores; `accept_from` is the user's own setting of that name.
 
-    Raises TrustUnreadable if a record exists but cannot be read, Busy if another process is repairing a damaged one, and RuntimeError
-    without a state folder.
+    Raises TrustUnreadable if a record exists but cannot be read, and RuntimeError without a state folder.
     """
     return Trust(paths, accept_from)
 
@@ -52,9 +49,9 @@ class Trust:
         self.trusted, self.rejected = map(DecisionFile, decision_paths(paths))
         self._load()
 
-    def _load(self, locked: bool = False) -> None:
-        for file in (self.trusted, self.rejected):
-            file.load(None if locked else partial(trust_lock, self._paths))
+    def _load(self) -> None:
+        self.trusted.load()
+        self.rejected.load()
 
     def state_of(self, stored: StoredMemory) -> str:
         """Return whether exactly this text is TRUSTED, REJECTED, or PENDING."""
@@ -117,7 +114,7 @@ class Trust:
         """Trust these texts, also those rejected before; `how` names the user's action. Raises OSError, and then trusts none of them."""
         accepted = [(stored, _digests(stored)) for stored in memories]
         with trust_lock(self._paths):
-            self._load(locked=True)
+            self._load()
             new = [row for row in accepted if not all(self._is_accepted(each.full) for each in row[1])]
             for stored, digests in new:
                 self._store_text(stored, digests[-1].full)
@@ -151,7 +148,7 @@ class Trust:
     def withdraw(self, stored: StoredMemory) -> None:
         """Withdraw trust from every text of this memory, older ones included. Raises OSError."""
         with trust_lock(self._paths):
-            self._load(locked=True)
+            self._load()
             withdrawal, digests = self._every_text(stored)
             trusted = [digest for digest in digests if self._is_accepted(digest)]
             # The text's own digest in any case: by it, the index finds what to look at again.
@@ -162,7 +159,7 @@ class Trust:
     def erase(self, stored: StoredMemory) -> None:
         """Withdraw trust, and delete this memory's stored texts and its name; a rejected text stays rejected. Raises OSError."""
         with trust_lock(self._paths):
-            self._load(locked=True)
+            self._load()
             withdrawal, digests = self._every_text(stored)
             self.trusted.rewrite(lambda decision: None if decision.digest in digests else decision)
             self.rejected.rewrite(
@@ -216,7 +213,7 @@ class Trust:
         new = [stored for stored in memories if self._lacks_name(stored)]
         if new:
             with suppress(OSError), trust_lock(self._paths, 0.0):
-                self._load(locked=True)
+                self._load()
                 self.trusted.append(
                     self._decision(stored, digest, SEEN) for stored in new for digest in self._seen(stored)
                 )

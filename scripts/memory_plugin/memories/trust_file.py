@@ -1,7 +1,7 @@
 """Append-only files of the user's decisions about texts: `trust/trusted.jsonl` and `trust/rejected.jsonl`.
 
 The last record of a digest decides. A prompt asks for a few digests and searches them in the bytes of the file: 100,000 lines cost it only
-milliseconds. Only a missing file counts as empty. An unreadable one is an error, and one without any valid record is renamed.
+milliseconds. Only a missing file counts as empty. An unreadable one is an error; damaged lines decide nothing.
 """
 
 from __future__ import annotations
@@ -75,32 +75,20 @@ def trust_lock(paths: Paths, wait: float = _LOCK_WAIT) -> FileLock:
 class DecisionFile:
     """One file of decisions, which `load` reads again after a change. A caller that appends holds `trust_lock`.
 
-    `end` is the inode and the size of what was read; a later reader passes it to `since`. `set_aside` is the new name of a damaged file.
+    `end` is the inode and the size of what was read; a later reader passes it to `since`.
     """
 
-    __slots__ = ("_data", "_searches", "_tables", "end", "path", "set_aside")
+    __slots__ = ("_data", "_searches", "_tables", "end", "path")
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.end = NOTHING
-        self.set_aside = ""
         self._data = b""
         self._searches = 0
         self._tables: dict[bytes, dict[bytes, int]] = {}
 
-    def load(self, lock: Callable[[], FileLock] | None) -> None:
-        """Read the file if it changed, and rename it if it has no valid record, unless `lock` is None (the caller holds the lock).
-
-        Raises TrustUnreadable and Busy.
-        """
-        self._read()
-        if lock is not None and self._is_damaged():
-            with lock():
-                self._read()
-                if self._is_damaged():
-                    self._set_aside()
-
-    def _read(self) -> None:
+    def load(self) -> None:
+        """Read the file if it changed. Raises TrustUnreadable."""
         with suppress(OSError):
             if self.end == _end(os.lstat(self.path)):
                 return
@@ -112,21 +100,6 @@ class DecisionFile:
             raise TrustUnreadable(self.path, str(error).removeprefix(self.path + ": ")) from None
         self._searches = 0
         self._tables.clear()
-
-    def _is_damaged(self) -> bool:
-        end = self._data.find(b"\n")
-        if end < 0 or _parse(self._data[:end]) is not None:
-            return False
-        return not any(_parse(line) for line in self._data[end:].splitlines())
-
-    def _set_aside(self) -> None:
-        backup = "%s.damaged-%s" % (self.path, now_iso().replace(":", ""))
-        try:
-            os.replace(self.path, backup)
-        except OSError as error:
-            raise TrustUnreadable(self.path, "damaged: %s" % error.strerror) from None
-        self.set_aside = backup
-        self._read()
 
     def damaged_lines(self) -> int:
         """Return the number of lines without a decision, such as the torn line of a killed writer."""
@@ -202,7 +175,7 @@ class DecisionFile:
                 raise
         finally:
             os.close(handle)
-        self._read()
+        self.load()
 
     def rewrite(self, changed: Callable[[Decision], Decision | None]) -> None:
         """Replace each decision by the result of `changed` (None removes it); all other lines stay. Raises OSError."""
@@ -216,7 +189,7 @@ class DecisionFile:
                 lines.append(line[: line.index(_NAME)] + new.name + b"\n")
         if (data := b"".join(lines)) != self._data:
             replace_file(self.path, data)
-            self._read()
+            self.load()
 
 
 def _content(path: str) -> tuple[bytes, tuple[int, int]]:

@@ -16,23 +16,24 @@ from . import InvalidMemory
 from .hygiene import clean_data, shown_items, shown_line
 from .memory_files import (
     MAX_BYTES,
+    USER,
     StoredMemory,
     all_memories,
     category_folders,
     read_memory,
     refuse_many_values,
+    store_key,
     why_not_read,
 )
 from .memory_text import text_digests
-from .record import ACTIVE, MAX_TITLE, categories, is_id, parse_memory, slugs
-from .stores import USER, store_key
+from .record import ACTIVE, MAX_TITLE, categories, is_id, parse_memory, slug
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from ..kernel.paths import Paths
     from .hygiene import Redacted
-    from .stores import Store
+    from .memory_files import Store
 
 LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000
@@ -74,14 +75,13 @@ def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -
     data, redacted = clean_data(data)
     category = categories()[data["category"]]
     requested_id = data.get("id")
-    own = [str(requested_id)] if is_id(requested_id) else slugs(data["title"])
-    base, earlier = own[0], own[1:]
+    base = str(requested_id) if is_id(requested_id) else slug(data["title"])
     with store_lock(paths, store):
         _prepare_store(store)
         numbered = ("%s-%d" % (base[:74], number) for number in range(2, _MAX_SAME_TITLE))
-        for identity in chain(earlier, [base], numbered):
+        for identity in chain([base], numbered):
             path = store.path(category.name, identity)
-            if not os.path.lexists(path) and identity not in earlier:
+            if not os.path.lexists(path):
                 data["id"] = identity
                 with _recorded(paths, store, path):
                     stored = _write(store, category.name, path, data)

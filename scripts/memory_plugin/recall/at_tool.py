@@ -1,111 +1,200 @@
-"""Recall at a tool call on a file, from top to bottom: the memories that name the path, the session's history, choice, block, record.
+"""Recall at a tool call, from top to bottom: the memories about its file or error, the session's history, choice, block, record.
 
-The prepared file of `named_files` says which memories name the path; their texts come from the index.
+The index says which memories name a file. After a failed command, the
+command and its error are looked up like a prompt, and a model of its own rates the first few matches.
 """
 
 from __future__ import annotations
 
+from math import log
+
 from ..kernel.clock import now_iso
-from ..kernel.locks import Busy
+from ..kernel.data import load_data
+from ..kernel.text.stem import form
+from ..kernel.text.tokens import tokenize
+from .confidence import logistic
 from .decision import Limits, apply_feedback, choose, render_answer
-from .history import TOOL, RecallHistory, remaining_for_tools
+from .history import FAILURE, TOOL, RecallHistory, remaining_for_tools
 from .index_file import INDEX_ERRORS, index_path, open_index
-from .named_files import FILE, FOLDER, PATTERN, WAYS
+from .lookup import Lookup
+from .named_files import FILE, FOLDER, PATTERN, WAYS, naming
+from .pipeline import candidate_row
 from .ranking import CATEGORIES, HIT_COLUMNS, Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..kernel.context import Context
-    from .answer import Answer
+    from .history import Answer
 
 _MAX_TEXTS, _MAX_POINTERS = 1, 2
 _MAX_CHARACTERS = 9000
-_LOCK_TRIES = 3
+_LOCK_WAIT = 0.15  # seconds
 _BOTH, _ONE = "both", "one"  # as from the judges: approved for the full text, or for a pointer
 _ORDER = ("CONSTRAINT", *(category for category in CATEGORIES if category != "CONSTRAINT"))
 
+MAX_EXAMINED = 3  # matches of a failed command
+_POOL = 15
+_SECONDS = 2.0
+_MAX_COMMAND = 1000
+_MAX_ERROR = 2000  # characters; the cause is usually at the end of an error
+_EXIT_CODE = "Exit code "
+_COLOR = "\x1b["
+_MAX_LEAD = 3.0
+_TINY = 1e-9
+_OF_MATCH = ("answers", "concerns", "title_held", "pairs", "unasked")
+_FIXING = ("RUNBOOK", "TECH_DEBT", "CONSTRAINT")
+# Errors that the client reports although nothing failed: the user or a hook stopped the command.
+_REFUSED = (
+    "The user doesn't want",
+    "The user does not want",
+    "[Request interrupted",
+    "Permission to use",
+    "Permission for this",
+    "The project's memory holds this call back",
+)
 
-def recall_at_file(answer: Answer, named: dict[str, str], agent: str, context: Context) -> None:
-    """Fill in the answer to a call on a file; `named` maps the key of each memory that names the file to the way."""
+
+def recall_at_file(answer: Answer, files: dict[str, bool], agent: str, context: Context) -> None:
+    """Fill in the answer to a call on a file, given as path -> whether it is new.
+
+    A memory gets only a pointer if it names the file in an uncertain way, or if users called it wrong.
+    """
     if not remaining_for_tools(RecallHistory(context.paths, context.session, TOOL, agent), context.settings):
         return
     try:
-        hits = _documents(named, context)
+        hits = _documents(files, context)
     except INDEX_ERRORS:
         return
-    approvals = {hit.key: _approval(hit, named[hit.key]) for hit in hits}
-    fill_in(answer, hits, approvals, agent, context)
+    apply_feedback(hits, context)
+    certain = {hit.key for hit in hits if hit.parts["way"] in (FILE, PATTERN, FOLDER) and hit.shift <= 0}
+    approvals = {hit.key: _BOTH if hit.key in certain else _ONE for hit in hits}
+    _fill_in(answer, hits, approvals, agent, context)
 
 
-def _approval(hit: Hit, way: str) -> str:
-    """Return what a memory gets: only a pointer if it names the file in an uncertain way, or if users called it wrong."""
-    return _BOTH if way in (FILE, PATTERN, FOLDER) and hit.shift <= 0 else _ONE
-
-
-def _documents(named: dict[str, str], context: Context) -> list[Hit]:
-    """Return the memories that may be injected, the most certain first, with the shift of their thresholds. Raises INDEX_ERRORS."""
+def _documents(files: dict[str, bool], context: Context) -> list[Hit]:
+    """Return the memories that name a file and may be injected, the most certain first. Raises INDEX_ERRORS."""
     connection = open_index(index_path(context.paths))
     try:
+        named = naming(connection, files)
         rows = connection.execute(
-            "SELECT %s, updated_at FROM documents WHERE injectable = 1 AND key IN (%s)"
-            % (HIT_COLUMNS, ",".join("?" * len(named))),
-            list(named),
+            "SELECT %s FROM documents WHERE injectable = 1 AND (expires_at = '' OR expires_at > ?) AND key IN (%s) "
+            "ORDER BY updated_at DESC" % (HIT_COLUMNS, ",".join("?" * len(named))),
+            [now_iso(), *named],
         ).fetchall()
     finally:
         connection.close()
-    now = now_iso()
-    rows.sort(
-        key=lambda row: row[-1], reverse=True
-    )  # the last changed first, within equal ways and categories
-    hits = [Hit(row[:-1], 0.0, 1.0, {"way": named[row[0]]}) for row in rows]
-    hits = [hit for hit in hits if not hit.expires_at or hit.expires_at > now]
-    hits.sort(key=lambda hit: (WAYS.index(named[hit.key]), _category_order(hit.category)))
+    hits = [Hit(row, 0.0, 1.0, {"way": named[row[0]]}) for row in rows]
+    order = dict(zip(_ORDER, range(len(_ORDER))))
+    return sorted(hits, key=lambda hit: (WAYS.index(named[hit.key]), order.get(hit.category, len(order))))
+
+
+class FailedCommand:
+    """The head of a command, and the text to look up: that, and the tail of its error without colors and the exit code."""
+
+    __slots__ = ("command", "text")
+
+    def __init__(self, command: str, error: str) -> None:
+        first, _, rest = error.partition("\n")
+        if first.startswith(_EXIT_CODE) and first[len(_EXIT_CODE) :].strip().isdigit():
+            error = rest  # the client prepends this line
+        plain, *colored = error[-2 * _MAX_ERROR :].split(_COLOR)
+        plain += "".join(part.lstrip("0123456789;?")[1:] for part in colored)
+        self.command = command[:_MAX_COMMAND]
+        self.text = self.command + "\n" + plain[-_MAX_ERROR:]
+
+
+def failed_command(payload: dict[str, object]) -> FailedCommand | None:
+    """Return the command that failed and its error; None if it was interrupted or refused, or the tool runs no command."""
+    tool_input = payload.get("tool_input")
+    command = tool_input.get("command") if isinstance(tool_input, dict) else None
+    error = payload.get("error")
+    if payload.get("is_interrupt") is True or not isinstance(command, str) or not isinstance(error, str):
+        return None
+    if not error.strip() or error.lstrip().startswith(_REFUSED):
+        return None
+    return FailedCommand(command, error)
+
+
+def recall_at_failure(answer: Answer, failed: FailedCommand, agent: str, context: Context) -> None:
+    """Fill in the answer to a failed command."""
+    paths, settings = context.paths, context.settings
+    if not remaining_for_tools(RecallHistory(paths, context.session, FAILURE, agent), settings):
+        return
+    lookup = Lookup(context.within(_SECONDS))
+    hits = _grade(failed, lookup.best(failed.text, "", _POOL))
     apply_feedback(hits, context)
-    return hits
+    answer.needs_refresh = lookup.needs_refresh
+    answer.record.update(
+        answered_by=lookup.answered_by,
+        found=len(hits),
+        inject_threshold=settings.number("retrieval.inject_threshold"),
+        pointer_threshold=settings.number("retrieval.pointer_threshold"),
+    )
+    _fill_in(answer, hits, {}, agent, context)
 
 
-def _category_order(category: str) -> int:
-    return _ORDER.index(category) if category in _ORDER else len(_ORDER)
+def _grade(failed: FailedCommand, hits: list[Hit]) -> list[Hit]:
+    """Return the first few hits with the confidences of the failure model, the most confident first."""
+    model = {name: entry["value"] for name, entry in load_data("recall", "failures")["entries"].items()}
+    examined = hits[:MAX_EXAMINED]
+    for hit, signals in zip(examined, failure_signals(failed, hits)):
+        hit.signals = {**hit.signals, **signals}
+        hit.confidence = logistic(signals, model["injects"])
+        hit.pointer_confidence = logistic(signals, model["points"])
+    return sorted(examined, key=lambda hit: -hit.pointer_confidence)
 
 
-def fill_in(answer: Answer, hits: list[Hit], approvals: dict[str, str], agent: str, context: Context) -> None:
-    """Choose under the lock of the session's history, so that parallel calls do not repeat a memory, and fill in the answer."""
-    place = str(answer.record["place"])
-    for attempt in range(_LOCK_TRIES):
-        try:
-            with RecallHistory(context.paths, context.session, place, agent) as history:
-                _choose(answer, hits, approvals, history, context)
-                return
-        except Busy:
-            if attempt == _LOCK_TRIES - 1 or not context.deadline.remaining():
-                return
-        except OSError:
-            return
+def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, float]]:
+    """Return the signals of the first few matches of a failed command, best match first.
+
+    spoken, number: log of the weight, and of the number, of the words that a match shares with the text outside paths
+    commanded: log of the weight of the words that it shares with the command
+    over: its score over that of the best other match
+    fixing: 1 for the categories that say what to do about a failure
+    The others are signals of a match (`signals.py`).
+    """
+    spoken = _stems(" ".join(word for word in failed.text.split() if "/" not in word))
+    commanded = _stems(failed.command)
+    rows = []
+    for hit in hits[:MAX_EXAMINED]:
+        terms: dict[str, float] = hit.parts["terms"]  # type: ignore[assignment]
+        best_other = max((other.score for other in hits if other is not hit), default=0.0)
+        rows.append(
+            {
+                **{name: hit.signals[name] for name in _OF_MATCH},
+                "spoken": log(1 + sum(part for term, part in terms.items() if term in spoken)),
+                "number": log(1 + sum(term in spoken for term in terms)),
+                "commanded": log(1 + sum(part for term, part in terms.items() if term in commanded)),
+                "over": min(_MAX_LEAD, hit.score / (best_other + _TINY)),
+                "fixing": float(hit.category in _FIXING),
+            }
+        )
+    return rows
 
 
-def _choose(
-    answer: Answer, hits: list[Hit], approvals: dict[str, str], history: RecallHistory, context: Context
+def _stems(text: str) -> set[str]:
+    return {form(word).partition("~")[0] for word in tokenize(text)}
+
+
+def _fill_in(
+    answer: Answer, hits: list[Hit], approvals: dict[str, str], agent: str, context: Context
 ) -> None:
-    settings = context.settings
-    left = remaining_for_tools(history, settings)
-    limits = Limits(settings, _MAX_CHARACTERS)
-    limits.max_inject = min(limits.max_inject, _MAX_TEXTS, left)
-    limits.max_pointers = min(limits.max_pointers, _MAX_POINTERS, left)
-    choice = choose(hits, approvals, limits, history, Hit.is_current)
-    del choice.pointers[max(0, left - len(choice.full)) :]
-    if choice.full or choice.pointers:
-        render_answer(answer, choice, history, settings.text("retrieval.receipt"))
-        answer.record["candidates"] = [_candidate(hit) for hit in choice.full + choice.pointers]
-
-
-def _candidate(hit: Hit) -> dict[str, Any]:
-    if "way" in hit.parts:
-        return {"key": hit.key, "way": hit.parts["way"]}
-    return {
-        "key": hit.key,
-        "confidence": round(hit.confidence, 4),
-        "pointer_confidence": round(hit.pointer_confidence, 4),
-        "score": round(hit.score, 3),
-    }
+    """Choose under the lock of the session's history, so that parallel calls do not repeat a memory, and fill in the answer."""
+    place, settings = str(answer.record["place"]), context.settings
+    wait = min(_LOCK_WAIT, context.deadline.remaining())
+    try:
+        with RecallHistory(context.paths, context.session, place, agent, wait) as history:
+            left = remaining_for_tools(history, settings)
+            limits = Limits(settings, _MAX_CHARACTERS)
+            limits.max_inject = min(limits.max_inject, _MAX_TEXTS, left)
+            limits.max_pointers = min(limits.max_pointers, _MAX_POINTERS, left)
+            choice = choose(hits, approvals, limits, history, Hit.is_current)
+            del choice.pointers[max(0, left - len(choice.full)) :]
+            if choice.full or choice.pointers:
+                render_answer(answer, choice, history, settings.text("retrieval.receipt"))
+                answer.record["candidates"] = [
+                    {"key": hit.key, "way": hit.parts["way"]} if "way" in hit.parts else candidate_row(hit)
+                    for hit in choice.full + choice.pointers
+                ]
+    except OSError:
+        return

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.settings.values import Settings
-    from .answer import Answer
-    from .history import RecallHistory
+    from .history import Answer, RecallHistory
     from .ranking import Hit
 
 UNASKED = "unasked"  # the approval of a hit about which no judge answered

@@ -26,7 +26,7 @@ from ..memories.memory_text import repeats_title, told_digests
 from ..memories.record import ACTIVE, MAX_TITLE, Memory, body_text, categories
 from ..memories.trust import TRUSTED
 from .catalog_entries import MAX_RULE_LENGTH, rule_line
-from .named_files import FILE, PATTERN, TEXT, encoded, folded
+from .named_files import FILE, PATTERN, TEXT, folded
 
 MAX_LESSON = 1500
 # A context is indexed in full, because prompts are worded like the problem. It is injected only if it is short, because Claude needs the
@@ -63,68 +63,63 @@ class Document(NamedTuple):
     inject: the text to inject, already redacted and escaped
     rule: the line of a standing rule in the session catalog, redacted but not escaped; empty for other memories
     superseded_by, supersedes: other memories that it names
-    inherited: the `asked_as` phrases of older memories that it replaces
     new_phrases: the digest of a trusted text with phrases that await approval; empty if none do
     status: that of the memory; UNREADABLE for a file that is no memory, whose key is its path and whose `inject` is the reason
     """
 
     key: str
     scope: str
-    id: str
-    category: str
-    title: str
-    tags: list[str]
-    body: str
-    files: list[str]
-    asked_as: list[str]
     path: str
     stamp: str
-    digest: str
-    injectable: bool
-    trust: str
-    expires_at: str
-    updated_at: str
-    inject: str
+    digest: str = ""
+    id: str = ""
+    category: str = ""
+    title: str = ""
+    tags: Sequence[str] = ()
+    body: str = ""
+    files: Sequence[str] = ()
+    asked_as: Sequence[str] = ()
+    injectable: bool = False
+    trust: str = ""
+    expires_at: str = ""
+    updated_at: str = ""
+    inject: str = ""
     full_digest: str = ""
     text_digest: str = ""
     rule: str = ""
     superseded_by: str = ""
     supersedes: Sequence[str] = ()
-    inherited: Sequence[str] = ()
     status: str = ACTIVE
     created_at: str = ""
     new_phrases: str = ""
 
 
-def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] = ()) -> Document:
-    """Return the document of a memory; it may be injected only if `trust` is TRUSTED.
-
-    `inherited` are the phrases of memories that this one replaces.
-    """
+def memory_document(stored: StoredMemory, trust: str) -> Document:
+    """Return the document of a memory; it may be injected only if `trust` is TRUSTED."""
     memory = stored.memory
     digests = told_digests(memory)
-    label = categories()[memory.category].label
+    category = categories()[memory.category]
     text, lesson_text = body_text(memory), body_text(memory, MAX_CONTEXT)
-    scan_together(
-        [memory.title, text, lesson_text, *map("\n".join, (memory.tags, memory.files, memory.asked_as))]
-    )
+    scan_together([memory.title, text, lesson_text, *memory.tags, *memory.files, *memory.asked_as])
     title = shown_line(memory.title, MAX_TITLE)
     body = shown_block(text, MAX_INDEXED)
     lesson = body if lesson_text == text else shown_block(lesson_text, MAX_INDEXED)
     files = shown_items(memory.files, 200)
+    rule = memory.data["content"].get(category.primary)
+    rule_text = shown_line(rule, MAX_RULE_LENGTH) if isinstance(rule, str) else ""
     return Document(
-        key=stored.key,
-        scope=stored.store.scope,
+        stored.key,
+        stored.store.scope,
+        stored.path,
+        stored.stamp,
+        stored.digest,
         id=memory.id,
-        category=label,
+        category=category.label,
         title=title,
         tags=shown_items(memory.tags, 40),
         body=body,
         files=files,
         asked_as=shown_items(memory.asked_as, 200),
-        path=stored.path,
-        stamp=stored.stamp,
-        digest=stored.digest,
         injectable=may_inject(stored, trust),
         trust=trust,
         expires_at=memory.expires_at,
@@ -132,10 +127,9 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
         inject=_block(memory.id, memory.category, memory.updated_at, title, lesson, files),
         full_digest=digests.full,
         text_digest=digests.text,
-        rule=_rule(memory, title),
+        rule=rule_line(title, rule_text) if is_standing_rule(memory) else "",
         superseded_by=shown_line(memory.superseded_by, 200),
         supersedes=[shown_line(name, 200) for name in memory.supersedes],
-        inherited=[shown_line(phrase, 200) for phrase in inherited],
         status=memory.status,
         created_at=shown_line(memory.created_at, 40),
     )
@@ -143,17 +137,7 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
 
 def unreadable_document(scope: str, path: str, mark: str, reason: str) -> Document:
     """Return the row of a file in a store that is not a memory; `mark` identifies the file's state."""
-    return Document(
-        path, scope, "", "", "", [], "", [], [], path, mark, "", False, "", "", "", reason, status=UNREADABLE
-    )
-
-
-def _rule(memory: Memory, title: str) -> str:
-    """Return the line of a standing rule, a preference or constraint without files; empty for other memories."""
-    if not is_standing_rule(memory):
-        return ""
-    rule = memory.data["content"].get(categories()[memory.category].primary)
-    return rule_line(title, shown_line(rule, MAX_RULE_LENGTH) if isinstance(rule, str) else "")
+    return Document(path, scope, path, mark, inject=reason, status=UNREADABLE)
 
 
 def is_standing_rule(memory: Memory) -> bool:
@@ -174,22 +158,17 @@ def note_document(note: NativeNote) -> Document:
     title = shown_line(note.title, MAX_TITLE)
     body = shown_block(note.body, MAX_INDEXED)
     return Document(
-        key=note.key,
-        scope="native",
+        note.key,
+        "native",
+        note.path,
+        note.stamp,
+        note.digest,
         id=note.key.partition(":")[2],
         category="NOTE",
         title=title,
-        tags=[],
         body=body,
-        files=[],
-        asked_as=[],
-        path=note.path,
-        stamp=note.stamp,
-        digest=note.digest,
         injectable=True,
         trust=TRUSTED,
-        expires_at="",
-        updated_at="",
         inject=_block(os.path.basename(note.path), "note", "", title, body, []),
     )
 
@@ -235,10 +214,19 @@ def document_terms(document: Document, stopwords: dict[str, frozenset[str]]) -> 
     body = document.body.removeprefix(document.title)  # a line that was typed without a title is both
     texts = (document.title, "\n".join(document.tags), body, "\n".join(document.files))
     fields = [tokenize(text)[:MAX_WORDS] for text in texts]
-    phrases = [tokenize(text)[:_PHRASE_WORDS] for text in (*document.asked_as, *document.inherited)]
+    phrases = [tokenize(text)[:_PHRASE_WORDS] for text in document.asked_as]
     ignored = stopwords[language([word for field in (*fields, *phrases) for word in field], stopwords)]
-    asked_as = "\n".join(filter(None, (_field(phrase, ignored) for phrase in phrases)))
-    return Terms((*(_field(field, ignored) for field in fields), asked_as))
+    return Terms((*(_field(field, ignored) for field in fields), _joined(phrases, ignored)))
+
+
+def phrases_field(texts: Sequence[str], stopwords: dict[str, frozenset[str]]) -> str:
+    """Return the terms of phrases without the stop words of their language, as in the last field of `Terms`."""
+    phrases = [tokenize(text)[:_PHRASE_WORDS] for text in texts]
+    return _joined(phrases, stopwords[language([word for words in phrases for word in words], stopwords)])
+
+
+def _joined(phrases: list[list[str]], ignored: frozenset[str]) -> str:
+    return "\n".join(filter(None, (_field(phrase, ignored) for phrase in phrases)))
 
 
 def _field(field_words: list[str], ignored: frozenset[str]) -> str:
@@ -261,7 +249,7 @@ def named_rows(document: Document, root: str) -> list[tuple[str, str, str]]:
     if document.scope == _PROJECT:
         for path in named_in_text(unescape(document.inject.rpartition("\nFiles: ")[0] or document.inject)):
             ways.setdefault(folded(path), TEXT)
-    return [(encoded(path), document.key, way) for path, way in ways.items()]
+    return [(path, document.key, way) for path, way in ways.items()]
 
 
 def named_in_files(entry: str, root: str) -> list[tuple[str, str]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..kernel.fastjson import loads
@@ -27,13 +29,14 @@ REASONS = {
     "short": "the prompt was too short to say what it is about",
     "no_match": "no memory shares a distinctive word with the prompt",
     "below_threshold": "the best match was not good enough",
+    "below_floor": "the best match was not good enough",  # its name in ledgers of 0.1.0
     "declined": "the judges found nothing relevant or useful",
     "no_fallback": "no judge answered, and retrieval.judge.fallback_top_k is 0",
     "already_injected": "Claude was already told in this session",
     "already_pointed": "Claude was already pointed to it in this session",
-    "over_limit": "other memories used up the limit for this prompt",
+    "over_limit": "other memories used up the limit for this prompt (retrieval.max_inject, retrieval.max_pointers)",
     "note": "Claude Code itself lists its notes for Claude",
-    "over_budget": "nothing fit the token budget",
+    "over_budget": "it did not fit the rest of retrieval.max_tokens",
     "max_inject": "the setting retrieval.max_inject or retrieval.judge.modes.auto.max_output is 0",
     "refreshing": "the index is being brought up to date in the background",
     "index_locked": "the index was locked by another process",
@@ -42,23 +45,18 @@ REASONS = {
     "index_unwritable": "the index could not be written",
     "no_index": "the index could not be created",
     "not_refreshed": "the index could not be updated",
-    "not_read": "some memories could not be read",
     "refreshed_elsewhere": "another process was creating the index",
-    "edited": "the file of every good match was edited just now and could not be read again in time",
+    "edited": "the file was edited just now; the next prompt finds the new text",
     "fault": "an error in the plugin; events.jsonl has the line of code",
     "timeout": "there was no time left",
     "already_reminded": "Claude was already reminded in this session",
     "guards_disabled": "guards are switched off in the settings",
     "unchanged": "Claude was already told this in the session, and nothing has changed",
 }
-REASONS["below_floor"] = REASONS["below_threshold"]  # its name in ledgers of 0.1.0
-# Why one candidate was withheld, where that is no reason in REASONS or needs other words.
-_WITHHELD = {
-    **{name: REASONS[name] for name in ("already_injected", "already_pointed", "note")},
-    "over_limit": "other memories used up the limit for this prompt (retrieval.max_inject, retrieval.max_pointers)",
-    "over_budget": "it did not fit the rest of retrieval.max_tokens",
-    "edited": "its file was edited just now; the next prompt finds the new text",
-}
+_BY_CONFIDENCE = (
+    "below_threshold",
+    "declined",
+)  # reasons that the percentages or the judges' verdict say already
 _REMEDIES = {
     "disabled": "memory config set retrieval.enabled true",
     "max_inject": "memory config show retrieval",
@@ -93,11 +91,8 @@ PLACES = (_PROMPT, *PLACE_TEXTS)
 _INJECTED, _POINTED = "injected", "pointed"
 _TOLD, _POINTED_TO, NOT_TOLD = RESULTS = ("told", "pointed to", "not told")
 _SESSION = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")  # the session names a file, so it must not contain a path
-_MAX_FOLDERS = 5000
-_MAX_TRANSCRIPTS = 60
-_MAX_BYTES = 400 << 20  # of all transcripts together: a report should take seconds
+_MAX_SESSIONS = 60
 _MAX_PROMPT = 300
-_ID_FIELD = b'"promptId"'
 _LISTED = "listed"  # the outcome of a session catalog with titles but no rules
 
 
@@ -146,7 +141,9 @@ def sentence(row: dict[str, Any]) -> str:
     """Return one decision as a sentence, with the place if it was not a prompt."""
     place = _place(row)
     if place == _GUARD:
-        return _guard_sentence(row)
+        outcome = _GUARDED.get(row.get("outcome", ""), "a guarded call went through")
+        reason = reason_text(row.get("reason", ""))
+        return "%s (%s)%s" % (outcome, ", ".join(row.get("guards", ())), ": " + reason if reason else "")
     return PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
 
 
@@ -163,12 +160,6 @@ def _action(row: dict[str, Any]) -> str:
     if outcome == _LISTED:
         return "told Claude the titles of " + _memories(listed)
     return "told nothing: " + (reason_text(row.get("reason", "")) or "no reason noted")
-
-
-def _guard_sentence(row: dict[str, Any]) -> str:
-    outcome = _GUARDED.get(row.get("outcome", ""), "a guarded call went through")
-    reason = reason_text(row.get("reason", ""))
-    return "%s (%s)%s" % (outcome, ", ".join(row.get("guards", ())), ": " + reason if reason else "")
 
 
 def reason_text(reason: str) -> str:
@@ -209,22 +200,18 @@ def outcomes(row: dict[str, Any]) -> list[Outcome]:
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
     """Return the outcome with one percentage: that for a full text if the memory was told, else that for the pointer, which needs less."""
     key, opinion = candidate["key"], _opinion(candidate["key"], row)
-    result = _TOLD if key in row.get(_INJECTED, ()) else NOT_TOLD
-    result = _POINTED_TO if key in row.get(_POINTED, ()) else result
-    sure, needed, for_pointer = (
-        candidate.get("confidence"),
-        row.get("inject_threshold"),
+    result = _POINTED_TO if key in row.get(_POINTED, ()) else NOT_TOLD
+    sure, needed = (
+        candidate.get("pointer_confidence", candidate.get("confidence")),
         row.get("pointer_threshold"),
     )
-    if result != _TOLD and for_pointer is not None and candidate.get("pointer_confidence") is not None:
-        sure, needed = candidate["pointer_confidence"], for_pointer
+    if key in row.get(_INJECTED, ()):
+        result, sure = _TOLD, candidate.get("confidence")
     text = _WAYS.get(candidate.get("way", "")) or ("?" if sure is None else _percent(sure)) + " sure"
-    if result != NOT_TOLD:
-        return Outcome(key, result, text + opinion)
-    withheld = _WITHHELD.get(candidate.get("withheld", ""))
-    if withheld:
-        return Outcome(key, result, "%s%s; %s" % (text, opinion, withheld))
-    if not opinion and sure is not None and needed is not None:
+    withheld = candidate.get("withheld", "")
+    if result == NOT_TOLD and withheld not in ("", *_BY_CONFIDENCE):
+        opinion += "; " + reason_text(withheld)
+    elif result == NOT_TOLD and not opinion and sure is not None and needed is not None:
         needed = shifted_threshold(needed, candidate.get("shift", 0.0))
         # A judges' verdict replaces the thresholds, so a missing percentage is shown only without one.
         text += ", %s needed" % _percent(needed) if sure < needed else ""
@@ -249,25 +236,19 @@ def _percent(share: float) -> str:
 
 def prompt_texts(rows: Sequence[dict[str, Any]], paths: Paths) -> dict[str, str]:
     """Return texts by prompt id for rows of the ledger `recalls`, redacted and cut; prompts without a known text are left out."""
-    texts = {
-        row["prompt_id"]: shown_prompt(row["prompt"])
-        for row in rows
-        if row.get("prompt_id") and row.get("prompt")
-    }
+    texts: dict[str, str] = {}
     wanted: dict[str, set[str]] = {}
     for row in rows:
-        prompt_id, session = row.get("prompt_id"), row.get("session", "")
-        if prompt_id and prompt_id not in texts and _SESSION.match(session):
+        prompt_id, session = row.get("prompt_id", ""), row.get("session", "")
+        if prompt_id and row.get("prompt"):
+            texts[prompt_id] = shown_prompt(row["prompt"])
+        elif prompt_id and _SESSION.match(session):
             wanted.setdefault(session, set()).add(prompt_id)
-    bytes_left = _MAX_BYTES
-    for path, ids in _transcripts(wanted, paths)[:_MAX_TRANSCRIPTS]:
-        try:
-            bytes_left -= os.path.getsize(path)
-            if bytes_left < 0:
-                break
-            _add_texts(texts, path, ids)
-        except OSError:
-            continue  # the texts read so far are still good
+    for session in list(wanted)[-_MAX_SESSIONS:] if paths.config_dir else ():
+        pattern = os.path.join(glob.escape(str(paths.config_dir)), "projects", "*", session + ".jsonl")
+        for path in glob.glob(pattern):
+            with suppress(OSError):  # the texts read so far are still good
+                _add_texts(texts, path, wanted[session])
     return texts
 
 
@@ -277,41 +258,14 @@ def shown_prompt(text: str, limit: int = _MAX_PROMPT) -> str:
     return shown if len(shown) <= limit else shown[: limit - 1] + "\u2026"
 
 
-def _transcripts(wanted: dict[str, set[str]], paths: Paths) -> list[tuple[str, set[str]]]:
-    """Return the transcripts of sessions with the ids to look for, latest session first."""
-    if paths.config_dir is None or not wanted:
-        return []
-    try:
-        with os.scandir(os.path.join(paths.config_dir, "projects")) as entries:
-            folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)][:_MAX_FOLDERS]
-    except OSError:
-        return []
-    return [
-        (path, wanted[session])
-        for session in reversed(list(wanted))
-        for path in (os.path.join(folder, session + ".jsonl") for folder in folders)
-        if os.path.isfile(path)
-    ]
-
-
 def _add_texts(texts: dict[str, str], path: str, ids: set[str]) -> None:
-    """Add the texts that one transcript holds for these prompt ids. Raises OSError."""
-    left = {prompt_id: prompt_id.encode("ascii", "ignore") for prompt_id in ids}
+    """Add the prompts of these ids that a person typed in one transcript. Raises OSError."""
+    marks = [prompt_id.encode("ascii", "ignore") for prompt_id in ids]
     with open_transcript(path) as file:
-        while left and (line := file.readline(MAX_LINE)):
-            for prompt_id in [name for name, word in left.items() if _ID_FIELD in line and word in line]:
-                text = _typed_text(line, prompt_id)
-                if text:
-                    texts[prompt_id] = shown_prompt(text)
-                    del left[prompt_id]
-
-
-def _typed_text(line: bytes, prompt_id: str) -> str:
-    """Return what a person typed in a line of this prompt; empty for any other line."""
-    try:
-        record = loads(line.decode("utf-8", "replace"))
-    except ValueError:
-        return ""
-    return (
-        user_input_of(record)[1] if isinstance(record, dict) and record.get("promptId") == prompt_id else ""
-    )
+        while line := file.readline(MAX_LINE):
+            if not any(mark in line for mark in marks):
+                continue
+            with suppress(ValueError):
+                record = loads(line.decode("utf-8", "replace"))
+                if isinstance(record, dict) and record.get("promptId") in ids and user_input_of(record)[1]:
+                    texts.setdefault(str(record["promptId"]), shown_prompt(user_input_of(record)[1]))

@@ -1,7 +1,11 @@
-"""Store the ratings of memories, and which ones replies used, in `feedback.json`.
+"""Store what is known of the use of memories in `feedback.json`: the user's ratings, and which ones replies used.
 
 Feedback moves a memory's own threshold within bounds: down if it was useful, up if it was wrong. It does not affect guards and the
 session catalog, which have no threshold. It can be reset.
+
+A reply used a memory if the memory's rare words or paths occur in it or in its tool calls, or if it followed the memory's guard. Otherwise
+the use is unknown, because Claude may follow a rule without repeating its words. The words of the prompt, and the tool call at which a
+memory was injected, do not count as its use, because they triggered it.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ import os
 
 from ..kernel.clock import now_iso
 from ..kernel.data import read_state, write_state
-from ..kernel.fastjson import as_integer, digest, loads
+from ..kernel.fastjson import as_integer, as_texts, digest, loads
 from ..kernel.files import make_folder, read_regular
 from ..kernel.locks import FileLock
 
@@ -19,7 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from ..kernel.context import Context
     from ..kernel.paths import Paths
+    from ..kernel.sqlite import Connection
+    from ..kernel.transcript.turn import Turn
 
 USED, USEFUL, WRONG = "used", "useful", "wrong"
 # At the default thresholds, two "useful" raise a memory from a pointer to its full text. One "wrong" outweighs one "useful", because an
@@ -29,9 +36,24 @@ _WRONG_STEP = 0.15
 _MIN_SHIFT, _MAX_SHIFT = -0.2, 0.45
 _USER_SCOPE = "user:"
 _MAX_BYTES = 4 << 20
-_MAX_ENTRIES = 20_000
 _LOCK_WAIT = 2.0
 _SCHEMA = 1
+_FILE = "feedback.json"
+_TAIL_BYTES = 64 * 1024
+_MAX_MEMORIES = 30
+# Rules of the catalog are injected in every session, so repeating one means little. A sub-agent's memories are not in Claude's context.
+_IGNORED_PLACES = ("catalog", "subagent")
+_MAX_CHARACTERS = 20_000  # of the reply, of its tool calls and of the prompts, each
+_TRANSCRIPT_BYTES = 256 * 1024
+# A word is rare if at most this many memories of the store, or this share of them, and at most this share of everyday technical texts
+# contain it.
+_RARE_MEMORIES = 2
+_RARE_MEMORIES_SHARE = 0.02
+_RARE_SHARE = 0.002
+_MIN_RARE = 4  # characters
+_MIN_NAME = 5  # characters of a path or full name, one of which is enough
+_MIN_RARE_WORDS = 2
+_TOOL, _FAILURE = "tool", "failure"
 
 
 class Feedback:
@@ -42,14 +64,12 @@ class Feedback:
     def __init__(self, paths: Paths) -> None:
         """Read the file; a missing or damaged one counts as empty."""
         self._project = paths.project_key
-        self._entries = _entries(read_state(_path(paths), _MAX_BYTES))
+        self._entries = _entries(read_state(paths.state(_FILE), _MAX_BYTES))
 
     def shift(self, key: str) -> float:
         """Return the shift of a memory's thresholds against the settings, from -0.2 to 0.45; 0 without feedback."""
-        entry = self._entries.get(_entry_key(self._project, key))
-        if entry is None:
-            return 0.0
-        shift = _WRONG_STEP * _count(entry, WRONG) - _USEFUL_STEP * _count(entry, USEFUL)
+        counts = self.counts(key)
+        shift = _WRONG_STEP * counts[WRONG] - _USEFUL_STEP * counts[USEFUL]
         return max(_MIN_SHIFT, min(_MAX_SHIFT, shift))
 
     def counts(self, key: str) -> dict[str, int]:
@@ -70,9 +90,8 @@ def record_feedback(paths: Paths, keys: Iterable[str], kind: str) -> None:
         for key in keys:
             entry = entries.setdefault(_entry_key(paths.project_key, key), {})
             entry[kind] = _count(entry, kind) + 1
-            entry["time"] = now_iso()
             if kind == USED:
-                entry["used_at"] = entry["time"]
+                entry["used_at"] = now_iso()
         _write(paths, entries)
 
 
@@ -85,10 +104,6 @@ def reset_feedback(paths: Paths, keys: Iterable[str] | None) -> int:
         if deleted:
             _write(paths, entries)
     return len(deleted)
-
-
-def _path(paths: Paths) -> str:
-    return paths.state("feedback.json")
 
 
 def _locked(paths: Paths) -> FileLock:
@@ -119,17 +134,134 @@ def _entries_to_change(paths: Paths) -> dict[str, dict[str, Any]]:
     An unreadable file must not count as empty, because it would be replaced and the feedback lost.
     """
     try:
-        data = loads(read_regular(_path(paths), _MAX_BYTES)[0].decode("utf-8"))
+        data = loads(read_regular(paths.state(_FILE), _MAX_BYTES)[0].decode("utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError:
-        os.replace(_path(paths), _path(paths) + ".damaged")
+        os.replace(paths.state(_FILE), paths.state(_FILE) + ".damaged")
         return {}
     return _entries(data) if isinstance(data, dict) else {}
 
 
 def _write(paths: Paths, entries: dict[str, dict[str, Any]]) -> None:
-    if len(entries) > _MAX_ENTRIES:
-        newest = sorted(entries, key=lambda mark: str(entries[mark].get("time")))[-_MAX_ENTRIES:]
-        entries = {mark: entries[mark] for mark in newest}
-    write_state(_path(paths), {"schema": _SCHEMA, "memories": entries}, durable=True)
+    write_state(paths.state(_FILE), {"schema": _SCHEMA, "memories": entries}, durable=True)
+
+
+def injected_in_session(context: Context) -> dict[str, dict[str, Any]]:
+    """Return the records by which memories were injected in this session, by key, at most the last 30, from the end of the ledger.
+
+    Of a guarded call that Claude repeats, the record is that of the repeated call. Empty if the ledger cannot be read.
+    """
+    from ..kernel.records import Records
+
+    injected: dict[str, dict[str, Any]] = {}
+    paths = context.paths
+    for row in Records(paths.state(), "recalls", project=paths.project_key, tail=_TAIL_BYTES):
+        if row.get("session") == context.session and row.get("place") not in _IGNORED_PLACES:
+            injected.update(dict.fromkeys(row.get("injected", ()), row))
+            injected.update((key, row) for key in row.get("guards", ()) if key in injected)
+    return dict(list(injected.items())[-_MAX_MEMORIES:])
+
+
+def find_uses(
+    injected: dict[str, dict[str, Any]], reply: str, transcript: str, context: Context, prompt_id: str = ""
+) -> list[str]:
+    """Return the memories that the last reply used, and those whose guard it followed on this prompt."""
+    followed = [
+        key
+        for key, row in injected.items()
+        if prompt_id and row.get("prompt_id") == prompt_id and row.get("outcome") == "reminded"
+    ]
+    rest = {key: row for key, row in injected.items() if key not in followed}
+    return followed + (_repeated_in_reply(rest, reply, transcript, context) if rest else [])
+
+
+def _repeated_in_reply(
+    injected: dict[str, dict[str, Any]], reply: str, transcript: str, context: Context
+) -> list[str]:
+    """Return the memories whose rare words or paths occur in the reply or its tool calls; empty if the index cannot be read."""
+    from ..kernel.transcript.reader import turns_since_prompt
+    from .index_file import INDEX_ERRORS, index_path, open_index
+
+    turns = turns_since_prompt(transcript, _TRANSCRIPT_BYTES) if transcript else []
+    prompt_stems = _stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
+    # The tool call at which each memory was injected; empty for other places.
+    calls = {
+        key: row.get("tool_use_id", "") if row.get("place") in (_TOOL, _FAILURE) else ""
+        for key, row in injected.items()
+    }
+    texts = {
+        call: reply[-_MAX_CHARACTERS:] + "\n" + _call_arguments(turns, call) for call in set(calls.values())
+    }
+    stems = {call: _stems(text) - prompt_stems for call, text in texts.items()}
+    try:
+        connection = open_index(index_path(context.paths))
+    except INDEX_ERRORS:
+        return []
+    try:
+        return [
+            key
+            for key, call in calls.items()
+            if _is_used(
+                connection, key, stems[call], "" if injected[key].get("place") == _TOOL else texts[call]
+            )
+        ]
+    except INDEX_ERRORS:
+        return []
+    finally:
+        connection.close()
+
+
+def _call_arguments(turns: list[Turn], injecting: str) -> str:
+    """Return the text arguments of the turns' tool calls, the last first, without the call at which a memory was injected."""
+    parts: list[str] = []
+    room = _MAX_CHARACTERS
+    for turn in reversed(turns):
+        for call in turn.calls:
+            if injecting and call.id == injecting:
+                continue
+            for value in call.input.values():
+                if isinstance(value, str) and room > 0:
+                    parts.append(value[:room])
+                    room -= len(value)
+    return "\n".join(parts)
+
+
+def _stems(text: str) -> set[str]:
+    from ..kernel.text.stem import form
+    from ..kernel.text.tokens import tokenize
+
+    return {form(word).partition("~")[0] for word in tokenize(text)}
+
+
+def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> bool:
+    """Return whether `reply` contains a path of a memory, or `stems` its rare words; `reply` is empty if it was injected at its file."""
+    row = connection.execute(
+        "SELECT vectors.title || vectors.tags || vectors.body, documents.files FROM documents "
+        "JOIN vectors ON vectors.rowid = documents.rowid WHERE documents.key = ?",
+        (key,),
+    ).fetchone()
+    if row is None:
+        return False
+    if any(len(path) >= _MIN_NAME and path in reply for path in as_texts(loads(row[1]))):
+        return True
+    from ..kernel.text.tokens import is_compound_name
+
+    memory_stems = {term.partition("~")[0] for term in row[0].split()}
+    shared = _rare_stems(connection, memory_stems & stems)
+    return len(shared) >= _MIN_RARE_WORDS or any(
+        is_compound_name(stem) and len(stem) >= _MIN_NAME for stem in shared
+    )
+
+
+def _rare_stems(connection: Connection, stems: set[str]) -> list[str]:
+    """Return the stems that few memories of this store and few everyday texts contain."""
+    documents = connection.execute("SELECT SUM(documents) FROM totals").fetchone()[0] or 0
+    max_memories = max(_RARE_MEMORIES, _RARE_MEMORIES_SHARE * documents)
+    ordered = sorted(stem for stem in stems if len(stem) >= _MIN_RARE)[:500]
+    rows = connection.execute(
+        "SELECT term, strong + weak + held_strong + held_weak, share FROM vocabulary WHERE term IN (%s)"
+        % ",".join("?" * len(ordered)),
+        ordered,
+    )
+    return [term for term, memories, share in rows if memories <= max_memories and share < _RARE_SHARE]

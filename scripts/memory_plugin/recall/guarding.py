@@ -7,14 +7,11 @@ in the prepared file can do that, and on any fault the call goes through.
 from __future__ import annotations
 
 from ..kernel.fastjson import as_text
-from .answer import Answer
+from .history import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..kernel.context import Context
-    from ..kernel.paths import Paths
     from ..memories.guard_file import GuardFile, GuardInForce
     from .history import RecallHistory
 
@@ -22,7 +19,7 @@ DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's
 _COMMAND_TOOL = "Bash"
 _FILE_TOOLS = {"Edit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
 _FOREVER = 1 << 30  # turns
-_LOCK_TRIES = 10
+_LOCK_WAIT = 0.5  # seconds
 _MAX_REASON = 9000  # characters; the client shows a longer output of a hook as a file
 _MAX_COVERED = 600
 _TAIL_BYTES = 4 << 20
@@ -33,12 +30,12 @@ _BECAUSE = "These are constraints that the user set:"
 _AFTER = "If the call is right all the same, the same call goes through when it is made again."
 
 
-class ToolCall:
-    """A tool call as the client describes it: the tool, its command or path, its id, its folder and its sub-agent."""
+class GuardedCall:
+    """A tool call as the client describes it, and the guards that cover it, each with its first command or pattern that matches."""
 
-    __slots__ = ("agent", "can_ask", "command", "folder", "id", "path", "tool", "transcript")
+    __slots__ = ("agent", "can_ask", "command", "folder", "id", "matches", "path", "prepared", "tool", "transcript")  # fmt: skip
 
-    def __init__(self, payload: dict[str, object]) -> None:
+    def __init__(self, payload: dict[str, object], prepared: GuardFile, root: str) -> None:
         tool_input = payload.get("tool_input")
         fields: dict[str, object] = tool_input if isinstance(tool_input, dict) else {}
         self.tool = as_text(payload.get("tool_name"))
@@ -49,61 +46,36 @@ class ToolCall:
         self.transcript = _path(payload.get("transcript_path"))
         self.agent = as_text(payload.get("agent_id"))
         self.can_ask = payload.get("can_ask") is not False
-
-
-class GuardMatch:
-    """A guard that covers a call, and the command or pattern by which it does."""
-
-    __slots__ = ("guard", "pattern")
-
-    def __init__(self, guard: GuardInForce, pattern: str) -> None:
-        self.guard = guard
-        self.pattern = pattern
-
-
-class GuardedCall:
-    """A tool call, the guards that cover it, and the prepared file with their texts."""
-
-    __slots__ = ("call", "matches", "prepared")
-
-    def __init__(self, call: ToolCall, matches: list[GuardMatch], prepared: GuardFile) -> None:
-        self.call = call
-        self.matches = matches
         self.prepared = prepared
+        self.matches: list[tuple[GuardInForce, str]] = []
+        if prepared.may_cover_command(self.command):
+            self._match_command()
+        elif self.path and prepared.has_files:
+            self._match_path(root)
+        self.matches = [(guard, pattern) for guard, pattern in self.matches if _is_in_force(guard)]
 
+    def _match_command(self) -> None:
+        from ..memories.guarded_commands import run_by
 
-def match_call(call: ToolCall, prepared: GuardFile, root: str) -> list[GuardMatch]:
-    """Return the guards that cover a call, each with the first of its commands or patterns that matches."""
-    if prepared.may_cover_command(call.command):
-        matches = _match_command(call.command, prepared)
-    elif call.path and prepared.has_files:
-        matches = _match_path(call, prepared, root)
-    else:
-        return []
-    return [match for match in matches if _is_in_force(match.guard)]
+        commands = [(guard, words) for guard in self.prepared.guards for words in guard.commands]
+        first: dict[str, tuple[GuardInForce, str]] = {}
+        for at in sorted(run_by(self.command, [words for _, words in commands])):
+            guard, words = commands[at]
+            first.setdefault(guard.key, (guard, " ".join(words)))
+        self.matches = list(first.values())
 
+    def _match_path(self, root: str) -> None:
+        from ..memories.guard_file import covers, paths_below
 
-def _match_command(command: str, prepared: GuardFile) -> list[GuardMatch]:
-    from ..memories.guarded_commands import run_by
+        paths = paths_below(root, self.path, self.folder)
+        for guard in self.prepared.guards:
+            pattern = next((file for file in guard.files if any(covers(file, path) for path in paths)), "")
+            if pattern:
+                self.matches.append((guard, pattern))
 
-    commands = [(guard, words) for guard in prepared.guards for words in guard.commands]
-    matches: dict[str, GuardMatch] = {}
-    for at in sorted(run_by(command, [words for _, words in commands])):
-        guard, words = commands[at]
-        matches.setdefault(guard.key, GuardMatch(guard, " ".join(words)))
-    return list(matches.values())
-
-
-def _match_path(call: ToolCall, prepared: GuardFile, root: str) -> list[GuardMatch]:
-    from ..memories.guarded_files import covers, paths_below
-
-    paths = paths_below(root, call.path, call.folder)
-    matches = []
-    for guard in prepared.guards:
-        pattern = next((file for file in guard.files if any(covers(file, path) for path in paths)), "")
-        if pattern:
-            matches.append(GuardMatch(guard, pattern))
-    return matches
+    def text(self, guard: GuardInForce, name: str) -> str:
+        """Return a text of a guard's memory, as `GuardFile.text` does."""
+        return self.prepared.text(guard.key, name)
 
 
 def _is_in_force(guard: GuardInForce) -> bool:
@@ -114,20 +86,13 @@ def _is_in_force(guard: GuardInForce) -> bool:
     return guard.until > now_iso()
 
 
-def guarded_call(payload: dict[str, object], paths: Paths, prepared: GuardFile) -> GuardedCall | None:
-    """Return the call with the guards that cover it; None if there are none."""
-    call = ToolCall(payload)
-    matches = match_call(call, prepared, paths.project_root)
-    return GuardedCall(call, matches, prepared) if matches else None
-
-
-def guard_answer(guarded: GuardedCall) -> Answer:
+def guard_answer(call: GuardedCall) -> Answer:
     """Return the answer that lets a guarded call through."""
-    call, keys = guarded.call, [match.guard.key for match in guarded.matches]
+    keys = [guard.key for guard, _ in call.matches]
     return Answer("guard", outcome="let_through", guards=keys, tool=call.tool, tool_use_id=call.id)
 
 
-def decide(answer: Answer, guarded: GuardedCall, context: Context) -> str:
+def decide(answer: Answer, call: GuardedCall, context: Context) -> str:
     """Return DENY, ASK, or empty to let the call through, and fill in the answer with the reason that Claude or the user reads.
 
     Let the client ask if it can and the action of any guard is `ask`, else remind Claude of the guards that are new to this session.
@@ -137,59 +102,53 @@ def decide(answer: Answer, guarded: GuardedCall, context: Context) -> str:
     if not context.settings.flag("guards.enabled"):
         answer.record["reason"] = "guards_disabled"
         return ""
-    asking = [match for match in guarded.matches if match.guard.action == ASK and guarded.call.can_ask]
-    due = [] if asking else _not_reminded(guarded, context)
+    asking = [match for match in call.matches if match[0].action == ASK and call.can_ask]
     if asking:
-        answer.block = _question(asking, guarded.prepared)
+        # The client shows this to the user.
+        lines = [
+            'memory: "%s" guards `%s`: %s' % (call.text(guard, "title"), pattern, call.text(guard, "body"))
+            for guard, pattern in asking
+        ]
+        answer.block = "\n".join(lines)[:_MAX_REASON]
         answer.record.update(outcome="asked", reason="")
         return ASK
+    due = _not_reminded(call, context)
     if due:
-        answer.block = _reminder(due, guarded.prepared)
-        answer.record.update(outcome="reminded", reason="", injected=[match.guard.key for match in due])
+        answer.block = _reminder(due, call)
+        answer.record.update(outcome="reminded", reason="", injected=[guard.key for guard, _ in due])
         return DENY
     answer.record["reason"] = "already_reminded"
     return ""
 
 
-def _not_reminded(guarded: GuardedCall, context: Context) -> list[GuardMatch]:
+def _not_reminded(call: GuardedCall, context: Context) -> list[tuple[GuardInForce, str]]:
     """Return the guards of which this session was not reminded yet, and record the reminder under the lock of its history.
 
     Without a session id no reminder can be recorded, and the call would be denied forever, so it goes through.
     """
-    from ..kernel.locks import Busy
     from .history import GUARD, RecallHistory
 
     if not context.session:
         return []
-    for attempt in range(_LOCK_TRIES):
-        try:
-            with RecallHistory(context.paths, context.session, GUARD, guarded.call.agent) as history:
-                return _note_due(guarded, history)
-        except Busy:
-            if attempt == _LOCK_TRIES - 1 or not context.deadline.remaining():
-                raise
-    return []
+    wait = min(_LOCK_WAIT, context.deadline.remaining())
+    with RecallHistory(context.paths, context.session, GUARD, call.agent, wait) as history:
+        return [match for match in call.matches if _is_due(match[0], call, history)]
 
 
-def _note_due(guarded: GuardedCall, history: RecallHistory) -> list[GuardMatch]:
-    due = []
-    for match in guarded.matches:
-        key = match.guard.key
-        mark = guarded.prepared.text(key, "mark")
-        if not history.was_injected(_mark_key(match), mark, _FOREVER):
-            history.record_injected(key, guarded.prepared.text(key, "block"))
-            history.record_injected(_mark_key(match), mark)
-            history.record_pointer(_mark_key(match), guarded.call.id)
-            due.append(match)
-        elif _was_made_with_denied(guarded.call, match, history):
-            due.append(match)
-    return due
+def _is_due(guard: GuardInForce, call: GuardedCall, history: RecallHistory) -> bool:
+    """Return whether Claude has yet to read the reminder, and record it if it is new.
 
-
-def _was_made_with_denied(call: ToolCall, match: GuardMatch, history: RecallHistory) -> bool:
-    """Return whether Claude made this call in the same message as a denied call, so that it has not read the reminder yet."""
-    siblings = _calls_of_message(call.transcript, call.id) if call.id else set()
-    return any(history.was_pointed(_mark_key(match), sibling) for sibling in siblings)
+    Claude has not read it either at a call in the same message as a denied one.
+    """
+    # Not the memory's own key, because the memory may be injected otherwise.
+    key, mark = "guard " + guard.key, call.text(guard, "mark")
+    if history.was_injected(key, mark, _FOREVER):
+        siblings = _calls_of_message(call.transcript, call.id) if call.id else set()
+        return any(history.was_pointed(key, sibling) for sibling in siblings)
+    history.record_injected(guard.key, call.text(guard, "block"))
+    history.record_injected(key, mark)
+    history.record_pointer(key, call.id)
+    return True
 
 
 def _calls_of_message(transcript: str, call: str) -> set[str]:
@@ -203,44 +162,26 @@ def _calls_of_message(transcript: str, call: str) -> set[str]:
     for record in records_backwards(transcript, _TAIL_BYTES, _MAX_ROWS):
         message = record.get("message")
         if record.get("type") == "assistant" and isinstance(message, dict):
-            by_message.setdefault(str(message.get("id")), set()).update(_call_ids(message.get("content")))
-    ids = next((ids for ids in by_message.values() if call in ids), set())
-    return ids - {call}
+            blocks = message.get("content")
+            by_message.setdefault(str(message.get("id")), set()).update(
+                str(block.get("id"))
+                for block in (blocks if isinstance(blocks, list) else ())
+                if isinstance(block, dict) and block.get("type") == "tool_use"
+            )
+    return next((ids for ids in by_message.values() if call in ids), set()) - {call}
 
 
-def _call_ids(content: object) -> Iterator[str]:
-    for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("type") == "tool_use" and isinstance(block.get("id"), str):
-            yield block["id"]
-
-
-def _mark_key(match: GuardMatch) -> str:
-    """Return the key of a reminder in a session's history; not the memory's key, because the memory may be injected otherwise."""
-    return "guard " + match.guard.key
-
-
-def _reminder(due: list[GuardMatch], prepared: GuardFile) -> str:
+def _reminder(due: list[tuple[GuardInForce, str]], call: GuardedCall) -> str:
     """Return the reason shown to Claude: the patterns, the memories, and the hint that a repeated call goes through."""
-    covered = "; ".join(
-        '"%s" covers `%s`' % (prepared.text(match.guard.key, "title"), match.pattern) for match in due
-    )
+    covered = "; ".join('"%s" covers `%s`' % (call.text(guard, "title"), pattern) for guard, pattern in due)
     lines = [_HELD_BACK % covered[:_MAX_COVERED], _BECAUSE]
     room = _MAX_REASON - sum(map(len, lines)) - len(_AFTER)
-    for match in due:
-        block = prepared.text(match.guard.key, "block")
+    for guard, _ in due:
+        block = call.text(guard, "block")
         if len(block) < room:
             lines.append(block)
             room -= len(block) + 1
     return "\n".join([*lines, _AFTER])
-
-
-def _question(asking: list[GuardMatch], prepared: GuardFile) -> str:
-    """Return the reason shown to the user in the client's question."""
-    lines = []
-    for match in asking:
-        title, body = (prepared.text(match.guard.key, name) for name in ("title", "body"))
-        lines.append('memory: "%s" guards `%s`: %s' % (title, match.pattern, body))
-    return "\n".join(lines)[:_MAX_REASON]
 
 
 def _path(value: object) -> str:

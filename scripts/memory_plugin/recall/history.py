@@ -1,4 +1,4 @@
-"""The history of a session: which memories were injected and where, so that nothing is repeated and each place stays within its limits.
+"""The answer at one place, and the history of a session: which memories were injected where, so that each place stays within its limits.
 
 A place is an occasion on which the plugin adds to Claude's context: `prompt`, `catalog`, `tool`, `failure`, `subagent` or `guard`. The
 history is an append-only file of JSON lines, because the hooks of parallel tool calls write it at the same time. A hook that must not
@@ -10,28 +10,58 @@ from __future__ import annotations
 
 import errno
 import os
-import stat as modes
 
 from ..kernel.data import session_file
 from ..kernel.fastjson import digest, dumps, loads
-from ..kernel.files import BINARY, make_folder, read_regular
-from ..kernel.locks import lock_handle
+from ..kernel.files import BINARY, make_folder, read_regular, require_regular
+from ..kernel.locks import FileLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Any
 
     from ..kernel.paths import Paths
     from ..kernel.settings.values import Settings
 
 PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"
 SUBAGENT, GUARD = "subagent", "guard"
-_MAX_BYTES = 4 << 20  # tens of thousands of records; a larger file is truncated
+_MAX_BYTES = 4 << 20  # tens of thousands of records
 _REPEAT_AFTER = 40  # turns
 _LOCK_WAIT = 0.05  # seconds; a hook holds the lock for a few milliseconds
-_OPEN = (
-    os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-)
+_APPEND = os.O_RDWR | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class Answer:
+    """What recall answers at one place: a text for Claude, two lines for the user, and the record of the decision; all texts may be empty.
+
+    `receipt` says what was injected, `notice` something about the judges. `needs_refresh` asks for a background process that brings the
+    index up to date. Until a decision is recorded, the record says that a fault prevented it.
+    """
+
+    __slots__ = ("block", "needs_refresh", "notice", "receipt", "record")
+
+    def __init__(self, place: str, **facts: object) -> None:
+        """`facts` are added to the record."""
+        self.block = ""
+        self.notice = ""
+        self.receipt = ""
+        self.needs_refresh = False
+        self.record: dict[str, Any] = {
+            "place": place,
+            "outcome": "failed",
+            "reason": "fault",
+            "answered_by": "rules",
+            "candidates": [],
+            "injected": [],
+            "pointed": [],
+            **facts,
+        }
+
+    def withhold(self, reason: str, outcome: str = "silent") -> Answer:
+        """Record that nothing is injected, and the reason; return this answer."""
+        self.record.update(outcome=outcome, reason=reason)
+        return self
 
 
 def forget_session(paths: Paths, session: str) -> None:
@@ -62,34 +92,22 @@ class RecallHistory:
     """
 
     __slots__ = (
-        "_counts",
-        "_handle",
-        "_has_rows",
-        "_injected",
-        "_path",
-        "_place",
-        "_pointed",
-        "_unsaved",
-        "has_header",
-        "turn",
-    )
+        "_counts", "_has_rows", "_injected", "_lock", "_path", "_place", "_pointed", "_unsaved", "_wait", "has_header", "turn",
+    )  # fmt: skip
 
-    def __init__(self, paths: Paths, session: str, place: str = PROMPT, agent: str = "") -> None:
+    def __init__(
+        self, paths: Paths, session: str, place: str = PROMPT, agent: str = "", wait: float = _LOCK_WAIT
+    ) -> None:
+        """`wait`: seconds for the lock."""
         self._place = place
-        self._handle = -1
+        self._wait = wait
+        self._lock: FileLock | None = None
         self._path = ""
         if session:
-            part = "agent-" + _digest(agent) if agent else ""
-            self._path = session_file(paths, session, part)
-        self._read(self._content())
+            self._path = session_file(paths, session, "agent-" + _digest(agent) if agent else "")
+        self._read()
 
-    def _content(self) -> bytes:
-        try:
-            return read_regular(self._path, _MAX_BYTES)[0] if self._path else b""
-        except OSError:
-            return b""
-
-    def _read(self, content: bytes) -> None:
+    def _read(self) -> None:
         """Read the history from scratch; damaged or incomplete lines are skipped."""
         self._injected: dict[str, tuple[str, int]] = {}
         self._pointed: dict[str, str] = {}
@@ -98,24 +116,25 @@ class RecallHistory:
         self._has_rows = False
         self.has_header = False
         self.turn = 0
+        try:
+            content = read_regular(self._path, _MAX_BYTES)[0] if self._path else b""
+        except OSError:
+            content = b""
         for line in content.split(b"\n"):
-            if line:
-                self._read_row(line)
+            try:
+                self._read_row(loads(line.decode("utf-8")))
+            except (ValueError, TypeError, KeyError, AttributeError):
+                continue
         if self._place == PROMPT:
             self.turn += 1
 
-    def _read_row(self, line: bytes) -> None:
-        try:
-            row = loads(line.decode("utf-8"))
-        except ValueError:
-            return
-        if not isinstance(row, dict) or not isinstance(place := row.get("place"), str):
-            return
+    def _read_row(self, row: Any) -> None:  # noqa: ANN401  (the value of a JSON line)
+        place: str = row["place"]
+        injected, pointed = row.get("injected", {}).items(), row.get("pointed", {}).items()
         self._has_rows = True
         self.turn += place == PROMPT
-        self.has_header = self.has_header or row.get("header") is True
-        injected, pointed = _texts(row.get("injected")), _texts(row.get("pointed"))
-        self._injected.update((key, (text, self.turn)) for key, text in injected.items())
+        self.has_header = self.has_header or "header" in row
+        self._injected.update((key, (text, self.turn)) for key, text in injected)
         self._pointed.update(pointed)
         self._count(place, len(injected), len(pointed))
 
@@ -152,26 +171,43 @@ class RecallHistory:
 
     def save(self) -> None:
         """Append what was recorded; if there is a history, a prompt is a turn even without entries. Raises OSError, including Busy."""
-        if not self._path or not self._needs_row():
+        is_turn = self._has_rows and self._place == PROMPT
+        if not self._path or not (any(self._unsaved.values()) or is_turn):
             return
-        if self._handle >= 0:
+        if self._lock is not None:
             self._append()
-            return
-        self._open()
+        else:
+            with self._new_lock():
+                self._append()
+
+    def _new_lock(self) -> FileLock:
+        make_folder(os.path.dirname(self._path))
+        return FileLock(self._path, self._wait)
+
+    def _append(self) -> None:
+        """Append one row. The line feed comes first, to end a row that was cut off."""
+        row: dict[str, object] = {"place": self._place}
+        if self.has_header:
+            row["header"] = True
+        row.update((name, value) for name, value in self._unsaved.items() if value)
+        line = b"\n" + dumps(row).encode("ascii")
+        handle = os.open(self._path, _APPEND)
         try:
-            self._append()
+            require_regular(handle)
+            if os.write(handle, line) != len(line):
+                raise OSError(errno.ENOSPC, "disk full")
         finally:
-            self._close()
+            os.close(handle)
+        self._has_rows = True
+        self._unsaved = {"injected": {}, "pointed": {}}
 
     def __enter__(self) -> RecallHistory:  # noqa: PYI034 - `Self` would cost a hook an import
-        """Lock the history and read it again. Raises Busy after 50 ms, and OSError."""
+        """Lock the history and read it again. Raises OSError, including Busy."""
         if self._path:
-            self._open()
-            try:
-                self._read(self._locked_content())
-            except BaseException:
-                self._close()
-                raise
+            lock = self._new_lock()
+            lock.__enter__()
+            self._lock = lock
+            self._read()
         return self
 
     def __exit__(
@@ -182,58 +218,9 @@ class RecallHistory:
             if kind is None:
                 self.save()
         finally:
-            self._close()
-
-    def _needs_row(self) -> bool:
-        if self._unsaved["injected"] or self._unsaved["pointed"]:
-            return True
-        return self._has_rows and self._place == PROMPT
-
-    def _open(self) -> None:
-        make_folder(os.path.dirname(self._path))
-        handle = os.open(self._path, _OPEN, 0o600)
-        try:
-            _require_regular_file(handle)
-            lock_handle(handle, _LOCK_WAIT)
-            if os.fstat(handle).st_size > _MAX_BYTES:
-                os.ftruncate(handle, 0)
-        except BaseException:
-            os.close(handle)
-            raise
-        self._handle = handle
-
-    def _close(self) -> None:
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
-
-    def _locked_content(self) -> bytes:
-        os.lseek(self._handle, 0, os.SEEK_SET)
-        parts = []
-        while part := os.read(self._handle, 1 << 20):
-            parts.append(part)
-        return b"".join(parts)
-
-    def _append(self) -> None:
-        """Append one row. The line feed comes first, to end a row that was cut off."""
-        row: dict[str, object] = {"place": self._place}
-        if self.has_header:
-            row["header"] = True
-        row.update((name, value) for name, value in self._unsaved.items() if value)
-        line = b"\n" + dumps(row).encode("ascii")
-        if os.write(self._handle, line) != len(line):
-            raise OSError(errno.ENOSPC, "disk full")
-        self._has_rows = True
-        self._unsaved = {"injected": {}, "pointed": {}}
-
-
-def _require_regular_file(handle: int) -> None:
-    if not modes.S_ISREG(os.fstat(handle).st_mode):
-        raise OSError(errno.EINVAL, "not a regular file")
-
-
-def _texts(value: object) -> dict[str, str]:
-    return {k: v for k, v in value.items() if isinstance(v, str)} if isinstance(value, dict) else {}
+            if self._lock is not None:
+                self._lock.__exit__(kind, error, trace)
+                self._lock = None
 
 
 def _digest(text: str) -> str:

@@ -8,7 +8,7 @@ that changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from ..kernel.clock import now_iso
@@ -18,48 +18,32 @@ from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
 from ..memories.guard_file import saved_rows, write_guard_file
 from ..memories.guarded_commands import guard_words
-from ..memories.memory_files import StoredMemory
+from ..memories.memory_files import PROJECT, USER, StoredMemory
 from ..memories.record import ACTIVE, Memory, categories, parse_memory
 from ..memories.relations import Link, Resolution, named_keys, resolve
-from ..memories.stores import PROJECT, USER
 from ..memories.trust import TRUSTED, Trust
-from .documents import Document, memory_document
-from .index_documents import find_document, put, set_flags, storable, texts
+from .documents import memory_document
+from .index_documents import find_document, set_flags, set_inherited, storable
 from .index_file import CHANGED, GUARDS, meta_get, meta_set
 
 _MAX_BODY = 400  # characters of a memory in the question to the user
 
 
-def apply_supersession(
-    connection: Connection, rebuild: Callable[[Document, tuple[str, ...]], Document | None]
-) -> set[str]:
-    """Update the flags and inherited phrases of documents that changes affect, inside the caller's transaction; return their keys.
-
-    `rebuild` reads a document's file again and returns the document with the given inherited phrases; None if the file has changed since it
-    was indexed, which a later refresh handles.
-    """
+def apply_supersession(connection: Connection) -> bool:
+    """Update the flags and inherited phrases of documents that changes affect, inside the caller's transaction; return whether any are."""
     keys = linked_to_changes(connection)
     before = superseded_documents(connection, keys)
     resolution = _resolve(connection, keys)
-    unsettled = []
-    set_superseded(connection, keys, resolution.superseded)
+    connection.executemany("DELETE FROM superseded WHERE key = ?", ((key,) for key in keys))
+    connection.executemany(
+        "INSERT INTO superseded VALUES (?, ?)",
+        ((storable(key), storable(by)) for key, by in resolution.superseded.items()),
+    )
     _update_flags(connection, before, resolution.superseded)
     for key in sorted(keys):
-        phrases = resolution.inherited.get(key, ())
-        is_same = list(phrases) == inherited_phrases(connection, key)
-        document = None if is_same else find_document(connection, key)
-        if document is None:
-            continue
-        rebuilt = rebuild(document, phrases)
-        if rebuilt is None:
-            unsettled.append(key)
-        else:
-            put(
-                connection,
-                [rebuilt._replace(injectable=rebuilt.injectable and key not in resolution.superseded)],
-            )
-    settle_changes(connection, unsettled)
-    return keys
+        set_inherited(connection, key, resolution.inherited.get(key, ()))
+    connection.execute("DELETE FROM touched")
+    return bool(keys)
 
 
 def _resolve(connection: Connection, keys: set[str]) -> Resolution:
@@ -70,8 +54,13 @@ def _resolve(connection: Connection, keys: set[str]) -> Resolution:
             cache[key] = None
             document = find_document(connection, key)
             if document is not None and document.scope in (PROJECT, USER):
-                by, names = find_link(connection, key)
-                cache[key] = Link(key, document.trust == TRUSTED, by, tuple(names), tuple(document.asked_as))
+                cache[key] = Link(
+                    key,
+                    document.trust == TRUSTED,
+                    document.superseded_by,
+                    tuple(document.supersedes),
+                    tuple(document.asked_as),
+                )
         return cache[key]
 
     links = {key: link for key in sorted(keys) if (link := find(key)) is not None}
@@ -98,31 +87,12 @@ def superseded_documents(connection: Connection, keys: Iterable[str]) -> dict[st
     return {row[0]: row[1] for row in rows if row is not None}
 
 
-def inherited_phrases(connection: Connection, key: str) -> list[str]:
-    """Return the phrases of older memories that were indexed with a document."""
-    row = connection.execute("SELECT asked_as FROM inherited WHERE key = ?", (storable(key),)).fetchone()
-    return [] if row is None else texts(row[0])
-
-
-def find_link(connection: Connection, key: str) -> tuple[str, list[str]]:
-    """Return `superseded_by` and `supersedes` of a document; both are empty if it names no others."""
-    row = connection.execute(
-        "SELECT superseded_by, supersedes FROM links WHERE key = ?", (storable(key),)
-    ).fetchone()
-    return ("", []) if row is None else (row[0], texts(row[1]))
-
-
-def naming(connection: Connection, key: str) -> list[str]:
-    """Return the keys of the documents with a name that may mean this key."""
-    return [row[0] for row in connection.execute("SELECT key FROM named WHERE named = ?", (key,))]
-
-
 def linked_to_changes(connection: Connection) -> set[str]:
-    """Return every key that is connected by names to a document changed since `settle_changes`; most documents name no others."""
+    """Return every key that is connected by names to a document changed since the last refresh; most documents name no others."""
     queue = [
         key
         for (key,) in connection.execute(
-            "SELECT key FROM touched WHERE key IN (SELECT key FROM links) OR key IN (SELECT named FROM named) "
+            "SELECT key FROM touched WHERE key IN (SELECT key FROM named) OR key IN (SELECT named FROM named) "
             "OR key IN (SELECT key FROM superseded) OR key IN (SELECT key FROM inherited)"
         )
     ]
@@ -138,21 +108,6 @@ def linked_to_changes(connection: Connection) -> set[str]:
             )
             queue += [key for (key,) in rows]
     return found
-
-
-def settle_changes(connection: Connection, unsettled: Iterable[str]) -> None:
-    """Forget which documents changed, except the `unsettled` ones, inside the caller's transaction."""
-    connection.execute("DELETE FROM touched")
-    connection.executemany("INSERT INTO touched VALUES (?)", ((key,) for key in unsettled))
-
-
-def set_superseded(connection: Connection, keys: Iterable[str], superseded: dict[str, str]) -> None:
-    """Replace what is known about these keys by `superseded`: key -> key of the successor, or its name."""
-    connection.executemany("DELETE FROM superseded WHERE key = ?", ((key,) for key in keys))
-    connection.executemany(
-        "INSERT INTO superseded VALUES (?, ?)",
-        ((storable(key), storable(by)) for key, by in superseded.items()),
-    )
 
 
 def seed_guards(paths: Paths, connection: Connection) -> None:
@@ -206,14 +161,12 @@ def _replaced(connection: Connection, rows: dict[str, dict[str, Any]]) -> set[st
     Either a trusted other memory supersedes it, or its own text names a successor; that does not count while the text awaits approval.
     """
     by_others: set[str] = set()
-    for owner in {owner for key in rows for owner in naming(connection, key)}:
+    namers = connection.execute("SELECT DISTINCT key FROM named WHERE named IN (SELECT key FROM guards)")
+    for (owner,) in namers.fetchall():
         document = find_document(connection, owner)
-        if document is not None and document.trust == TRUSTED:
-            for name in find_link(connection, owner)[1]:
-                # The first key that the name may mean.
-                by_others.update(
-                    [candidate for candidate in named_keys(name, owner) if candidate in rows][:1]
-                )
+        for name in document.supersedes if document and document.trust == TRUSTED else ():
+            # The first key that the name may mean.
+            by_others.update([meant for meant in named_keys(name, owner) if meant in rows][:1])
     superseded = superseded_documents(connection, rows)
     return {
         key
@@ -224,21 +177,13 @@ def _replaced(connection: Connection, rows: dict[str, dict[str, Any]]) -> set[st
 
 def guarded_version(stored: StoredMemory, trust: Trust) -> Memory | None:
     """Return the trusted version of a memory whose guard is in force; None if there is none, or if it has no guard."""
-    version: Memory | None = stored.memory
+    version = stored.memory
     if not trust.is_trusted(stored):
-        version = _parsed(stored, trust.last_trusted(stored))
-    if version is None or version.guard is None or version.status != ACTIVE or version.superseded_by:
-        return None
-    return version
-
-
-def _parsed(stored: StoredMemory, data: dict[str, Any] | None) -> Memory | None:
-    if data is None:
-        return None
-    try:
-        return parse_memory(data, stored.memory.id, categories()[stored.memory.category])
-    except InvalidMemory:
-        return None
+        try:
+            version = parse_memory(trust.last_trusted(stored), version.id, categories()[version.category])
+        except InvalidMemory:
+            return None
+    return version if version.guard and version.status == ACTIVE and not version.superseded_by else None
 
 
 def _row(stored: StoredMemory, version: Memory) -> dict[str, Any]:

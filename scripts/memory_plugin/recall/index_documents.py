@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.fastjson import dumps, loads
 from ..kernel.sqlite import Connection
 from ..memories.record import ACTIVE
 from ..memories.relations import named_keys, plain_title
-from .documents import FIELDS, Document, Terms, document_terms, named_rows
+from .documents import FIELDS, Document, Terms, document_terms, named_rows, phrases_field
 from .index_file import (
     CHANGED,
     NAMED_FILES,
@@ -23,11 +23,8 @@ from .index_file import (
 )
 from .model import load_model
 
-_COLUMNS = (
-    "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",
-    "updated_at", "inject", "full_digest", "text_digest", "rule", "status", "created_at", "new_phrases",
-)  # fmt: skip
-_LISTS = ("tags", "files", "asked_as")
+_COLUMNS = tuple(name for name in Document._fields if name != "body")
+_LISTS = ("tags", "files", "asked_as", "supersedes")
 _SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
 _INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
     ", ".join(_COLUMNS),
@@ -36,11 +33,12 @@ _INSERT = "INSERT INTO documents (%s, plain_title) VALUES (%s, ?)" % (
 
 
 class IndexedFile(NamedTuple):
-    """What the index knows about a file: the key of its row, the mark by which a change shows, and the digest of its bytes."""
+    """What the index knows about a file: the key of its row, the mark by which a change shows, the digest of its bytes, and the status."""
 
     key: str
     mark: str
     digest: str
+    status: str
 
 
 def file_marks(connection: Connection, scope: str, folder: str) -> dict[str, str]:
@@ -64,7 +62,8 @@ def files_outside(connection: Connection, scope: str, folder: str) -> list[str]:
 def indexed_file(connection: Connection, scope: str, path: str) -> IndexedFile | None:
     """Return what the index knows about a store's file; None if it is unknown."""
     row = connection.execute(
-        "SELECT key, stamp, digest FROM documents WHERE scope = ? AND path = ?", (scope, storable(path))
+        "SELECT key, stamp, digest, status FROM documents WHERE scope = ? AND path = ?",
+        (scope, storable(path)),
     ).fetchone()
     return None if row is None else IndexedFile(*row)
 
@@ -104,25 +103,16 @@ def total_documents(connection: Connection) -> int:
     return total
 
 
-def count_documents(connection: Connection, scope: str = "") -> int:
-    """Return the number of active documents of a scope, or of all scopes."""
-    query = "SELECT count(*) FROM documents WHERE status = 'active' AND ? IN ('', scope)"
-    count: int = connection.execute(query, (scope,)).fetchone()[0]
-    return count
-
-
 def find_document(connection: Connection, key: str) -> Document | None:
     """Return the active document with a key, its body empty; None if there is none."""
     row = connection.execute(_SELECT + "WHERE key = ? AND status = 'active'", (key,)).fetchone()
     return None if row is None else _document(row)
 
 
-def _document(row: tuple[object, ...]) -> Document:
+def _document(row: tuple[Any, ...]) -> Document:
     values = dict(zip(_COLUMNS, row))
-    lists = {name: texts(values.pop(name)) for name in _LISTS}
-    injectable = bool(values.pop("injectable"))
-    others = {name: str(value) for name, value in values.items()}
-    return Document(**others, **lists, body="", injectable=injectable)  # type: ignore[arg-type]
+    lists = {name: texts(values[name]) for name in _LISTS}
+    return Document(**{**values, **lists, "injectable": bool(values["injectable"])})
 
 
 def texts(value: object) -> list[str]:
@@ -144,9 +134,7 @@ class _Changes:
 
     def post(self, rowid: int, terms: Terms, injectable: bool, sign: int) -> None:
         """Add (`sign` 1) or subtract (-1) the terms of a document."""
-        first = (
-            0 if injectable else 2
-        )  # columns: strong, weak, and both for documents that are not injectable
+        first = 0 if injectable else 2  # columns: strong, weak, and both for documents not injectable
         for term in terms.strong():
             self.terms.setdefault(term, [0, 0, 0, 0])[first] += sign
         for term in terms.weak():
@@ -159,7 +147,8 @@ class _Changes:
             table = POSTINGS[injectable]
             columns, values = ("", "") if sign > 0 else (table + ", ", "'delete', ")
             insert = "INSERT INTO %s (%srowid, terms) VALUES (%s?, ?)" % (table, columns, values)
-            self.connection.execute(insert, (rowid, _postings(terms)))
+            strong = [term + STRONG_MARK for term in sorted(terms.strong())]
+            self.connection.execute(insert, (rowid, " ".join(strong + sorted(terms.weak()))))
 
     def remove(self, key: str) -> None:
         """Remove the document with a key, if there is one."""
@@ -179,13 +168,15 @@ class _Changes:
         named = connection.execute("SELECT named FROM named WHERE key = ?", (key,))
         self.touched.update(found for (found,) in named)
         self.unname_files(key)
-        for table in ("links", "named", "inherited"):
+        for table in ("named", "inherited"):
             connection.execute("DELETE FROM %s WHERE key = ?" % table, (key,))
 
     def name_files(self, document: Document) -> None:
         """Save the paths that an injectable document names."""
         rows = named_rows(document, meta_get(self.connection, PROJECT_ROOT) or "")
-        added = self.connection.executemany("INSERT INTO paths VALUES (?, ?, ?)", rows)
+        added = self.connection.executemany(
+            "INSERT OR IGNORE INTO paths VALUES (?, ?, ?)", (tuple(map(storable, row)) for row in rows)
+        )
         self.names_files |= added.rowcount > 0
 
     def unname_files(self, key: str) -> None:
@@ -234,16 +225,11 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
 
 
 def _link(connection: Connection, document: Document) -> None:
-    """Save which memories a document names as superseded or superseding, and the phrases that it inherits."""
-    key, by = storable(document.key), storable(document.superseded_by)
-    names = [storable(name) for name in document.supersedes]
-    if by or names:
-        connection.execute("INSERT INTO links VALUES (?, ?, ?)", (key, by, dumps(names)))
-        meant = {found for name in (by, *names) if name for found in named_keys(name, key)}
-        connection.executemany("INSERT INTO named VALUES (?, ?)", ((found, key) for found in meant))
-    if document.inherited:
-        phrases = dumps([storable(phrase) for phrase in document.inherited])
-        connection.execute("INSERT INTO inherited VALUES (?, ?)", (key, phrases))
+    """Save which memories a document may mean as superseded or superseding."""
+    key = storable(document.key)
+    names = {storable(name) for name in (document.superseded_by, *document.supersedes) if name}
+    meant = {found for name in names for found in named_keys(name, key)}
+    connection.executemany("INSERT INTO named VALUES (?, ?)", ((found, key) for found in meant))
 
 
 def drop(connection: Connection, keys: Iterable[str]) -> None:
@@ -288,34 +274,37 @@ def set_flags(
     changes.write()
 
 
-def forget_stamps(connection: Connection, keys: Iterable[str]) -> None:
-    """Clear the marks of these files' rows, so that a later refresh reads them, inside the caller's transaction."""
-    connection.executemany("UPDATE documents SET stamp = '' WHERE key = ?", ((key,) for key in keys))
+def set_inherited(connection: Connection, key: str, phrases: Sequence[str]) -> None:
+    """Index the phrases that a document inherits from those that it replaces, after its own, inside the caller's transaction."""
+    saved = connection.execute("SELECT asked_as, field FROM inherited WHERE key = ?", (key,)).fetchone()
+    before, after = saved or ("[]", ""), dumps([storable(phrase) for phrase in phrases])
+    row = connection.execute("SELECT rowid, injectable FROM documents WHERE key = ?", (key,)).fetchone()
+    if row is None or before[0] == after:
+        return
+    old = _terms(connection, row[0])
+    *fields, asked_as = old.fields
+    field = phrases_field(phrases, load_model(connection).stopwords)
+    own = asked_as.removesuffix(before[1]).removesuffix("\n")
+    new = Terms((*fields, "\n".join(filter(None, (own, field)))))
+    changes = _Changes(connection)
+    changes.post(row[0], old, bool(row[1]), -1)
+    changes.post(row[0], new, bool(row[1]), 1)
+    changes.write()
+    connection.execute("UPDATE vectors SET asked_as = ? WHERE rowid = ?", (new.fields[-1], row[0]))
+    connection.execute("DELETE FROM inherited WHERE key = ?", (key,))
+    if phrases:
+        connection.execute("INSERT INTO inherited VALUES (?, ?, ?)", (key, after, field))
 
 
-def scrub(connection: Connection) -> None:
-    """Erase the text of removed documents from the file; SQLite and FTS5 keep it until its space is reused.
-
-    This rewrites the file, so it must run outside any transaction.
-    """
-    connection.execute(
-        "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
-    )
-    if has_fts5(connection):
-        for table in POSTINGS.values():
-            connection.execute("INSERT INTO %s (%s) VALUES ('optimize')" % (table, table))
-    connection.execute("VACUUM")
-
-
-def _row(document: Document) -> tuple[object, ...]:
-    columns = (_column(name, getattr(document, name)) for name in _COLUMNS)
-    return *columns, storable(plain_title(document.title))
-
-
-def _column(name: str, value: Any) -> object:  # noqa: ANN401  (a text, a list of texts, or `injectable`)
-    if name in _LISTS:
-        return dumps([storable(item) for item in value])
-    return int(value) if name == "injectable" else storable(value)
+def _row(document: Document) -> list[object]:
+    row: list[object] = []
+    for name in _COLUMNS:
+        value = getattr(document, name)
+        if name in _LISTS:
+            row.append(dumps([storable(item) for item in value]))
+        else:
+            row.append(int(value) if name == "injectable" else storable(value))
+    return [*row, storable(plain_title(document.title))]
 
 
 def storable(text: str) -> str:
@@ -329,7 +318,3 @@ def _terms(connection: Connection, rowid: int) -> Terms:
             "SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)
         ).fetchone()
     )
-
-
-def _postings(terms: Terms) -> str:
-    return " ".join([term + STRONG_MARK for term in sorted(terms.strong())] + sorted(terms.weak()))

@@ -16,17 +16,18 @@ from ..kernel.sqlite import Connection, SqliteError, connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from types import TracebackType
 
     from ..kernel.paths import Paths
+    from ..memories.trust_file import DecisionFile
 
 # Increase this to have every older index rebuilt: after a change to the tables, the analysis of texts, the stop words, the background, the
 # injected text, or the names of signals. A change to weights alone needs none, because `refresh_model` copies them into the index.
-SCHEMA = 11
+SCHEMA = 12
 # The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
 # writes it.
-RULES_DIGEST = 0x563832
+RULES_DIGEST = 0x5AE6FD
 _version = [SCHEMA | RULES_DIGEST << 8]
 # Appended to a term in the posting list of strong fields; no term contains this character.
 STRONG_MARK = "+"
@@ -34,13 +35,15 @@ POSTINGS = {True: "postings", False: "postings_held"}
 # From SQLite's messages for READONLY, FULL, IOERR and CANTOPEN (sqlite3ErrStr), because Python exposes no error code before 3.11.
 _UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
 DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
-_OUTDATED = "index_outdated"
+OUTDATED = "index_outdated"
 _WATCHED = "watched"
 # Entries of `meta` that say whether a prepared file must be written again.
 NAMED_FILES, GUARDS = "named_files", "guards"
 CHANGED, WRITTEN = "changed", "written"
 _UNREAD = "unread"
 PROJECT_ROOT = "root"
+DECIDED = "decided"  # the state of the records of trust at the last refresh
+_SEEN = "seen"  # the record of a name that changes no trust (`trust_file.SEEN`)
 # A path that changes again within the clock's resolution keeps its time, so a path that changed just now is checked again (git: "racy").
 _RESOLUTION_SECONDS = 0.05
 _COARSE_RESOLUTION_SECONDS = 2.1
@@ -60,16 +63,8 @@ class IndexMissing(IndexUnavailable):
     """There is no index file yet."""
 
 
-class IndexUnusable(IndexUnavailable):
-    """The index file is damaged, locked, or of another version."""
-
-
-class IndexOutdated(IndexUnusable):
+class IndexOutdated(IndexUnavailable):
     """The index was built by another version or with other hygiene rules, and must be rebuilt."""
-
-
-class IndexLocked(IndexUnusable):
-    """Another process is writing the index file; nothing suggests that the file is damaged."""
 
 
 # Rows of a damaged file raise ValueError, TypeError or LookupError wherever they are used, so a bug in the ranking also looks like damage
@@ -101,10 +96,11 @@ def index_version() -> int:
     return _version[0]
 
 
-def open_index(path: str, timeout: float = 0.05) -> Connection:
+def open_index(path: str, timeout: float = 0.25) -> Connection:
     """Return a connection to a complete index of this version; wait up to `timeout` seconds for a writer.
 
-    Raises IndexMissing if there is no file, and IndexUnusable if it is damaged, locked or of another version, or Python has no SQLite.
+    A writer keeps readers out only while it commits: a few milliseconds, but more than 50 where all cores are busy.
+    Raises IndexUnavailable: IndexMissing if there is no file, IndexOutdated if it is of another version.
     """
     if not os.path.isfile(path):
         raise IndexMissing("no index at " + path)
@@ -113,14 +109,12 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except SqliteError as error:
         connection.close()
-        raise _unusable(path, error) from None
+        raise IndexUnavailable("%s: %s" % (path, error)) from None
     if version != _version[0]:
         connection.close()
-        numbers = (path, version & 255, version >> 8, _version[0] & 255, _version[0] >> 8)
-        kind = (
-            IndexOutdated if version else IndexUnusable
-        )  # SQLite takes an empty file for a database of version 0
-        raise kind("%s has version %d, rules %x; expected version %d, rules %x" % numbers)
+        # SQLite takes an empty file for a database of version 0.
+        kind = IndexOutdated if version else IndexUnavailable
+        raise kind("%s has version %x; expected %x" % (path, version, _version[0]))
     return connection
 
 
@@ -159,21 +153,17 @@ class transaction:  # noqa: N801 - used as a statement
                 raise  # otherwise SQLite has rolled back already, and the first error is the cause
 
 
-def snapshot(paths: Iterable[str]) -> dict[str, str]:
+def snapshot(paths: Iterable[str], *, wait: bool = False) -> dict[str, str]:
     """Return the present mark of each path: time of change, inode, the inode of a link to it, and owner.
 
-    The mark is `-` for a missing path, and `?` for one that changed too recently or could not be examined now.
+    The mark is `-` for a missing path, and `?` for one that changed too recently or could not be examined now. With `wait`, such paths
+    are examined again after a moment; for processes that nobody waits for.
     """
     now = time()
-    return {path: _fingerprint(path, now) for path in paths}
-
-
-def settled_snapshot(paths: Iterable[str]) -> dict[str, str]:
-    """Return `snapshot`, taken again after a moment if a path changed too recently; for processes that nobody waits for."""
-    marks = snapshot(paths)
-    if UNSURE in marks.values():
+    marks = {path: _fingerprint(path, now) for path in paths}
+    if wait and UNSURE in marks.values():
         sleep(_RESOLUTION_SECONDS)
-        marks = snapshot(paths)
+        return snapshot(marks)
     return marks
 
 
@@ -222,25 +212,41 @@ def changed_paths(connection: Connection) -> set[str] | None:
     return {path for path, mark in marks.items() if mark == UNSURE or current[path] != mark.rstrip(OWN)}
 
 
+def new_decisions(
+    connection: Connection, trusted: DecisionFile, rejected: DecisionFile, accept_from: Collection[str]
+) -> tuple[set[str] | None, str]:
+    """Return the digests of texts that the user decided about since the last refresh, and the present state of the trust records.
+
+    The digests are None if they are unknown, so that every memory must be checked.
+    """
+    present = [trusted.end, rejected.end, sorted(accept_from)]
+    saved = meta_get(connection, DECIDED)
+    before = loads(saved) if saved else None
+    if not isinstance(before, list) or before[2] != present[2]:
+        return None, dumps(present)
+    digests: set[str] = set()
+    for file, end in zip((trusted, rejected), before):
+        new = file.since(tuple(end))
+        if new is None:
+            return None, dumps(present)
+        digests.update(decision.digest for decision in new if decision.how != _SEEN)
+    return digests, dumps(present)
+
+
 def is_locked(error: Exception) -> bool:
     """Return whether an error means that another process is writing the index, so that it must not be replaced."""
     return failure_reason(error) == LOCKED
 
 
-def must_rebuild(error: Exception) -> bool:
-    """Return whether an error means that the index is damaged or outdated and must be rebuilt."""
-    return failure_reason(error).startswith((DAMAGED, _OUTDATED))
-
-
 def failure_reason(error: Exception) -> str:
     """Return the reason, for a ledger, of an error in INDEX_ERRORS: locked, not writable, outdated, or damaged."""
     messages = _sqlite_messages(error)
-    if isinstance(error, IndexLocked) or "locked" in messages:
+    if "locked" in messages:
         return LOCKED
     if any(sign in messages for sign in _UNWRITABLE_SIGNS):
         return UNWRITABLE
     if isinstance(error, IndexOutdated):
-        return _OUTDATED
+        return OUTDATED
     if isinstance(error, (SqliteError, IndexUnavailable)):
         return DAMAGED
     return "%s: %s" % (DAMAGED, type(error).__name__)
@@ -260,22 +266,16 @@ def _sqlite_messages(error: BaseException | None) -> str:
 
 
 def connect_index(path: str, timeout: float) -> Connection:
-    """Return a connection that waits `timeout` seconds for a lock. Raises IndexUnusable."""
+    """Return a connection that waits `timeout` seconds for a lock. Raises IndexUnavailable."""
     if connect is None:
-        raise IndexUnusable("this Python has no SQLite")
+        raise IndexUnavailable("this Python has no SQLite")
+    connection = None
     try:
         connection = connect(path, timeout=timeout, isolation_level=None)
-    except SqliteError as error:
-        raise _unusable(path, error) from None
-    try:
         # A lost index costs only the time to rebuild it, so nothing waits for the disk.
         connection.execute("PRAGMA synchronous = OFF")
     except SqliteError as error:
-        connection.close()
-        raise _unusable(path, error) from None
+        if connection is not None:
+            connection.close()
+        raise IndexUnavailable("%s: %s" % (path, error)) from None
     return connection
-
-
-def _unusable(path: str, error: Exception) -> IndexUnusable:
-    kind = IndexLocked if "locked" in str(error) else IndexUnusable
-    return kind("%s: %s" % (path, error))

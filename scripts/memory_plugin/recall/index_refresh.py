@@ -10,53 +10,56 @@ import os
 from contextlib import closing, suppress
 from time import sleep
 
-from ..kernel.clock import now
-from ..kernel.files import Unreadable, make_folder
+from ..kernel.files import make_folder
 from ..kernel.paths import Paths
 from ..kernel.settings.load import load
 from ..kernel.settings.values import Settings
 from ..kernel.sqlite import Connection
-from ..memories import InvalidMemory
 from ..memories.claude_notes import native_folders
 from ..memories.guard_file import guard_file_path
-from ..memories.memory_files import read_memory
+from ..memories.memory_files import stores
 from ..memories.record import categories
-from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
 from ..memories.writing import own_writes
-from .documents import Document, memory_document
-from .due_files import ReadBudget, RefreshState, find_due, round_read_budget, split_by_budget
 from .in_force import apply_supersession, seed_guards, write_guards
-from .index_documents import count_documents, files_by_trust, files_of_texts, scrub, total_documents
+from .index_documents import files_by_trust, files_of_texts, total_documents
 from .index_file import (
     CHANGED,
+    DECIDED,
     GUARDS,
     INDEX_ERRORS,
     NAMED_FILES,
     OWN,
+    POSTINGS,
     PROJECT_ROOT,
     UNSURE,
     WRITTEN,
     IndexUnavailable,
     changed_paths,
+    has_fts5,
     index_path,
     is_locked,
     meta_get,
     meta_set,
+    new_decisions,
     open_index,
     refresh_lock,
     save_snapshot,
     saved_marks,
     set_unread,
-    settled_snapshot,
     snapshot,
     transaction,
 )
 from .index_tables import create_index, refresh_model
 from .named_files import named_files_path, write_named_files
-from .store_refresh import RefreshPass, RefreshReport, refresh_notes, refresh_store
-from .trust_changes import DECIDED, new_decisions
+from .store_refresh import (
+    ReadBudget,
+    RefreshPass,
+    RefreshReport,
+    refresh_notes,
+    refresh_stores,
+)
 
 _MAX_ROUNDS = 1000
 _PAUSE = 0.01  # seconds in which a waiting command gets the lock
@@ -83,130 +86,110 @@ def refresh_index(
     """
     path = index_path(paths)
     make_folder(os.path.dirname(path))
-    done: set[str] = set()
     total = RefreshReport(remaining=1)
+
+    def refresh_open(connection: Connection, *, full: bool) -> RefreshReport:
+        with closing(connection):
+            # A writer that spills its cache locks readers out until it commits.
+            connection.execute("PRAGMA cache_spill = OFF")
+            refresh_model(connection)
+            return refresh(connection, paths, settings, full=full, budget=budget)
+
     for number in range(rounds):
         if not total.remaining:
             break
         if number:
             sleep(_PAUSE)
         with refresh_lock(path, wait):
-            report = _refresh_round(path, paths, settings, done, full, budget or round_read_budget())
+            try:
+                report = refresh_open(open_index(path, timeout=_WRITER_WAIT), full=full)
+            except INDEX_ERRORS as error:
+                if is_locked(error):
+                    raise
+                report = refresh_open(create_index(path), full=True)
         total = total._replace(remaining=0).plus(report)
         budget = None
     return total
 
 
-def _refresh_round(
-    path: str, paths: Paths, settings: Settings, done: set[str], full: bool, budget: ReadBudget
-) -> RefreshReport:
-    try:
-        return _refresh_open(open_index(path, timeout=_WRITER_WAIT), paths, settings, done, full, budget)
-    except INDEX_ERRORS as error:
-        if is_locked(error):
-            raise
-        done.clear()
-        return _refresh_open(create_index(path), paths, settings, done, True, budget)
-
-
 def scrub_index(paths: Paths) -> None:
-    """Erase the text of deleted memories from the index file. Raises IndexUnavailable, SqliteError, and Busy after 20 seconds."""
+    """Erase the text of deleted memories from the index file: SQLite and FTS5 keep it until its space is reused.
+
+    Raises IndexUnavailable, SqliteError, and Busy after 20 seconds.
+    """
     path = index_path(paths)
     with (
         refresh_lock(path, _LOCK_WAIT),
         closing(open_index(path, timeout=_WRITER_WAIT)) as connection,
     ):
-        scrub(connection)
-
-
-def rebuild_index(paths: Paths, settings: Settings) -> RefreshReport:
-    """Replace a damaged index with a new one. Raises as `refresh_index` does."""
-    path = index_path(paths)
-    with refresh_lock(path, _LOCK_WAIT):
-        create_index(path).close()
-    return refresh_index(paths, settings)
-
-
-def _refresh_open(
-    connection: Connection, paths: Paths, settings: Settings, done: set[str], full: bool, budget: ReadBudget
-) -> RefreshReport:
-    with closing(connection):
-        # A writer that spills its cache locks readers out until it commits.
-        connection.execute("PRAGMA cache_spill = OFF")
-        refresh_model(connection)
-        return refresh(connection, paths, settings, done, full=full, budget=budget)
+        connection.execute(
+            "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
+        )
+        for table in POSTINGS.values() if has_fts5(connection) else ():
+            connection.execute("INSERT INTO %s (%s) VALUES ('optimize')" % (table, table))
+        connection.execute("VACUUM")  # rewrites the file
 
 
 def refresh(
     connection: Connection,
     paths: Paths,
     settings: Settings,
-    done: set[str] | None = None,
     *,
     full: bool = False,
     budget: ReadBudget | None = None,
 ) -> RefreshReport:
     """Update the index with the changed folders, or all folders if `full`, up to the budget (None: that of one round).
 
-    `done` are the files read by earlier rounds; those read now are added to it. The caller must hold `refresh_lock`.
+    The caller must hold `refresh_lock`.
     """
-    budget = budget or round_read_budget()
+    budget = budget or ReadBudget()
+    is_hook = budget.entries is not None
     # The marks are taken before settings, records and files are read, so that a change in between belongs to the next refresh.
     watched = _watched(paths, settings)
-    marks = settled_snapshot(watched) if budget.entries is None else snapshot(watched)
+    marks = snapshot(watched, wait=not is_hook)
     settings = load(paths.config_dir, paths.project_root)
     trust = load_trust(paths, settings.texts("trust.accept_from"))
     decided, trust_state = new_decisions(connection, trust.trusted, trust.rejected, trust.accept_from)
-    state = RefreshState(
-        _changed_by_others(
-            connection, paths, marks, full=full or decided is None, is_hook=budget.entries is not None
-        ),
-        full,
-        decided is None,
-        files_of_texts(connection, decided or ()),
-        set() if done is None else done,
-        budget.entries,
-    )
     with transaction(connection):
         meta_set(connection, PROJECT_ROOT, paths.project_root)
         seed_guards(paths, connection)
         if decided is None and not total_documents(connection):
-            meta_set(connection, DECIDED, trust_state)
-    work = [find_due(connection, store, state) for store in stores(paths)]
-    run = RefreshPass(connection, trust, state, marks, sum(len(part.changed) for part in work))
-    is_damaged = trust.trusted.set_aside or trust.rejected.set_aside
-    report = RefreshReport(problem="a damaged record of trust was set aside" if is_damaged else "")
-    for part in split_by_budget(work, state.edited, budget):
-        report = report.plus(refresh_store(run, part))
+            meta_set(connection, DECIDED, trust_state)  # prompts use the first memories before all are read
+    run = RefreshPass(
+        connection,
+        trust,
+        None if full or decided is None else _changed_by_others(connection, paths, marks, is_hook=is_hook),
+        None if decided is None else files_of_texts(connection, decided),
+        marks,
+        budget,
+    )
+    report = refresh_stores(run, stores(paths))
     folders = native_folders(paths) if settings.flag("native.enabled") else []
-    if full or state.has_changed(*_native_paths(folders)):
-        report = report.plus(refresh_notes(run, folders, budget))
-    run.marks.update(snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
+    if run.has_changed(*_native_paths(folders)):
+        report = report.plus(refresh_notes(run, folders))
+    marks.update(snapshot(files_by_trust(connection, PENDING, _MAX_WATCHED_PENDING)))
     with transaction(connection):
-        affected = apply_supersession(
-            connection, lambda document, phrases: _read_again(paths, document, phrases)
-        )
-        if affected:
+        if apply_supersession(connection):
             meta_set(connection, GUARDS, CHANGED)
     _write_prepared(paths, connection, full)
     # Last, so that a refresh that is interrupted before is repeated.
     with transaction(connection):
-        save_snapshot(connection, run.marks)
+        save_snapshot(connection, marks)
         meta_set(connection, DECIDED, trust_state)
         set_unread(connection, report.remaining)
     return report
 
 
 def _changed_by_others(
-    connection: Connection, paths: Paths, marks: dict[str, str], *, full: bool, is_hook: bool
+    connection: Connection, paths: Paths, marks: dict[str, str], *, is_hook: bool
 ) -> set[str] | None:
     """Return `changed_paths`, with the files that this plugin wrote in place of a folder that nobody else changed.
 
     Such a folder is marked OWN until a full refresh lists it, or the next session's start does (`is_hook`).
     """
     changed, saved = changed_paths(connection), saved_marks(connection)
-    if changed is None or saved is None or full:
-        return changed
+    if changed is None or saved is None:
+        return None
     for store in stores(paths):
         for category in categories().values():
             folder = os.path.join(store.root, category.folder)
@@ -238,20 +221,6 @@ def _write_prepared(paths: Paths, connection: Connection, full: bool) -> None:
                     meta_set(connection, name, WRITTEN)
 
 
-def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) -> Document | None:
-    """Return a document rebuilt from its file, with the inherited phrases; None if the file has changed since it was indexed."""
-    store = next((store for store in stores(paths) if store.scope == document.scope), None)
-    category = next(category for category in categories().values() if category.label == document.category)
-    try:
-        stored = None if store is None else read_memory(store, category, document.path)
-    except (InvalidMemory, Unreadable, FileNotFoundError):
-        return None
-    if stored is None or stored.digest != document.digest:
-        return None
-    rebuilt = memory_document(stored, document.trust, inherited)
-    return rebuilt._replace(asked_as=document.asked_as, new_phrases=document.new_phrases)
-
-
 def _watched(paths: Paths, settings: Settings) -> list[str]:
     """Return the folders and files whose change makes the index out of date."""
     watched = [os.path.join(paths.project_root, ".claude", "memory"), *decision_paths(paths)]
@@ -270,27 +239,12 @@ def _native_paths(folders: list[str]) -> list[str]:
 
 
 def index_state(paths: Paths) -> dict[str, object]:
-    """Return the state of the index for a person.
-
-    `state` is whole, behind, missing or unusable, and `reason` says why it is unusable. Also `path`, `memories`, `bytes`, and for a usable
-    index `age_seconds` and `store`.
-    """
+    """Return the `state` of the index: missing, unusable (with the `reason`), or whole or behind (with `memories` and `bytes`)."""
     path = index_path(paths)
-    state: dict[str, object] = {"path": path, "state": "whole", "memories": 0, "bytes": 0, "reason": ""}
     try:
         connection = open_index(path)
     except IndexUnavailable as error:
-        state.update(state="unusable" if os.path.exists(path) else "missing", reason=str(error))
-        return state
-    try:
-        changed = changed_paths(connection)
-        state.update(
-            state="whole" if changed == set() else "behind",
-            memories=count_documents(connection),
-            bytes=os.path.getsize(path),
-        )
-        state["age_seconds"] = round(now() - os.path.getmtime(path))
-        state["store"] = project_store(paths).root
-    finally:
-        connection.close()
-    return state
+        return {"state": "unusable" if os.path.exists(path) else "missing", "reason": str(error)}
+    with closing(connection):
+        state = "whole" if changed_paths(connection) == set() else "behind"
+        return {"state": state, "memories": total_documents(connection), "bytes": os.path.getsize(path)}

@@ -12,7 +12,7 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import dumps
 from ..kernel.files import error_text
 from ..kernel.sqlite import Connection, SqliteError
-from .index_file import POSTINGS, IndexUnusable, connect_index, index_version, meta_get, meta_set
+from .index_file import POSTINGS, IndexUnavailable, connect_index, index_version, meta_get, meta_set
 from .query import index_by_first_word
 
 _FILES = ("stopwords", "ranking", "confidence", "trees")
@@ -23,7 +23,7 @@ CREATE TABLE documents (
   title TEXT NOT NULL, tags TEXT NOT NULL, files TEXT NOT NULL, asked_as TEXT NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL,
   digest TEXT NOT NULL, injectable INTEGER NOT NULL, trust TEXT NOT NULL, expires_at TEXT NOT NULL, updated_at TEXT NOT NULL,
   inject TEXT NOT NULL, full_digest TEXT NOT NULL, text_digest TEXT NOT NULL, rule TEXT NOT NULL, created_at TEXT NOT NULL,
-  new_phrases TEXT NOT NULL, plain_title TEXT NOT NULL);
+  superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL, new_phrases TEXT NOT NULL, plain_title TEXT NOT NULL);
 CREATE INDEX full_digests ON documents (full_digest);
 CREATE INDEX text_digests ON documents (text_digest);
 CREATE INDEX phrases ON documents (new_phrases) WHERE new_phrases != '';
@@ -43,14 +43,14 @@ CREATE TABLE vocabulary (
 CREATE TABLE totals (
   injectable INTEGER PRIMARY KEY, documents INTEGER NOT NULL, title INTEGER NOT NULL, tags INTEGER NOT NULL, body INTEGER NOT NULL,
   files INTEGER NOT NULL, asked_as INTEGER NOT NULL);
-CREATE TABLE links (key TEXT PRIMARY KEY, superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE named (named TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (named, key)) WITHOUT ROWID;
 CREATE INDEX names ON named (key);
 CREATE TABLE superseded (key TEXT PRIMARY KEY, by TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE inherited (key TEXT PRIMARY KEY, asked_as TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE inherited (key TEXT PRIMARY KEY, asked_as TEXT NOT NULL, field TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE touched (key TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE paths (path TEXT NOT NULL, key TEXT NOT NULL, way TEXT NOT NULL, PRIMARY KEY (path, key)) WITHOUT ROWID;
 CREATE INDEX path_keys ON paths (key);
+CREATE INDEX patterns ON paths (path) WHERE way = 'pattern';
 CREATE TABLE guards (key TEXT PRIMARY KEY, path TEXT NOT NULL, row TEXT NOT NULL) WITHOUT ROWID;
 INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0, 0, 0);
 """
@@ -61,7 +61,7 @@ _FTS5 = """CREATE VIRTUAL TABLE %s USING fts5(terms, content='', detail=none, co
 def create_index(path: str, fts5: bool = True) -> Connection:
     """Return a connection to a new, empty index that replaces whatever was at `path`.
 
-    With `fts5` False it has no FTS5 tables even if SQLite supports them. Raises IndexUnusable if the file cannot be created.
+    With `fts5` False it has no FTS5 tables even if SQLite supports them. Raises IndexUnavailable if the file cannot be created.
     """
     temporary = "%s.%d.new" % (path, os.getpid())
     try:
@@ -75,13 +75,13 @@ def create_index(path: str, fts5: bool = True) -> Connection:
         os.replace(temporary, path)
     except (OSError, SqliteError) as error:
         _remove(temporary)
-        raise IndexUnusable("cannot create %s: %s" % (path, error_text(error))) from None
+        raise IndexUnavailable("cannot create %s: %s" % (path, error_text(error))) from None
     _remove(path + "-journal")
     return connect_index(path, 0.05)
 
 
 def create_index_in_memory() -> Connection:
-    """Return a connection to a new, empty index that is never saved. Raises IndexUnusable if Python has no SQLite."""
+    """Return a connection to a new, empty index that is never saved. Raises IndexUnavailable if Python has no SQLite."""
     connection = connect_index(":memory:", 0.0)
     _create_tables(connection, fts5=True)
     return connection
@@ -102,22 +102,16 @@ def _create_tables(connection: Connection, fts5: bool) -> None:
     connection.execute("BEGIN")
     for statement in filter(str.strip, _TABLES.split(";")):
         connection.execute(statement)
-    has_fts5 = fts5 and _create_fts5(connection)
-    meta_set(connection, "fts5", "1" if has_fts5 else "0")
+    has_fts5 = "0"
+    with suppress(SqliteError):  # SQLite was built without FTS5
+        for table in POSTINGS.values() if fts5 else ():
+            connection.execute(_FTS5 % table)
+            has_fts5 = "1"
+    meta_set(connection, "fts5", has_fts5)
     meta_set(connection, "model", model())
     connection.executemany("INSERT INTO vocabulary VALUES (?, 0, 0, 0, 0, ?)", sorted(background().items()))
     connection.execute("PRAGMA user_version = %d" % index_version())
     connection.execute("COMMIT")
-
-
-def _create_fts5(connection: Connection) -> bool:
-    """Create the FTS5 tables; return False if SQLite was built without FTS5."""
-    try:
-        for table in POSTINGS.values():
-            connection.execute(_FTS5 % table)
-    except SqliteError:
-        return False
-    return True
 
 
 def model() -> str:

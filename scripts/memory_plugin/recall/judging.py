@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.context import Context
-    from ..kernel.judge.asking import Judge
     from ..kernel.judge.question import Question, Verdict
     from ..kernel.settings.values import Settings
     from .ranking import Hit
@@ -39,17 +38,6 @@ _MAX_TAGS = 12  # of one memory
 _DUAL = (("relevance", "relevant"), ("usefulness", "useful"))
 _SINGLE = (("combined", "keep"),)
 _TAINTED = "the project's own settings set variables that decide where keys and texts go; see: memory doctor"
-
-
-class JudgeCandidates:
-    """The material for the judges: the typed prompt, the previous turn for a follow-up, and the hits, best first."""
-
-    __slots__ = ("hits", "previous_turn", "prompt")
-
-    def __init__(self, prompt: str, hits: list[Hit], previous_turn: str = "") -> None:
-        self.prompt = prompt
-        self.hits = hits
-        self.previous_turn = previous_turn
 
 
 class Judged:
@@ -92,30 +80,71 @@ class Judged:
 
 
 def judge_candidates(
-    candidates: JudgeCandidates, mode: str, context: Context, *, judges_off: bool = False
+    prompt: str,
+    hits: list[Hit],
+    mode: str,
+    context: Context,
+    *,
+    previous_turn: str = "",
+    judges_off: bool = False,
 ) -> Judged:
-    """Return the judges' answers about the hits of a prompt (AUTO) or a search (SEARCH) within the context's deadline. Never raises.
+    """Return the judges' answers about the hits (best first) of a prompt (AUTO) or a search (SEARCH) within the context's deadline.
 
-    `judges_off` means that the project may not use judges, because its settings decide where keys and texts go. The user's `apiKeyHelper`
-    is run only for a search.
+    `previous_turn` is that of a follow-up. `judges_off` means that the project may not use judges, because its settings decide where keys
+    and texts go. The user's `apiKeyHelper` is run only for a search. Never raises.
     """
     settings = context.settings
     deadline = context.deadline.within(settings.number(_BLOCK + "timeout_per_call"))
     switched_on = settings.is_judge_enabled("retrieval")
     if judges_off or not switched_on:
         reasons = [_TAINTED] if judges_off and switched_on else []
-        return _unjudged("disabled", candidates.hits, mode, settings, reasons)
+        return _unjudged("disabled", hits, mode, settings, reasons)
     from ..kernel.judge.asking import Judge
 
     judge = Judge("retrieval", context, helper=mode == SEARCH)
     problem = judge.unready()
     if problem is not None:
         path = "no_key" if problem.failure == "no_key" else "fallback"
-        return _unjudged(path, candidates.hits, mode, settings, [problem.failure])
-    pool = _candidates(candidates.hits, mode, settings)
+        return _unjudged(path, hits, mode, settings, [problem.failure])
+    pool = _candidates(hits, mode, settings)
     if not pool:
-        return _unjudged("rules", candidates.hits, mode, settings, [])
-    return _ask(judge, candidates, pool, mode, context.within(deadline.remaining()))
+        return _unjudged("rules", hits, mode, settings, [])
+    shown = _shuffled(pool, prompt)
+    rubrics = _DUAL if settings.flag(_BLOCK + "dual_verification") else _SINGLE
+    data = _data(prompt, previous_turn, shown)
+    questions = [_question(name, key, data, len(shown)) for name, key in rubrics]
+    verdicts = judge.ask_all(questions, deadline)
+    judged = _judged(hits, shown, verdicts, mode, settings)
+    judged.asked = len(shown)
+    judged.dropped = sum(verdict.values["dropped"] for verdict in verdicts if verdict.values is not None)
+    judged.spent = _spent(verdicts)
+    judged.notice = judge.notice
+    return judged
+
+
+def _judged(
+    hits: list[Hit], shown: list[Hit], verdicts: list[Verdict], mode: str, settings: Settings
+) -> Judged:
+    """Combine the verdicts: of two judges (relevance and usefulness), or of one that was asked about both."""
+    answers = [
+        None if verdict.values is None else {shown[at].key for at in verdict.values["chosen"]}
+        for verdict in verdicts
+    ]
+    answered = [answer for answer in answers if answer is not None]
+    rubrics = _DUAL if len(verdicts) > 1 else _SINGLE
+    failures = [
+        "%s: %s" % (name, verdict.failure) for (name, _), verdict in zip(rubrics, verdicts) if verdict.failure
+    ]
+    if not answered:
+        return _unjudged("fallback", hits, mode, settings, failures)
+    path = "single" if len(verdicts) == 1 else "judged" if len(answered) == len(verdicts) else "partial"
+    judged = Judged(path, _max_output(mode, settings))
+    judged.reasons = failures
+    judged.verdicts = _pairs(answers, shown)
+    judged.approvals = _approvals(answered, shown, settings.text(_BLOCK + "modes.%s.verification" % mode))
+    approved = [hit for hit in hits if judged.approvals.get(hit.key) == "both"]
+    judged.search_hits = approved[: judged.max_inject]
+    return judged
 
 
 def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons: list[str]) -> Judged:
@@ -160,49 +189,20 @@ def _candidates(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
     return [hit for hit in pool if low <= hit.confidence < high]
 
 
-def _ask(judge: Judge, candidates: JudgeCandidates, pool: list[Hit], mode: str, context: Context) -> Judged:
-    settings = context.settings
-    shown = _shuffled(pool, candidates.prompt)
-    rubrics = _DUAL if settings.flag(_BLOCK + "dual_verification") else _SINGLE
-    data = _data(candidates, shown)
-    questions = [_question(name, key, data, len(shown)) for name, key in rubrics]
-    verdicts = judge.ask_all(questions, context.deadline)
-    answers = [_chosen_keys(verdict, shown) for verdict in verdicts]
-    answered = [answer for answer in answers if answer is not None]
-    failures = [
-        "%s: %s" % (name, verdict.failure) for (name, _), verdict in zip(rubrics, verdicts) if verdict.failure
-    ]
-    if answered:
-        path = "single" if len(rubrics) == 1 else "judged" if len(answered) == len(rubrics) else "partial"
-        judged = Judged(path, _max_output(mode, settings))
-        judged.reasons = failures
-        judged.verdicts = _pairs(answers, shown)
-        judged.approvals = _approvals(answered, shown, settings.text(_BLOCK + "modes.%s.verification" % mode))
-        approved = [hit for hit in candidates.hits if judged.approvals.get(hit.key) == "both"]
-        judged.search_hits = approved[: judged.max_inject]
-    else:
-        judged = _unjudged("fallback", candidates.hits, mode, settings, failures)
-    judged.asked = len(shown)
-    judged.dropped = sum(verdict.values["dropped"] for verdict in verdicts if verdict.values is not None)
-    judged.spent = _spent(verdicts)
-    judged.notice = judge.notice
-    return judged
-
-
 def _shuffled(hits: list[Hit], prompt: str) -> list[Hit]:
     """Return the hits in an order that depends only on the prompt, so that it does not show the judges their rank."""
     seed = digest(prompt.encode("utf-8", "replace"))
     return sorted(hits, key=lambda hit: digest((seed + hit.key).encode("utf-8", "replace")))
 
 
-def _data(candidates: JudgeCandidates, shown: list[Hit]) -> dict[str, Any]:
+def _data(prompt: str, previous_turn: str, shown: list[Hit]) -> dict[str, Any]:
     from ..kernel.judge.question import excerpt, one_line
 
-    request = excerpt(candidates.prompt, _MAX_PROMPT)
+    request = excerpt(prompt, _MAX_PROMPT)
     data: dict[str, Any] = {"request": request}
     room = _MAX_PROMPT - len(request)
-    if candidates.previous_turn and room > _MAX_TAG:
-        data["said_before"] = excerpt(candidates.previous_turn, room)
+    if previous_turn and room > _MAX_TAG:
+        data["said_before"] = excerpt(previous_turn, room)
     data["notes"] = [
         {
             "index": at,
@@ -221,31 +221,23 @@ def _question(name: str, key: str, data: dict[str, Any], offered: int) -> Questi
     return Question(load_rubric(name), data, lambda value: chosen_indices(value, key, offered))
 
 
-def _chosen_keys(verdict: Verdict, shown: list[Hit]) -> set[str] | None:
-    """Return the keys of the hits that a judge chose; None if it did not answer."""
-    if verdict.values is None:
-        return None
-    return {shown[at].key for at in verdict.values["chosen"] if 0 <= at < len(shown)}
-
-
 def _approvals(answered: list[set[str]], shown: list[Hit], verification: str) -> dict[str, str]:
     """Return "both", "one" or "none" for each shown hit, by the judges that answered; unless strict, one counts as both."""
     needed = len(answered) if verification == "strict" else 1
-    approvals = {}
-    for hit in shown:
-        votes = sum(hit.key in answer for answer in answered)
-        approvals[hit.key] = "both" if votes >= needed else "one" if votes else "none"
-    return approvals
+    votes = {hit.key: sum(hit.key in answer for answer in answered) for hit in shown}
+    return {key: "both" if count >= needed else "one" if count else "none" for key, count in votes.items()}
 
 
 def _pairs(answers: list[set[str] | None], shown: list[Hit]) -> dict[str, tuple[bool | None, bool | None]]:
     """Return the votes (relevant, useful) about each hit; one combined answer counts for both."""
     relevance, usefulness = answers * 2 if len(answers) == 1 else answers
-
-    def vote(hit: Hit, answer: set[str] | None) -> bool | None:
-        return None if answer is None else hit.key in answer
-
-    return {hit.key: (vote(hit, relevance), vote(hit, usefulness)) for hit in shown}
+    return {
+        hit.key: (
+            None if relevance is None else hit.key in relevance,
+            None if usefulness is None else hit.key in usefulness,
+        )
+        for hit in shown
+    }
 
 
 def _spent(verdicts: list[Verdict]) -> dict[str, object]:

@@ -12,14 +12,16 @@ from ..kernel.clock import now_iso
 from ..kernel.files import error_text, os_error_text
 from ..kernel.locks import Busy
 from .index_file import (
+    DAMAGED,
     INDEX_ERRORS,
+    OUTDATED,
     IndexMissing,
     IndexUnavailable,
     changed_paths,
     failure_reason,
     index_path,
     is_locked,
-    must_rebuild,
+    new_decisions,
     open_index,
     refresh_lock,
     unread_files,
@@ -31,6 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
+    from .query import Query
     from .ranking import Hit
 
 # The endings of watched files that decide what is trusted.
@@ -44,125 +47,110 @@ class Lookup:
     how many files a refresh has yet to read; `needs_refresh` asks for a background process that brings the index up to date.
     """
 
-    __slots__ = (
-        "_connection",
-        "_context",
-        "_is_trust_old",
-        "answered_by",
-        "needs_refresh",
-        "problem",
-        "unread",
-    )
+    __slots__ = ("_context", "answered_by", "needs_refresh", "problem", "unread")
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._connection: Connection | None = None
-        self._is_trust_old = False
         self.answered_by = "none"
         self.problem = ""
         self.unread = 0
         self.needs_refresh = False
-
-    def close(self) -> None:
-        """Close the index file."""
-        if self._connection is not None:
-            self._connection.close()
 
     def best(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
         """Return at most `pool` injectable memories for a text, best first; a damaged index is rebuilt once.
 
         `previous_turn` has less weight.
         """
+        path = index_path(self._context.paths)
         for _attempt in range(2):
+            connection = None
             try:
-                if self._connection is None and not self._open():
-                    return []
-                return self._without_doubt(self._rank(text, previous_turn, pool))
+                connection = self._open(path)
+                return self._ranked(connection, analyze(text, previous_turn), pool) if connection else []
             except TimeoutError:
                 self.problem = "timeout"
                 return []
             except INDEX_ERRORS as error:
                 self.problem = failure_reason(error)
                 self.needs_refresh = True
-                if not must_rebuild(error) or not self._discard():
-                    return []
+            finally:
+                if connection is not None:
+                    connection.close()
+            if not self.problem.startswith((DAMAGED, OUTDATED)) or not _remove(path):
+                break
         return []
 
-    def _rank(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
-        assert self._connection is not None
-        strategy = self._context.settings.text("retrieval.match_strategy")
-        self.answered_by = backend = candidate_backend(self._connection, strategy)
-        deadline = self._context.deadline
-        return rank(
-            self._connection,
-            analyze(text, previous_turn),
+    def _open(self, path: str) -> Connection | None:
+        """Open the index, or create it from a few files; if another process does so, use what it has committed."""
+        try:
+            return open_index(path)
+        except IndexUnavailable as error:
+            self.problem = "" if isinstance(error, IndexMissing) else failure_reason(error)
+            self.needs_refresh = True
+            if is_locked(error):
+                return None
+        self.problem = refresh_some(self._context) or self.problem
+        try:
+            return open_index(path)
+        except IndexUnavailable:
+            return None
+
+    def _ranked(self, connection: Connection, query: Query, pool: int) -> list[Hit]:
+        changed = changed_paths(connection)
+        if changed != set():
+            self.problem = self.problem or "refreshing"
+            self.unread = unread_files(connection)
+            self.needs_refresh = True
+        strategy, deadline = self._context.settings.text("retrieval.match_strategy"), self._context.deadline
+        self.answered_by = backend = candidate_backend(connection, strategy)
+        hits = rank(
+            connection,
+            query,
             pool,
             only_injectable=True,
             expires_after=now_iso(),
             deadline=deadline,
             backend=backend,
         )
+        if hits and (changed is None or any(path.endswith(_TRUST) for path in changed)):
+            return self._without_doubt(connection, hits)
+        return hits
 
-    def _open(self) -> bool:
-        """Open the index, or create it from a few files; return False if there is none to ask."""
-        path = index_path(self._context.paths)
-        try:
-            self._connection = open_index(path)
-        except IndexUnavailable as error:
-            self.problem = "" if isinstance(error, IndexMissing) else failure_reason(error)
-            self.needs_refresh = True
-            if is_locked(error) or not self._create(path):
-                return False
-        assert self._connection is not None
-        changed = changed_paths(self._connection)
-        if changed != set():
-            self.problem = self.problem or "refreshing"
-            self.unread = unread_files(self._connection)
-            self.needs_refresh = True
-            self._is_trust_old = changed is None or any(path.endswith(_TRUST) for path in changed)
-        return True
-
-    def _without_doubt(self, hits: list[Hit]) -> list[Hit]:
+    def _without_doubt(self, connection: Connection, hits: list[Hit]) -> list[Hit]:
         """Return the hits without those about which the user decided since they were indexed."""
-        if not hits or not self._is_trust_old:
-            return hits
-        from .trust_changes import in_doubt
+        from ..memories.trust_file import DecisionFile, decision_paths
 
-        assert self._connection is not None
+        trusted, rejected = map(DecisionFile, decision_paths(self._context.paths))
+        accept_from = self._context.settings.texts("trust.accept_from")
         try:
-            doubtful = in_doubt(self._connection, [hit.key for hit in hits], self._context)
+            trusted.load()
+            rejected.load()
+            decided, _ = new_decisions(connection, trusted, rejected, accept_from)
         except OSError as error:
             self.problem = "not_refreshed: %s" % os_error_text(error)
             return hits
-        return [hit for hit in hits if hit.key not in doubtful]
+        if decided is None:
+            return []
+        query = "SELECT full_digest, text_digest, new_phrases FROM documents WHERE key = ?"
+        return [
+            hit for hit in hits if decided.isdisjoint(connection.execute(query, (hit.key,)).fetchone() or ())
+        ]
 
-    def _create(self, path: str) -> bool:
-        """Create an index of the first few files. If another process does so, use what it has committed."""
-        problem = refresh_some(self._context)
-        self.problem = problem or self.problem
-        try:
-            self._connection = open_index(path)
-        except IndexUnavailable:
-            return False
-        return True
 
-    def _discard(self) -> bool:
-        """Remove a damaged index; return whether it is gone."""
-        self.close()
-        self._connection = None
-        path = index_path(self._context.paths)
-        try:
-            with refresh_lock(path, 0.0):
-                os.unlink(path)
-        except OSError:
-            return False
-        return True
+def _remove(path: str) -> bool:
+    """Remove a damaged index; return whether it is gone."""
+    try:
+        with refresh_lock(path, 0.0):
+            os.unlink(path)
+    except OSError:
+        return False
+    return True
 
 
 def refresh_some(context: Context, wait: float = 0.0) -> str:
     """Bring the index up to date with a few files, unless another process does so for `wait` seconds; return what went wrong, or ""."""
-    from .due_files import hook_read_budget
     from .index_refresh import refresh_index
+    from .store_refresh import hook_read_budget
 
     try:
         refresh_index(context.paths, context.settings, 1, full=False, budget=hook_read_budget(), wait=wait)

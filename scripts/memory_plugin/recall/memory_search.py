@@ -11,14 +11,14 @@ from ..kernel.clock import Deadline, now_iso
 from ..kernel.files import error_text
 from ..kernel.paths import Paths
 from ..kernel.settings.values import Settings
-from ..kernel.sqlite import Connection, SqliteError
+from ..kernel.sqlite import Connection
 from ..memories.claude_notes import native_folders, notes
-from ..memories.survey import supersession, survey
+from ..memories.survey import survey
 from .documents import memory_document, note_document
-from .in_force import set_superseded, superseded_documents
+from .in_force import apply_supersession, superseded_documents
 from .index_documents import put
-from .index_file import INDEX_ERRORS, IndexUnavailable, index_path, is_locked, open_index, transaction
-from .index_refresh import rebuild_index, refresh_index
+from .index_file import INDEX_ERRORS, IndexUnavailable, index_path, open_index, transaction
+from .index_refresh import refresh_index
 from .index_tables import create_index_in_memory
 from .model import load_model
 from .query import analyze
@@ -52,13 +52,13 @@ class Neighbors(NamedTuple):
 def search(paths: Paths, settings: Settings, query: str, limit: int) -> SearchResult:
     """Return the best memories of all scopes, including pending, expired and superseded ones.
 
-    The index is brought up to date first, and rebuilt if it is damaged; if that fails, all files are read.
+    The index is brought up to date first; if it cannot be used, all files are read.
     Raises IndexUnavailable if Python has no SQLite, and RuntimeError without a state folder.
     """
     try:
         refresh_index(paths, settings, rounds=1)
-        return _search_index(paths, settings, query, limit)
-    except (IndexUnavailable, SqliteError, OSError) as error:
+        return _ask(open_index(index_path(paths), timeout=1.0), settings, query, limit)
+    except (*INDEX_ERRORS, OSError) as error:
         result = _ask(_temporary_index(paths, settings), settings, query, limit)
         return result._replace(problem=error_text(error))
 
@@ -101,30 +101,16 @@ def _ranked(connection: Connection, text: str, limit: int, deadline: Deadline, b
     )
 
 
-def _search_index(paths: Paths, settings: Settings, query: str, limit: int) -> SearchResult:
-    try:
-        return _ask(open_index(index_path(paths), timeout=1.0), settings, query, limit)
-    except INDEX_ERRORS as error:
-        if is_locked(error):
-            raise
-    rebuild_index(paths, settings)
-    return _ask(open_index(index_path(paths), timeout=1.0), settings, query, limit)
-
-
 def _temporary_index(paths: Paths, settings: Settings) -> Connection:
     """Return an in-memory index of all files, for one query."""
     connection = create_index_in_memory()
     items = survey(paths, settings.texts("trust.accept_from")).items
-    resolution = supersession(items)
-    documents = [
-        memory_document(item.stored, item.trust, resolution.inherited.get(item.stored.key, ()))
-        for item in items
-    ]
+    documents = [memory_document(item.stored, item.trust) for item in items]
     if settings.flag("native.enabled"):
         documents += [note_document(note) for folder in native_folders(paths) for note in notes(folder)]
     with transaction(connection):
         put(connection, documents)
-        set_superseded(connection, (), resolution.superseded)
+        apply_supersession(connection)
     return connection
 
 

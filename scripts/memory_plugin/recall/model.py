@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kernel.fastjson import loads
-from .index_file import IndexUnusable, meta_get
+from .index_file import IndexUnavailable, meta_get
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ class Model:
 
 
 def load_model(connection: Connection) -> Model:
-    """Return the model stored in this index. Raises IndexUnusable if there is none."""
+    """Return the model stored in this index. Raises IndexUnavailable if there is none."""
     text = meta_get(connection, "model")
     try:
         return Model(**loads(text or ""))  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise IndexUnusable("the index holds no ranking model") from None
+        raise IndexUnavailable("the index holds no ranking model") from None

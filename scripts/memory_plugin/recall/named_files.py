@@ -1,7 +1,7 @@
-"""The prepared file that maps paths to the memories that name them, so that a tool call on any other file does not open the index.
+"""Which memories name a file. A prepared file says whether any could, so that a tool call on most files does not open the index.
 
-It is derived from the index and stored next to it, so a repository can neither provide nor change it. The first line has the data that
-every call needs. Then follows one line for each path, sorted, so that a call parses only the few lines that it needs.
+The file is derived from the index and stored next to it, so a repository can neither provide nor change it. The first line has the
+patterns. Then follow the other paths, sorted, one a line.
 """
 
 from __future__ import annotations
@@ -13,20 +13,16 @@ from ..kernel.files import read_regular, replace_if_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
 
-SCHEMA = 1
+SCHEMA = 2
 # The ways in which a memory names a file, the most certain first: its path, a pattern, a folder above it, in the title or body, and the
 # path of a similar file.
 FILE, PATTERN, FOLDER, TEXT, KIN = "file", "pattern", "folder", "text", "kin"
 WAYS = (FILE, PATTERN, FOLDER, TEXT, KIN)
-MAX_PATHS = 50_000
+_MAX_PATHS, _MAX_PATTERNS = 50_000, 500
 _MAX_BYTES = 16 << 20
-_MAX_PATTERNS = 500
 # If more memories name files in a folder, none of them is specific to a new file in it.
 _MAX_KIN = 2
 _MAX_LINES = 2000
@@ -41,153 +37,121 @@ class NamedFiles:
 
     def __init__(self, paths: Paths) -> None:
         self._lines = b""
-        self._patterns: list[tuple[str, str]] = []
+        self._patterns: list[str] = []
         try:
             head, _, lines = read_regular(named_files_path(paths), _MAX_BYTES)[0].partition(b"\n")
             data = loads(head.decode("ascii"))
             if isinstance(data, dict) and data["schema"] == SCHEMA and data["root"] == paths.project_root:
-                self._patterns = [(str(pattern), str(key)) for pattern, key in data["patterns"]]
+                self._patterns = list(map(str, data["patterns"]))
                 self._lines = b"\n" + lines
         except (OSError, ValueError, KeyError, TypeError):
             self._lines = b""
 
-    def any(self) -> bool:
-        """Return whether any memory names a file."""
-        return bool(self._lines)
+    def of_call(self, payload: dict[str, object], root: str) -> dict[str, bool]:
+        """Return path -> whether it is new, for the paths of a tool call's file that a memory may name; empty for most calls."""
+        tool_input, folder = payload.get("tool_input"), payload.get("cwd")
+        fields = tool_input if isinstance(tool_input, dict) else {}
+        path = fields.get("file_path", fields.get("notebook_path"))
+        if not self._lines or not isinstance(path, str) or not path or not path.isprintable():
+            return {}  # other characters are not safe to pass to the system
+        from ..memories.guard_file import paths_below
 
-    def named_by(self, payload: dict[str, object], root: str) -> dict[str, str]:
-        """Return memory key -> the most certain way for the memories that name the file of a tool call."""
-        from ..memories.guarded_files import paths_below
+        creates = payload.get("tool_name") == _CREATES
+        files = {
+            path: creates and not os.path.lexists(os.path.join(root, path))
+            for path in paths_below(root, path, folder if isinstance(folder, str) else "")
+        }
+        return {path: is_new for path, is_new in files.items() if self.may_name(path, is_new=is_new)}
 
-        path, folder = _call_path(payload), payload.get("cwd")
-        paths = paths_below(root, path, folder if isinstance(folder, str) else "") if path else []
-        ways: dict[str, str] = {}
-        for path in paths:
-            is_new = payload.get("tool_name") == _CREATES and not os.path.lexists(os.path.join(root, path))
-            for key, way in self.naming(path, is_new=is_new).items():
-                _add(ways, key, way)
-        return ways
-
-    def naming(self, path: str, *, is_new: bool) -> dict[str, str]:
-        """Return memory key -> the most certain way for the memories that name a file.
-
-        `path` is relative to the root and has slashes. KIN applies only to a new file that nothing names: files beside it with the same
-        ending count, or files of the same name in a neighboring folder.
-        """
+    def may_name(self, path: str, *, is_new: bool) -> bool:
+        """Return whether a memory could name a file: a cheap check, wrong only when it returns True."""
         path = folded(path)
-        ways: dict[str, str] = {}
-        for key, way in self._entry(path):
-            _add(ways, key, way)
-        for pattern, key in self._patterns:
-            if _matches(pattern, path):
-                _add(ways, key, PATTERN)
-        for folder in _folders_above(path):
-            for key, way in self._entry(folder):
-                if way == FILE:
-                    _add(ways, key, FOLDER)
-            for key, way in self._entry(folder + "/"):
-                _add(ways, key, FOLDER if way == FILE else TEXT)
-        if not ways and is_new:
-            ways.update(dict.fromkeys(self._kin(path), KIN))
-        return ways
-
-    def _entry(self, path: str) -> list[tuple[str, str]]:
-        at = self._lines.find(b"\n%s\t" % encoded(path).encode("ascii"))
-        return self._marks(at + 1) if at >= 0 else []
-
-    def _marks(self, start: int) -> list[tuple[str, str]]:
-        """Return the keys and ways of the line at an offset; none if it is damaged."""
-        end = self._lines.find(b"\n", start)
-        line = self._lines[start : end if end >= 0 else None]
-        try:
-            marks: Any = loads(line.partition(b"\t")[2].decode("ascii"))
-            return [(str(key), str(way)) for key, way in marks if way in WAYS]
-        except (ValueError, TypeError):
-            return []
-
-    def _kin(self, path: str) -> set[str]:
-        """Return the memories that name files similar to a new file, if they are few."""
-        folder, _, name = path.rpartition("/")
-        if not folder:
-            return set()
-        in_folder: set[str] = set()
-        same_ending: set[str] = set()
-        for rest, start in self._below(folder):
-            if "/" not in rest and rest:
-                keys = {key for key, way in self._marks(start) if way == FILE}
-                in_folder |= keys
-                if _ending(rest) == _ending(name):
-                    same_ending |= keys
-        kin = same_ending if len(in_folder) <= _MAX_KIN else set()
-        return kin or self._namesakes(folder, name)
-
-    def _namesakes(self, folder: str, name: str) -> set[str]:
-        """Return the memories that name a file of the same name below the same first two folders, if they are few."""
-        segments = folder.split("/")
-        if len(segments) < _SHARED_FOLDERS:
-            return set()
-        memories: set[str] = set()
-        for rest, start in self._below("/".join(segments[:_SHARED_FOLDERS])):
-            if rest.rpartition("/")[2] == name:
-                memories |= {key for key, way in self._marks(start) if way == FILE}
-        return memories if len(memories) <= _MAX_KIN else set()
-
-    def _below(self, folder: str) -> Iterator[tuple[str, int]]:
-        """Yield the rest of each path below a folder and the offset of its line, up to a limit."""
-        prefix = b"\n%s/" % encoded(folder).encode("ascii")
-        at = self._lines.find(prefix)
-        for _ in range(_MAX_LINES):
-            if at < 0 or not self._lines.startswith(prefix, at):
-                return
-            start = at + len(prefix)
-            yield _decoded(self._lines[start : self._lines.find(b"\t", start)]), at + 1
-            at = self._lines.find(b"\n", start)
+        starts = ["\n%s\n" % named for named in (path, *_folders_above(path))]
+        if is_new:
+            starts.append("\n%s/" % "/".join(path.split("/")[:-1][:_SHARED_FOLDERS]))
+        in_lines = any(start.encode("utf-8", "replace") in self._lines for start in starts)
+        return in_lines or any(_matches(pattern, path) for pattern in self._patterns)
 
 
-def _call_path(payload: dict[str, object]) -> str:
-    """Return the path of a tool call; empty if it is not safe to pass to the system."""
-    tool_input = payload.get("tool_input")
-    fields = tool_input if isinstance(tool_input, dict) else {}
-    path = fields.get("file_path", fields.get("notebook_path"))
-    return path if isinstance(path, str) and path.isprintable() else ""
+def naming(connection: Connection, files: dict[str, bool]) -> dict[str, str]:
+    """Return memory key -> the most certain way for the memories that name a file, given as path -> whether it is new.
+
+    Paths are relative to the root and have slashes. KIN applies only to a new file that nothing names: files beside it with the same
+    ending count, or files of the same name in a neighboring folder. Raises SqliteError.
+    """
+    ways: dict[str, str] = {}
+    for written, is_new in files.items():
+        path = folded(written)
+        found = _ways(connection, path)
+        if not found and is_new:
+            found = [(key, KIN) for key in _kin(connection, path)]
+        for key, way in found:
+            if key not in ways or WAYS.index(way) < WAYS.index(ways[key]):
+                ways[key] = way
+    return ways
 
 
-def _add(ways: dict[str, str], key: str, way: str) -> None:
-    """Set the way of a memory, unless it has a more certain one already."""
-    if key not in ways or WAYS.index(way) < WAYS.index(ways[key]):
-        ways[key] = way
+def _ways(connection: Connection, path: str) -> list[tuple[str, str]]:
+    """Return the key and the way of each mention of a file."""
+    found: list[tuple[str, str]] = []
+    asked = [path, *_folders_above(path)]
+    query = (
+        "SELECT path, key, way FROM paths WHERE path IN (%s) UNION ALL SELECT path, key, way FROM paths WHERE way = 'pattern'"
+        % ",".join("?" * len(asked))
+    )
+    for named, key, way in connection.execute(query, asked):
+        if way == PATTERN:
+            found += [(key, PATTERN)] if _matches(named, path) else []
+        elif named == path:
+            found.append((key, way))
+        elif way == FILE or named.endswith("/"):
+            found.append((key, FOLDER if way == FILE else TEXT))
+    return found
+
+
+def _kin(connection: Connection, path: str) -> set[str]:
+    """Return the memories that name files similar to a new file, if they are few."""
+    *folders, name = path.split("/")
+    beside = [
+        (rest, key) for rest, key in _below(connection, folders) if folders and rest and "/" not in rest
+    ]
+    kin = {key for rest, key in beside if rest.partition(".")[2] == name.partition(".")[2]}
+    if kin and len({key for _, key in beside}) <= _MAX_KIN:
+        return kin
+    shared = folders[:_SHARED_FOLDERS] if len(folders) >= _SHARED_FOLDERS else ["/"]
+    namesakes = {key for rest, key in _below(connection, shared) if rest.rpartition("/")[2] == name}
+    return namesakes if len(namesakes) <= _MAX_KIN else set()
+
+
+def _below(connection: Connection, folders: list[str]) -> list[tuple[str, str]]:
+    """Return the rest of each named path below a folder, with the memory's key, up to a limit."""
+    start = "/".join(folders) + "/"
+    rows = connection.execute(
+        "SELECT path, key FROM paths WHERE way = ? AND path >= ? AND path < ? ORDER BY path LIMIT ?",
+        (FILE, start, start[:-1] + chr(ord("/") + 1), _MAX_LINES),
+    )
+    return [(path[len(start) :], key) for path, key in rows]
 
 
 def _folders_above(path: str) -> list[str]:
+    """Return the folders above a path, each without and with a slash at its end."""
     parts = path.split("/")
-    return ["/".join(parts[:end]) for end in range(1, len(parts))]
+    folders = ["/".join(parts[:end]) for end in range(1, len(parts))]
+    return [named for folder in folders for named in (folder, folder + "/")]
 
 
 def _matches(pattern: str, path: str) -> bool:
     """Return whether a pattern covers a path; brackets are a set or, as in the file names of routes, part of a name."""
-    from ..memories.guarded_files import covers
+    from ..memories.guard_file import covers
 
     return covers(pattern, path) or ("[" in pattern and covers(pattern.replace("[", "\\["), path))
 
 
-def _ending(name: str) -> str:
-    return name.partition(".")[2]
-
-
 def folded(path: str) -> str:
     """Return a path in lower case where file names ignore case."""
-    from ..memories.guarded_files import IGNORES_CASE
+    from ..memories.guard_file import IGNORES_CASE
 
     return path.casefold() if IGNORES_CASE else path
-
-
-def encoded(path: str) -> str:
-    """Return a path as a line of the file holds it."""
-    return dumps(path)[1:-1]
-
-
-def _decoded(path: bytes) -> str:
-    return str(loads('"%s"' % path.decode("ascii")))
 
 
 def named_files_path(paths: Paths) -> str:
@@ -197,17 +161,9 @@ def named_files_path(paths: Paths) -> str:
 
 def write_named_files(paths: Paths, connection: Connection) -> bool:
     """Write the file from the index, delete it if no file is named, and return whether it changed. Raises OSError and SqliteError."""
-    select = "SELECT path, key FROM paths WHERE way = ? ORDER BY path, key LIMIT ?"
-    patterns = connection.execute(select, (PATTERN, _MAX_PATTERNS)).fetchall()
-    # A key needs no escapes in JSON. SQLite joins the lines of 20,000 paths in a few milliseconds.
-    lines = connection.execute(
-        """SELECT path || char(9) || '[' || group_concat('["' || key || '","' || way || '"]') || ']' FROM
-        (SELECT path, key, way FROM paths WHERE way != ? ORDER BY path, key) GROUP BY path ORDER BY path LIMIT ?""",
-        (PATTERN, MAX_PATHS),
-    ).fetchall()
-    content = b""
-    if patterns or lines:
-        decoded = [(_decoded(pattern.encode("ascii")), key) for pattern, key in patterns]
-        head = dumps({"schema": SCHEMA, "root": paths.project_root, "patterns": decoded})
-        content = "\n".join([head, *(line for (line,) in lines), ""]).encode("ascii")
+    select = "SELECT DISTINCT path FROM paths WHERE (way = 'pattern') = ? ORDER BY path LIMIT ?"
+    patterns = [path for (path,) in connection.execute(select, (1, _MAX_PATTERNS))]
+    lines = [path for (path,) in connection.execute(select, (0, _MAX_PATHS))]
+    head = dumps({"schema": SCHEMA, "root": paths.project_root, "patterns": patterns})
+    content = "\n".join([head, *lines, ""]).encode("utf-8") if patterns or lines else b""
     return replace_if_changed(named_files_path(paths), content, _MAX_BYTES)

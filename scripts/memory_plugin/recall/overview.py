@@ -9,10 +9,9 @@ from ..kernel.paths import Paths
 from ..kernel.settings.values import Settings
 from ..kernel.sqlite import Connection, SqliteError
 from ..memories.hygiene import Shown
-from ..memories.memory_files import FileProblem, StoredMemory, skipped_entries, why_not_read
+from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_entries, stores, why_not_read
 from ..memories.record import Memory, categories
 from ..memories.relations import plain_title
-from ..memories.stores import Store, stores
 from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, Unread, may_mean, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE
@@ -22,9 +21,9 @@ from .index_refresh import refresh_index
 
 _WAIT = 0.5  # seconds for another process that refreshes the index
 _QUERY = """SELECT d.key, d.id, d.category, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,
-    d.digest, d.trust, CASE d.status WHEN 'unreadable' THEN d.inject ELSE '' END, coalesce(l.superseded_by, ''),
-    coalesce(l.supersedes, '[]'), coalesce(s.by, ''), d.new_phrases
-    FROM documents d LEFT JOIN links l USING (key) LEFT JOIN superseded s USING (key) WHERE d.scope = ? %s ORDER BY d.path"""
+    d.digest, d.trust, CASE d.status WHEN 'unreadable' THEN d.inject ELSE '' END, d.superseded_by,
+    d.supersedes, coalesce(s.by, ''), d.new_phrases
+    FROM documents d LEFT JOIN superseded s USING (key) WHERE d.scope = ? %s ORDER BY d.path"""
 _NAMED = "SELECT key FROM documents WHERE id = ?"
 _TITLED = "SELECT id FROM documents WHERE plain_title = ?"
 
@@ -102,7 +101,7 @@ def _add_store(
             result.problems.append(FileProblem(row[10], row[14]))
         else:
             result.items.append(_item(row, by_label[row[2]], store, trust))
-    result.problems.extend(skipped_entries(store, sizes=False))
+    result.problems.extend(skipped_entries(store))
 
 
 def _item(row: tuple[Any, ...], category: str, store: Store, trust: Trust) -> Item:

@@ -10,17 +10,15 @@ from ..kernel.files import os_error_text
 from ..kernel.quick_import import import_ahead
 from ..kernel.settings.values import USER
 from .gate import MIN_LENGTH, SHORT, effective_length, last_turn, load_gate
+from .history import RecallHistory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..kernel.context import Context
     from ..kernel.settings.values import Settings
-    from .answer import Answer
-    from .decision import Choice, Limits
+    from .decision import Choice
     from .gate import Prompt
-    from .history import RecallHistory
+    from .history import Answer
     from .judging import Judged
     from .lookup import Lookup
     from .ranking import Hit
@@ -36,27 +34,33 @@ _NEAR_MISSES = 5
 _RANKING_SECONDS = 3.0  # the rest of the prompt's time is for the judges
 
 
-def recall(answer: Answer, prompt: Prompt, room: int, context: Context) -> Answer:
+def recall(
+    answer: Answer, prompt: Prompt, room: int, context: Context, trial: RecallHistory | None = None
+) -> Answer:
     """Fill in the answer to one prompt and return it; `room` is the number of characters left in the hook's output.
 
     The caller creates the answer, so that it can save the record even if this raises. Only a bug raises: problems with files, the index
-    and the deadline are recorded in the answer.
+    and the deadline are recorded in the answer. With `trial`, no judge is asked, and what is injected is added only to that history.
     """
     settings = context.settings
     if not settings.flag("retrieval.enabled"):
         return answer.withhold("disabled", "skipped")
-    previous_turn, refusal = check_gate(prompt, settings)
+    previous_turn, refusal = _check_gate(prompt, settings)
     if refusal:
         return answer.withhold(refusal, "skipped")
-    from .history import RecallHistory
-
-    history = RecallHistory(context.paths, context.session)
-    fill_answer(answer, prompt, previous_turn, room, history, context)
-    _save(history, answer)
+    history = trial or RecallHistory(context.paths, context.session)
+    _fill_in(answer, prompt, previous_turn, room, history, context, ask_judges=trial is None)
+    if trial is None:
+        try:
+            history.save()
+        except OSError as error:  # a memory may be repeated, which is better than no answer
+            answer.record["problem"] = answer.record["problem"] or "session: " + os_error_text(error)
+    elif answer.block or history.turn > 1:
+        history.turn += 1  # as in a session: a prompt counts as a turn only once something was injected
     return answer
 
 
-def fill_answer(
+def _fill_in(
     answer: Answer,
     prompt: Prompt,
     previous_turn: str,
@@ -64,7 +68,7 @@ def fill_answer(
     history: RecallHistory,
     context: Context,
     *,
-    ask_judges: bool = True,
+    ask_judges: bool,
 ) -> None:
     """Look up a prompt, fill in the answer, and add the injected memories to `history`, without saving it."""
     import_ahead(PRELOADED_MODULES)
@@ -72,25 +76,30 @@ def fill_answer(
 
     settings = context.settings
     lookup = Lookup(context.within(_RANKING_SECONDS))
-    try:
-        hits = lookup.best(
-            prompt.visible_text, previous_turn, settings.integer("retrieval.judge.candidate_pool_size")
+    pool = settings.integer("retrieval.judge.candidate_pool_size")
+    hits = lookup.best(prompt.visible_text, previous_turn, pool)
+    answer.needs_refresh = lookup.needs_refresh
+    if hits:
+        from .decision import apply_feedback
+
+        apply_feedback(hits, context)
+    judged = None
+    # With a judge of the user's that is switched off, the best candidates still get a pointer.
+    has_judge = settings.is_judge_enabled("retrieval") or settings.origin("retrieval.judge.enabled") == USER
+    if hits and ask_judges and has_judge and lookup.answered_by == "fts5":
+        new = [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]
+        from .judging import AUTO, judge_candidates
+
+        judged = judge_candidates(
+            prompt.visible_text, new, AUTO, context, previous_turn=previous_turn, judges_off=prompt.judges_off
         )
-        if hits:
-            from .decision import apply_feedback
-
-            apply_feedback(hits, context)
-        judged = None
-        if hits and ask_judges and lookup.answered_by == "fts5" and _has_judge(settings):
-            judged = _judge(answer, prompt, previous_turn, _not_injected_yet(hits, history), context)
-        choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
-        _describe(answer, lookup, hits, choice, settings)
-    finally:
-        answer.needs_refresh = answer.needs_refresh or lookup.needs_refresh
-        lookup.close()
+        answer.record["judge"] = judged.record()
+        answer.notice = judged.notice
+    choice = _choose_and_render(answer, room, lookup, history, hits, judged, settings)
+    _describe(answer, lookup, hits, choice, settings)
 
 
-def check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
+def _check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
     """Return the previous turn, if the prompt refers to it, and the reason why the prompt gets no memories (usually empty)."""
     gate = load_gate()
     refusal = gate.refusal(prompt.visible_text)
@@ -108,26 +117,6 @@ def check_gate(prompt: Prompt, settings: Settings) -> tuple[str, str]:
     return previous_turn, refusal
 
 
-def _has_judge(settings: Settings) -> bool:
-    """Return whether the user has a judge, if only one that is switched off: then the best candidates still get a pointer."""
-    return settings.is_judge_enabled("retrieval") or settings.origin("retrieval.judge.enabled") == USER
-
-
-def _not_injected_yet(hits: list[Hit], history: RecallHistory) -> list[Hit]:
-    return [hit for hit in hits if not history.was_injected(hit.key, hit.injection_text)]
-
-
-def _judge(answer: Answer, prompt: Prompt, previous_turn: str, hits: list[Hit], context: Context) -> Judged:
-    """Ask the judges and put their answers into the record."""
-    from .judging import AUTO, JudgeCandidates, judge_candidates
-
-    candidates = JudgeCandidates(prompt.visible_text, hits, previous_turn)
-    judged = judge_candidates(candidates, AUTO, context, judges_off=prompt.judges_off)
-    answer.record["judge"] = judged.record()
-    answer.notice = judged.notice
-    return judged
-
-
 def _choose_and_render(
     answer: Answer,
     room: int,
@@ -139,33 +128,26 @@ def _choose_and_render(
 ) -> Choice | None:
     """Choose among the hits and fill in the answer; return None if there is nothing to choose from."""
     from .decision import Limits, choose, render_answer
+    from .ranking import Hit
 
-    if not hits:
-        answer.withhold(lookup.problem or "no_match")
-        return None
+    reason = judged.silenced if judged else ""
     if not settings.integer("retrieval.max_inject"):
-        answer.withhold("max_inject")
+        reason = "max_inject"
+    if not hits:
+        reason = lookup.problem or "no_match"
+    if reason:
+        answer.withhold(reason)
         return None
     limits = Limits(settings, room)
-    silenced = _apply_judges(limits, judged)
-    if silenced:
-        answer.withhold(silenced)
-        return None
-    choice = choose(hits, judged.approvals if judged else {}, limits, history, lambda hit: hit.is_current())
-    answer.needs_refresh = "edited" in choice.withheld.values()
+    if judged is not None:
+        limits.max_inject = min(limits.max_inject, judged.max_inject)
+    choice = choose(hits, judged.approvals if judged else {}, limits, history, Hit.is_current)
+    answer.needs_refresh = answer.needs_refresh or "edited" in choice.withheld.values()
     if choice.full or choice.pointers:
         render_answer(answer, choice, history, settings.text("retrieval.receipt"))
     else:
         answer.withhold(choice.reason)
     return choice
-
-
-def _apply_judges(limits: Limits, judged: Judged | None) -> str:
-    """Apply the judges' limit; return their reason for silence, or ""."""
-    if judged is None:
-        return ""
-    limits.max_inject = min(limits.max_inject, judged.max_inject)
-    return judged.silenced
 
 
 def _describe(
@@ -177,7 +159,7 @@ def _describe(
     answer.record.update(
         answered_by=lookup.answered_by,
         candidates=[
-            _candidate(hit, withheld.get(hit.key, ""))
+            {**candidate_row(hit), **_parts(hit, withheld.get(hit.key, ""))}
             for at, hit in enumerate(hits)
             if at < _NEAR_MISSES or hit.key in chosen
         ],
@@ -189,27 +171,21 @@ def _describe(
     )
 
 
-def _candidate(hit: Hit, withheld: str) -> dict[str, Any]:
-    row: dict[str, Any] = {
+def candidate_row(hit: Hit) -> dict[str, object]:
+    """Return what the record of a decision says about a hit."""
+    return {
         "key": hit.key,
         "confidence": round(hit.confidence, 4),
         "pointer_confidence": round(hit.pointer_confidence, 4),
         "score": round(hit.score, 3),
     }
-    if hit.shift:
-        row["shift"] = round(hit.shift, 3)
+
+
+def _parts(hit: Hit, withheld: str) -> dict[str, object]:
+    row: dict[str, object] = {"shift": round(hit.shift, 3)} if hit.shift else {}
     if withheld:
         row["withheld"] = withheld
     # Numbers only: the matched words come from the prompt and must not reach the ledger.
-    row["parts"] = {
-        name: round(part, 3) for name, part in hit.parts.items() if isinstance(part, (int, float))
-    }
+    numbers = {name: part for name, part in hit.parts.items() if isinstance(part, (int, float))}
+    row["parts"] = {name: round(part, 3) for name, part in numbers.items()}
     return row
-
-
-def _save(history: RecallHistory, answer: Answer) -> None:
-    """Save the session's history. If that fails, a memory may be repeated, which is better than no answer."""
-    try:
-        history.save()
-    except OSError as error:
-        answer.record["problem"] = answer.record["problem"] or "session: " + os_error_text(error)

@@ -94,7 +94,7 @@ def rank(
     """Return at most `limit` memories, best first; `backend` is the result of `candidate_backend`.
 
     With `only_injectable` all other memories are ignored, and so are those that expire up to the time `expires_after` (in UTC).
-    Raises TimeoutError when the deadline passes, IndexUnusable if the index holds no model, and SqliteError if it is damaged or locked.
+    Raises TimeoutError when the deadline passes, IndexUnavailable if the index holds no model, and SqliteError if it is damaged or locked.
     """
     model = load_model(connection)
     for size in ("pool", "soft_pool"):  # a search may ask for more than a prompt can use

@@ -15,7 +15,6 @@ import stat as modes
 from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import digest
 from ..kernel.files import os_error_text
-from .answer import Answer
 from .catalog_entries import (
     arrange,
     by_claim,
@@ -27,7 +26,7 @@ from .catalog_entries import (
     standing_rules,
 )
 from .decision import estimated_tokens
-from .history import CATALOG, SUBAGENT, RecallHistory
+from .history import CATALOG, SUBAGENT, Answer, RecallHistory
 from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_path, open_index
 
 TYPE_CHECKING = False

@@ -1,12 +1,14 @@
-"""Refresh the index for one store: read its due files, look up their trust, and update the index batch by batch.
+"""Find the files of the stores that a refresh must read, and bring the index up to date with them, batch by batch.
 
-The notes of Claude Code's own memory are indexed file by file. The work may be interrupted at any point: a file that was not read is
-still due.
+A file is due if it changed, or if the user accepted or rejected its text. The work of one round is limited by files and characters, so that
+other processes can use the index between rounds. It may be interrupted at any point: a file that was not read is still due. The notes of
+Claude Code's own memory are indexed file by file.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from time import time
 from typing import NamedTuple
 
@@ -15,25 +17,46 @@ from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
 from ..memories.claude_notes import note_files, notes_in
 from ..memories.hygiene import MAX_PHRASE, shown_items
-from ..memories.memory_files import StoredMemory, read_memory
-from ..memories.stores import Store
+from ..memories.memory_files import (
+    Store,
+    StoredMemory,
+    TooManyEntries,
+    examined,
+    is_read,
+    listing,
+    read_memory,
+    why_not_read,
+)
+from ..memories.record import ACTIVE, Category, categories
 from ..memories.trust import Trust
 from .documents import Document, may_inject, memory_document, note_document, unreadable_document
-from .due_files import DueFile, DueWork, ReadBudget, RefreshState, batches
 from .in_force import drop_guards, superseded_documents, update_guards
 from .index_documents import (
     IndexedFile,
     drop,
+    file_marks,
+    files_outside,
     find_document,
-    forget_stamps,
     indexed_file,
     notes_by_file,
     put,
     set_flags,
     set_new_phrases,
 )
-from .index_file import UNSURE, set_unread, transaction
+from .index_file import UNSURE, set_unread, transaction, unread_files
 
+# The maximum number of characters to redact in one memory: 30,000 of the body, 10,120 of the title, 4,000 of each list.
+MAX_MEMORY = 53_248
+# Reading takes about 1 ms per file on a small machine. Text made to slow down the rules takes 5 to 10 microseconds per character, so
+# MAX_MEMORY characters, the limit of a hook, take half a second.
+HOOK_FILES = 60
+HOOK_ENTRIES = 20_000
+# A round ends so that other processes can use the index, not to save time.
+_ROUND_FILES = 10_000
+_ROUND_CHARACTERS = 16 << 20
+# Parsed files stay in memory until they are written, with up to 24 times as many bytes as on disk; and no reader waits long.
+_BATCH_FILES = 500
+_BATCH_BYTES = 2 << 20
 # A file changed this recently may still be open for writing; the coarsest file system clock has steps of 2 s.
 _RACY_SECONDS = 2.1
 
@@ -57,178 +80,272 @@ class RefreshReport(NamedTuple):
         return RefreshReport(read, dropped, reflagged, unreadable, left, self.problem or other.problem)
 
 
-class RefreshPass:
-    """One pass over the stores: the index, the state known before, and the marks by which the next pass detects changes.
+class ReadBudget:
+    """The remaining work allowed in a refresh: `files`, `characters` to redact, and directory `entries` of a store (None: no limit).
 
-    A pass that leaves a file unread marks its folder UNSURE, so that the next one checks it again. `unread` is the number of due files.
+    By default that of one round of a command or background process; other processes get the index between rounds.
     """
 
-    __slots__ = ("connection", "marks", "problem", "state", "trust", "unread")
+    __slots__ = ("characters", "entries", "files")
 
     def __init__(
-        self, connection: Connection, trust: Trust, state: RefreshState, marks: dict[str, str], unread: int
+        self, files: int = _ROUND_FILES, characters: int = _ROUND_CHARACTERS, entries: int | None = None
     ) -> None:
-        self.connection = connection
-        self.trust = trust
-        self.state = state
-        self.marks = marks
-        self.unread = unread
-        self.problem = ""
+        self.files = files
+        self.characters = characters
+        self.entries = entries
 
-    def check_again(self, files: list[DueFile]) -> None:
-        """Make the next pass list the folders of these files."""
-        self.marks.update((os.path.dirname(file.path), UNSURE) for file in files)
-
-    def count_read(self, files: int) -> None:
-        """Tell prompts how many files are still unread, inside the caller's transaction."""
-        self.unread -= files
-        set_unread(self.connection, self.unread)
+    def reserve(self, size: int) -> bool:
+        """Reserve one file of `size` bytes, or return False and reserve nothing."""
+        characters = min(size, MAX_MEMORY)
+        if self.files < 1 or self.characters < characters:
+            return False
+        self.files -= 1
+        self.characters -= characters
+        return True
 
 
-def refresh_store(run: RefreshPass, work: DueWork) -> RefreshReport:
-    """Bring the index up to date with the due files of one store. Raises Busy, OSError and SqliteError."""
-    if work.is_too_large:
-        run.marks.update((path, UNSURE) for path in run.marks if path.startswith(work.store.root))
-        return RefreshReport(remaining=1)
-    run.marks.update((folder, UNSURE) for folder in work.recheck_folders)
-    run.problem = work.problem
-    report = RefreshReport(dropped=_drop_files(run, work.store, work.gone), remaining=len(work.deferred))
-    for files in batches(work.changed, lambda file: file.size):
-        report = report.plus(_refresh_batch(run, work.store, files))
-    _defer(run, work.deferred)
-    return report._replace(problem=run.problem)
+def hook_read_budget() -> ReadBudget:
+    """Return the budget of a hook that creates an index, or starts a session; it is large enough for any single memory."""
+    return ReadBudget(HOOK_FILES, MAX_MEMORY, HOOK_ENTRIES)
+
+
+class DueFile(NamedTuple):
+    """A file to read, its status, and what the index knows about it; None for a new file."""
+
+    store: Store
+    category: Category
+    path: str
+    status: os.stat_result
+    known: IndexedFile | None
+
+
+class RefreshPass(NamedTuple):
+    """One pass over the stores.
+
+    connection, trust: the index, and the user's decisions
+    changed: the paths that changed; None to check all
+    edited: files known to differ from the index, or in their trust; None to read all files, because the trust in any may have changed
+    marks: the marks by which the next pass detects changes
+    budget: what this pass may still read
+    """
+
+    connection: Connection
+    trust: Trust
+    changed: set[str] | None
+    edited: set[str] | None
+    marks: dict[str, str]
+    budget: ReadBudget
+
+    def has_changed(self, *paths: str) -> bool:
+        """Return whether any of these paths may have changed."""
+        return self.changed is None or not self.changed.isdisjoint(paths)
+
+    def is_edited(self, path: str) -> bool:
+        """Return whether a file must be read although its mark is that of the index."""
+        return self.edited is None or path in self.edited
+
+    def check_again(self, folders: Iterable[str]) -> None:
+        """Make the next pass list these folders."""
+        self.marks.update(dict.fromkeys(folders, UNSURE))
+
+    def defer(self, files: list[DueFile]) -> None:
+        """Make the next pass find these files, even those whose trust alone has changed."""
+        if files:
+            self.check_again(os.path.dirname(file.path) for file in files)
+            with transaction(self.connection):
+                self.connection.executemany(
+                    "UPDATE documents SET stamp = '' WHERE key = ?",
+                    ((file.known.key,) for file in files if file.known),
+                )
+
+
+def refresh_stores(run: RefreshPass, stores: Iterable[Store]) -> RefreshReport:
+    """Bring the index up to date with the stores, up to the budget. Raises Busy, OSError and SqliteError."""
+    report = RefreshReport()
+    due: list[DueFile] = []
+    for store in stores:
+        try:
+            found, gone, problem = _find_due(run, store)
+        except TooManyEntries:
+            run.check_again([path for path in run.marks if path.startswith(store.root)])
+            report = report.plus(RefreshReport(remaining=1))
+        else:
+            due += found
+            report = report.plus(RefreshReport(dropped=_drop_files(run, store, gone), problem=problem))
+    now, later = _within_budget(run, due)
+    with transaction(run.connection):
+        set_unread(run.connection, len(due))
+    for files in _batches(now):
+        report = report.plus(_refresh_batch(run, files))
+    run.defer(later)
+    return report.plus(RefreshReport(remaining=len(later)))
+
+
+def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[str], str]:
+    """Return the files to read in a store, the files of the index that are gone, and why a folder could not be listed (usually empty).
+
+    Raises TooManyEntries.
+    """
+    connection, left = run.connection, run.budget.entries
+    due: list[DueFile] = []
+    gone, problem = files_outside(connection, store.scope, store.root), ""
+    is_closed = bool(why_not_read(store))
+    named: dict[str, list[str]] = {}
+    for path in (run.edited or set()).union(run.changed or ()):
+        named.setdefault(os.path.dirname(path), []).append(path)
+    for category in categories().values():
+        folder = os.path.join(store.root, category.folder)
+        if is_closed or not is_read(folder):
+            gone += file_marks(connection, store.scope, folder)
+            continue
+        if run.edited is None or run.has_changed(folder):
+            try:
+                files = dict(listing(folder, left))
+            except OSError as error:
+                run.check_again([folder])
+                problem = problem or os_error_text(error)
+                continue
+            left = None if left is None else left - len(files)
+            marks = file_marks(connection, store.scope, folder)
+        else:
+            paths = named.get(folder, [])
+            files = examined(paths)
+            marks = {path: row.mark for path in paths if (row := indexed_file(connection, store.scope, path))}
+        for path, status in files.items():
+            is_same = marks.pop(path, None) in (stamp(status), _unread_mark(status))
+            if not is_same or run.is_edited(path):
+                known = indexed_file(connection, store.scope, path)
+                due.append(DueFile(store, category, path, status, known))
+        gone += marks
+    return due, gone, problem
+
+
+def _unread_mark(status: os.stat_result) -> str:
+    """Return the mark of a file without a memory: its stamp and the time of the last status change, since its permissions may change."""
+    return "%s:%d" % (stamp(status), status.st_ctime_ns)
 
 
 def _drop_files(run: RefreshPass, store: Store, files: list[str]) -> int:
     """Remove the rows of deleted files; return how many memories were recalled or searched before."""
-    rows = [indexed_file(run.connection, store.scope, path) for path in files]
-    keys = [row.key for row in rows if row is not None]
     if not files:
         return 0
+    rows = [row for path in files if (row := indexed_file(run.connection, store.scope, path)) is not None]
     with transaction(run.connection):
-        dropped = sum(find_document(run.connection, key) is not None for key in keys)
-        drop(run.connection, keys)
+        drop(run.connection, [row.key for row in rows])
         drop_guards(run.connection, files)
-    return dropped
+    return sum(row.status == ACTIVE for row in rows)
 
 
-def _defer(run: RefreshPass, files: list[DueFile]) -> None:
-    """Make the next pass find the files that this one defers, even those whose trust alone has changed."""
-    if files:
-        run.check_again(files)
-        with transaction(run.connection):
-            forget_stamps(run.connection, [file.known.key for file in files if file.known])
+def _within_budget(run: RefreshPass, due: list[DueFile]) -> tuple[list[DueFile], list[DueFile]]:
+    """Return the files to read now and those to read later, in this order: files known to be edited, then small files."""
+    due.sort(key=lambda file: (not run.is_edited(file.path), file.status.st_size, file.path))
+    for at, file in enumerate(due):
+        if not run.budget.reserve(file.status.st_size):
+            return due[:at], due[at:]
+    return due, []
 
 
-def _refresh_batch(run: RefreshPass, store: Store, files: list[DueFile]) -> RefreshReport:
-    """Read and index some files of a store."""
+def _batches(files: list[DueFile]) -> list[list[DueFile]]:
+    """Return the files, in the same order, in batches that fit into memory."""
+    result: list[list[DueFile]] = []
+    room = 0
+    for file in files:
+        if not result or len(result[-1]) >= _BATCH_FILES or room < file.status.st_size:
+            result.append([])
+            room = _BATCH_BYTES
+        result[-1].append(file)
+        room -= file.status.st_size
+    return result
+
+
+def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
+    """Read some files and write their memories to the index."""
+    connection, trust = run.connection, run.trust
+    memories, unreadable, problem = _read(run, files)
+    trust.record_names(memories)
     known = {file.path: file.known for file in files if file.known}
-    memories, unreadable = _read(run, store, files)
-    run.trust.record_names(memories)
-    run.state.done.update(file.path for file in files)
-    dropped, reflagged = _write(run, memories, unreadable, known)
-    return RefreshReport(len(memories) - reflagged, dropped, reflagged, len(unreadable))
+    replaced = [known[document.path] for document in unreadable if document.path in known]
+    moved: list[str] = []
+    documents = list(unreadable)
+    with transaction(connection):
+        superseded = superseded_documents(connection, [stored.key for stored in memories])
+        for whole in memories:
+            stored, row = trust.with_accepted_phrases(whole), known.get(whole.path)
+            state, new_phrases = trust.state_of(stored), trust.new_phrases(whole)
+            injectable = may_inject(stored, state) and stored.key not in superseded
+            if (
+                row is not None
+                and row.digest == stored.digest
+                and _has_same_phrases(connection, whole, stored)
+            ):
+                set_flags(connection, stored.key, injectable, state, stored.stamp)
+                set_new_phrases(connection, stored.key, new_phrases)
+                continue
+            if row is not None and row.key != stored.key:
+                moved.append(row.key)
+            document = memory_document(stored, state)
+            documents.append(document._replace(injectable=injectable, new_phrases=new_phrases))
+        drop(connection, [*moved, *(row.key for row in replaced)])
+        put(connection, documents)
+        update_guards(connection, memories, trust)
+        set_unread(connection, unread_files(connection) - len(memories) - len(unreadable))
+    read, dropped = len(documents) - len(unreadable), sum(row.status == ACTIVE for row in replaced)
+    return RefreshReport(read, dropped, len(memories) - read, len(unreadable), problem=problem)
 
 
-def _read(run: RefreshPass, store: Store, files: list[DueFile]) -> tuple[list[StoredMemory], list[Document]]:
-    """Return the memories in the due files, and the rows of the files without a memory.
+def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], list[Document], str]:
+    """Return the memories in the due files, the rows of the files without a memory, and why a file could not be read (usually empty).
 
     A file that could not be read this time is in neither list and stays due.
     """
     memories: list[StoredMemory] = []
     unreadable: list[Document] = []
     failed: list[DueFile] = []
+    problem = ""
     for file in files:
         try:
-            memories.append(read_memory(store, file.category, file.path))
+            memories.append(read_memory(file.store, file.category, file.path))
         except ReadFailed as error:
-            run.problem = run.problem or "a memory could not be read: %s" % os_error_text(error)
+            problem = problem or "a memory could not be read: %s" % os_error_text(error)
             failed.append(file)
         except FileNotFoundError:
-            run.check_again([file])
+            run.check_again([os.path.dirname(file.path)])
         except (InvalidMemory, Unreadable) as error:
-            reason = str(error).removeprefix(file.path + ": ")
-            unreadable.append(unreadable_document(store.scope, file.path, file.mark, reason))
-            if 0 <= time() - file.changed_at < _RACY_SECONDS:
+            reason, mark = str(error).removeprefix(file.path + ": "), _unread_mark(file.status)
+            unreadable.append(unreadable_document(file.store.scope, file.path, mark, reason))
+            if 0 <= time() - file.status.st_mtime < _RACY_SECONDS:
                 # Another process may still be writing it, which does not change its folder's mark.
-                run.check_again([file])
-    _defer(run, failed)
-    return memories, unreadable
+                run.check_again([os.path.dirname(file.path)])
+    run.defer(failed)
+    return memories, unreadable, problem
 
 
-def _write(
-    run: RefreshPass, memories: list[StoredMemory], unreadable: list[Document], known: dict[str, IndexedFile]
-) -> tuple[int, int]:
-    """Write the memories to the index.
-
-    Return how many were dropped because their files are no memories any more, and how many needed no text analysis.
-    """
-    connection, reflagged = run.connection, 0
-    before = [known[document.path].key for document in unreadable if document.path in known]
-    with transaction(connection):
-        dropped = sum(find_document(connection, key) is not None for key in before)
-        superseded = superseded_documents(connection, [stored.key for stored in memories])
-        documents = list(unreadable)
-        for whole in memories:
-            stored = run.trust.with_accepted_phrases(whole)
-            trust, row = run.trust.state_of(stored), known.get(stored.path)
-            injectable = may_inject(stored, trust) and stored.key not in superseded
-            if (
-                row is not None
-                and row.digest == stored.digest
-                and (not whole.memory.asked_as or _has_same_phrases(connection, stored))
-            ):
-                set_flags(connection, stored.key, injectable, trust, stored.stamp)
-                set_new_phrases(connection, stored.key, run.trust.new_phrases(whole))
-                reflagged += 1
-            else:
-                before += [row.key] if row is not None and row.key != stored.key else []
-                document = memory_document(stored, trust)
-                new_phrases = run.trust.new_phrases(whole)
-                documents.append(document._replace(injectable=injectable, new_phrases=new_phrases))
-        drop(connection, before)
-        put(connection, documents)
-        update_guards(connection, memories, run.trust)
-        run.count_read(len(documents) + reflagged)
-    return dropped, reflagged
-
-
-def _has_same_phrases(connection: Connection, stored: StoredMemory) -> bool:
+def _has_same_phrases(connection: Connection, whole: StoredMemory, stored: StoredMemory) -> bool:
     """Return whether the index has the phrases that recall may use now, which a decision changes without the file."""
-    document = find_document(connection, stored.key)
-    phrases = stored.memory.asked_as
-    return document is None or document.asked_as == shown_items(phrases, MAX_PHRASE)
+    document = find_document(connection, stored.key) if whole.memory.asked_as else None
+    return document is None or document.asked_as == shown_items(stored.memory.asked_as, MAX_PHRASE)
 
 
-def refresh_notes(run: RefreshPass, folders: list[str], budget: ReadBudget) -> RefreshReport:
+def refresh_notes(run: RefreshPass, folders: list[str]) -> RefreshReport:
     """Index changed notes, small files first, until the budget is used up, and drop deleted ones."""
-    known = notes_by_file(run.connection)
+    connection, known = run.connection, notes_by_file(run.connection)
     listed = {path: status for folder in folders for path, status in note_files(folder)}
     gone = [key for path, (_, keys) in known.items() if path not in listed for key in keys]
-    with transaction(run.connection):
-        drop(run.connection, gone)
-    read = remaining = 0
-    edited, done = run.state.edited, run.state.done
-    for path in sorted(listed, key=lambda path: (path not in edited, listed[path].st_size, path)):
-        if path in known and known[path][0] == stamp(listed[path]) and path not in edited:
-            continue
-        if path in done:
-            continue
-        if remaining or not budget.reserve(
-            listed[path].st_size
-        ):  # a file is indexed as a whole, passage by passage
-            remaining += 1
-            run.marks[os.path.dirname(path)] = UNSURE
-            continue
-        done.add(path)
-        read += _refresh_note_file(run.connection, path, known.get(path, ("", []))[1])
-    return RefreshReport(read, len(gone), remaining=remaining)
-
-
-def _refresh_note_file(connection: Connection, path: str, before: list[str]) -> int:
-    """Replace the indexed passages of a file with its present ones; return their number."""
-    documents = [note_document(note) for note in notes_in(path)]
     with transaction(connection):
-        drop(connection, before)
-        put(connection, documents)
-    return len(documents)
+        drop(connection, gone)
+    read = remaining = 0
+    for path in sorted(listed, key=lambda path: (listed[path].st_size, path)):
+        mark, before = known.get(path, ("", []))
+        if mark == stamp(listed[path]):
+            continue
+        if remaining or not run.budget.reserve(listed[path].st_size):
+            remaining += 1
+            run.check_again([os.path.dirname(path)])
+            continue
+        documents = [note_document(note) for note in notes_in(path)]
+        with transaction(connection):
+            drop(connection, before)
+            put(connection, documents)
+        read += len(documents)
+    return RefreshReport(read, len(gone), remaining=remaining)

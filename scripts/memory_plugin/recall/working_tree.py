@@ -25,8 +25,7 @@ _REGULAR = 0o10
 
 def branch_name(root: str) -> str:
     """Return the name of the current branch; empty if there is none, or for a common name such as `main`."""
-    folder = _own_git_folder(root)
-    head = _read(os.path.join(folder, "HEAD"), _MAX_HEAD).decode("utf-8", "replace").strip() if folder else ""
+    head = _read(root, "HEAD", _MAX_HEAD).decode("utf-8", "replace").strip()
     name = head[len(_HEAD_PREFIX) :] if head.startswith(_HEAD_PREFIX) else ""
     return "" if name in _COMMON_NAMES else name
 
@@ -36,9 +35,7 @@ def changed_files(root: str) -> list[str]:
 
     Empty if git's index is missing, large or of another format, or if most files differ, as in a copied folder.
     """
-    folder = _own_git_folder(root)
-    data = _read(os.path.join(folder, "index"), _MAX_INDEX) if folder else b""
-    entries = _entries(data)
+    entries = _entries(_read(root, "index", _MAX_INDEX))
     changed = [
         (time, path) for path, size, mtime in entries if (time := _changed_at(root, path, size, mtime))
     ]
@@ -47,20 +44,16 @@ def changed_files(root: str) -> list[str]:
     return [path for _, path in sorted(changed, reverse=True)[:_MAX_CHANGED]]
 
 
-def _own_git_folder(root: str) -> str:
-    """Return a project's git folder; empty if its `.git` file points to a folder that does not point back.
+def _read(root: str, name: str, limit: int) -> bytes:
+    """Return a file of a project's git folder; empty if it cannot be read.
 
-    Anyone can write such a file.
+    Also empty if the project's `.git` file points to a folder that does not point back: anyone can write such a file.
     """
     folder = git_folder(root)
     if folder is None or (folder != os.path.join(root, ".git") and main_worktree(root) is None):
-        return ""
-    return folder
-
-
-def _read(path: str, limit: int) -> bytes:
+        return b""
     try:
-        return read_regular(path, limit)[0]
+        return read_regular(os.path.join(folder, name), limit)[0]
     except OSError:
         return b""
 

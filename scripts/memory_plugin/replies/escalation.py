@@ -109,8 +109,8 @@ def is_sampled(name: str, identity: str, share: float) -> bool:
 class Drift:
     """A reply's drift.
 
-    `categories` are `padding`, `density` or judged dimensions, `severity` is low, medium or high, and `levels` are the judge's, by
-    dimension.
+    `categories` are `padding`, `density` or judged dimensions; there are none without a drift. `severity` is low, medium or high, and
+    `levels` are the judge's, by dimension.
     """
 
     __slots__ = ("categories", "levels", "severity")
@@ -123,10 +123,10 @@ class Drift:
 
 def find_drift(
     signals: ReplySignals, query_type: str, bounds: EscalationThresholds, table: Mapping[str, Any]
-) -> Drift | None:
-    """Return the drift that rules detect: three or more filler phrases, or density below the borderline band; None without drift."""
+) -> Drift:
+    """Return the drift that rules detect: three or more filler phrases, or density below the borderline band."""
     if signals.density is None:
-        return None
+        return Drift([], "", {})
     categories, weight = [], 0
     if signals.padding >= table["padding"]["drift"]:
         categories.append("padding")
@@ -136,16 +136,12 @@ def find_drift(
         categories.append("density")
         steps = [thousandths(table["density"][name]) for name in ("medium_gap", "high_gap")]
         weight = max(weight, sum(gap > step for step in steps))
-    if not categories:
-        return None
-    return Drift(categories, _SEVERITIES[min(2, weight + len(categories) - 1)], {})
+    severity = _SEVERITIES[min(2, weight + len(categories) - 1)] if categories else ""
+    return Drift(categories, severity, {})
 
 
 def raise_drift(before: Drift, levels: dict[str, int], table: Mapping[str, Any]) -> Drift | None:
-    """Return the drift with a judge's severe levels added, or None where they add nothing. A judge never lowers a drift.
-
-    `before` has no categories if rules found no drift.
-    """
+    """Return the drift with a judge's severe levels added, or None where they add nothing. A judge never lowers a drift."""
     severe = {name: level for name, level in levels.items() if level >= table["judged"]["drift"]}
     if not severe:
         return None
@@ -181,7 +177,7 @@ def record_drift(
 ) -> None:
     """Append a drift to its ledger, and save its correction for the next prompt unless it is in the control group.
 
-    The correction is saved even if the ledger fails. `score` is the reply's record. Raises LedgerError and StateNotSaved.
+    The correction is saved even if the ledger fails. `score` is the reply's record. Raises OSError.
     """
     settings, table = context.settings, load_data("replies", "drift")
     correction_id, text = choose_correction(drift, score, table)

@@ -13,12 +13,20 @@ from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import dumps, loads
 from ..kernel.judge.asking import Judge
-from ..kernel.judge.question import Question, Rubric, Verdict, excerpt, load_rubric, one_line, read_rubric
+from ..kernel.judge.question import (
+    Question,
+    Rubric,
+    Verdict,
+    excerpt,
+    load_rubric,
+    one_line,
+    read_rubric,
+    value_at,
+)
 from ..kernel.transcript.reader import turns_since_prompt
 from ..kernel.transcript.rows import COMMAND, PROMPT
 from ..kernel.transcript.turn import Call
 from .escalation import Drift, raise_drift, record_drift
-from .reply_signals import ReplySignals
 from .reply_state import ReplyState, count_judged, run_steps
 from .score_history import PADDING_DIMENSIONS, severe_dimensions
 
@@ -26,20 +34,17 @@ Values = dict[str, Any]
 
 # Failures that would repeat for every later reply of the session, so the judge is not asked again in it.
 DISABLING_FAILURES = ("no_key", "disabled", "bad_url", "http_401", "http_403")
-ELLIPSIS = "\n[...]\n"  # between head and tail of a long reply
 _MAX_USER, _MAX_REPLY, _MAX_PHRASE, _MAX_CALL = 800, 6000, 120, 240  # characters
 _MAX_PHRASES, _MAX_CALLS, _MAX_MISSED = 20, 12, 5
 _TAIL_BYTES = 2 << 20
 _MAX_ARGUMENTS, _MAX_RESULT = 100, 100  # characters
-_PRAISE = ("affect", "validation")
-_MAX_LEVEL = 3
 
 
 class GradeRequest:
     """A reply that a judge should see, from the Stop hook.
 
-    `score` is the reply's record in `scores.jsonl`; its matches are [start, end, rule] in the original text. `head` is the beginning of
-    that text, `tail` the rest from `tail_at` on. `severity` is that of the drift that rules found, or empty.
+    `score` is the reply's record in `scores.jsonl`; its matches are [start, end, rule] in `text`, the reply or the beginning of a very
+    long one.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -48,10 +53,7 @@ class GradeRequest:
             fields: Any = loads(data.decode("ascii"))
             self.score: dict[str, Any] = fields["score"]
             self.session: str = fields["session"]
-            self.severity: str = fields["severity"]
-            self.head: str = fields["head"]
-            self.tail: str = fields["tail"]
-            self.tail_at: int = fields["tail_at"]
+            self.text: str = fields["text"]
             self.id: str = self.score["id"]
             self.padding: int = self.score["padding_count"]
             self.matches: list[tuple[int, int, str]] = self.score["matches"]
@@ -59,22 +61,9 @@ class GradeRequest:
         except (KeyError, TypeError) as error:
             raise ValueError("grade request: %s" % error) from None
 
-    def shown_text(self) -> str:
-        """Return the reply as a judge sees it: the head, and the tail if the middle was cut."""
-        return self.head + (ELLIPSIS + self.tail if self.tail else "")
-
     def phrases(self) -> list[str]:
         """Return the texts of the matches."""
-        shift = self.tail_at
-        return [
-            self.head[start:end] if end <= len(self.head) else self.tail[start - shift : end - shift]
-            for start, end, _ in self.matches
-        ]
-
-    def original_span(self, start: int, end: int) -> list[int]:
-        """Return a span of `shown_text` as a span of the original reply."""
-        shift = 0 if end <= len(self.head) else self.tail_at - len(self.head) - len(ELLIPSIS)
-        return [start + shift, end + shift]
+        return [self.text[start:end] for start, end, _ in self.matches]
 
 
 class GradeMaterial(NamedTuple):
@@ -145,7 +134,7 @@ def _grade_rubric(dimensions: Sequence[str]) -> Rubric:
         part: [unwanted.sub("", line) for line in lines]
         for part, lines in (("system", system), ("closing", entry["closing"]))
     }
-    return read_rubric({**entry, **shortened, "schema": schema}, "replies/grade", "replies/grade")
+    return read_rubric({**entry, **shortened, "schema": schema}, "replies/grade")
 
 
 def deep_question(material: GradeMaterial) -> Question:
@@ -156,27 +145,6 @@ def deep_question(material: GradeMaterial) -> Question:
         _data(material._replace(phrases=())),
         lambda value: parse_levels(value, dimensions),
     )
-
-
-def grade_deeply(
-    material: GradeMaterial, signals: ReplySignals, context: Context, disabled_reason: str
-) -> tuple[dict[str, int], Verdict]:
-    """Return a reply's levels on all dimensions, and the judge's verdict; without an answer, only levels that rules can determine.
-
-    `disabled_reason` is why the judge must not be asked, or "".
-    """
-    judge = Judge("scoring", context, off=disabled_reason)
-    verdict = judge.ask(deep_question(material), context.deadline, retry=True)
-    return (verdict.values["levels"] if verdict.values else levels_by_rules(signals)), verdict
-
-
-def levels_by_rules(signals: ReplySignals) -> dict[str, int]:
-    """Return the levels that rules can determine: SyPr (0-3) from praise phrases, Pre (0 or 1) from words before the answer.
-
-    The other dimensions require understanding the reply.
-    """
-    praise = sum(match.rule.category in _PRAISE for match in signals.matches)
-    return {"SyPr": min(_MAX_LEVEL, praise), "Pre": int(signals.preamble > 0)}
 
 
 def _data(material: GradeMaterial) -> dict[str, Any]:
@@ -213,9 +181,7 @@ def _parse_phrases(value: Values, phrase_count: int) -> list[list[Any]]:
     items = value.get("phrases")
     verdicts: dict[int, bool] = {}
     for item in items if isinstance(items, list) else ():
-        if not isinstance(item, dict):
-            continue
-        index, filler = item.get("index"), item.get("filler")
+        index, filler = value_at(item, "index"), value_at(item, "filler")
         if type(index) is int and 0 <= index < phrase_count and isinstance(filler, bool):
             verdicts.setdefault(index, filler)
     return [[index, filler] for index, filler in sorted(verdicts.items())]
@@ -246,9 +212,7 @@ def grade_reply(
 
     Raises OSError if something could not be recorded.
     """
-    material = GradeMaterial(
-        request.score["query_type"], user, calls, request.shown_text(), request.phrases()
-    )
+    material = GradeMaterial(request.score["query_type"], user, calls, request.text, request.phrases())
     question = grade_question(material, context.settings.texts("scoring.judge.dimensions"))
     verdict = judge.ask(question, context.deadline, retry=True)
     errors = run_steps(lambda: context.append("scores", _judged_record(request, verdict, judge.model)))
@@ -279,7 +243,7 @@ def _judged_record(request: GradeRequest, verdict: Verdict, model: str) -> dict[
             levels=values["levels"],
             clamped=values["clamped"],
             phrases=[[request.matches[at][2], filler] for at, filler in values["phrases"]],
-            missed=[request.original_span(*span) for span in values["missed"]],
+            missed=values["missed"],
             agrees=_agrees(request, values),
         )
     return record
@@ -310,9 +274,8 @@ def _append_override(request: GradeRequest, values: Values, context: Context) ->
         "why": request.why,
         "padding_count": request.padding,
         "cleared": [rule for _, _, rule in cleared],
-        "cleared_spans": [[start, end] for start, end, _ in cleared],
         "levels": values["levels"],
-        "missed": [request.original_span(*span) for span in values["missed"]],
+        "missed": values["missed"],
     }
     context.append("judge-overrides", record)
 
@@ -323,7 +286,7 @@ def _add_drift(request: GradeRequest, levels: dict[str, int], context: Context) 
     It is corrected only if the rules found no drift and no newer reply was scored.
     """
     found = request.score["drift"]
-    drift = raise_drift(Drift(found, request.severity, {}), levels, load_data("replies", "drift"))
+    drift = raise_drift(Drift(found, request.score["severity"], {}), levels, load_data("replies", "drift"))
     if drift is None or request.why == "audit":
         return
     is_current = ReplyState(context.paths, context.session).replies() == request.score.get("turn")

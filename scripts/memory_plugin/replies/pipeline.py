@@ -1,19 +1,21 @@
 """Score one reply with rules: read it, measure it, decide on escalation and drift, record the score.
 
-A hook never waits for a judge. Replies on which the rules are unsure are marked here (`ScoredReply.wants_judge`), and `encode_request`
-hands them to `memory grade`, which asks the judge in the background (see `grading.py`). Without one, the score by rules is the result.
+A hook never waits for a judge. Replies on which the rules are unsure are marked here (`escalate` or `audit` in the record), and
+`encode_request` hands them to `memory grade`, which asks the judge in the background (see `grading.py`). Without one, the score by rules
+is the result.
 """
 
 from __future__ import annotations
 
+import os
+
 from ..kernel.data import load_data
-from ..kernel.fastjson import dumps
+from ..kernel.fastjson import as_text, digest, dumps
+from ..kernel.transcript.rows import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
 from .escalation import EscalationThresholds, decide_escalation, find_drift, is_sampled, record_drift
-from .filler import load_filler_rules
-from .phrases import AMBIGUOUS, QueryClassifier
+from .phrases import AMBIGUOUS, QueryClassifier, load_filler_rules
 from .reply_signals import WordLists, measure_reply
 from .reply_state import ReplyState, run_steps
-from .transcript_replies import holds_private_prompt, read_last_reply, score_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +23,11 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.settings.values import Settings
-    from .escalation import Drift
-    from .filler import RulePackError
+    from .phrases import RulePackError
     from .reply_signals import ReplySignals
-    from .transcript_replies import LastReply
 
+_TAIL_BYTES = 1 << 20  # of a transcript
+_MAIN_SOURCES = ("sdk", "repl_main_thread")  # not titles, summaries or sub-agents
 _MAX_CHARACTERS = 40_000  # of a reply in a request
 _MIN_CHARACTERS = 1000
 
@@ -50,13 +52,14 @@ class ReplyScore:
 
     __slots__ = ("drift", "escalates", "query_type", "row", "signals", "threshold")
 
-    def __init__(self, signals: ReplySignals, query_type: str, threshold: float) -> None:
+    def __init__(
+        self, signals: ReplySignals, query_type: str, bounds: EscalationThresholds, drift: dict[str, Any]
+    ) -> None:
         self.signals = signals
         self.query_type = query_type
-        self.threshold = threshold
-        self.row = ""
-        self.escalates = False
-        self.drift: Drift | None = None
+        self.threshold = bounds.threshold(query_type) / 1000
+        self.row, self.escalates = decide_escalation(signals, query_type, bounds)
+        self.drift = find_drift(signals, query_type, bounds, drift)
 
     def fields(self) -> dict[str, Any]:
         """Return the figures that the ledger and `memory replies score` share; nothing is quoted."""
@@ -68,7 +71,7 @@ class ReplyScore:
             "threshold": self.threshold,
             "gate": self.row,
             "escalate": self.escalates,
-            "drift": self.drift.categories if self.drift else [],
+            "drift": self.drift.categories,
         }
 
 
@@ -85,66 +88,43 @@ class ReplyScorer:
         self._classifier: QueryClassifier | None = None
         self.error: RulePackError | None = self._rules.error
 
-    def score(self, text: str, prompt: str, query_type: str = "") -> ReplyScore:
-        """Score a text as a reply to a prompt, without recording anything. `query_type` overrides the kind that rules find."""
-        by_rules, drafting = AMBIGUOUS, False
+    def score(self, text: str, prompt: str) -> ReplyScore:
+        """Score a text as a reply to a prompt, without recording anything."""
+        query_type, drafting = AMBIGUOUS, False
         if prompt:
             self._classifier = self._classifier or QueryClassifier()
-            by_rules, drafting = self._classifier.classify(prompt)
-        query_type = query_type or by_rules
+            query_type, drafting = self._classifier.classify(prompt)
         signals = measure_reply(text, self._rules, self._lists, drafting)
-        score = ReplyScore(signals, query_type, self._bounds.threshold(query_type) / 1000)
-        score.row, score.escalates = decide_escalation(signals, query_type, self._bounds)
-        score.drift = find_drift(signals, query_type, self._bounds, self._drift)
-        return score
+        return ReplyScore(signals, query_type, self._bounds, self._drift)
 
 
-class ScoredReply:
-    """A scored reply: its text and ids, the score, its record in `scores.jsonl`, and the errors that occurred."""
+def score_reply(reply: CompletedReply, context: Context) -> tuple[dict[str, Any], list[Exception]]:
+    """Score a reply, record the score, and save a correction for the next prompt.
 
-    __slots__ = ("errors", "record", "reply", "score")
-
-    def __init__(self, reply: CompletedReply, score: ReplyScore, record: dict[str, Any]) -> None:
-        self.reply = reply
-        self.score = score
-        self.record = record
-        self.errors: list[Exception] = []
-
-    @property
-    def wants_judge(self) -> bool:
-        """Return whether the rules are unsure about the reply, or the audit sample includes it."""
-        return self.score.escalates or bool(self.record["audit"])
-
-
-def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
-    """Score a reply, record the score, and save a correction for the next prompt. Disk errors are collected, never raised."""
-    # Read: the host may omit the text; the prompt is only in the transcript.
+    Returns the record in `scores.jsonl` and the errors that occurred: every step runs even if the disk fails in another one.
+    """
+    # The host may omit the text, and the prompt is only in the transcript.
     last = read_last_reply(reply.transcript)
     reply.text, reply.prompt = reply.text or last.text, last.prompt
     scorer = ReplyScorer(context.settings, context.paths.state_dir)
     score = scorer.score(reply.text, last.prompt)
-    # Record: every step runs even if the disk fails in another one.
     record = _score_record(reply, last, score, context)
-    scored = ScoredReply(reply, score, record)
-    scored.errors += [scorer.error] if scorer.error else []
+    errors: list[Exception] = [scorer.error] if scorer.error else []
     if "replies" in context.settings.texts("ledger.keep_text"):
-        scored.errors += run_steps(lambda: _keep_text(scored))
-    scored.errors += run_steps(
-        lambda: _count_reply(record, context), lambda: context.append("scores", record)
-    )
-    if (drift := score.drift) is not None:
-        scored.errors += run_steps(lambda: record_drift(drift, record, context))
-    return scored
+        errors += run_steps(lambda: _keep_text(reply, record))
+    errors += run_steps(lambda: _count_reply(record, context), lambda: context.append("scores", record))
+    if score.drift.categories:
+        errors += run_steps(lambda: record_drift(score.drift, record, context))
+    return record, errors
 
 
-def _keep_text(scored: ScoredReply) -> None:
+def _keep_text(reply: CompletedReply, record: dict[str, Any]) -> None:
     """Add the redacted reply to the record, unless it may repeat a private part of a prompt of its session. Raises OSError."""
     from ..kernel.hygiene import redact
     from ..kernel.text.tags import without_private
 
-    reply = scored.reply
-    if without_private(reply.prompt) == reply.prompt and not holds_private_prompt(reply.transcript):
-        scored.record["text"] = redact(without_private(reply.text), "ledger").text
+    if without_private(reply.prompt) == reply.prompt and not _holds_private_prompt(reply.transcript):
+        record["text"] = redact(without_private(reply.text), "ledger").text
 
 
 def _count_reply(record: dict[str, Any], context: Context) -> None:
@@ -167,11 +147,11 @@ def _score_record(
         "kind": "score",
         "id": identity,
         **score.fields(),
+        "severity": score.drift.severity,
         "matches": [
             [match.start, match.end, match.rule.id] for match in signals.matches[: gate["recorded_matches"]]
         ],
         "words": signals.words,
-        "cut": signals.cut,
         "audit": passes and is_sampled("audit", identity, gate["audit_share"]),
         "mode": settings.text("scoring.mode"),
         "prompt_id": reply.prompt_id,
@@ -184,32 +164,105 @@ def _score_record(
 def may_request_grade(context: Context, *, judges_off: bool) -> bool:
     """Return whether a judge may be asked about replies here.
 
-    This requires hybrid mode and no earlier refusal in this session. `judges_off` says that the
-    project's environment may have set an endpoint or a key.
+    This requires hybrid mode and no earlier refusal in this session. `judges_off` says that the project's environment may have set an
+    endpoint or a key.
     """
-    settings = context.settings
-    if not settings.is_judge_enabled("scoring") or judges_off:
-        return False
-    return not ReplyState(context.paths, context.session).is_judge_disabled()
+    is_on = context.settings.is_judge_enabled("scoring") and not judges_off
+    return is_on and not ReplyState(context.paths, context.session).is_judge_disabled()
 
 
-def encode_request(scored: ScoredReply, session: str, limit: int) -> bytes:
+def encode_request(record: dict[str, Any], text: str, session: str, limit: int) -> bytes:
     """Return the request to grade a scored reply, for `GradeRequest`: JSON of at most `limit` bytes, with as much text as fits."""
-    text, record, drift = scored.reply.text, scored.record, scored.score.drift
     size = _MAX_CHARACTERS
     while True:
-        fits = len(text) <= size
-        head_end, tail_at = (len(text), len(text)) if fits else (size // 2, len(text) - size // 2)
-        matches = [match for match in record["matches"] if match[1] <= head_end or match[0] >= tail_at]
-        request = {
-            "session": session,
-            "score": {**record, "matches": matches, "text": ""},
-            "severity": drift.severity if drift else "",
-            "head": text[:head_end],
-            "tail": text[tail_at:],
-            "tail_at": tail_at,
-        }
-        data = dumps(request).encode("ascii")
+        matches = [match for match in record["matches"] if match[1] <= size]
+        score = {**record, "matches": matches, "text": ""}
+        data = dumps({"session": session, "score": score, "text": text[:size]}).encode("ascii")
         if len(data) <= limit or size <= _MIN_CHARACTERS:  # a character may take twelve bytes as JSON
             return data
         size //= 2
+
+
+def score_id(session: str, prompt_id: str, text: str) -> str:
+    """Return the id of a score in every ledger; the same reply to the same prompt has the same id."""
+    parts = (session, prompt_id, digest(text.encode("utf-8", "replace")))
+    return digest("\0".join(parts).encode("utf-8", "replace"), 8)
+
+
+class LastReply:
+    """The last reply at the end of a transcript. Any field may be empty: the file may lag behind, and a turn may be long.
+
+    `text` and `record` are the assistant's last text and its record's id. `has_prompt` says that the user's message before it was found;
+    its text, `prompt`, is empty for a slash command without arguments. `repeated_prompt` is the client's copy of the prompt, for turns
+    whose own record is further back than is read.
+    """
+
+    __slots__ = ("has_prompt", "model", "prompt", "record", "repeated_prompt", "text")
+
+    def __init__(self) -> None:
+        self.model = ""
+        self.record = ""
+        self.text = ""
+        self.prompt = ""
+        self.has_prompt = False
+        self.repeated_prompt: str | None = None
+
+
+def read_last_reply(path: str) -> LastReply:
+    """Return the last reply at the end of a transcript. Never raises; the fields stay empty for an unreadable file."""
+    reply = LastReply()
+    for record in records_backwards(path, _TAIL_BYTES):
+        _add_record(reply, record)
+        if reply.has_prompt and reply.model:
+            return reply
+    if not reply.has_prompt and reply.repeated_prompt is not None:
+        reply.has_prompt, reply.prompt = True, reply.repeated_prompt
+    return reply
+
+
+def _holds_private_prompt(path: str) -> bool:
+    """Return whether a prompt of a transcript has a `<private>` part, which any later reply may repeat. Raises OSError."""
+    from ..kernel.text.tags import without_private
+    from ..kernel.transcript.reader import MAX_LINE
+
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        lines = (line for line in iter(lambda: file.readline(MAX_LINE), b"") if b"private" in line.lower())
+        texts = (user_input_of(record)[1] for record in map(parse_row, lines) if record)
+        return any(without_private(text) != text for text in texts)
+
+
+def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
+    """Fill in the empty fields from one record; records come newest first."""
+    kind = record.get("type")
+    if kind == "assistant":
+        _add_answer(reply, record)
+    elif reply.has_prompt:  # an earlier turn: only its model is of use, because it is most likely the same
+        return
+    elif kind == "user":
+        kind, reply.prompt = user_input_of(record)
+        reply.has_prompt = bool(kind)
+    elif kind == "last-prompt" and reply.repeated_prompt is None:
+        reply.repeated_prompt = _repeated_prompt(record.get("lastPrompt"))
+    elif kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
+        params = record.get("params")
+        reply.model = reply.model or as_text(params.get("model") if isinstance(params, dict) else None)
+
+
+def _add_answer(reply: LastReply, record: dict[str, Any]) -> None:
+    message = record.get("message")
+    if not isinstance(message, dict) or message.get("model") == SYNTHETIC or record.get("isSidechain"):
+        return
+    reply.model = reply.model or as_text(message.get("model"))
+    text = "" if reply.text or reply.has_prompt else reply_text_of(record)
+    if text:
+        reply.text, reply.record = text, as_text(record.get("uuid"))
+
+
+def _repeated_prompt(text: object) -> str | None:
+    """Return the text of a repeated prompt (a slash command's arguments), or None if no person typed it."""
+    kind, words = user_input_of({"type": "user", "message": {"content": text}})
+    if not kind:
+        return None
+    return words.partition(" ")[2] if words.startswith("/") else words

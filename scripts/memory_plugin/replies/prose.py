@@ -8,6 +8,7 @@ beyond its line.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import accumulate, compress, repeat
 
 from ..kernel.text import tags
@@ -79,39 +80,29 @@ _FOLDED.update(str.maketrans(_ONE_FOR_ONE))
 
 
 class FoldedText:
-    """A folded text with the original offset of each character."""
+    """A text in lower case with plain apostrophes, without diacritics and invisible characters, and the original offset of each character.
+
+    Folding takes linear time.
+    """
 
     __slots__ = ("_removed", "text")
 
-    def __init__(self, text: str, removed: Sequence[int] = ()) -> None:
-        self.text = text
-        self._removed = removed
+    def __init__(self, original: str) -> None:
+        self._removed: Sequence[int] = ()
+        if original.isascii() and not any(mark in original for mark in "\x00\x01\x02\r"):
+            self.text = original.lower()
+            return
+        parts = original.translate(_FOLDED).split(_REMOVED)
+        self.text = "".join(parts)
+        self._removed = list(accumulate(map(len, parts[:-1])))
 
     def original_offset(self, at: int) -> int:
         """Return the original offset of the character at `at`; `at` may be the end of the text."""
-        low, high = 0, len(self._removed)
-        while low < high:
-            middle = (low + high) // 2
-            if self._removed[middle] <= at:
-                low = middle + 1
-            else:
-                high = middle
-        return at + low
+        return at + bisect_right(self._removed, at)
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the original of a passage that is not empty."""
         return self.original_offset(start), self.original_offset(end - 1) + 1
-
-
-def fold(text: str) -> FoldedText:
-    """Return the text in lower case with plain apostrophes, without diacritics and invisible characters, in linear time."""
-    if text.isascii() and not any(mark in text for mark in "\x00\x01\x02\r"):
-        return FoldedText(text.lower())
-    text = text.translate(_FOLDED)
-    if _REMOVED not in text:
-        return FoldedText(text)
-    parts = text.split(_REMOVED)
-    return FoldedText("".join(parts), list(accumulate(map(len, parts[:-1]))))
 
 
 class _WordTable(dict[int, str]):
@@ -134,11 +125,20 @@ class Prose:
 
     __slots__ = ("_boundaries", "folded", "masked", "starts", "words")
 
-    def __init__(self, folded: FoldedText, masked: str, words: list[str], starts: list[int]) -> None:
-        self.folded = folded
-        self.masked = masked
-        self.words = words
-        self.starts = starts
+    def __init__(self, text: str) -> None:
+        """Read a text in linear time."""
+        self.folded = FoldedText(text)
+        self.masked = masked = mask(self.folded.text)
+        # Every separator became one space, so the lengths of the pieces give each word's place.
+        pieces = masked.translate(_WORDS).split(" ")
+        places = accumulate(map((1).__add__, map(len, pieces)), initial=0)
+        starts = list(compress(places, pieces))
+        words = list(filter(None, pieces))
+        bare = list(map(str.strip, words, repeat(_IN_WORDS)))
+        if bare != words:
+            starts = [start + len(word) - len(word.lstrip(_IN_WORDS)) for start, word in zip(starts, words)]
+            starts, words = list(compress(starts, bare)), list(filter(None, bare))
+        self.starts, self.words = starts, words
         # A list item is content and not the opening of a reply.
         is_item = masked[:200].lstrip().startswith(("- ", "* ", "+ ", "\u2022 "))
         self._boundaries = {0: LINE if is_item else REPLY}
@@ -172,29 +172,8 @@ class Prose:
             return self.masked[at]
         return "" if at >= len(self.masked) else " "
 
-    def is_preceded_by(self, word: int, signs: str) -> bool:
-        """Return whether one of `signs` precedes the word number `word`; the end of the text counts as a full stop."""
-        sign = self.next_sign(word - 1)
-        return sign in signs if sign else "." in signs
-
     def __len__(self) -> int:
         return len(self.words)
-
-
-def read_prose(text: str) -> Prose:
-    """Return a text's prose, in linear time."""
-    folded = fold(text)
-    masked = mask(folded.text)
-    # Every separator became one space, so the lengths of the pieces give each word's place.
-    pieces = masked.translate(_WORDS).split(" ")
-    places = accumulate(map((1).__add__, map(len, pieces)), initial=0)
-    starts = list(compress(places, pieces))
-    words = list(filter(None, pieces))
-    bare = list(map(str.strip, words, repeat(_IN_WORDS)))
-    if bare != words:
-        starts = [start + len(word) - len(word.lstrip(_IN_WORDS)) for start, word in zip(starts, words)]
-        starts, words = list(compress(starts, bare)), list(filter(None, bare))
-    return Prose(folded, masked, words, starts)
 
 
 def _boundary(gap: str) -> int:
@@ -235,9 +214,9 @@ def _mask_line(line: str) -> str:
     if "`" in line:
         line = _replace(line, _code_spans(line))
     if '"' in line:
-        line = _replace(line, _double_quotes(line))
+        line = _replace(line, _quotes(line, '"'))
     if "'" in line:
-        line = _replace(line, _single_quotes(line))
+        line = _replace(line, _quotes(line, "'"))
     if not line.isascii() and any(mark in line for mark in _PAIRS):
         line = _replace(line, _paired_quotes(line))
     if "/" in line or "www." in line or "\\" in line:
@@ -264,49 +243,40 @@ def _code_spans(line: str) -> Iterator[tuple[int, int]]:
             end += 1
         runs.append((at, end))
         at = line.find("`", end)
-    # The partner of each run, found from the right in one pass.
-    partner = [-1] * len(runs)
-    latest: dict[int, int] = {}
-    for number in range(len(runs) - 1, -1, -1):
-        length = runs[number][1] - runs[number][0]
-        partner[number] = latest.get(length, -1)
-        latest[length] = number
-    number = 0
-    while number < len(runs):
-        if partner[number] >= 0:
-            yield runs[number][0], runs[partner[number]][1]
-            number = partner[number]
-        number += 1
-
-
-def _double_quotes(line: str) -> Iterator[tuple[int, int]]:
-    """Yield the passages in straight double quotes; a mark after a letter or digit (inches) opens none."""
-    start = -1
-    at = line.find('"')
-    while at >= 0:
-        if start >= 0 and at - start <= _MAX_QUOTE:
-            yield start, at + 1
+    left: dict[int, int] = {}  # runs by length that are still to come
+    for begin, end in runs:
+        left[end - begin] = left.get(end - begin, 0) + 1
+    start = length = -1
+    for begin, end in runs:
+        left[end - begin] -= 1
+        if start >= 0 and end - begin == length:
+            yield start, end
             start = -1
-        elif not at or not line[at - 1].isalnum() or not line[at - 1].isascii():
-            start = at
-        at = line.find('"', at + 1)
+        elif start < 0 and left[end - begin]:
+            start, length = begin, end - begin
 
 
-def _single_quotes(line: str) -> Iterator[tuple[int, int]]:
-    """Yield the passages in straight single quotes; an apostrophe within a word opens none."""
-    start = -1
-    at = line.find("'")
+def _quotes(line: str, mark: str) -> Iterator[tuple[int, int]]:
+    """Yield the passages in straight quotes, double or single.
+
+    A double quote after a letter or digit (inches) opens none, nor does an apostrophe within a word.
+    """
+    is_double = mark == '"'
+    longest = _MAX_QUOTE if is_double else _MAX_SINGLE_QUOTE
+    start, at = -1, line.find(mark)
     while at >= 0:
-        opens = (not at or line[at - 1] in _BEFORE_QUOTE) and line[at + 1 : at + 2].isalnum()
-        closes = (
-            at > 0 and line[at - 1] not in " \t" and (at + 1 == len(line) or line[at + 1] in _AFTER_QUOTE)
-        )
-        if start >= 0 and closes and at - start <= _MAX_SINGLE_QUOTE:
+        before, after = line[at - 1 : at], line[at + 1 : at + 2]
+        opens = not (before.isalnum() and before.isascii())
+        closes = is_double
+        if not is_double:
+            opens = (not before or before in _BEFORE_QUOTE) and after.isalnum()
+            closes = before not in ("", " ", "\t") and (not after or after in _AFTER_QUOTE)
+        if start >= 0 and closes and at - start <= longest:
             yield start, at + 1
             start = -1
         elif opens:
             start = at
-        at = line.find("'", at + 1)
+        at = line.find(mark, at + 1)
 
 
 def _paired_quotes(line: str) -> Iterator[tuple[int, int]]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from ..kernel.data import load_data
-from .filler import find_filler
-from .phrases import PhraseIndex, word_classes
-from .prose import BREAK, CROSS_SIGN, SENTENCE, read_prose
+from .phrases import PhraseIndex, find_filler, word_classes
+from .prose import BREAK, CROSS_SIGN, SENTENCE, Prose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .filler import FillerMatch, FillerRules
-    from .prose import Prose
+    from .phrases import FillerMatch, FillerRules
 
-MAX_CHARACTERS = 300_000  # more than a model writes in one reply
+_MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 _GREETING = "greeting"  # in a draft it is part of the letter
 _MAX_LEADS = 6
 _MAX_LEAD_START = 200  # words; a phrase further on cannot belong to the preamble
@@ -40,11 +38,10 @@ class ReplySignals:
     """The measures of one reply.
 
     `words` counts the words of the prose, and `preamble` those before the answer. `density` is content words over words, or None if the
-    reply is not scored; `unscored` then says why: `empty`, `code_only`, `too_short`, `other_script` or `other_language`. `cut` means that
-    only the first 300,000 characters were read.
+    reply is not scored; `unscored` then says why: `empty`, `code_only`, `too_short`, `other_script` or `other_language`.
     """
 
-    __slots__ = ("cut", "density", "matches", "preamble", "unscored", "words")
+    __slots__ = ("density", "matches", "preamble", "unscored", "words")
 
     def __init__(self) -> None:
         self.matches: list[FillerMatch] = []
@@ -52,7 +49,6 @@ class ReplySignals:
         self.words = 0
         self.density: float | None = None
         self.unscored = ""
-        self.cut = False
 
     @property
     def padding(self) -> int:
@@ -66,9 +62,8 @@ def measure_reply(text: str, rules: FillerRules, lists: WordLists, drafting: boo
     `drafting` means that the user asked for a text in someone's voice. Then only the words around that text can be filler.
     """
     signals = ReplySignals()
-    signals.cut = len(text) > MAX_CHARACTERS
-    text = text[:MAX_CHARACTERS]
-    prose = read_prose(text)
+    text = text[:_MAX_CHARACTERS]
+    prose = Prose(text)
     signals.matches = find_filler(prose, rules)
     if drafting:
         signals.matches = _around_draft(prose, signals.matches)
@@ -164,7 +159,7 @@ def _after_lead(prose: Prose, at: int, openers: dict[int, FillerMatch], lists: W
     if at >= len(prose):
         return at
     lead_end = at
-    for number in lists.leads.starting_at(prose, at):
+    for number in lists.leads.first_words.get(prose.words[at], ()):
         after = lists.leads.match(number, prose, at)
         if after >= 0:
             lead_end = max(lead_end, _scope_end(prose, lists.lead_scopes[number], after, at, end))

@@ -28,13 +28,15 @@ class StateNotSaved(OSError):
 
 
 def run_steps(*steps: Callable[[], object]) -> list[OSError]:
-    """Run every step, even if an earlier one failed; return the OSErrors."""
+    """Run every step, even if an earlier one failed; return the errors, whose texts name no path."""
     errors: list[OSError] = []
     for step in steps:
         try:
             step()
         except OSError as error:
-            errors.append(error)
+            is_named = error.errno is None  # such as LedgerError
+            text = "the session's state was not saved: %s" % os_error_text(error)
+            errors.append(error if is_named else StateNotSaved(text))
     return errors
 
 
@@ -53,33 +55,30 @@ class ReplyState:
         return number
 
     def count_reply(self) -> int:
-        """Count one more reply and return its number, from 1. Raises StateNotSaved."""
+        """Count one more reply and return its number, from 1. Raises OSError."""
         number = self.replies() + 1
-        self._write("count", {"replies": number}, "the session's state")
+        write_state(self._path("count"), {"replies": number})
         return number
 
     def disable_judge(self, why: str) -> None:
-        """Ask no judge about later replies of this session. Raises StateNotSaved."""
-        self._write("nojudge", {"why": why}, "the session's state")
+        """Ask no judge about later replies of this session. Raises OSError."""
+        write_state(self._path("nojudge"), {"why": why})
 
     def is_judge_disabled(self) -> bool:
         """Return whether the judge was disabled for this session."""
         return os.path.lexists(self._path("nojudge"))
 
     def save_correction(self, drift_id: str, text: str, hours: float) -> None:
-        """Save a correction for the next prompt within `hours`; it replaces an older one. Raises StateNotSaved."""
-        self._write(
-            "drift", {"drift": drift_id, "text": text, "left": now(), "hours": hours}, "the correction"
-        )
+        """Save a correction for the next prompt within `hours`; it replaces an older one. Raises OSError."""
+        correction = {"drift": drift_id, "text": text, "left": now(), "hours": hours}
+        write_state(self._path("drift"), correction)
 
     def discard_correction(self) -> None:
-        """Delete a pending correction, because a newer reply was scored since. Raises StateNotSaved."""
+        """Delete a pending correction, because a newer reply was scored since. Raises OSError."""
         try:
             os.unlink(self._path("drift"))
         except FileNotFoundError:
             return
-        except OSError as error:
-            raise StateNotSaved("the session's state was not saved: %s" % os_error_text(error)) from None
 
     def take_correction(self) -> tuple[str, str]:
         """Remove the pending correction and return its drift's id and its text; both empty if there is none or it is too old."""
@@ -93,12 +92,6 @@ class ReplyState:
 
     def _path(self, part: str) -> str:
         return session_file(self._paths, self._session, part)
-
-    def _write(self, part: str, value: dict[str, object], what: str) -> None:
-        try:
-            write_state(self._path(part), value)
-        except OSError as error:
-            raise StateNotSaved("%s was not saved: %s" % (what, os_error_text(error))) from None
 
 
 def count_judged(paths: Paths) -> None:

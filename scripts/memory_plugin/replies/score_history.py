@@ -1,6 +1,6 @@
 """Read past scores: join each reply with its judge's record, group them, read replies again, and measure the effect of corrections.
 
-The ledger records where a reply is, not its text, so `memory replies tune` and `memory replies score --last` read transcripts again.
+The ledger records where a reply is, not its text, so `memory replies tune` reads transcripts again.
 """
 
 from __future__ import annotations
@@ -14,19 +14,15 @@ from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.stats import Proportion, share, share_difference
 from ..kernel.transcript.reader import Lines
-from ..kernel.transcript.rows import reply_text_of, user_input_of
-from .transcript_replies import score_id
+from ..kernel.transcript.rows import reply_text_of
+from .pipeline import score_id
 
 PADDING_DIMENSIONS = frozenset(("VDet", "EPad"))  # the judge's dimensions that filler rules measure too
 _SEVERE_LEVEL = 2  # of 3
 _DAY = len("2026-01-31")
-# The fields without which a record cannot be used, by kind.
-_NEEDED = {
-    "score": {"id", "time", "padding_count", "preamble_words", "words", "query_type", "threshold", "matches"},
-    "judged": {"id", "outcome"},
-}
+# The fields without which a score cannot be used.
+_NEEDED = {"id", "time", "padding_count", "preamble_words", "words", "query_type", "threshold", "matches"}
 _MIN_DRIFTS = 10  # in each group; with fewer, the interval spans nearly everything
-_MAX_TRIED = 20  # scores, newest first, whose transcripts are tried for the last reply
 _ARMS = ("corrected", "control")
 
 
@@ -37,12 +33,10 @@ class PastScore:
         self.row = row
         self.judged = judged
         self.id: str = row["id"]
-        self.session: str = row.get("session", "")
         self.model: str = row.get("model", "")
         self.padding: int = row["padding_count"]
         self.density: float | None = row.get("density")
         self.escalated: bool = row.get("escalate") is True
-        self.rules: list[str] = [rule for _, _, rule in row["matches"]]
 
 
 class ScoreGroup(NamedTuple):
@@ -69,18 +63,17 @@ class ScoreJoin:
 
     def add(self, row: dict[str, Any]) -> None:
         """Add the next row of the ledger `scores`."""
-        kind = row.get("kind", "")
-        if kind not in _NEEDED or not _NEEDED[kind] <= row.keys():
-            self.unusable += 1
-        elif kind == "score":
+        if row.get("kind") == "judged" and "id" in row and "outcome" in row:
+            if row["outcome"] == "ok":
+                self._judged[row["id"]] = row
+        elif row.get("kind") == "score" and row.keys() >= _NEEDED:
             self._scores.pop(row["id"], None)
             self._scores[row["id"]] = row
-        elif row["outcome"] == "ok":
-            self._judged[row["id"]] = row
+        else:
+            self.unusable += 1
 
     def scores(self) -> list[PastScore]:
         """Return the scored replies, oldest first."""
-        _fill_models(list(self._scores.values()))
         return [PastScore(row, self._judged.get(identity)) for identity, row in self._scores.items()]
 
 
@@ -90,15 +83,6 @@ def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[
     for row in rows:
         join.add(row)
     return join.scores(), join.unusable + rows.skipped
-
-
-def _fill_models(rows: list[dict[str, Any]]) -> None:
-    """Fill in missing models from the session's nearest reply, preferring later ones (a transcript may lag behind its reply)."""
-    for ordered in (rows[::-1], rows):
-        models: dict[object, object] = {}  # by session
-        for row in ordered:
-            row["model"] = row.get("model") or models.get(row.get("session"), "")
-            models[row.get("session")] = row["model"]
 
 
 def group_scores(scores: Iterable[PastScore], key: Callable[[PastScore], str]) -> list[ScoreGroup]:
@@ -130,7 +114,7 @@ def group_by_day(scores: Iterable[PastScore]) -> list[ScoreGroup]:
 
 def count_patterns(scores: Iterable[PastScore]) -> list[tuple[str, int]]:
     """Return how often each rule matched, the most frequent first."""
-    return Counter(rule for score in scores for rule in score.rules).most_common()
+    return Counter(rule for score in scores for _, _, rule in score.row["matches"]).most_common()
 
 
 def missed_by_rules(scores: Iterable[PastScore]) -> Proportion:
@@ -148,30 +132,13 @@ def severe_dimensions(levels: dict[str, int]) -> set[str]:
     return {name for name, level in levels.items() if level >= _SEVERE_LEVEL}
 
 
-class RereadReply(NamedTuple):
-    """A scored reply read again: the score's id, the prompt, the text, and the names of the tools called in between."""
-
-    id: str
-    prompt: str
-    text: str
-    calls: Sequence[str]
-
-
-def reread_last_scored(paths: Paths) -> RereadReply | None:
-    """Return this project's last scored reply whose transcript can still be read, or None."""
-    records = Records(paths.state(), "scores", project=paths.project_key)
-    rows = [row for row in records if row.get("kind") == "score"]
-    replies = (reply for row in reversed(rows[-_MAX_TRIED:]) for reply in reread_replies([row]))
-    return next(replies, None)
-
-
-def reread_replies(rows: Iterable[dict[str, Any]]) -> Iterator[RereadReply]:
-    """Yield the replies behind rows of `scores.jsonl` that transcripts still hold; each transcript is read once."""
+def reread_replies(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield id and text of the replies behind rows of `scores.jsonl` that transcripts still hold; each transcript is read once."""
     by_path: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         path = row.get("transcript", "")
         if "text" in row:
-            yield RereadReply(row.get("id", ""), "", row["text"], [])
+            yield row["id"], row["text"]
         elif path.endswith(".jsonl") and os.path.isabs(path) and os.path.isfile(path):
             by_path.setdefault(path, []).append(row)
     for path, path_rows in by_path.items():
@@ -182,46 +149,32 @@ def reread_replies(rows: Iterable[dict[str, Any]]) -> Iterator[RereadReply]:
             continue
 
 
-def _reread(file: IO[bytes], rows: list[dict[str, Any]]) -> Iterator[RereadReply]:
-    by_record = {row["record"]: row for row in rows if row.get("record")}
+def _reread(file: IO[bytes], rows: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    by_record = {row["record"]: row["id"] for row in rows if row.get("record")}
     # These were scored before the transcript contained the reply; the id, a digest of the text, finds it again.
     without_record = [row for row in rows if not row.get("record")]
-    prompt = ""
-    calls: list[str] = []
     for record in Lines(file):
-        kind, words = user_input_of(record)
-        if kind:
-            prompt, calls = words, []
-        message = record.get("message")
-        if record.get("type") != "assistant" or not isinstance(message, dict) or record.get("isSidechain"):
-            continue
-        blocks = message.get("content")
-        for block in blocks if isinstance(blocks, list) else ():
-            if isinstance(block, dict) and block.get("type") == "tool_use":
-                calls.append(str(block.get("name")))
         text = reply_text_of(record)
-        row = by_record.get(record.get("uuid")) or next(
-            (row for row in without_record if _is_score_of(row, text)), None
-        )
-        if text and row is not None:
-            yield RereadReply(row.get("id", ""), prompt, text, list(calls))
+        by_text = (row["id"] for row in without_record if row["id"] == _id_with(text, row))
+        identity = by_record.get(record.get("uuid")) or next(by_text, "")
+        if text and identity:
+            yield identity, text
 
 
-def _is_score_of(row: dict[str, Any], text: str) -> bool:
-    return bool(row.get("id") == score_id(row.get("session", ""), row.get("prompt_id", ""), text))
+def _id_with(text: str, row: dict[str, Any]) -> str:
+    return score_id(row.get("session", ""), row.get("prompt_id", ""), text)
 
 
 class CorrectionEffect(NamedTuple):
     """The share of drifts whose next reply was in line again, in both groups, and the difference with its 95% interval.
 
     A drift is an extreme value, so the next reply is usually better even without a correction (regression to the mean). Only the
-    difference from the control group shows the effect of corrections. `unanswered` counts drifts without a measurable next reply.
+    difference from the control group shows the effect of corrections.
     """
 
     corrected: Proportion
     control: Proportion
     gap: tuple[float, float, float] | None
-    unanswered: int
 
     @property
     def is_conclusive(self) -> bool:
@@ -251,7 +204,7 @@ class EffectMeter:
         identity = row.get("id", "")
         if row.get("outcome") == "ok" and "levels" in row:
             self._levels[identity] = row["levels"]
-        if row.get("kind") != "score" or not _NEEDED["score"] <= row.keys():
+        if row.get("kind") != "score" or not row.keys() >= _NEEDED:
             return
         session = (row.get("project"), row.get("session"))
         drift = self._open.get(session, identity)
@@ -268,17 +221,14 @@ class EffectMeter:
     def effect(self) -> CorrectionEffect:
         """Return the effect over all rows added so far."""
         outcomes: dict[str, list[bool]] = {arm: [] for arm in _ARMS}
-        unanswered = 0
         for identity, (arm, categories) in self._drifts.items():
             if arm == "corrected" and identity not in self._delivered:
                 continue  # no prompt followed, or the correction was too old
             in_line = self._is_in_line(categories, self._next_replies.get(identity))
-            if in_line is None:
-                unanswered += 1
-            else:
+            if in_line is not None:
                 outcomes[arm].append(in_line)
         corrected, control = (share(sum(outcomes[arm]), len(outcomes[arm])) for arm in _ARMS)
-        return CorrectionEffect(corrected, control, share_difference(corrected, control), unanswered)
+        return CorrectionEffect(corrected, control, share_difference(corrected, control))
 
     def _is_in_line(self, categories: list[str], reply: dict[str, Any] | None) -> bool | None:
         """Return whether the next reply is in line in all categories that drifted; None if none of them was measured."""

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 from ..kernel.data import load_data
 from ..kernel.stats import Proportion, share
 from .escalation import EscalationThresholds, find_row, thousandths
-from .filler import FillerRules, find_filler, read_user_pack, rule_problem
-from .phrases import QUERY_TYPES, word_classes
-from .prose import BREAK, read_prose
-from .score_history import PastScore, RereadReply, missed_by_rules, reread_replies
+from .phrases import QUERY_TYPES, FillerRules, find_filler, read_user_pack, rule_problem, word_classes
+from .prose import BREAK, Prose
+from .score_history import PastScore, missed_by_rules, reread_replies
 
 # Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
 _MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
@@ -82,7 +81,7 @@ def study_scores(scores: Sequence[PastScore], rules: FillerRules) -> TuningStudy
         for score, row in judged
         if score.escalated and (row.get("phrases") or not score.padding)
     ]
-    texts = {reply.id: reply for reply in reread_replies(score.row for score, _ in judged)}
+    texts = dict(reread_replies(score.row for score, _ in judged))
     return TuningStudy(
         len(judged),
         len(texts),
@@ -110,19 +109,19 @@ def _clearances(judged: Iterable[dict[str, Any]]) -> list[RuleClearance]:
 
 
 def _candidates(
-    judged: Iterable[tuple[PastScore, dict[str, Any]]], texts: dict[str, RereadReply], rules: FillerRules
+    judged: Iterable[tuple[PastScore, dict[str, Any]]], texts: dict[str, str], rules: FillerRules
 ) -> list[PhraseCandidate]:
     """Return the phrases that the judge quoted as missed and that no rule covers, the most frequent first."""
     replies: Counter[str] = Counter()
     inside: set[str] = set()
     for score, row in judged:
-        quoted = set(_quoted_phrases(row, texts[score.id].text)) if score.id in texts else set()
+        quoted = set(_quoted_phrases(row, texts.get(score.id, "")))
         replies.update({phrase for phrase, _ in quoted})
         inside.update(phrase for phrase, begins in quoted if not begins)
     return [
         PhraseCandidate(phrase, count, count >= _MIN_QUOTED, "anywhere" if phrase in inside else "sentence")
         for phrase, count in replies.most_common()
-        if not find_filler(read_prose(phrase), rules)  # a rule may have been added since
+        if not find_filler(Prose(phrase), rules)  # a rule may have been added since
     ][:_MAX_CANDIDATES]
 
 
@@ -132,7 +131,7 @@ def _quoted_phrases(judged: dict[str, Any], text: str) -> Iterator[tuple[str, bo
     Passages too short or too long for a pattern are left out.
     """
     for start, end in judged.get("missed", ()):
-        words = [word for word in read_prose(text[start:end]).words if word != BREAK]
+        words = [word for word in Prose(text[start:end]).words if word != BREAK]
         if _MIN_WORDS <= len(words) <= _MAX_WORDS:
             before = text[:start].rstrip()
             yield " ".join(words), not before or before[-1] in _SENTENCE_ENDS
@@ -179,48 +178,32 @@ class MeasuredReply(NamedTuple):
     """The gate's inputs for a reply, from the ledger; the density is in thousandths."""
 
     kind: str
-    model: str
     padding: int
     preamble: int
     density: int
 
-    def row(self, bounds: EscalationThresholds) -> tuple[str, bool]:
-        """Return the gate's row under given thresholds, and whether it escalates."""
-        return find_row(self.padding, self.preamble, self.density, self.kind, bounds)
-
 
 class ThresholdFit(NamedTuple):
-    """The proposed thresholds, and the shares that escalate before and after.
-
-    `rows` counts the replies of each gate row under the proposal. `blocking_row` is the row that keeps the share outside 20 to 30%, empty
-    if the proposal reaches it.
-    """
+    """The proposed thresholds, and the shares that escalate before and after."""
 
     bounds: EscalationThresholds
     before: Proportion
     after: Proportion
-    rows: dict[str, int]
-    blocking_row: str
 
 
 def measured_replies(scores: Iterable[PastScore]) -> list[MeasuredReply]:
     """Return the replies of at least 20 words with a density."""
     return [
-        MeasuredReply(
-            score.row["query_type"],
-            score.model,
-            score.padding,
-            score.row["preamble_words"],
-            thousandths(score.density),
-        )
-        for score in scores
-        if score.density is not None and score.row["words"] >= _MIN_MEASURED
+        MeasuredReply(row["query_type"], score.padding, row["preamble_words"], thousandths(score.density))
+        for score, row in ((score, score.row) for score in scores)
+        if score.density is not None and row["words"] >= _MIN_MEASURED
     ]
 
 
 def escalated_share(replies: Sequence[MeasuredReply], bounds: EscalationThresholds) -> Proportion:
     """Return the share of replies that escalate under given thresholds."""
-    return share(sum(escalates for _, escalates in (reply.row(bounds) for reply in replies)), len(replies))
+    rows = [find_row(reply.padding, reply.preamble, reply.density, reply.kind, bounds) for reply in replies]
+    return share(sum(escalates for _, escalates in rows), len(rows))
 
 
 def is_outside(part: Proportion) -> bool:
@@ -252,14 +235,7 @@ def fit_thresholds(replies: Sequence[MeasuredReply], bounds: EscalationThreshold
         moved = [_at_quantile(replies, quantile, bounds) for quantile in _QUANTILES]
         trials = [bounds.with_values(thresholds, preamble) for thresholds in moved for preamble in preambles]
         best = min([bounds, *trials], key=loss)
-    after = escalated_share(replies, best)
-    decisions = [reply.row(best) for reply in replies]
-    blocking_row = ""
-    if after.value is not None and not _is_in_range(after):
-        is_high = after.value > _MAX_SHARE
-        blocking = Counter(row for row, escalates in decisions if escalates == is_high)
-        blocking_row = blocking.most_common(1)[0][0]
-    return ThresholdFit(best, before, after, dict(Counter(row for row, _ in decisions)), blocking_row)
+    return ThresholdFit(best, before, escalated_share(replies, best))
 
 
 def _at_quantile(

@@ -35,7 +35,6 @@ _ARGUMENTS = (
 _PREPARATIONS = ("cd", "export", "source", "set")
 _PIPES = ("|", "|&")
 _FAILING_COMMANDS = ("exit", "return", "false")
-_PLAIN_LINE = re.compile(r"""[^'"\\;|&#\n\r()<>$`]+""")
 
 
 @cache
@@ -136,11 +135,7 @@ class Head(NamedTuple):
 
 def pipeline_heads(line: str) -> list[Head]:
     """Return the first command of every pipeline in a shell line, without wrappers, substitutions, and commands such as `cd`."""
-    line = line[:_MAX_COMMAND]
-    if _PLAIN_LINE.fullmatch(line):  # the common case, much faster
-        words = _without_wrappers(line.split())
-        return [Head(words, [], hidden=False)] if words else []
-    commands = [command for command in shell_commands(line) if not command.depth]
+    commands = [command for command in shell_commands(line[:_MAX_COMMAND]) if not command.depth]
     strict = any(command.words[0] == "set" and "pipefail" in command.words for command in commands)
     heads: list[Head] = []
     previous_operator = ""
@@ -186,25 +181,15 @@ def _without_wrappers(words: list[str]) -> list[str]:
     return words[at:] if words[at : at + 1] and words[at] not in _PREPARATIONS else []
 
 
-@cache
-def _tests() -> dict[str, list[list[str]]]:
-    """Return the arguments that run tests, by program."""
-    tests: dict[str, list[list[str]]] = {}
-    for program, *arguments in _command_table()["tests"]:
-        tests.setdefault(program, []).append(arguments)
-    return tests
-
-
 def runs_tests(head: Head) -> bool:
     """Return whether a command runs tests."""
     program = head.words[0].rpartition("/")[2]
-    names = {head.words[0], program, program.rstrip("0123456789.")} & _tests().keys()
+    names = {head.words[0], program, program.rstrip("0123456789.")}
     arguments = head.words[1:]
-    without_options = [word for word in arguments if not word.startswith(("-", "+"))] if names else []
+    without_options = [word for word in arguments if not word.startswith(("-", "+"))]
     return any(
-        _starts_with(arguments, test) or _starts_with(without_options, test)
-        for name in names
-        for test in _tests()[name]
+        name in names and (_starts_with(arguments, test) or _starts_with(without_options, test))
+        for name, *test in _command_table()["tests"]
     )
 
 

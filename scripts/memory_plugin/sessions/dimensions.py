@@ -1,22 +1,33 @@
-"""Define the six dimensions of a session's grade, their scales and weights, and the overall score."""
+"""Define a session's grade: six dimensions with scales and weights, the overall score, and how a scorer's answers are read and merged.
+
+Scores are kept within their scales, evidence names turns, and texts are short and clean.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 from ..kernel.data import load_data
+from ..kernel.fastjson import as_number
+from ..kernel.judge.question import one_line
 from ..kernel.settings.load import user_block
-from ..kernel.settings.values import defaults
 
 OVERALL = "overall_quality"
 CAUSES = (
     *("none", "tool_misuse", "process_violation", "context_waste"),
     *("error_cascade", "output_quality", "multiple"),
 )
-# How much improvement an overall score requires: the first band whose threshold it reaches.
-_BANDS = ((0.85, "none"), (0.75, "minor"), (0.6, "moderate"), (0.4, "significant"), (0.0, "critical"))
+_TURN = re.compile(r"\b(?:turns?|traces?|t)[ #:.]{0,2}(\d{1,6})\b", re.IGNORECASE)
+_MAX_ITEMS = 20
+_MAX_EVIDENCE = 3
+_MAX_IMPROVEMENTS = 5
+_MAX_TEXT = 400
+_COLLAPSE = 2  # levels by which an earlier part must be worse to lower the score
 
 
 class ScoreDimension(NamedTuple):
@@ -36,12 +47,6 @@ class ScoreDimension(NamedTuple):
     def label(self, score: float) -> str:
         """Return a level's name; empty for a number."""
         return self.labels[int(score)] if self.labels else ""
-
-
-def changed_weights() -> list[float]:
-    """Return the weights in the table's order if the user changed them, else an empty list."""
-    weights = user_block("sessions.weights")
-    return [] if weights == defaults()["sessions.weights"] else list(weights.values())
 
 
 @cache
@@ -76,6 +81,161 @@ def overall_score(scores: Mapping[str, float]) -> float | None:
     return round(sum(weighted), 4)
 
 
-def improvement_band(score: float) -> str:
-    """Return how much improvement an overall score requires: critical, significant, moderate, minor or none."""
-    return next(band for threshold, band in _BANDS if score >= threshold)
+def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return `dimensions`, `root_cause`, `improvements` and `confidence`; None if no dimension has a readable score.
+
+    A dimension without one is left out, never scored as 0. A number outside its scale is clamped. A level is a whole number or its label.
+    """
+    scored: dict[str, Any] = {}
+    for name, dimension in dimensions().items():
+        entry = value.get(name)
+        entry = entry if isinstance(entry, dict) else {}
+        given = _number(entry.get("score"), dimension)
+        if given is None:
+            continue
+        score = min(max(given, 0), dimension.highest)
+        scored[name] = {
+            "score": int(score) if dimension.labels else round(float(score), 4),
+            "label": dimension.label(score),
+            "evidence": _evidence(entry.get("evidence")),
+            "rationale": _text(entry.get("rationale")),
+        }
+    if not scored:
+        return None
+    cause, confidence = value.get("root_cause"), _finite(value.get("confidence"))
+    return {
+        "dimensions": scored,
+        "root_cause": cause if cause in CAUSES else None,
+        "improvements": _improvements(value.get("improvements")),
+        "confidence": None if confidence is None else round(float(min(max(confidence, 0), 1)), 4),
+    }
+
+
+def _number(value: object, dimension: ScoreDimension) -> float | None:
+    """Return a score, which may be outside its scale; None for anything but a number, or a level's whole number or label."""
+    if isinstance(value, str) and value.strip().lower() in dimension.labels:
+        return dimension.labels.index(value.strip().lower())
+    number = _finite(value)
+    return None if number is None or (dimension.labels and number != int(number)) else number
+
+
+def _finite(value: object) -> float | None:
+    number = as_number(value)
+    return number if number is not None and abs(number) < math.inf else None
+
+
+def _evidence(value: object) -> list[dict[str, Any]]:
+    """Return evidence items as turns and text; in the reply they are objects, or sentences that name their turns."""
+    items = []
+    for item in value[:_MAX_ITEMS] if isinstance(value, list) else ():
+        if isinstance(item, dict):
+            named = item.get("turns", item.get("turn"))
+            numbers = named[:_MAX_ITEMS] if isinstance(named, list) else [named]
+            items.append({"turns": numbers, "what": _text(item.get("what", item.get("text")))})
+        elif isinstance(item, str):
+            items.append({"turns": [int(number) for number in _TURN.findall(item)], "what": _text(item)})
+    return items
+
+
+def _improvements(value: object) -> list[dict[str, str]]:
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    improvements = [
+        {"dimension": item["dimension"], "issue": _text(item.get("issue")), "fix": _text(item.get("fix"))}
+        for item in items
+        if item.get("dimension") in list(dimensions())
+    ]
+    return [item for item in improvements if item["issue"]][:_MAX_IMPROVEMENTS]
+
+
+def _text(value: object) -> str:
+    return one_line(value[: 10 * _MAX_TEXT], _MAX_TEXT) if isinstance(value, str) else ""
+
+
+def drop_bad_evidence(scores: dict[str, Any], turns: int) -> int:
+    """Remove evidence items that name no turn from 1 to `turns`, and shorten the rest to the limit; return the number removed.
+
+    In an item that also names real turns, only the wrong numbers are removed.
+    """
+    removed = 0
+    for entry in scores["dimensions"].values():
+        valid_items = []
+        for item in entry["evidence"]:
+            numbers = (turn for turn in item["turns"] if type(turn) is int)
+            valid_turns = [turn for turn in dict.fromkeys(numbers) if 1 <= turn <= turns]
+            removed += not valid_turns
+            if valid_turns:
+                valid_items.append({"turns": valid_turns, "what": item["what"]})
+        entry["evidence"] = valid_items[:_MAX_EVIDENCE]
+    return removed
+
+
+def merge(answers: Sequence[dict[str, Any] | None], tokens: Sequence[float]) -> dict[str, Any]:
+    """Merge the answers about a session's parts into one grade, each dimension by its own rule; None stands for a part without one.
+
+    A dimension's `merge` entry contains the rule and the parts' scores. The dimension is left out if its rule needs a part that is missing.
+    """
+    graded = [answer for answer in answers if answer]
+    if len(answers) == 1:
+        return dict(graded[0])
+    merged: dict[str, Any] = {}
+    for name, dimension in dimensions().items():
+        entries = [answer["dimensions"].get(name) if answer else None for answer in answers]
+        scores = [entry["score"] if entry else None for entry in entries]
+        score = _RULES[dimension.merge](scores, tokens)
+        if score is not None:
+            merged[name] = _merged(list(filter(None, entries)), dimension, score, scores)
+    named = {answer["root_cause"] for answer in graded} - {None}
+    causes = named - {"none"}
+    improvements = [item for answer in graded for item in answer["improvements"]]
+    unique = {(item["dimension"], item["issue"]): item for item in improvements}
+    return {
+        "dimensions": merged,
+        "root_cause": "multiple" if len(causes) > 1 else next(iter(causes or named), None),
+        "improvements": list(unique.values())[:_MAX_IMPROVEMENTS],
+        "confidence": _by_tokens([answer["confidence"] if answer else None for answer in answers], tokens),
+    }
+
+
+def _merged(
+    entries: list[dict[str, Any]], dimension: ScoreDimension, score: float, scores: list[float | None]
+) -> dict[str, Any]:
+    """Return a merged entry, with the parts' first pieces of evidence, then their second ones, and so on."""
+    if dimension.merge != "tokens":
+        entries.reverse()  # the last part, which decided, comes first
+    evidence = [
+        item for row in zip_longest(*(entry["evidence"] for entry in entries)) for item in row if item
+    ]
+    return {
+        "score": score,
+        "label": dimension.label(score),
+        "evidence": evidence[:_MAX_EVIDENCE],
+        "rationale": " ".join(dict.fromkeys(entry["rationale"] for entry in entries))[:_MAX_TEXT],
+        "merge": {"rule": dimension.merge, "parts": scores},
+    }
+
+
+def _by_tokens(scores: Sequence[float | None], tokens: Sequence[float]) -> float | None:
+    """Return the mean weighted by tokens; None unless every part has a score."""
+    weighted = [score * weight for score, weight in zip(scores, tokens) if score is not None]
+    return round(sum(weighted) / sum(tokens), 4) if len(weighted) == len(scores) else None
+
+
+def _last(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | None:
+    """Return the score of the last part, which shows the outcome."""
+    return scores[-1]
+
+
+def _last_or_worse(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | None:
+    """Return the last part's level, or one less if an earlier part was worse by two levels or more."""
+    last = scores[-1]
+    if last is None:
+        return None
+    worst = min(score for score in scores if score is not None)
+    return last - 1 if last - worst >= _COLLAPSE else last
+
+
+_RULES: dict[str, Callable[[Sequence[float | None], Sequence[float]], float | None]] = {
+    "tokens": _by_tokens,
+    "last": _last,
+    "last_or_worse": _last_or_worse,
+}

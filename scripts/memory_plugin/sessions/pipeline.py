@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..kernel.clock import Deadline, now_iso
-from ..kernel.context import Context
+from ..kernel.context import Context, LedgerError
 from ..kernel.files import error_text, os_error_text
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import JudgeError, Verdict
@@ -19,21 +19,21 @@ from ..kernel.locks import Busy, FileLock
 from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings.values import Settings
-from .langfuse.push import send_scores
-from .score_rows import SCORE, RowNotWritten, append_row, grade_row, latest_rows, session_id, ungraded
-from .scorer_reply import drop_bad_evidence, merge
+from .dimensions import drop_bad_evidence, merge
+from .langfuse_client import SECONDS
+from .langfuse_scores import send_scores
+from .score_rows import SCORE, append_row, grade_row, latest_rows, session_id, ungraded
 from .scoring_request import PreparedSession, prepare, questions
 from .session_files import ended_folder, pending_notes
-from .session_signals import collect_signals
 
 _CALL_SECONDS = 180.0  # for one part
 _LEAST_TURNS = 5  # of a session that is graded automatically
 _PARALLEL = 4  # questions at once
-# Failures that the next part would meet as well, and those that the next session would.
-_ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403"])
-_ENDS_RUN = frozenset(["over_budget", "disabled", "no_key", "http_401", "http_403", "no_state", "bad_url"])
+# Failures that the next part of a session, and the next session, would meet as well.
+_LASTING = frozenset(
+    ["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403", "no_state", "bad_url"]
+)
 _EMPTY = "empty"  # a transcript without a turn, which is no failure
-_SEND_SECONDS = 120.0
 
 
 class SessionScorer(NamedTuple):
@@ -51,10 +51,6 @@ class SessionScorer(NamedTuple):
         """Return the judge of sessions; the cap per session applies to the graded session."""
         context = Context(self.paths, self.settings, Deadline(0), session)
         return Judge("sessions", context, off=self.off, request=self.request)
-
-    def price(self, prepared: PreparedSession) -> float:
-        """Return the highest price of grading a session, in US dollars."""
-        return self.judge(session_id(prepared)).highest_price(questions(prepared))
 
 
 class GradeResult(NamedTuple):
@@ -76,22 +72,19 @@ class GradeResult(NamedTuple):
         return self.failures[0] if self.failures else self.detail
 
 
-def grade_session(path: str, scorer: SessionScorer, *, automatic: bool = False) -> GradeResult:
-    """Grade a session. Raises FileNotFoundError and Unreadable.
-
-    `automatic` marks a grade that the user did not ask for.
-    """
-    return grade_prepared(prepare(path), scorer, automatic=automatic)
+def grade_session(path: str, scorer: SessionScorer) -> GradeResult:
+    """Grade a session. Raises FileNotFoundError and Unreadable."""
+    return grade_prepared(prepare(path), scorer)
 
 
 def grade_prepared(
     prepared: PreparedSession, scorer: SessionScorer, *, automatic: bool = False
 ) -> GradeResult:
-    """Grade a session whose transcript was read already."""
+    """Grade a session whose transcript was read already. `automatic` marks a grade that the user did not ask for."""
     if not prepared.signals.totals.turns:
         return GradeResult(prepared, None, [_EMPTY], "")
     judge = scorer.judge(session_id(prepared))
-    verdicts = _ask(judge, prepared, _CALL_SECONDS)
+    verdicts = _ask(judge, prepared)
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
     if len(failures) == len(verdicts):
         return GradeResult(prepared, None, failures, verdicts[0].detail)
@@ -107,15 +100,15 @@ def grade_prepared(
     return store_answers(prepared, [verdict.values for verdict in verdicts], by, scorer)
 
 
-def _ask(judge: Judge, prepared: PreparedSession, seconds: float) -> list[Verdict]:
-    """Return one verdict per part. After a failure in _ENDS_SESSION, the remaining parts get the same verdict."""
+def _ask(judge: Judge, prepared: PreparedSession) -> list[Verdict]:
+    """Return one verdict per part. After a failure in _LASTING, the remaining parts get the same verdict."""
     all_questions = questions(prepared)
     verdicts: list[Verdict] = []
     for at in range(0, len(all_questions), _PARALLEL):
-        fatal = next((verdict for verdict in verdicts if verdict.failure in _ENDS_SESSION), None)
+        fatal = next((verdict for verdict in verdicts if verdict.failure in _LASTING), None)
         if fatal:
             return verdicts + [fatal] * (len(all_questions) - at)
-        verdicts += judge.ask_all(all_questions[at : at + _PARALLEL], Deadline(seconds), retry=True)
+        verdicts += judge.ask_all(all_questions[at : at + _PARALLEL], Deadline(_CALL_SECONDS), retry=True)
     return verdicts
 
 
@@ -127,45 +120,35 @@ def store_answers(
 ) -> GradeResult:
     """Check the evidence in the answers about all parts, merge them, and write the grade, which replaces the session's earlier one.
 
-    At least one part has an answer. Confidence is lowered by the share of turns that were not shown.
+    At least one part has an answer.
     """
     turns = prepared.signals.totals.turns
     struck = sum(drop_bad_evidence(answer, turns) for answer in answers if answer)
     grade = {**merge(answers, [part.tokens for part in prepared.parts]), "struck": struck}
-    if grade["confidence"] is not None and turns:
-        grade["confidence"] = round(grade["confidence"] * (1 - prepared.left_out / turns), 4)
     before = latest_rows(scorer.paths).get(session_id(prepared), {})
     row = grade_row(prepared, grade, by, scorer.paths, before.get("stamp", ""))
     try:
         append_row(scorer.paths, row)
-    except RowNotWritten as error:
+    except LedgerError as error:
         return GradeResult(prepared, row, by["failures"], str(error))
     return GradeResult(prepared, row, by["failures"], "")
 
 
-class GradingRun(NamedTuple):
-    """The rows written, the transcripts that were not graded with their reasons, and how many were graded before."""
-
-    rows: list[dict[str, Any]]
-    failed: dict[str, str]
-    graded_before: int
-
-
 def grade_one_by_one(
-    paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None], *, again: bool
-) -> GradingRun:
-    """Grade the sessions without a current grade, or all of them with `again`.
+    paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None]
+) -> dict[str, Any]:
+    """Grade the sessions without a current grade; return the rows, the failed sessions with reasons, and how many were graded before.
 
     Each grade is written immediately, so a second run continues where the first was stopped. A failure that would also affect the next
     session ends the run.
     """
-    todo = list(paths) if again else ungraded(paths, scorer.paths)
+    todo = ungraded(paths, scorer.paths)
     failed: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
     reason = ""
     for at, path in enumerate(todo):
         name = os.path.basename(path)
-        if reason in _ENDS_RUN:
+        if reason in _LASTING:
             failed[name] = reason
             continue
         progress("%d of %d sessions, %d not graded: %s" % (at, len(todo), len(failed), name))
@@ -179,7 +162,7 @@ def grade_one_by_one(
             rows.append(graded.row or {})
         elif reason != _EMPTY:
             failed[name] = reason
-    return GradingRun(rows, failed, len(paths) - len(todo))
+    return {"graded": rows, "failed": failed, "already": len(paths) - len(todo)}
 
 
 def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> int:
@@ -214,13 +197,13 @@ def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[s
     if len(today) >= settings.integer("sessions.automatic.per_day"):
         return False
     try:
-        turns = collect_signals(note["transcript"]).totals.turns
-        if turns < _LEAST_TURNS:
-            return False
-        graded = grade_session(note["transcript"], scorer, automatic=True)
+        prepared = prepare(note["transcript"])
     except OSError as error:
         report(session, "the session is not graded: %s" % os_error_text(error))
         return False
+    if prepared.signals.totals.turns < _LEAST_TURNS:
+        return False
+    graded = grade_prepared(prepared, scorer, automatic=True)
     if not graded.is_stored:
         report(session, "the session is not graded: %s" % graded.reason)
     return graded.row is not None
@@ -231,7 +214,7 @@ def send_new_scores(scorer: SessionScorer, progress: Callable[[str], None]) -> s
     if not scorer.settings.flag("sessions.langfuse.automatic"):
         return ""
     try:
-        send_scores(scorer.paths, scorer.settings, scorer.off, _SEND_SECONDS, progress)
+        send_scores(scorer.paths, scorer.settings, scorer.off, SECONDS, progress)
     except JudgeError as error:
         return error.name
     except OSError as error:

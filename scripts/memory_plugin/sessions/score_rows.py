@@ -1,18 +1,26 @@
-"""Write and read rows of `sessions.jsonl`: a grade, or a person's label, of one session. A session's last row counts."""
+"""The rows of `sessions.jsonl`: a grade, or a person's label, of one session, whose last row counts; and how well both agree.
+
+Agreement is measured by kappa, error and rank correlation, with 95% intervals; `kernel/stats.py` names the sources of the formulas.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
+from ..kernel.context import LedgerError
 from ..kernel.data import read_state
-from ..kernel.fastjson import digest
+from ..kernel.fastjson import loads
+from ..kernel.files import read_regular
 from ..kernel.ledger import Ledger
 from ..kernel.paths import Paths, locate
-from .dimensions import OVERALL, dimensions, improvement_band, overall_score
+from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
+from .dimensions import OVERALL, dimensions, overall_score
 from .scoring_request import PreparedSession, rubric_digest
 
 SCORE, LABEL = "score", "label"
@@ -20,17 +28,14 @@ SOURCE = ".source"  # ending of the file beside a session that was read from Lan
 _NAME = "sessions"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_MAX_BYTES = 32 << 20
+_TOLERANCE = 0.05  # numbers this close agree
 
 
 def session_id(prepared: PreparedSession) -> str:
     """Return a session's id: its file name if that is a UUID, else the id in its records, else the file name."""
-    return session_id_of(prepared.path, prepared.signals.totals.session)
-
-
-def session_id_of(path: str, session: str) -> str:
-    """Return the id of the session in a file whose records have the id `session`."""
-    name = os.path.splitext(os.path.basename(path))[0]
-    return name if _UUID.match(name) else session or name
+    name = os.path.splitext(os.path.basename(prepared.path))[0]
+    return name if _UUID.match(name) else prepared.signals.totals.session or name
 
 
 def project_of(folder: str, paths: Paths) -> str:
@@ -38,16 +43,12 @@ def project_of(folder: str, paths: Paths) -> str:
     return locate(folder).project_key if os.path.isabs(folder) else paths.project_key
 
 
-class RowNotWritten(OSError):
-    """A row could not be written to the ledger; the text says why."""
-
-
 def append_row(paths: Paths, row: dict[str, Any]) -> None:
-    """Write a row. Raises RowNotWritten."""
+    """Write a row. Raises LedgerError."""
     fields = {name: value for name, value in row.items() if name not in ("session", "project")}
     problem = Ledger(paths.state(), _NAME).append(row["session"], row["project"], fields)
     if problem:
-        raise RowNotWritten(problem)
+        raise LedgerError(problem)
 
 
 def latest_rows(paths: Paths, kind: str = SCORE) -> dict[str, dict[str, Any]]:
@@ -79,20 +80,12 @@ def grade_row(
     return {
         **grade,
         "kind": SCORE,
-        "id": digest(session.encode("utf-8", "replace"), 8),
         "session": session,
         "project": project_of(totals.folder, paths),
         "stamp": stamp or (started.group() + "Z" if started else now_iso()),
-        "scorer": {
-            **scorer,
-            "rubric": rubric_digest(),
-            "parts": len(prepared.parts),
-            "tokens": round(prepared.tokens),
-            "left_out": prepared.left_out,
-        },
+        "scorer": {**scorer, "rubric": rubric_digest(), "left_out": prepared.left_out},
         "subject": score_subject(prepared.path, paths),
         OVERALL: total,
-        "improvement": None if total is None else improvement_band(total),
         "missing": [name for name in dimensions() if name not in grade["dimensions"]],
         "turns": totals.turns,
         "started": totals.started,
@@ -135,3 +128,142 @@ def _is_current(path: str, rows: dict[str, dict[str, Any]]) -> bool:
     row = rows.get(os.path.splitext(os.path.basename(path))[0], {})
     is_complete = row.get("scorer", {}).get("rubric") == rubric_digest() and not row.get("missing")
     return is_complete and os.path.isfile(path) and row.get("bytes") == os.path.getsize(path)
+
+
+class UnreadableLabels(RuntimeError):
+    """A file has no labels, or a score outside its scale; the text says where."""
+
+
+def parse_score(name: str, text: str) -> float | None:
+    """Return the score that a person typed, a number or a level's label; None if it is neither or off the scale."""
+    dimension = dimensions()[name]
+    word = text.strip().lower()
+    if word in dimension.labels:
+        return dimension.labels.index(word)
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    is_level = not dimension.labels or value.is_integer()
+    return value if 0 <= value <= dimension.highest and is_level else None
+
+
+def label_row(session: str, project: str, scores: Mapping[str, float]) -> dict[str, Any]:
+    """Return the ledger's row for a person's scores."""
+    entries = {
+        name: {"score": score, "label": dimensions()[name].label(score)} for name, score in scores.items()
+    }
+    return {"kind": LABEL, "session": session, "project": project, "dimensions": entries}
+
+
+def with_overall(row: dict[str, Any]) -> dict[str, float]:
+    """Return a row's scores, with the overall score if no dimension is missing."""
+    scores = scores_of(row)
+    total = overall_score(scores)
+    return scores if total is None else {**scores, OVERALL: total}
+
+
+def read_labels(path: str) -> dict[str, dict[str, float]]:
+    """Return the scores in a file by session; later entries win. Raises UnreadableLabels and OSError.
+
+    JSON: a list of objects, or an object that maps sessions to objects. CSV: a header, then lines. Each object has `session` and the
+    dimensions, as numbers, labels, or objects with a `score`; an empty value is not a score.
+    """
+    text = read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig", "replace")
+    labels: dict[str, dict[str, float]] = {}
+    for number, entry in enumerate(_entries(text), 1):
+        session, inner = str(entry.get("session") or ""), entry.get("dimensions")
+        scores = _scores(inner if isinstance(inner, dict) else entry, number)
+        if session and scores:
+            labels[session] = with_overall({"dimensions": scores})
+    if not labels:
+        raise UnreadableLabels("%s: expected sessions with scores, found none" % path)
+    return labels
+
+
+def _entries(text: str) -> list[dict[str, Any]]:
+    """Return the objects in JSON or CSV."""
+    try:
+        data = loads(text)
+    except ValueError:
+        try:
+            return [dict(row) for row in csv.DictReader(io.StringIO(text, newline=""))]
+        except csv.Error as error:
+            raise UnreadableLabels("not a readable CSV: %s" % error) from None
+    if isinstance(data, dict):
+        data = [{"session": session, **row} for session, row in data.items() if isinstance(row, dict)]
+    return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+
+
+def _scores(entry: Mapping[str, Any], number: int) -> dict[str, float]:
+    scores = {}
+    for name, dimension in dimensions().items():
+        value = entry.get(name)
+        value = value.get("score") if isinstance(value, dict) else value
+        if value is None or value == "":
+            continue
+        score = None if isinstance(value, bool) else parse_score(name, str(value))
+        if score is None:
+            scale = "0 to %d" % dimension.highest
+            scale += " or one of " + ", ".join(dimension.labels) if dimension.labels else ""
+            raise UnreadableLabels("entry %d, %s: expected %s, found another value" % (number, name, scale))
+        scores[name] = score
+    return scores
+
+
+class Agreement(NamedTuple):
+    """The agreement in one dimension over `n` sessions, as figures by name."""
+
+    dimension: str
+    n: int
+    figures: dict[str, Estimate]
+
+
+def compare(
+    ours: Mapping[str, Mapping[str, float]], theirs: Mapping[str, Mapping[str, float]]
+) -> list[Agreement]:
+    """Return the agreement in each dimension and in the overall score, over the sessions that both have scored.
+
+    For levels: exact agreement, kappa and weighted kappa. For numbers: agreement within 0.05, mean absolute error, mean difference
+    (ours minus theirs) and Spearman's rho.
+    """
+    agreements = []
+    for name in (*dimensions(), OVERALL):
+        pairs = [
+            (float(ours[session][name]), float(theirs[session][name]))
+            for session in sorted(ours.keys() & theirs.keys())
+            if name in ours[session] and name in theirs[session]
+        ]
+        has_levels = name != OVERALL and dimensions()[name].labels
+        agreements.append(
+            Agreement(name, len(pairs), _of_levels(pairs) if has_levels else _of_numbers(pairs))
+        )
+    return agreements
+
+
+def _of_levels(pairs: Sequence[tuple[float, float]]) -> dict[str, Estimate]:
+    return {
+        "exact": share(sum(a == b for a, b in pairs), len(pairs)).estimate,
+        "kappa": bootstrap(cohen_kappa, pairs),
+        "weighted_kappa": bootstrap(weighted_kappa, pairs),
+    }
+
+
+def _of_numbers(pairs: Sequence[tuple[float, float]]) -> dict[str, Estimate]:
+    near = sum(abs(a - b) <= _TOLERANCE + 1e-9 for a, b in pairs)
+    return {
+        "within_0.05": share(near, len(pairs)).estimate,
+        "mae": bootstrap(mean_error, pairs),
+        "bias": bootstrap(mean_difference, pairs),
+        "spearman": bootstrap(spearman, pairs),
+    }
+
+
+def mean_error(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Return the mean absolute difference; None without pairs."""
+    return sum(abs(a - b) for a, b in pairs) / len(pairs) if pairs else None
+
+
+def mean_difference(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Return the mean difference; above 0, the first of each pair is higher. None without pairs."""
+    return sum(a - b for a, b in pairs) / len(pairs) if pairs else None

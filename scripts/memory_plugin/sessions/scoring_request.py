@@ -11,11 +11,10 @@ from ..kernel import fastjson
 from ..kernel.data import load_data
 from ..kernel.judge.question import Question, Rubric, data_block, excerpt, one_line, read_rubric
 from ..kernel.settings.load import user_block
-from ..kernel.settings.values import merged
+from ..kernel.settings.values import defaults, merged
 from ..kernel.transcript.turn import Call, Turn, tokens_of
 from .detection import failure_cause, main_argument, signal_entries
-from .dimensions import changed_weights
-from .scorer_reply import read_scores
+from .dimensions import read_scores
 from .session_signals import SessionSignals, collect_signals
 
 RUBRIC = "sessions/score"
@@ -32,15 +31,8 @@ _MAX_TURNS_NAMED = 20
 _TOKEN_MARGIN = 1.3  # the reservation allows for an estimate that is too low
 
 
-class ShownTurn(NamedTuple):
-    """One turn as a scorer sees it, with its estimated tokens."""
-
-    turn: dict[str, Any]
-    tokens: float
-
-
 class Chunk(NamedTuple):
-    """Some consecutive turns."""
+    """Some consecutive turns as a scorer sees them, with their estimated tokens."""
 
     turns: list[dict[str, Any]]
     tokens: float
@@ -55,7 +47,7 @@ class TranscriptDigest:
     def __init__(self, max_tokens: float = _MAX_TOKENS) -> None:
         self._max_tokens = max_tokens
         self.task = ""
-        self.shown: list[ShownTurn] = []
+        self.shown: list[Chunk] = []  # one turn each
         self.tokens = 0.0
         self.left_out = 0
 
@@ -65,7 +57,7 @@ class TranscriptDigest:
         if not self.task and entry.get("user"):
             requests = [text.text for text in turn.user_texts if text.kind in ("prompt", "command")]
             self.task = excerpt("\n".join(requests), _TASK)
-        shown = ShownTurn(entry, tokens_of(fastjson.dumps(entry)))
+        shown = Chunk([entry], tokens_of(fastjson.dumps(entry)))
         self.shown.append(shown)
         self.tokens += shown.tokens
         if self.tokens > self._max_tokens:
@@ -115,7 +107,7 @@ def _shown_call(call: Call, version: str) -> dict[str, Any]:
     return shown
 
 
-def split_turns(shown: Sequence[ShownTurn], threshold: float, target: float) -> list[Chunk]:
+def split_turns(shown: Sequence[Chunk], threshold: float, target: float) -> list[Chunk]:
     """Split turns into chunks of equal size near `target` tokens; up to `threshold` tokens they are one chunk."""
     total = sum(entry.tokens for entry in shown)
     size = total if total <= threshold else total / math.ceil(total / target)
@@ -126,7 +118,7 @@ def split_turns(shown: Sequence[ShownTurn], threshold: float, target: float) -> 
         if turns and before + entry.tokens / 2 > size * (len(chunks) + 1):
             chunks.append(Chunk(turns, tokens))
             turns, tokens = [], 0.0
-        turns.append(entry.turn)
+        turns += entry.turns
         tokens += entry.tokens
         before += entry.tokens
     return [*chunks, Chunk(turns, tokens)]
@@ -163,25 +155,24 @@ def rubric_digest() -> str:
 
     The shipped weights add nothing to it, so scores from before weights could be changed stay comparable.
     """
-    weights = changed_weights()
-    version = session_rubric().digest
-    return (
-        version if not weights else fastjson.digest(("%s %s" % (version, dumps(weights))).encode("ascii"), 6)
-    )
+    version, weights = session_rubric().digest, user_block("sessions.weights")
+    if weights == defaults()["sessions.weights"]:
+        return version
+    return fastjson.digest(("%s %s" % (version, dumps(list(weights.values())))).encode("ascii"), 6)
 
 
 def session_rubric() -> Rubric:
     """Return the scorer's prompt, with the texts of the setting `sessions.prompt`."""
     shipped = load_data("judges", "rubrics", *RUBRIC.split("/"))
-    return read_rubric(merged(shipped, user_block("sessions.prompt")), RUBRIC, RUBRIC)
+    return read_rubric(merged(shipped, user_block("sessions.prompt")), RUBRIC)
 
 
-def signal_facts(signals: SessionSignals) -> dict[str, Any]:
-    """Return the totals and signals as evidence for a scorer: counts and turns, no text."""
-    totals, detections = signals.totals, signals.detections
-    return {
+def _facts(prepared: PreparedSession) -> dict[str, Any]:
+    """Return the user's first request, and totals and signals as evidence for a scorer: counts and turns, no text."""
+    totals, detections = prepared.signals.totals, prepared.signals.detections
+    session: dict[str, Any] = {
         "turns": totals.turns,
-        "calls": sum(signals.tools.values()),
+        "calls": sum(prepared.signals.tools.values()),
         "tokens_out": totals.usage["output_tokens"],
         "largest_context": totals.context,
         "signals": [
@@ -195,19 +186,19 @@ def signal_facts(signals: SessionSignals) -> dict[str, Any]:
             if detections.counts[entry["id"]]
         ],
     }
+    if prepared.left_out:
+        session["turns_left_out"] = prepared.left_out
+    return {"task": prepared.task, "session": session}
 
 
 def questions(prepared: PreparedSession) -> list[Question]:
     """Return one question per part; each contains the user's first request and the signals of the whole session."""
     rubric = session_rubric()
-    facts = signal_facts(prepared.signals)
     per_part = []
     for at, part in enumerate(prepared.parts):
-        data: dict[str, Any] = {"task": prepared.task, "session": facts, "turns": part.turns}
+        data = {**_facts(prepared), "turns": part.turns}
         if len(prepared.parts) > 1:
             data["part"] = {"number": at + 1, "of": len(prepared.parts)}
-        if prepared.left_out:
-            data["turns_left_out_of_the_session"] = prepared.left_out
         per_part.append(Question(rubric, data, read_scores, int((part.tokens + 2000) * _TOKEN_MARGIN)))
     return per_part
 
@@ -218,9 +209,7 @@ def pages(prepared: PreparedSession) -> list[str]:
     The rubric comes first, then task and signals, then the turns. All content of the session is JSON between tags that it cannot forge.
     """
     rubric = session_rubric()
-    first: dict[str, Any] = {"task": prepared.task, "session": signal_facts(prepared.signals)}
-    if prepared.left_out:
-        first["turns_left_out"] = prepared.left_out
+    first = _facts(prepared)
     page_turns: list[list[dict[str, Any]]] = [[]]
     page_size = len(rubric.system) + len(rubric.closing) + len(dumps(first))
     for turn in (turn for part in prepared.parts for turn in part.turns):

@@ -62,15 +62,6 @@ def project_transcripts(paths: Paths) -> list[str]:
     return _transcripts([os.path.dirname(memory) for memory in native_folders(paths)])
 
 
-def transcripts_below(folder: str) -> list[str]:
-    """Return the transcripts in a folder and its subfolders by name, without those of sub-agents."""
-    transcripts = []
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name != "subagents")
-        transcripts += [os.path.join(parent, name) for name in sorted(names) if name.endswith(_EXTENSION)]
-    return transcripts
-
-
 def _root(paths: Paths) -> str:
     return os.path.join(paths.config_dir or "", "projects")
 

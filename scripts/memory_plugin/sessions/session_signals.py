@@ -32,8 +32,7 @@ _MAX_RESULT = 2000  # characters of a failed call's result that are examined
 _MAX_OUTPUT = 50_000
 _MAX_PROMPT = 400  # characters of a prompt that are searched for a correction or thanks
 _MAX_TEXT = 20_000  # characters of one text that are searched
-_MAX_CONTEXT = 80  # characters of a claim's sentence on each side
-_SENTENCE_ENDS = (". ", "! ", "? ", "\n")
+_MAX_CONTEXT = 40  # characters on each side of a claim
 
 
 class FailureDetector(Detector):
@@ -245,21 +244,15 @@ class PeopleDetector(Detector):
     def _observe_reply(self, text: str, turn: int) -> None:
         claim = pattern("completion").search(text)
         if claim:
-            self.report("completions", turn, _sentence(text, claim.start(), claim.end()))
+            self.report(
+                "completions", turn, text[max(0, claim.start() - _MAX_CONTEXT) : claim.end() + _MAX_CONTEXT]
+            )
         if pattern("emoji").search(text):
             self.report("emoji", turn)
         folder = self.totals.folder
         for target in pattern("file_link").findall(text) if "](" in text and os.path.isdir(folder) else ():
             if not os.path.lexists(os.path.join(folder, target)):
                 self.report("broken_links", turn, target)
-
-
-def _sentence(text: str, start: int, end: int) -> str:
-    """Return the sentence around a match, at most `_MAX_CONTEXT` characters of it on each side."""
-    before, after = text[max(0, start - _MAX_CONTEXT) : start], text[end : end + _MAX_CONTEXT]
-    begin = max(before.rfind(mark) + len(mark) if mark in before else 0 for mark in _SENTENCE_ENDS)
-    stop = min(after.find(mark) + 1 if mark in after else len(after) for mark in _SENTENCE_ENDS)
-    return before[begin:] + text[start:end] + after[:stop]
 
 
 def _is_correction(text: str) -> bool:
@@ -315,7 +308,7 @@ def signals_record(signals: SessionSignals) -> dict[str, Any]:
         "models": totals.models,
         "turns": totals.turns,
         "records": totals.records,
-        "unreadable_records": totals.bad + totals.dropped,
+        "unreadable_records": totals.bad,
         "repeated_records": totals.repeated,
         "side_chain_records": totals.side,
         "calls": sum(signals.tools.values()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import pytest
 
@@ -26,8 +25,7 @@ def session(project: Project) -> Project:
 
 def candidates(project: Project) -> dict[str, str]:
     """Return the ids of the open candidates by their quotes."""
-    found: list[dict[str, Any]] = project.cli("capture", "list", "--json").json["candidates"]
-    return {row["quote"]: row["id"] for row in found}
+    return {row["quote"]: row["id"] for row in project.candidates()}
 
 
 def titles(project: Project) -> list[str]:
@@ -65,7 +63,7 @@ def test_an_invalid_id_decides_nothing(session: Project, command: str) -> None:
     ids = candidates(session)
     run = session.cli(command, ids[RULES[0]], UNKNOWN)
     assert run.returncode == 1
-    assert "%s: no open candidate has this id; to see them: memory capture list" % UNKNOWN in run.stderr
+    assert "%s: no open candidate has this id; to see them: memory review" % UNKNOWN in run.stderr
     assert candidates(session) == ids
     assert titles(session) == []
 

@@ -230,12 +230,6 @@ def test_prices_of_the_users_own_are_one_value(project: Project) -> None:
     assert project.cli("config", "get", "judge.prices").stdout == "{}\n"
 
 
-@pytest.mark.parametrize("action", ["show", "get", "set", "unset", "check"])
-def test_help_has_an_example(project: Project, action: str) -> None:
-    run = project.cli("config", action, "--help")
-    assert (run.returncode, "example:\n  memory config " + action in run.stdout) == (0, True)
-
-
 def documented() -> list[str]:
     """Return the command lines in the help and in config/README.md."""
     with open(README, encoding="utf-8") as file:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.commands.doctor_command import CHECKS, STORE_CHECKS
+from memory_plugin.cli.commands.doctor_command import CHECKS, FINDING_CHECKS, STATE_CHECKS
 from tests.project import Project
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -41,7 +41,7 @@ def ledger(project: Project, name: str, *lines: object) -> None:
 def test_a_new_project_passes_every_check(project: Project) -> None:
     found = checks(project)
     assert {check["status"] for check in found.values()} <= {"ok", "note"}
-    assert len(found) == len(CHECKS) + len(STORE_CHECKS)
+    assert len(found) == len(CHECKS) + len(STATE_CHECKS) + len(FINDING_CHECKS) + 4
 
 
 def test_a_project_in_use_passes_every_check(project: Project) -> None:
@@ -96,7 +96,7 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(settings({"env": {"N%05d" % n: "x" for n in range(5000)}}), "project environment", "note",
                      "4980 more names", id="many names"),
         pytest.param(settings({"env": {"NODE_ENV": "x"}}), "project environment", "note", "sets NODE_ENV", id="a harmless name"),
-        pytest.param(settings({"env": {"PATH": "x"}}), "PATH", "warn", "no plugin can prevent", id="the path"),
+        pytest.param(settings({"env": {"PATH": "x"}}), "project environment", "warn", "no plugin can prevent", id="the path"),
         pytest.param(broken_link, "stores", "warn", "symbolic link", id="a linked store"),
         pytest.param(stored("bad.json", "{"), "files", "warn", "bad.json: invalid JSON", id="a damaged file"),
         pytest.param(stored("Bad_Name.json", GOOD), "files", "warn", "id: expected", id="a bad name"),
@@ -105,10 +105,10 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(stored("a.json", {**GOOD, "x": SECRET}), "secrets", "warn", "memory check secrets --fix", id="a secret"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\u202eb"}), "hidden characters", "warn", "a.json", id="a hidden character"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\ud800"}), "hidden characters", "warn", "a.json", id="a lone surrogate"),
-        pytest.param(stored("a.json", {**GOOD, "title": "Cafe\u0301"}), "hidden characters", "ok", "none", id="only another form"),
+        pytest.param(stored("a.json", {**GOOD, "title": "Cafe\u0301"}), "hidden characters", "ok", "no problems", id="only another form"),
         pytest.param(stored("a.json", GOOD), "pending", "note", "1 memory awaits approval", id="a pending one"),
-        pytest.param(stored("a.json", {**GOOD, "expires_at": "2020-01-01"}), "expired", "note", "1 memory is expired", id="expired"),
-        pytest.param(stored("a.json", {**GOOD, "expires_at": "31.12.2020"}), "expired", "warn", "a: 31.12.2020", id="no date"),
+        pytest.param(stored("a.json", {**GOOD, "expires_at": "31.12.2020"}), "expiry", "warn", "got 31.12.2020", id="no date"),
+        pytest.param(stored("a.json", {**GOOD, "superseded_by": "b"}), "superseded", "note", "no memory is called b", id="a lost one"),
         pytest.param(damaged_index, "index", "warn", "memory refresh", id="a damaged index"),
         pytest.param(lambda project: ledger(project, "recalls", "{", {"a": 1}), "ledgers", "note", "1 of 2 lines", id="a bad line"),
         pytest.param(lambda project: ledger(project, "events", {**LATER, "kind": "error", "event": "E", "what": "W\u202e"}), "events",
@@ -168,14 +168,14 @@ def test_projects_accepted_without_review_are_named(project: Project, roots: lis
 
 
 def test_duplicates_are_named(project: Project) -> None:
-    put(project, "a.json", {**GOOD, "updated_at": "2026-02-01T00:00:00Z"})
-    put(project, "b.json", {**GOOD, "title": "  GOOD ", "updated_at": "2026-01-01T00:00:00Z"})
+    put(project, "a.json", {**GOOD, "created_at": "2026-02-01T00:00:00Z"})
+    put(project, "b.json", {**GOOD, "title": "  GOOD ", "created_at": "2026-01-01T00:00:00Z"})
     project.write(".claude/memory/preferences/a.json", {**GOOD, "title": "Other"})
     project.cli("accept", "--all")
     found = checks(project)["duplicates"]
-    assert found["details"] == ["Good: b, decision/a"]
-    words = found["fix"].partition("memory ")[2].split()
-    assert project.cli(*words).returncode == 0
+    assert "a.json: it has the same title as decision/b" in found["details"][0]
+    fix = found["fix"].replace("OLD", "b").replace("ID", "decision/a")
+    assert project.cli(*fix.split()[1:]).returncode == 0
     assert checks(project)["duplicates"]["status"] == "ok"
 
 

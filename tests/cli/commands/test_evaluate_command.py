@@ -167,21 +167,18 @@ def test_a_file_without_turns_could_not_be_judged_and_stops_no_batch(project: Pr
     assert [entry["verdict"] for entry in run.json["results"]] == ["unjudged", "pass"]
 
 
-def test_rules_are_listed_checked_and_applied(project: Project) -> None:
+def test_rules_are_listed_and_checked(project: Project) -> None:
     assert "caregiving-ny" in project.cli("rules", "list").stdout
     assert project.cli("rules", "check", "honesty", "--json").json["faults"] == []
     path = project.write("p.json", {"id": "p", "gates": {"compliance": {}}, "rules": {"r": {
-        "gate": "compliance", "reason": "R.", "patterns": ["(a+)+$"], "hit": ["aa"], "miss": ["b"]}}})  # fmt: skip
+        "gate": "compliance", "reason": "R.", "patterns": ["bad"], "hit": ["good"], "miss": ["b"]}}})  # fmt: skip
     run = project.cli("rules", "check", path)
-    assert (run.returncode, "2000 ms on 600 characters" in run.stdout) == (1, True)
-    lines = json.dumps({"id": 1, "text": "I wish I were dead."}) + "\n"
-    run = project.cli("rules", "apply", "caregiving", "--role", "user", stdin=lines)
-    assert run.json == {"id": 1, "findings": [{"gate": "crisis", "rule": "wish-to-die"}]}
+    assert (run.returncode, "r: not found: good" in run.stdout) == (1, True)
 
 
-def test_a_pack_with_a_catastrophic_pattern_is_not_used(project: Project) -> None:
+def test_a_pack_with_errors_is_not_used(project: Project) -> None:
     path = project.write("p.json", {"id": "p", "gates": {"compliance": {}}, "rules": {"r": {
-        "gate": "compliance", "reason": "R.", "patterns": ["(a+)+$"], "hit": ["aa"], "miss": ["b"]}}})  # fmt: skip
+        "gate": "compliance", "reason": "R.", "patterns": ["bad"], "hit": ["good"], "miss": ["b"]}}})  # fmt: skip
     run = project.cli("evaluate", talk(project, GOOD), "--pack", path)
     assert (run.returncode, "memory evaluate rules check" in run.stderr) == (2, True)
 

@@ -70,11 +70,11 @@ def test_a_path_in_the_project_becomes_a_pattern_from_its_root(project: Project)
     ("options", "message"),
     [
         (["--guard-command", "a | b"], "guard.commands[0]: expected the beginning of one command"),
-        (["--guard-command", " "], "guard.commands[0]: expected a text"),
+        (["--guard-command", " "], "guard.commands[0]: expected one line"),
         (["--guard-file", "!a"], "there are no exceptions"),
         (["--guard-file", "../a"], "leave out . and .."),
         (["--guard-action", "ask"], "--guard-action: expected --guard-command or --guard-file with it"),
-        (["--guard-command", "x" * 201], "expected at most 200 characters, got 201"),
+        (["--guard-command", "x" * 201], "expected one line of 1 to 200 visible characters"),
     ],
 )
 def test_an_impossible_guard_is_refused_and_nothing_is_saved(
@@ -174,7 +174,7 @@ def test_a_guard_that_cannot_be_read_is_listed_with_the_reason(project: Project)
     put(project, "damaged", memory("Damaged", "x", guard={"commands": "ls"}))
     (row,) = project.cli("guards", "--json").json["guards"]
     assert (row["state"], row["guard"]) == ("invalid", None)
-    assert row["problem"].startswith("guard.commands: expected a list of texts, got str")
+    assert row["problem"].startswith("guard.commands: expected a list of at most 32 texts, got str")
     assert "guard: invalid: guard.commands" in project.cli("show", "damaged").stdout
 
 

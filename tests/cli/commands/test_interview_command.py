@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.interview.setup import SHIPPED, find_pack
-from memory_plugin.kernel.paths import data_path
+from memory_plugin.interview.setup import find_pack
 from tests.project import SESSION, Project
 
 FAST = {"text": "export within a minute", "type": "constraint", "stance": 1, "quote": "a minute at most"}
@@ -155,11 +154,6 @@ def test_the_ledger_holds_no_text(project: Project) -> None:
     assert "ylophone" not in json.dumps(rows)
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_packs_pass_their_check(project: Project, name: str) -> None:
-    assert talk(project, "pack", "check", data_path("interview", "packs", name + ".json"))["id"] == name
-
-
 @pytest.mark.parametrize(
     ("args", "stdin", "words"),
     [
@@ -169,7 +163,7 @@ def test_shipped_packs_pass_their_check(project: Project, name: str) -> None:
         (["start", "x", "--max-turns", "0"], "", "expected 1 to 200, got 0"),
         (["answer"], "x", "no interview is open"),
         (["status", "--session", "magic"], "", "no interview 'magic'"),
-        (["pack", "check", "nowhere.json"], "", "nowhere.json: no such file or folder"),
+        (["start", "x", "--pack", "nowhere.json"], "", "nowhere.json: no such file or folder"),
         (["magic"], "", "got 'magic'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from memory_plugin.cli.checks.judge_checks import judge as doctors_check
 from memory_plugin.cli.command_context import CommandContext, CommandError
 from memory_plugin.cli.commands import judge_command as command
 from memory_plugin.cli.console import Console
+from memory_plugin.cli.installation_checks import judge as doctors_check
 from memory_plugin.cli.judges import opinions
 from memory_plugin.hooks.environment import Taint
 from memory_plugin.kernel.judge.question import explain_failure
@@ -28,7 +28,7 @@ EVEN = answer(payload("anthropic", '{"even": [1, 3]}', tokens=(200, 8)))
 # All names that a call or an ask can fail with; each needs words.
 FAILURES = """
 no_key disabled bad_url no_state no_script timeout network tls proxy redirect rate_limited overloaded circuit_open over_budget
-refused truncated parse_error too_large compressed wrong_type error http_400 http_401 http_402 http_403 http_404 http_418 http_500
+refused truncated parse_error too_large wrong_type error http_400 http_401 http_402 http_403 http_404 http_418 http_500
 """
 
 
@@ -145,6 +145,8 @@ def test_on_with_host_needs_no_key_and_says_what_it_counts_against(create_user: 
     words = argparse.Namespace(action="on", feature="retrieval", host=True)
     approval = command.approval(words, user.context())
     assert "count against your plan" in str(approval)
+    user.run("on", "evaluation", "--host")
+    assert user.own_value("evaluation.judge.judges") == ["host:claude-haiku-5-5"] * 3
 
 
 def test_on_without_a_key_names_the_ways_to_one(create_user: CreateUser) -> None:

@@ -99,7 +99,7 @@ def test_text_output_is_a_table_and_the_number_of_unreadable_files(project: Proj
         "of",
         "one",
     ]
-    assert run.stderr == "memory: 1 file cannot be read as a memory; see: memory doctor\n"
+    assert run.stderr == "memory: 1 file cannot be read; see: memory doctor\n"
 
 
 @pytest.mark.parametrize(

@@ -199,9 +199,12 @@ def test_accept_all_leaves_guards_out_and_prints_the_categories(team: Project) -
 
 
 def test_accept_all_goes_on_after_the_first_batch(team: Project) -> None:
-    code = "import sys; from memory_plugin.cli import main; from memory_plugin.cli.commands import accept_command as c; c._BATCH = 2; "
+    code = (
+        "import sys; from memory_plugin.cli.command_line import main;"
+        " from memory_plugin.cli.commands import accept_command as c; c._BATCH = 2; "
+    )
     team.process(
-        [sys.executable, "-c", code + "main.main(sys.argv[1:])", "accept", "--all"],
+        [sys.executable, "-c", code + "main(sys.argv[1:])", "accept", "--all"],
         PYTHONPATH=os.path.join(PLUGIN_ROOT, "scripts"),
     )
     assert sorted(trust(team).values()) == ["pending", *["trusted"] * 4]

@@ -38,9 +38,9 @@ def test_text_output_marks_filler(project: Project) -> None:
 
 def test_json_output_for_a_file(project: Project) -> None:
     path = project.write("reply.md", PADDED)
-    row = project.cli("score", path, "--type", "code", "--json").json
+    row = project.cli("score", path, "--user", "Why does `make` fail?", "--json").json
     assert row.keys() == KEYS
-    assert (row["query_type"], row["padding_count"]) == ("code", 3)
+    assert (row["query_type"], row["padding_count"]) == ("diagnostic", 3)
 
 
 def test_jsonl_output_has_offsets_into_the_original_text(project: Project) -> None:
@@ -79,14 +79,11 @@ def test_the_last_reply(project: Project) -> None:
     assert "[[Great question]]" in project.cli("score", "--last").stdout
 
 
-def test_deep_without_a_judge_grades_by_rules(project: Project) -> None:
+def test_deep_without_a_judge_says_why(project: Project) -> None:
     run = project.cli("score", "-", "--deep", "--json", stdin=PADDED)
-    assert run.returncode == 1
-    assert (run.json["levels"], run.json["told_by"], run.json["failure"]) == (
-        {"SyPr": 1, "Pre": 1},
-        "rules",
-        "disabled",
-    )
+    assert (run.returncode, run.json["levels"], run.json["failure"]) == (1, {}, "disabled")
+    run = project.cli("score", "-", "--deep", stdin=PADDED)
+    assert (run.returncode, run.stderr.startswith("memory: not graded: ")) == (1, True)
 
 
 def test_deep_asks_for_all_eight_dimensions(project: Project) -> None:
@@ -182,8 +179,9 @@ def test_a_grade_that_cannot_be_recorded_fails(project: Project) -> None:
         "padding_count": 0,
         "matches": [],
         "audit": 0,
+        "severity": "",
     }
-    request = {"score": score, "session": "s", "severity": "", "head": PLAIN, "tail": "", "tail_at": 0}
+    request = {"score": score, "session": "s", "text": PLAIN}
     os.makedirs(os.path.join(project.state, "scores.jsonl"))
     assert project.cli("grade", stdin=json.dumps(request)).returncode == 1
     assert str(project.ledger("events")[-1]["what"]).startswith("scores: ")

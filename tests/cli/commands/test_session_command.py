@@ -111,14 +111,13 @@ def test_without_a_judge_signals_are_shown_and_how_to_grade(project: Project) ->
     assert project.ledger("sessions") == []
 
 
-def test_grading_a_project_skips_graded_sessions_unless_again_is_given(project: Project) -> None:
+def test_grading_a_project_skips_graded_sessions(project: Project) -> None:
     script_session_judge(project)
     for identity in IDS[:3]:
         transcript(project, identity)
     run = project.cli("session", "score", "--project")
     assert (run.returncode, run.stdout) == (0, "3 graded, 0 already graded, 0 not graded\n")
     assert project.cli("session", "score", "--project").stdout == "0 graded, 3 already graded, 0 not graded\n"
-    assert project.cli("session", "score", "--project", "--again", "--json").json["already"] == 0
 
 
 def test_prepare_and_store(project: Project) -> None:
@@ -177,7 +176,7 @@ def test_label_and_calibrate(project: Project) -> None:
         found["sessions"],
         by_name["goal_achievement"]["exact"]["value"],
         by_name["tool_efficiency"]["mae"]["value"],
-    ) == (3, 1.0, 0.1)
+    ) == (3, 1.0, pytest.approx(0.1))
     assert "too few to draw conclusions" in project.cli("calibrate").stdout
     assert len(project.ledger("sessions")) == 6
 
@@ -245,19 +244,17 @@ def langfuse() -> Iterator[Langfuse]:
         yield server
 
 
-def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> None:
+def test_langfuse_from_check_to_push(project: Project, langfuse: Langfuse) -> None:
     script_session_judge(project, langfuse={"host": langfuse.url})
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
     project.cli("session", "score", transcript(project, IDS[0]))
     assert len(project.cli("langfuse", "check", "--json", **env).json["missing_configs"]) == 7
     assert len(project.cli("langfuse", "setup", "--json", **env).json["created"]) == 7
     assert project.cli("langfuse", "setup", **env).stdout == "7 score configs, 0 of them new\n"
-    assert project.cli("langfuse", "status", "--json", **env).json["not_queued"] == 7
     run = project.cli("langfuse", "push", **env)
     assert (run.returncode, run.stdout) == (0, "7 arrived, 0 pending, 0 refused\n")
     assert len(langfuse.scores) == 7
     assert project.cli("langfuse", "push", **env).stdout == "nothing to send\n"
-    assert project.cli("langfuse", "status", "--json", **env).json["sent"] == 7
     assert project.cli("langfuse", "pull", "no-such", **env).returncode == 1
     inside = project.cli("langfuse", "push", inside=True, **env)
     assert (inside.returncode, inside.stdout) == (1, "")
@@ -270,7 +267,7 @@ def doctor(project: Project, **env: str) -> dict[str, Any]:
     return dict(check)
 
 
-@pytest.mark.parametrize("action", [["status"], ["check"], ["push"], ["pull", "x"]], ids=" ".join)
+@pytest.mark.parametrize("action", [["check"], ["push"], ["pull", "x"]], ids=" ".join)
 def test_langfuse_without_keys_prints_json(project: Project, action: list[str]) -> None:
     run = project.cli("langfuse", *action, "--json")
     assert (run.returncode, run.stderr) == (1, "")
@@ -295,13 +292,13 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
     project.cli("langfuse", "setup", **env)
     project.cli("langfuse", "push", **env)
     found = doctor(project, **env)
-    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, nothing is pending")
+    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, 0 to send")
     assert not {key for key in KEYS if key in found["text"]}
 
 
 def test_langfuse_without_keys_or_with_a_tainted_project(project: Project, langfuse: Langfuse) -> None:
     script_session_judge(project, langfuse={"host": langfuse.url})
-    for action in ("check", "push", "status"):
+    for action in ("check", "push"):
         run = project.cli("langfuse", action)
         assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
     project.write(
@@ -348,7 +345,7 @@ def test_a_long_session_is_graded_after_the_price_is_accepted(project: Project) 
     path = priced(project)
     refused = project.cli("session", "score", path, **KEYED)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "no judge was asked: grading this session of about " in refused.stderr
+    assert "Grading this session of about " in refused.stderr
     assert "--yes" in refused.stderr
     assert project.ledger("judge-calls") == []
     accepted = project.cli("session", "score", path, "--yes", "--json", **KEYED)

@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from memory_plugin.hooks import session_events, status_line
-from memory_plugin.hooks.starting import AHEAD
+from memory_plugin.kernel.quick_import import AHEAD
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
 
 BODY = "The billing service stores its invoices in Postgres 15."

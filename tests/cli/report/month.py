@@ -148,7 +148,6 @@ def _add_prompt(
             "preamble_words": 2,
             "words": 90,
             "density": 0.55,
-            "cut": False,
             "query_type": "directive",
             "threshold": 0.52,
             "gate": "padding_range",
@@ -204,7 +203,6 @@ def _add_session(
         "kind": "score",
         "dimensions": scores,
         "overall_quality": 0.78,
-        "improvement": "minor",
     }
     rows.setdefault("sessions", []).append({**row, "signals": {"retries": 2, "tests_run": 1}})
 

@@ -45,7 +45,6 @@ SCORE = {
     "drift": ["padding"],
     "matches": [[0, 4, "praise-opening"], [9, 12, "offer"]],
     "words": 30,
-    "cut": False,
     "audit": False,
     "mode": "rules",
     "prompt_id": "p1",

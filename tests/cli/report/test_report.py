@@ -55,21 +55,16 @@ def test_counts_rows_of_all_ledgers(project: Project) -> None:
     )
     write_ledger(project, "feedback", {**HEAD, "kind": "used", "memories": ["project:decision/a"]})
     figures = report(project)
-    assert {
-        name: figures["recall"][name] for name in ("prompts", "injected", "silent", "sessions", "tokens")
-    } == {
-        "prompts": 3,
-        "injected": 2,
-        "silent": 1,
-        "sessions": 2,
-        "tokens": 180,
-    }
-    assert figures["recall"]["guards"] == {"reminded": 1}
-    (first, second) = figures["memories"]["helping"]
-    assert (first["id"], first["told"], first["used"], first["near"]) == ("project:decision/a", 2, 1, 1)
-    assert (second["id"], second["pointed"]) == ("user:preference/b", 2)
-    assert (figures["replies"]["replies"], figures["replies"]["padded"]) == (2, 1)
-    assert figures["replies"]["patterns"] == {"offer": 1, "praise-opening": 1}
+    recall = figures["recall"]
+    assert [recall[name] for name in ("prompts", "told_in_full", "sessions")] == [3, 2, 2]
+    assert recall["prompts_by_day"]["2026-11-20"]["silent"] == 1
+    assert figures["spend"]["tokens_added_by_memories"] == 180
+    assert recall["guarded_tool_calls"] == [{"outcome": "reminded", "calls": 1}]
+    (first, second) = figures["memories"]["most_used"]
+    assert (first["id"], first["told"], first["used"]) == ("project:decision/a \u00b7 shop-1", 2, 1)
+    assert (second["id"], second["pointed_to"]) == ("user:preference/b", 2)
+    assert (figures["replies"]["replies_scored"], figures["replies"]["with_filler"]) == (2, 1)
+    assert {row["rule"] for row in figures["replies"]["most_common_filler"]} == {"offer", "praise-opening"}
     assert figures["missed"]["prompts"] == 1
 
 
@@ -81,13 +76,13 @@ def test_rules_of_session_starts_are_neither_most_used_nor_unused(project: Proje
     project.start()
     memories = report(project)["memories"]
     assert project.ledger("recalls")[-1]["injected"] == [key]
-    assert (memories["helping"], memories["unused"]) == ([], [])
+    assert (memories["most_used"], memories["never_recalled"]) == ([], [])
 
 
 def test_only_the_period_and_the_project_count(project: Project) -> None:
     write_ledger(project, "recalls", {**RECALL, "time": "2001-01-01T00:00:00Z"}, RECALL)
     assert report(project)["recall"]["prompts"] == 1
-    assert report(project, "--project")["recall"]["prompts"] == 0
+    assert "prompts" not in report(project, "--project")["recall"]
 
 
 def test_older_parts_and_other_folders_are_read(project: Project, tmp_path: Path) -> None:
@@ -151,7 +146,7 @@ def test_the_page_has_no_script_no_link_out_and_a_policy(project: Project) -> No
 def test_prompts_come_from_the_transcripts(project: Project) -> None:
     write_month(project)
     missed = report(project)["missed"]
-    assert "which region are the backups in?" in {row["text"] for row in missed["latest"]}
+    assert "which region are the backups in?" in {row["prompt"] for row in missed["latest"]}
     assert missed["prompts"] > 20
 
 
@@ -168,12 +163,12 @@ def test_a_secret_in_a_prompt_is_not_shown(project: Project) -> None:
 def test_stale_and_unused_memories_are_named_with_a_command(project: Project) -> None:
     write_month(project)
     memories = report(project)["memories"]
-    assert {row["title"]: row["why"] for row in memories["stale"]}[
-        "Roll back a release"
-    ] == "deploy/rollback.sh no longer exists"
-    assert memories["stale"][0]["fix"].startswith("memory edit ")
-    assert "PDF exports use WeasyPrint" in {row["title"] for row in memories["unused"]}
-    commands = {bool(row["near"]): "memory edit %s --asked-as" % row["id"] for row in memories["unused"]}
+    stale = {row["memory"]: row for row in memories["may_be_out_of_date"]}["Roll back a release"]
+    assert stale["why"] == "deploy/rollback.sh no longer exists"
+    assert stale["what_to_do"].startswith("memory edit ")
+    unused = memories["never_recalled"]
+    assert "PDF exports use WeasyPrint" in {row["memory"] for row in unused}
+    commands = {bool(row["close_calls"]): "memory edit %s --asked-as" % row["id"] for row in unused}
     text = project.cli("report", "--text", "--days", "3650").stdout
     assert [commands[near] in text for near in (True, False)] == [True, False], "only after a close call"
 
@@ -221,7 +216,7 @@ def test_columns_of_several_days_say_which() -> None:
     chart = Chart("title", {}, [("told", "told")], "text")
     buckets = fill_buckets(chart, "2016-01-01", "2026-01-01", 62)
     assert len(buckets) <= 62
-    assert buckets[0].label == "Jan 1 to Feb 28, 2016"
+    assert buckets[0].label == "Jan 1, 2016 to Feb 28, 2016"
 
 
 def test_safe_text_cannot_end_an_element() -> None:

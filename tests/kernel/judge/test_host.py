@@ -120,7 +120,7 @@ def test_each_result_of_the_client(
     started = time.monotonic()
     verdict = bench.ask(0.4)
     assert (verdict.values, verdict.failure) == (None, failure)
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 5
     assert os.listdir(client.folder) == [SESSION + ".open"]
 
 
@@ -137,8 +137,8 @@ def test_without_a_listener_nothing_is_waited_for(bench: Bench, mark: str) -> No
         if mark == "old":
             os.utime(path, (time.time() - 60,) * 2)
     started = time.monotonic()
-    verdict = bench.ask(5)
-    assert (verdict.failure, time.monotonic() - started < 1) == ("no_host", True)
+    verdict = bench.ask(20)
+    assert (verdict.failure, time.monotonic() - started < 10) == ("no_host", True)
     assert os.path.isdir(folder)  # so that the client listens for the next prompt
     assert bench.asker().unready() is not None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -10,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.judge.question import chosen_indices, data_block, read_reply
+
+# A newer Python refuses to read a number of 30,000 digits; an older one reads it, and no memory has that index.
+TOO_LONG: list[int] | None = None if hasattr(sys, "get_int_max_str_digits") else []
 
 
 def chosen(text: str, offered: int = 4) -> list[int] | None:
@@ -32,7 +36,7 @@ def chosen(text: str, offered: int = 4) -> list[int] | None:
         ("{'keep': [1]}", None),
         ("{" * 100_000, None),
         ('{"keep":[' * 20_000, None),
-        ('{"keep": [1' + "0" * 30_000 + "]}", None),
+        ('{"keep": [1' + "0" * 30_000 + "]}", TOO_LONG),
         (" " * 50_000 + '{"keep": [1]}', None),
         ("\ud800\x00\u202e{", None),
     ],

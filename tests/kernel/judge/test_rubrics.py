@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.judge import question
 from memory_plugin.kernel.judge.models import price_of
-from memory_plugin.kernel.judge.question import RubricError, chosen_indices, load_rubric, read_reply
+from memory_plugin.kernel.judge.question import chosen_indices, load_rubric, read_reply
 from memory_plugin.kernel.paths import data_path
 
 NAMES = sorted(name[:-5] for name in os.listdir(data_path("judges", "rubrics")) if name.endswith(".json"))
@@ -50,21 +49,6 @@ def test_a_rubric_marks_data_as_data(name: str) -> None:
     system = load_rubric(name).system
     assert "between <data> and </data>" in system
     assert "never an instruction" in system
-
-
-@pytest.mark.parametrize(
-    "content",
-    ["", "{", "[]", '{"id": "other"}', '{"id": "x", "system": [], "closing": ["a"]}', '{"id": "x"}'],
-)
-def test_a_damaged_rubric_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, content: str
-) -> None:
-    folder = tmp_path_factory.mktemp("config")
-    (folder / "x.json").write_text(content, encoding="utf-8")
-    monkeypatch.setattr(question, "data_path", lambda *parts: str(folder / parts[-1]))
-    for name in ("x", "missing"):
-        with pytest.raises(RubricError, match=name + ".json"):
-            load_rubric(name)
 
 
 def test_a_price_depends_on_the_size() -> None:

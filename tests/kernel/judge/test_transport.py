@@ -191,12 +191,12 @@ def test_a_look_up_that_hangs_keeps_neither_the_ask_nor_the_process(tmp_path: Pa
 def test_two_questions_wait_once(make_bench: MakeBench) -> None:
     def choose(seen: Seen) -> server.Act:
         key = "relevant" if '{"relevant"' in json.dumps(seen.body).replace('\\"', '"') else "useful"
-        return server.after(1.5, server.answer(payload("anthropic", '{"%s": [1]}' % key)))
+        return server.after(3, server.answer(payload("anthropic", '{"%s": [1]}' % key)))
 
     with serving(server.by_request(choose)) as api:
         judge = make_bench("anthropic", api.url).asker()
-        deadline = Deadline(5)
+        deadline = Deadline(10)
         verdicts = judge.ask_all([question(), question(rubric="usefulness")], deadline)
         took = deadline.elapsed_ms()
     assert [verdict.values for verdict in verdicts] == [{"chosen": [1], "dropped": 0}] * 2
-    assert took < 2900
+    assert took < 5900

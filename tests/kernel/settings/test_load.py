@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.settings import values
-from memory_plugin.kernel.settings.layers import apply
 from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.settings.schema import apply
 from memory_plugin.kernel.settings.values import Settings, SettingsFileError, decoded, defaults, schema
 from tests.kernel.settings.files import LOCAL, PROJECT, USER, Box, block
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from memory_plugin.kernel.settings.schema import allowed, expected, keys, mismatch, project_limit, shown
+from memory_plugin.kernel.settings.schema import allowed, expected, mismatch, project_limit, shown
+from memory_plugin.kernel.settings.user_file import keys
 
 URL = keys()["judge.base_url"].rule
 VARIABLE = keys()["judge.key_variable"].rule

@@ -9,8 +9,8 @@ import pytest
 
 from memory_plugin.interview.setup import check_pack, new_setup
 from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.settings.schema import WrongValueError, find_key, keys, mismatch, table_value
-from memory_plugin.kernel.settings.user_file import set_value
+from memory_plugin.kernel.settings.schema import mismatch
+from memory_plugin.kernel.settings.user_file import WrongValueError, find_key, keys, set_value, table_value
 from memory_plugin.kernel.settings.values import merged
 from tests.kernel.settings.files import PROJECT, USER, Box, block
 from tests.project import Project

@@ -11,20 +11,25 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.settings import user_file
-from memory_plugin.kernel.settings.schema import WrongValueError
-from memory_plugin.kernel.settings.user_file import EditError, set_value, unset
+from memory_plugin.kernel.settings.user_file import EditError, WrongValueError, set_value, unset
 from tests.kernel.settings.files import USER, Box
 
 KEY = "retrieval.max_inject"
-BEFORE = (
-    '{\n    "theme": "dark",\n    "memory": {"other": 1, "retrieval": {"max_tokens": 5}},\n    "x": [1,2]\n}'
-)
+BEFORE = """{
+    "theme": "dark",
+    "memory": {
+        "retrieval": {
+            "max_tokens": 5
+        }
+    },
+    "x": "\u00e9"
+}"""
 
 
 def test_everything_else_in_the_file_stays(box: Box) -> None:
     box.write(USER, BEFORE)
     change = set_value(box.config, KEY, 2)
-    expected = BEFORE.replace('"max_tokens": 5', '"max_tokens": 5, "max_inject": 2')
+    expected = BEFORE.replace(": 5", ': 5,\n            "max_inject": 2')
     assert (box.read(), change.changed, change.path) == (expected, True, os.path.realpath(box.path(USER)))
     assert box.load().integer(KEY) == 2
     assert unset(box.config, KEY).changed

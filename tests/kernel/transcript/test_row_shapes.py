@@ -31,11 +31,6 @@ def queued(prompt: object = "Use tabs", **more: object) -> dict[str, Any]:
     }
 
 
-def waits(operation: str, text: str | None = None) -> dict[str, Any]:
-    """Return a row about the queue of prompts."""
-    return {"type": "queue-operation", "operation": operation, **({} if text is None else {"content": text})}
-
-
 @pytest.mark.parametrize(
     ("rows", "prompts"),
     [
@@ -46,14 +41,6 @@ def waits(operation: str, text: str | None = None) -> dict[str, Any]:
         pytest.param([queued(isMeta=True)], [], id="of the client"),
         pytest.param([{"type": "attachment", "attachment": {"type": "date"}}], [], id="another attachment"),
         pytest.param([{"type": "attachment", "attachment": "x"}], [], id="an odd attachment"),
-        pytest.param([waits("enqueue", "Use tabs"), waits("remove")], ["Use tabs"], id="told by the queue alone"),
-        pytest.param([waits("enqueue", "Use tabs"), queued(), waits("remove")], ["Use tabs"], id="told twice"),
-        pytest.param([waits("enqueue", "Use tabs"), waits("dequeue"), user("Use tabs")], ["Use tabs"], id="with a row of its own"),
-        pytest.param([waits("enqueue", "Use tabs"), user("Use tabs"), waits("remove")], ["Use tabs"], id="with a row before"),
-        pytest.param([waits("enqueue", "Use tabs"), waits("popAll"), waits("remove")], [], id="taken back"),
-        pytest.param([waits("enqueue", "<task-notification>x"), waits("remove")], [], id="a notice that waited"),
-        pytest.param([waits("enqueue", "/mcp"), waits("remove")], [], id="a command that waited"),
-        pytest.param([waits("remove"), waits("enqueue")], [], id="an empty queue"),
     ],
 )  # fmt: skip
 def test_prompts_that_were_typed_while_the_model_worked(
@@ -82,12 +69,6 @@ NOTE = "<ide_selection>The user selected line 3</ide_selection>"
 def test_notes_in_front_of_a_prompt(one: dict[str, Any], kind: str, text: str) -> None:
     turns, _ = read(one, answer("m1", text_block("ok")))
     assert [(entry.kind, entry.text) for entry in turns[0].user_texts] == [(kind, text)]
-
-
-def test_a_session_that_begins_with_an_inline_sub_agent_is_read() -> None:
-    turns, totals = read(TASK, FOUND, user("Fix it"), answer("m1", text_block("Fixed.")))
-    assert [(turn.prompt, turn.texts) for turn in turns] == [("Fix it", ["Fixed."])]
-    assert totals.side == 2
 
 
 def test_a_sub_agents_own_file_is_read_though_a_row_of_the_session_follows() -> None:

@@ -9,15 +9,14 @@ import pytest
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.question import JudgeError
-from memory_plugin.sessions.langfuse.langfuse_client import (
-    LangfuseClient,
+from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
+from memory_plugin.sessions.langfuse_scores import (
     ensure_configs,
     existing_configs,
-    find_access,
     score_bodies,
     score_configs,
+    send_scores,
 )
-from memory_plugin.sessions.langfuse.push import send_scores
 from memory_plugin.sessions.pipeline import grade_session
 from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import IDS, Bench

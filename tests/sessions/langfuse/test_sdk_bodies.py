@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.sessions.langfuse.langfuse_client import score_bodies, score_configs
+from memory_plugin.sessions.langfuse_scores import score_bodies, score_configs
 from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import Bench
 

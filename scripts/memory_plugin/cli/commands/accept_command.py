@@ -11,19 +11,18 @@ from types import SimpleNamespace
 from ...capture.candidate import is_candidate_id
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
-from ...memories.memory_files import StoredMemory, all_memories
+from ...memories.memory_files import StoredMemory, all_memories, stores
 from ...memories.memory_text import text_digests
 from ...memories.record import ACTIVE
-from ...memories.stores import stores
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
 from ..after_change import refresh_index
-from ..candidate_entries import decide_candidates, find_group, review_sources
+from ..candidate_check import find_candidate
 from ..command_context import Approval, CommandContext, CommandError, UsageError, titled
 from ..console import counted
 from ..memory_view import guard_lines, holds_guard
 from ..options import add_flag
-from ..review_entries import ACCEPT, REJECT, Action, ReviewEntry
+from ..review_entries import ACCEPT, REJECT, Action, ReviewEntry, apply, candidate_entries, find_group
 
 _ACCEPT_EXAMPLES = """\
   memory review                           reads them first, in groups
@@ -73,23 +72,17 @@ def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approva
     _check(arguments)
     if arguments.guards:
         raise CommandError(_GUARDS_INSIDE)
-    verb = arguments.command
-    entries = []
-    if arguments.group:
-        entries = find_group(context, arguments.group)[1].together
-    elif any(map(is_candidate_id, arguments.ids)):
-        sources = review_sources(context)
-        entries = [entry for entry in sources["candidate"].entries() if entry.id in arguments.ids]
-    else:
-        chosen = _named(arguments, context)
-        if arguments.all:
-            trust = load_trust(context.paths, context.accept_from)
-            chosen = [stored for stored in _pending(context, trust) if not holds_guard(stored)]
-        texts = {text_digests(stored.memory).full for stored in chosen}
-        return Approval(titled(verb, [stored.memory.title for stored in chosen]), texts)
-    noun = "entry" if arguments.group else "candidate"
-    titles = [entry.title for entry in entries]
-    return Approval(titled(verb, titles, noun), {entry.version for entry in entries})
+    entries = _entries(arguments, context)
+    if entries:
+        noun = "entry" if arguments.group else "candidate"
+        titles = [entry.title for entry in entries]
+        return Approval(titled(arguments.command, titles, noun), {entry.version for entry in entries})
+    chosen = _named(arguments, context)
+    if arguments.all:
+        trust = load_trust(context.paths, context.accept_from)
+        chosen = [stored for stored in _pending(context, trust) if not holds_guard(stored)]
+    texts = {text_digests(stored.memory).full for stored in chosen}
+    return Approval(titled(arguments.command, [stored.memory.title for stored in chosen]), texts)
 
 
 def _named(arguments: argparse.Namespace, context: CommandContext) -> list[StoredMemory]:
@@ -110,48 +103,59 @@ def _fits(arguments: argparse.Namespace, stored: StoredMemory) -> bool:
     return arguments.guards or not holds_guard(stored)
 
 
-def _decide_entries(
-    arguments: argparse.Namespace, context: CommandContext, action: Action
-) -> tuple[list[ReviewEntry], list[str]] | None:
-    """Accept or reject the selected group or candidates; return their entries, and lines to print. None if the ids name memories.
+def _entries(arguments: argparse.Namespace, context: CommandContext) -> list[ReviewEntry]:
+    """Return the entries of the given group, or the candidates with the given ids; none if the ids name memories.
 
-    Raises UsageError if the entries of the group are decided one by one, and CommandError if there is no such group.
+    Raises UsageError for ids of both and for a group whose entries are decided one by one, CommandError for an unknown group, and
+    InvalidMemory for a candidate that is not open.
     """
-    if not arguments.group:
-        return decide_candidates(context, arguments.ids, action)
-    source, group = find_group(context, arguments.group)
-    if not group.together:
-        text = "%s: the entries of this group are decided one by one; name their ids"
-        raise UsageError(text % arguments.group)
-    return group.together, source.apply(action, group.together).lines
+    if arguments.group:
+        entries = find_group(context, arguments.group).together
+        if not entries:
+            text = "%s: the entries of this group are decided one by one; name their ids"
+            raise UsageError(text % arguments.group)
+        return entries
+    named = [is_candidate_id(identity) for identity in arguments.ids]
+    if not any(named):
+        return []
+    if not all(named):
+        raise UsageError("name candidates or memories, not both")
+    candidates = {entry.id: entry for entry in candidate_entries(context)}
+    for identity in arguments.ids:
+        if identity not in candidates:
+            find_candidate(context, identity)
+            raise InvalidMemory("%s: a stored memory says that already" % identity)
+    return [candidates[identity] for identity in dict.fromkeys(arguments.ids)]
+
+
+def _decide(entries: list[ReviewEntry], action: Action, context: CommandContext) -> list[str]:
+    """Accept or reject entries and return lines to print. Raises InvalidMemory for a candidate that cannot be stored."""
+    for entry in entries:
+        if action not in entry.actions:
+            text = "%s: there is nothing to store; to see what to do: memory review, to reject it: memory reject %s"
+            raise InvalidMemory(text % (entry.id, entry.id))
+    return apply(action, entries, context).lines
 
 
 def _accept(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Accept the named memories, a group, or all, and print them; --all asks for confirmation in a terminal."""
     _check(arguments)
-    decided = _decide_entries(arguments, context, ACCEPT)
-    if decided is not None:
-        entries, lines = decided
-        refresh_index(context)
-        context.console.result(
-            arguments.json,
-            {"accepted": [entry.id for entry in entries], "left_out": []},
-            *("accepted: %s  %s" % (entry.id, entry.title) for entry in entries),
-            *("  " + line for line in lines),
-        )
-        return
     if arguments.all:
         _accept_all(arguments, context)
         return
     with context.console.working("accept"):
-        chosen = _named(arguments, context)
-        load_trust(context.paths).accept(chosen, "accept")
+        entries = _entries(arguments, context)
+        if entries:
+            accepted = [entry.id for entry in entries]
+            lines = ["accepted: %s  %s" % (entry.id, entry.title) for entry in entries]
+            lines += ["  " + line for line in _decide(entries, ACCEPT, context)]
+        else:
+            chosen = _named(arguments, context)
+            load_trust(context.paths).accept(chosen, "accept")
+            accepted = [stored.memory.id for stored in chosen]
+            lines = [line for stored in chosen for line in _lines(stored)]
         refresh_index(context)
-    if arguments.json:
-        context.console.json({"accepted": [stored.memory.id for stored in chosen], "left_out": []})
-        return
-    for stored in chosen:
-        _print(stored, context)
+    context.console.result(arguments.json, {"accepted": accepted, "left_out": []}, *lines)
 
 
 def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -164,58 +168,53 @@ def _accept_all(arguments: argparse.Namespace, context: CommandContext) -> None:
         if pending and not context.console.confirm("accept %s?" % _count_by_category(pending)):
             context.console.line("nothing was changed; to read them first: memory review")
             return
+    accepted: list[str] = []
+    left_out: list[str] = []
+    counts: Counter[str] = Counter()
     with context.console.working("accepting"):
-        accepted, left_out, counts = _accept_batches(arguments, context)
+        for chosen, others in _accept_batches(arguments, context):
+            accepted += [stored.memory.id for stored in chosen]
+            left_out += [stored.key for stored in others]
+            counts.update(stored.memory.category for stored in chosen)
+            for line in () if arguments.json else chain.from_iterable(map(_lines, chosen)):
+                context.console.line(line)
         refresh_index(context)
     if left_out:
         names = shortest_names(context.overview(is_current=True, names=left_out).items)
         left_out = [names.get(key, key) for key in left_out]
-    if arguments.json:
-        context.console.json({"accepted": accepted, "left_out": left_out})
-    else:
-        _print_summary(counts, left_out, context)
+    lines = ["accepted %s" % _count_by_category(counts)] if counts else []
+    if not counts:
+        lines.append("nothing was accepted" if left_out else "no memory was pending")
+    if left_out:
+        text = "not accepted, because they have a guard (name them, or use --guards): %s"
+        lines.append(text % ", ".join(left_out))
+    context.console.result(arguments.json, {"accepted": accepted, "left_out": left_out}, *lines)
 
 
 def _accept_batches(
     arguments: argparse.Namespace, context: CommandContext
-) -> tuple[list[str], list[str], Counter[str]]:
-    """Record each batch before the next is read: a store may be large, and the command may be killed.
+) -> Iterator[tuple[list[StoredMemory], list[StoredMemory]]]:
+    """Yield the memories of each batch that were accepted, and those left out.
 
-    Return the ids of the accepted memories, the keys of those left out, and the number accepted by category.
+    A batch is recorded before the next is read: a store may be large, and the command may be killed.
     """
-    accepted: list[str] = []
-    left_out: list[str] = []
-    counts: Counter[str] = Counter()
     trust = load_trust(context.paths, context.accept_from)
     found = _pending(context, trust)
     while batch := list(islice(found, _BATCH)):
-        left_out += [stored.key for stored in batch if not _fits(arguments, stored)]
         chosen = [stored for stored in batch if _fits(arguments, stored)]
         trust.accept(chosen, "accept")
-        accepted += [stored.memory.id for stored in chosen]
-        counts.update(stored.memory.category for stored in chosen)
-        for stored in () if arguments.json else chosen:
-            _print(stored, context)
-    return accepted, left_out, counts
+        yield chosen, [stored for stored in batch if not _fits(arguments, stored)]
 
 
-def _print(stored: StoredMemory, context: CommandContext) -> None:
+def _lines(stored: StoredMemory) -> list[str]:
     memory = stored.memory
-    context.console.line("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
-    for line in guard_lines(memory):
-        context.console.line("  " + line)
-    if memory.supersedes:
-        context.console.line("  it replaces " + ", ".join(map(shown_line, memory.supersedes)))
-
-
-def _print_summary(counts: Counter[str], left_out: list[str], context: CommandContext) -> None:
-    if not counts:
-        context.console.line("no memory was pending" if not left_out else "nothing was accepted")
-    else:
-        context.console.line("accepted %s" % _count_by_category(counts))
-    if left_out:
-        text = "not accepted, because they have a guard (name them, or use --guards): %s"
-        context.console.line(text % ", ".join(left_out))
+    lines = ["accepted: %s  %s" % (memory.id, shown_line(memory.title))]
+    lines += ["  " + line for line in guard_lines(memory)]
+    return (
+        [*lines, "  it replaces " + ", ".join(map(shown_line, memory.supersedes))]
+        if memory.supersedes
+        else lines
+    )
 
 
 def _count_by_category(counts: Counter[str]) -> str:
@@ -227,11 +226,12 @@ def _count_by_category(counts: Counter[str]) -> str:
 def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Reject the named memories, candidates or a group, and print them."""
     _check(arguments)
-    decided = _decide_entries(arguments, context, REJECT)
-    entries = [] if decided is None else decided[0]
+    entries = _entries(arguments, context)
+    if entries:
+        _decide(entries, REJECT, context)
     rejected = [(entry.id, entry.title) for entry in entries] or _reject_items(arguments.ids, context)
     lines = ["rejected: %s  %s" % row for row in rejected]
-    if decided is None or arguments.group:  # only `memory capture clear` undoes it for candidates
+    if not entries or arguments.group:  # only `memory capture clear` undoes it for candidates
         refresh_index(context)
         lines.append(_UNDO)
     context.console.result(arguments.json, {"rejected": [name for name, _ in rejected]}, *lines)

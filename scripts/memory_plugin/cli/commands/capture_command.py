@@ -1,143 +1,84 @@
-"""`memory capture`: find what may be worth keeping in past sessions; list, reject or clear the candidates."""
+"""`memory capture`: find what may be worth keeping in past sessions, or delete all candidates."""
 
 from __future__ import annotations
 
 import argparse
 
-from ...capture.candidate import KINDS
-from ...capture.candidate_file import CandidateFile, CandidateSet
+from ...capture.candidate import CandidateFile, CandidateSet
 from ...capture.pipeline import Progress, capture_files, project_transcripts
-from ...memories.hygiene import shown_line
-from ..candidate_entries import keep_other_candidates, may_use, section_watch
+from ..candidate_check import keep_other_candidates, may_use, section_watch
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_flag, require_existing
 
-HELP = "find what may be worth keeping in past sessions; list, reject or clear the candidates"
+HELP = "find what may be worth keeping in past sessions"
 EXAMPLES = """\
-  memory capture --project                all sessions of this project; after an interruption, run it again to continue
+  memory capture --project                all sessions of this project; again after you decided: the next candidates
   memory capture --days 30                only those of the last 30 days
   memory capture session.jsonl other.jsonl
-  memory capture list --json
-  memory capture drop c-0123456789        never propose this one again
-  memory capture never fact               never propose this kind in this project
+  memory review                           shows what was found
   memory capture clear                    delete all candidates and the record of rejected ones
 """
 DONE, FAILED = 0, 1
 _NOTE_DAYS = 30.0
 _NO_SESSIONS = "No transcripts of such sessions were found (Claude Code deletes old ones). To read other files: memory capture FILE"
-_LIST, _CLEAR, _DROP, _NEVER = "list", "clear", "drop", "never"
+_NOTHING = "name transcripts, or use --project or --days; to see what was found: memory review"
+_OFF = "capture.mode is off; to switch capture on: memory config set capture.mode review"
+_CLEAR = "clear"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "what",
-        nargs="*",
-        metavar="FILE",
-        help="transcripts; or list, clear, drop ID..., never KIND... (kinds: %s)" % ", ".join(KINDS),
+        "files", nargs="*", metavar="FILE", help="transcripts; or clear, to delete all candidates"
     )
     add_flag(parser, "--project", "the transcripts of this project's sessions")
     parser.add_argument(
         "--days", type=float, metavar="N", help="only the project's sessions of the last N days"
     )
-    add_flag(parser, "--again", "include transcripts that were read before")
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:  # noqa: ARG001  (every command gets the same arguments)
-    """Return which candidates to reject or delete; None for other actions."""
-    if arguments.what[:1] in ([_CLEAR], [_DROP], [_NEVER]):
-        return Approval("change what was captured: " + " ".join(arguments.what))
-    return None
+    """Return that all candidates are deleted; None for reading sessions."""
+    return Approval("delete all candidates") if arguments.files[:1] == [_CLEAR] else None
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Look through past sessions, or list, reject or clear candidates."""
-    action, rest = (arguments.what[0], arguments.what[1:]) if arguments.what else ("", [])
-    reads_sessions = arguments.project or arguments.days is not None
-    if action in (_LIST, _CLEAR, _DROP, _NEVER):
-        if reads_sessions or (action in (_LIST, _CLEAR) and rest):
-            raise UsageError("memory capture %s takes no files" % action)
-        return _manage(action, rest, arguments, context)
-    if not action and not reads_sessions:
-        return _manage(_LIST, [], arguments, context)
-    return _read_sessions(arguments, context)
-
-
-def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context: CommandContext) -> int:
-    file = CandidateFile(context.paths)
-    if action == _LIST:
-        return _list(arguments, file, context)
-    if action == _CLEAR:
-        number = file.change(CandidateSet.clear)
+    """Look through past sessions, or delete all candidates."""
+    reads_project = arguments.project or arguments.days is not None
+    if arguments.files[:1] == [_CLEAR]:
+        if reads_project or len(arguments.files) > 1:
+            raise UsageError("memory capture clear takes no files")
+        number = CandidateFile(context.paths).change(CandidateSet.clear)
         deleted = "deleted: %s" % counted(number, "candidate")
         context.console.result(arguments.json, {"forgotten": number}, deleted)
         return DONE
-    if not rest:
-        raise UsageError("name the candidates to reject, or the kinds that you never want")
-    known = [candidate.id for candidate in file.load().open] if action == _DROP else list(KINDS)
-    unknown = [name for name in rest if name not in known]
-    if unknown:
-        raise UsageError("%s: %s" % (unknown[0], _expected(action, known)))
-    number = file.change(lambda candidates: _close(candidates, action, rest))
-    context.console.result(arguments.json, {"dropped": number}, "rejected: %s" % counted(number, "candidate"))
-    return DONE
-
-
-def _expected(action: str, known: list[str]) -> str:
-    """Return what to write in place of an unknown word; `known` are the open candidates, or the kinds."""
-    if action == _NEVER:
-        return "expected one of " + ", ".join(known)
-    if not known:
-        return "no such candidate; there are none open"
-    return "no such candidate; to list them: memory capture list"
-
-
-def _close(candidates: CandidateSet, action: str, names: list[str]) -> int:
-    before = len(candidates.open)
-    if action == _DROP:
-        candidates.close(names)
-    else:
-        for kind in names:
-            candidates.silence(kind)
-    return before - len(candidates.open)
-
-
-def _read_sessions(arguments: argparse.Namespace, context: CommandContext) -> int:
+    if not (arguments.files or reads_project):
+        raise UsageError(_NOTHING)
     if context.settings.text("capture.mode") == "off":
-        raise CommandError("capture.mode is off; to switch capture on: memory config set capture.mode review")
-    require_existing(*arguments.what)
-    paths = list(arguments.what)
-    if arguments.project or arguments.days is not None:
-        paths += project_transcripts(context, arguments.days)
+        raise CommandError(_OFF)
+    require_existing(*arguments.files)
+    found = project_transcripts(context, arguments.days) if reads_project else []
+    return _read_sessions(list(dict.fromkeys([*arguments.files, *found])), arguments, context)
+
+
+def _read_sessions(paths: list[str], arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Save the candidates of transcripts, and print what was read and found."""
     file = CandidateFile(context.paths)
     before = {candidate.id for candidate in file.load().open}
-    progress, watch = Progress(0, 0, 0, 0, 0), section_watch(context)
-    for progress in capture_files(list(dict.fromkeys(paths)), may_use, context, watch, again=arguments.again):
-        done = progress.read + progress.known + progress.unreadable
+    progress, watch = Progress(0, 0, 0, 0), section_watch(context)
+    for progress in capture_files(paths, may_use, context, watch):
+        done = progress.read + progress.unreadable
         context.console.progress(
             "%d of %d files, %d MB, %d found" % (done, len(paths), progress.size >> 20, progress.found)
         )
     context.console.progress("")
     keep_other_candidates(context, _NOTE_DAYS, watch)
-    return _report(arguments, progress, before, file, context)
-
-
-def _report(
-    arguments: argparse.Namespace,
-    progress: Progress,
-    before: set[str],
-    file: CandidateFile,
-    context: CommandContext,
-) -> int:
-    """Print what was read and found; `before` are the ids of the candidates that were open already."""
     candidates = file.load().open
     new = [candidate.id for candidate in candidates if candidate.id not in before]
-    read, known, unreadable = progress.read, progress.known, progress.unreadable
-    line = "read %s (%d MB)" % (counted(read, "transcript"), progress.size >> 20)
-    line += ", %d read before" % known if known else ""
-    line += ", %d unreadable" % unreadable if unreadable else ""
-    lines = [line] if read or known or unreadable else [line, _NO_SESSIONS]
+    line = "read %s (%d MB)" % (counted(progress.read, "transcript"), progress.size >> 20)
+    line += ", %d unreadable" % progress.unreadable if progress.unreadable else ""
+    lines = [line] if paths else [line, _NO_SESSIONS]
     lines.append(
         "%s, %d open. Nothing is saved until you accept it."
         % (counted(len(new), "new candidate"), len(candidates))
@@ -146,25 +87,4 @@ def _report(
         lines.append("to accept or reject them: memory review, or /memory:review in Claude Code")
     record = {**progress._asdict(), "new": new, "open": len(candidates)}
     context.console.result(arguments.json, record, *lines)
-    return FAILED if unreadable else DONE
-
-
-def _list(arguments: argparse.Namespace, file: CandidateFile, context: CommandContext) -> int:
-    candidates = file.load()
-    if arguments.json:
-        records = [candidate.to_json() for candidate in candidates.open]
-        context.console.json(
-            {"candidates": records, "dropped": len(candidates.closed), "silenced": candidates.silenced}
-        )
-        return DONE
-    if not candidates.open:
-        context.console.line("Nothing worth keeping was found.")
-    for candidate in candidates.open:
-        seen = ", seen in %d sessions" % len(candidate.sessions) if len(candidate.sessions) > 1 else ""
-        context.console.line("%s  %s%s" % (candidate.id, candidate.kind.replace("_", " "), seen))
-        context.console.paragraph(shown_line(candidate.quote), "  ", 2)
-        if candidate.contradicts:
-            context.console.line("  it contradicts " + shown_line(candidate.contradicts))
-    if candidates.open:
-        context.console.line("to accept or reject them: memory review")
-    return DONE
+    return FAILED if progress.unreadable else DONE

@@ -6,10 +6,20 @@ import argparse
 import os
 from collections.abc import Iterator
 from typing import Callable, NamedTuple
+from unicodedata import normalize
 
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
-from ...memories.memory_files import FileProblem, StoredMemory, all_memories, memory_key, why_not_read
+from ...memories.memory_files import (
+    PROJECT,
+    USER,
+    FileProblem,
+    Store,
+    StoredMemory,
+    all_memories,
+    memory_key,
+    why_not_read,
+)
 from ...memories.record import (
     ACTIVE,
     MAX_ASKED_AS,
@@ -21,11 +31,10 @@ from ...memories.record import (
     unreadable_expiry,
 )
 from ...memories.relations import Link, named_keys, resolve
-from ...memories.stores import PROJECT, USER, Store
 from ..command_context import CommandContext, UsageError
 from ..console import counted
 from ..options import require_existing
-from ..secrets_scan import scan_paths
+from .scan_command import scan_paths
 
 HELP = "validate the memories of a repository, for a commit hook or CI"
 EXAMPLES = """\
@@ -36,6 +45,15 @@ EXAMPLES = """\
 
 DONE, FOUND = 0, 1
 _MAX_PATH = 500
+_MAX_REASON = 300
+_INSIDE = os.path.join(".claude", "memory")
+_LISTS = {
+    "tags": MAX_LISTED,
+    "related_files": MAX_LISTED,
+    "asked_as": MAX_ASKED_AS,
+    "supersedes": MAX_SUPERSEDES,
+}
+_TEXTS = ("created_at", "updated_at", "expires_at", "superseded_by", "record_status")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,9 +70,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         if store is not None:
             paths_by_store.setdefault(store, []).append(os.path.abspath(path))
         elif arguments.paths:
-            raise UsageError(
-                "%s: no memory store (.claude/memory) in this folder or its parents" % plain(path, _MAX_PATH)
-            )
+            text = "%s: no memory store (.claude/memory) in this folder or its parents"
+            raise UsageError(text % plain(path, _MAX_PATH))
     number, findings = 0, []
     for store, paths in paths_by_store.items():
         memories, found = check_store(store)
@@ -86,17 +103,6 @@ def _lines(findings: list[StoreFinding], number: int) -> list[str]:
     return [*lines, "%s in %s" % (found, counted(number, "memory"))]
 
 
-_MAX_REASON = 300
-_INSIDE = os.path.join(".claude", "memory")
-_LISTS = {
-    "tags": MAX_LISTED,
-    "related_files": MAX_LISTED,
-    "asked_as": MAX_ASKED_AS,
-    "supersedes": MAX_SUPERSEDES,
-}
-_TEXTS = ("created_at", "updated_at", "expires_at", "superseded_by", "record_status")
-
-
 class StoreFinding(NamedTuple):
     """A problem: its file, line (0 for the whole file), the rule's id, and how to fix it."""
 
@@ -111,12 +117,9 @@ def store_around(path: str) -> Store | None:
     path = os.path.abspath(path)
     if os.path.isdir(os.path.join(path, _INSIDE)):
         return Store(PROJECT, os.path.join(path, _INSIDE), path)
-    while not path.endswith(os.sep + _INSIDE):
-        above = os.path.dirname(path)
-        if above == path:
-            return None
-        path = above
-    return Store(PROJECT, path, os.path.dirname(os.path.dirname(path)))
+    root, inside, _ = path.partition(os.sep + _INSIDE + os.sep)
+    root = root if inside else path.removesuffix(os.sep + _INSIDE)
+    return Store(PROJECT, os.path.join(root, _INSIDE), root) if root != path else None
 
 
 def check_store(store: Store) -> tuple[int, list[StoreFinding]]:
@@ -126,20 +129,26 @@ def check_store(store: Store) -> tuple[int, list[StoreFinding]]:
         return 0, [StoreFinding(store.root, 0, "store", reason)]
     problems: list[FileProblem] = []
     memories = list(all_memories(store, problems))
-    findings = [
-        StoreFinding(problem.path, 0, "file", plain(problem.reason, _MAX_REASON)) for problem in problems
+    return len(memories), sorted([*file_findings(problems), *check_memories(memories, [store.root])])
+
+
+def file_findings(problems: list[FileProblem]) -> list[StoreFinding]:
+    """Return a finding for each file that is not a memory."""
+    return [StoreFinding(one.path, 0, "file", plain(one.reason, _MAX_REASON)) for one in problems]
+
+
+def check_memories(memories: list[StoredMemory], roots: list[str]) -> list[StoreFinding]:
+    """Return the problems of memories, and the secrets in the folders of their stores."""
+    found = [
+        StoreFinding(stored.path, 0, rule, text)
+        for stored in memories
+        for rule, check in _CHECKS.items()
+        for text in check(stored)
     ]
-    for stored in memories:
-        for rule, check in _CHECKS.items():
-            findings += [StoreFinding(stored.path, 0, rule, text) for text in check(stored)]
-    findings += _secrets(store)
-    findings += _duplicates(memories)
-    findings += _dangling(memories)
-    findings += _circular(memories)
-    return len(memories), sorted(findings)
+    return [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories), *_circular(memories)]
 
 
-def misnamed(stored: StoredMemory) -> Iterator[str]:
+def _misnamed(stored: StoredMemory) -> Iterator[str]:
     """Yield where the memory's data and its path disagree about the id or the category."""
     memory = stored.memory
     for name, place in (("id", memory.id), ("category", memory.category)):
@@ -167,6 +176,18 @@ def _fields(stored: StoredMemory) -> Iterator[str]:
         yield "content: expected a text, got nothing"
 
 
+def _hidden(stored: StoredMemory) -> Iterator[str]:
+    title = stored.memory.title
+    try:
+        visible = " ".join(normalize("NFC", title).split())
+        visible.encode("utf-8")
+        is_hidden = plain(title, len(visible) + 1) != visible
+    except UnicodeEncodeError:
+        is_hidden = True
+    if is_hidden:
+        yield "the title contains hidden characters, which are never displayed"
+
+
 def _expiry(stored: StoredMemory) -> Iterator[str]:
     expiry = unreadable_expiry(stored.memory)
     if expiry:
@@ -180,20 +201,21 @@ def _guard(stored: StoredMemory) -> Iterator[str]:
 
 
 _CHECKS: dict[str, Callable[[StoredMemory], Iterator[str]]] = {
-    "name": misnamed,
+    "name": _misnamed,
     "format": _fields,
+    "hidden": _hidden,
     "expiry": _expiry,
     "guard": _guard,
 }
 
 
-def _secrets(store: Store) -> Iterator[StoreFinding]:
-    scan = scan_paths([store.root])
+def _secrets(roots: list[str]) -> Iterator[StoreFinding]:
+    scan = scan_paths(roots)
     for place in scan.places:
         text = "a secret; remove it from the file, and replace it wherever it is used"
         yield StoreFinding(place.path, place.line, "secret", "%s: %s" % (place.rule, text))
     for reason in scan.unread:
-        yield StoreFinding(store.root, 0, "file", plain(reason, _MAX_REASON))
+        yield StoreFinding(roots[0], 0, "file", plain(reason, _MAX_REASON))
 
 
 def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:

@@ -1,4 +1,4 @@
-"""`memory config`: show the settings and where they come from, and change the user's own file.
+"""`memory config`: show the settings and where they come from, describe their problems, and change the user's own file.
 
 Exit codes: 0 done, 1 failed or problems found, 2 unknown key or invalid value.
 """
@@ -7,28 +7,50 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+from contextlib import suppress
+from difflib import get_close_matches
 from typing import Any
 
+from ...kernel.files import read_regular
 from ...kernel.settings.load import load
-from ...kernel.settings.schema import (
+from ...kernel.settings.schema import expected
+from ...kernel.settings.user_file import (
+    EditError,
+    FileChange,
     Key,
     WrongValueError,
-    canonical,
-    expected,
     find_key,
     is_block,
     keys,
+    line_of,
+    nearest_choice,
     parsed,
+    set_value,
     table_value,
+    unset,
 )
-from ...kernel.settings.user_file import EditError, FileChange, set_value, unset
-from ...kernel.settings.values import JUDGE_SWITCHES, USER, Settings, merged
+from ...kernel.settings.values import (
+    JUDGE_SWITCHES,
+    MAX_BYTES,
+    USER,
+    Problem,
+    Settings,
+    SettingsFileError,
+    merged,
+    schema,
+)
 from ...kernel.text.clean import plain, terminal_safe
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..options import add_actions, add_flag
-from ..setting_problems import problem_record, problem_sentence, readable, unknown_key_hint, unread_overrides
 
 DONE, FAILED = 0, 1
+_SETTINGS_OF = {  # the files of overrides in earlier versions
+    "interview.json": "set instead: interview.scoring, with the content of `scoring`",
+    "sessions.json": "set instead: sessions.weights and sessions.prompt",
+}
+_MAX_NAME = 80
+_UNTIL_FIXED = "until it is fixed, the value of another layer or the default counts"
 
 HELP = "show, change and check the settings"
 EXAMPLES = """\
@@ -41,12 +63,12 @@ EXAMPLES = """\
   memory config unset retrieval.max_inject        back to the default
   memory config check                             list invalid and refused settings
 """
-_ACTIONS = {  # name: purpose, example
-    "show": ("print the settings in effect", "show retrieval --origin"),
-    "get": ("print one value", "get retrieval.max_inject"),
-    "set": ("set a key in your own file", "set retrieval.max_inject 2"),
-    "unset": ("remove a key or block from your own file", "unset search"),
-    "check": ("list invalid and refused settings", "check --json"),
+_ACTIONS = {
+    "show": "print the settings in effect",
+    "get": "print one value",
+    "set": "set a key in your own file",
+    "unset": "remove a key or block from your own file",
+    "check": "list invalid and refused settings",
 }
 _PROJECT = {
     "any": "set it",
@@ -64,9 +86,7 @@ _JUDGE_ON = "the judge for %s is on: %s At most $%.2f a session and $%.2f a day 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    actions = add_actions(parser, {name: purpose for name, (purpose, _) in _ACTIONS.items()})
-    for name, action in actions.items():
-        action.epilog = "example:\n  memory config " + _ACTIONS[name][1]
+    actions = add_actions(parser, _ACTIONS)
     actions["show"].add_argument(
         "key", nargs="?", default="", metavar="BLOCK|KEY", help="only this block or key"
     )
@@ -80,7 +100,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     """Return the setting to change; None for other actions. Raises CommandError for a setting that only a terminal changes."""
     if arguments.action not in _VERBS:
         return None
-    name = canonical(arguments.key)
+    name = arguments.key.removeprefix("memory.")
     if any(key == name or key.startswith(name + ".") for key in _TERMINAL_ONLY):
         raise CommandError(_ONLY_IN_A_TERMINAL % name)
     value = " to " + plain(arguments.value, _MAX_VALUE) if arguments.action == "set" else ""
@@ -91,7 +111,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
     if arguments.action == "check":
         return _check(arguments, context)
-    name = canonical(arguments.key)
+    name = arguments.key.removeprefix("memory.")
     action = {"show": _show, "get": _get, "set": _set, "unset": _unset}[arguments.action]
     try:
         return action(name, arguments, context)
@@ -103,8 +123,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     settings, shown = context.settings, _keys_at(name, context.settings)
-    if not shown:
-        raise _unknown_key(name)
     if arguments.json:
         record = {
             "settings": _nested(shown, name, settings),
@@ -116,28 +134,31 @@ def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> 
     elif arguments.origin:
         rows = [[key, _written(_value(key, name, settings)), _decider(key, settings)] for key in shown]
         context.console.table(["key", "value", "decided by"], rows)
-        _print_files_and_problems(context)
+        context.console.line()
+        for layer, path in settings.files.items():
+            context.console.line("%s: %s" % (layer, terminal_safe(path)))
+        for problem in settings.problems:
+            context.console.paragraph(problem_sentence(problem))
     else:
-        context.console.table(
-            ["key", "value"], [[key, _written(_value(key, name, settings))] for key in shown]
-        )
+        rows = [[key, _written(_value(key, name, settings))] for key in shown]
+        context.console.table(["key", "value"], rows)
         _explain(name, context)
     return DONE
 
 
 def _keys_at(name: str, settings: Settings) -> list[str]:
-    """Return the key of that name or all keys of that block, or the name itself below a key; all keys for an empty name."""
+    """Return all keys of a block or below a key, or the key itself; all keys for an empty name. Raises UsageError for an unknown one."""
     shown = [key for key in settings.all_keys() if not name or (key + ".").startswith(name + ".")]
-    return shown or ([name] if find_key(name) else [])
+    if not shown and not find_key(name):
+        raise _unknown_key(name)
+    return shown or [name]
 
 
 def _value(key: str, name: str, settings: Settings) -> object:
     """Return the value of a key in effect; for a shipped table that the user asked for by `name`, what can be changed in it."""
     if key == name:
-        try:
+        with suppress(LookupError):  # not a table
             return table_value(name, settings)
-        except LookupError:
-            pass  # not a table
     return settings.get(key)
 
 
@@ -167,8 +188,7 @@ def _explain(name: str, context: CommandContext) -> None:
         context.console.line()
         context.console.paragraph(key.description)
         context.console.paragraph("value: %s; default: %s; a project's files may %s" % facts)
-        choices = key.rule.get("items", {}).get("enum", ())
-        if choices:
+        if choices := key.rule.get("items", {}).get("enum", ()):
             context.console.paragraph("known values: " + ", ".join(choices))
 
 
@@ -176,18 +196,8 @@ def _written(value: object) -> str:
     return value if isinstance(value, str) and value else json.dumps(value)
 
 
-def _print_files_and_problems(context: CommandContext) -> None:
-    context.console.line()
-    for layer, path in context.settings.files.items():
-        context.console.line("%s: %s" % (layer, terminal_safe(path)))
-    for problem in context.settings.problems:
-        context.console.paragraph(problem_sentence(problem))
-
-
 def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     settings, shown = context.settings, _keys_at(name, context.settings)
-    if not shown:
-        raise _unknown_key(name)
     value: Any = _nested(shown, name, settings)
     for part in name.split("."):
         value = value[part]
@@ -261,15 +271,15 @@ def _changed_value(name: str, before: Settings, now: Settings) -> str:
     """Return a key with its new and old value, or the name of a block."""
     if find_key(name) is None:
         return readable(name)
-    old, new = _in_effect(name, before), _in_effect(name, now)
+    old, new = (_in_effect(name, settings) for settings in (before, now))
     return "%s is %s" % (name, "still " + new if new == old else "now %s (was %s)" % (new, old))
 
 
 def _in_effect(name: str, settings: Settings) -> str:
     present = settings.get(name) if name in keys() else _value(name, name, settings)
-    value, layer = plain(_written(present), _MAX_VALUE), settings.origin(name)
-    decider = {"default": ", the default", "user": ""}.get(layer, ", decided by the project's files")
-    return value + decider
+    deciders = {"default": ", the default", "user": ""}
+    decider = deciders.get(settings.origin(name), ", decided by the project's files")
+    return plain(_written(present), _MAX_VALUE) + decider
 
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -280,9 +290,8 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     code = FAILED if settings.problems or unread else DONE
     if arguments.json:
         records = [problem_record(problem) for problem in settings.problems]
-        context.console.json(
-            {"files": settings.files, "problems": records, "unread": unread, "changed": changed}
-        )
+        found = {"files": settings.files, "problems": records, "unread": unread, "changed": changed}
+        context.console.json(found)
         return code
     for text in [*map(problem_sentence, settings.problems), *unread]:
         context.console.paragraph(text)
@@ -290,9 +299,8 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.paragraph("changed by you: " + ", ".join(changed))
     if code == DONE:
         files = ", ".join(map(terminal_safe, settings.files.values()))
-        context.console.line(
-            "No problems in " + files if files else "No problems. Only the defaults are in use."
-        )
+        where = " in " + files if files else ". Only the defaults are in use."
+        context.console.line("No problems" + where)
     return code
 
 
@@ -301,3 +309,92 @@ def _unknown_key(name: str) -> UsageError:
     if is_block(name):
         return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
     return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
+
+
+def problem_sentence(problem: Problem) -> str:
+    """Return a problem in one line: file, line, key, expected, got, and the fix."""
+    at = _line(problem)
+    place = terminal_safe(problem.file) + ("" if at is None else ":%d" % at)
+    key = readable(problem.key) + ": " if problem.path else ""
+    got = terminal_safe(problem.got)
+    return "%s: %sexpected %s, got %s; %s" % (place, key, problem.expected, got, _hint(problem))
+
+
+def problem_record(problem: Problem) -> dict[str, object]:
+    """Return a problem for JSON output."""
+    return {
+        "kind": problem.kind,
+        "file": problem.file,
+        "line": _line(problem),
+        "key": problem.key,
+        "expected": problem.expected,
+        "got": problem.got,
+        "hint": _hint(problem),
+    }
+
+
+def require_valid(settings: Settings, *keys: str) -> None:
+    """Raise CommandError, with the first problem, if the user's value of a key that decides this command is not used."""
+    for problem in settings.problems:
+        if problem.kind == "value" and (problem.key + ".").startswith(tuple(key + "." for key in keys)):
+            raise CommandError(problem_sentence(problem))
+
+
+def unread_overrides(config_dir: str | None) -> list[str]:
+    """Return a sentence for each file with overrides, as versions before these were settings read them."""
+    folder = os.path.join(config_dir or "", "memory", "overrides")
+    names = sorted(os.listdir(folder)) if config_dir and os.path.isdir(folder) else []
+    text = "%s is no longer read; %s"
+    return [
+        text % (terminal_safe(os.path.join(folder, name)), _SETTINGS_OF.get(name, "nothing replaces it"))
+        for name in names
+    ]
+
+
+def unknown_key_hint(key: str) -> str:
+    """Return what replaced a key of an older version, or which existing key is most similar to an unknown one."""
+    try:
+        replaced, names = schema()["x-replaced"], list(keys())
+    except SettingsFileError:
+        replaced, names = {}, []
+    if key in replaced:
+        return "no longer used; %s" % (
+            replaced[key].partition("nothing: ")[2] or "set instead: " + replaced[key]
+        )
+    names += {name.rpartition(".")[0]: 0 for name in names if "." in name}  # the blocks
+    same_name = [name for name in names if name.rpartition(".")[2] == key.rpartition(".")[2]]
+    nearest = [*get_close_matches(key, names, 1, 0.6), *same_name][:1]
+    return "".join("nearest key: %s; " % name for name in nearest) + "`memory config show` lists all keys"
+
+
+def readable(name: str) -> str:
+    """Return a name from a file, safe for a terminal and at most 80 characters long."""
+    text = terminal_safe(name)
+    return text if len(text) <= _MAX_NAME else text[:_MAX_NAME] + "..."
+
+
+def _line(problem: Problem) -> int | None:
+    """Return the line of a problem's key, or of the first JSON error; None if it cannot be determined."""
+    try:
+        data = read_regular(problem.file, MAX_BYTES, follow=True)[0]
+        text = data.decode("utf-8", "replace").lstrip("\ufeff")
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.lineno if problem.expected == "JSON" else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    return line_of(text, problem.path) if problem.path else None
+
+
+def _hint(problem: Problem) -> str:
+    """Return how to fix a problem."""
+    if problem.kind == "file":
+        return "fix the file; until then it counts as empty"
+    if problem.kind == "refused":
+        how = "remove the key from this file; to set it for yourself, run: memory config set %s VALUE"
+        return how % readable(problem.key)
+    if problem.kind == "unknown":
+        return unknown_key_hint(problem.key)
+    key = find_key(problem.key) or find_key(problem.key.rpartition(".")[0])
+    nearest = nearest_choice(key.rule, problem.item) if key else None
+    return "nearest: %s; %s" % (nearest, _UNTIL_FIXED) if nearest else _UNTIL_FIXED

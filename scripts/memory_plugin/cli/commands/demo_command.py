@@ -18,8 +18,8 @@ from ...kernel.fastjson import loads
 from ...kernel.paths import Paths, data_path, locate
 from ...kernel.settings.load import load
 from ...memories.lifecycle import save
+from ...memories.memory_files import project_store
 from ...memories.record import category_named, new_memory
-from ...memories.stores import project_store
 from ...recall.explain import find_decision, sentence
 from ...recall.index_refresh import refresh_index
 from ..command_context import CommandContext
@@ -30,7 +30,6 @@ EXAMPLES = """\
   memory demo
   memory demo --json          includes each text exactly as Claude receives it
 """
-_NAMES = ("CLAUDE_CONFIG_DIR", "HOME")
 _SECONDS = 5.0
 _MARK = re.compile(r"</?memory(?:-context)?(?: [^>]*)?>")
 
@@ -43,9 +42,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         paths = _project(folder, story)
         shown = [_answer(paths, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
     if arguments.json:
-        context.console.json(
-            {"project": story["project"], "memories": len(story["memories"]), "prompts": shown}
-        )
+        facts = {"project": story["project"], "memories": len(story["memories"])}
+        context.console.json({**facts, "prompts": shown})
     else:
         _show(context.console, story, shown)
 
@@ -53,18 +51,14 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 @contextmanager
 def _home_in(folder: str) -> Iterator[None]:
     """Use a home folder inside `folder`, so that the demo neither reads nor changes the user's own memories."""
-    before = {name: os.environ.get(name) for name in _NAMES}
-    os.environ["HOME"] = os.path.join(folder, "home")
-    os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(folder, "home", ".claude")
+    before, home = dict(os.environ), os.path.join(folder, "home")
+    os.environ.update(HOME=home, CLAUDE_CONFIG_DIR=os.path.join(home, ".claude"))
     os.makedirs(os.environ["CLAUDE_CONFIG_DIR"])
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def _project(folder: str, story: dict[str, Any]) -> Paths:
@@ -73,12 +67,9 @@ def _project(folder: str, story: dict[str, Any]) -> Paths:
     paths = locate(root)
     for memory in story["memories"]:
         extra = {name: memory[name] for name in ("tags", "related_files", "asked_as") if name in memory}
-        save(
-            paths,
-            project_store(paths),
-            new_memory(category_named(memory["category"]), "", memory["title"], memory["content"], extra),
-            approved=True,
-        )
+        category = category_named(memory["category"])
+        new = new_memory(category, "", memory["title"], memory["content"], extra)
+        save(paths, project_store(paths), new, approved=True)
     refresh_index(paths, load(paths.config_dir, paths.project_root))
     return paths
 
@@ -99,10 +90,8 @@ def _answer(paths: Paths, number: int, prompt: str) -> dict[str, Any]:
 
 
 def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) -> None:
-    console.line(
-        "%s: %d memories, five prompts, and what Claude is told with each:"
-        % (story["project"], len(story["memories"]))
-    )
+    text = "%s: %d memories, five prompts, and what Claude is told with each:"
+    console.line(text % (story["project"], len(story["memories"])))
     for row in shown:
         console.line()
         console.line(console.style("> " + row["prompt"], "bold"))

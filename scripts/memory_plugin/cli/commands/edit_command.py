@@ -23,7 +23,7 @@ from ..memory_input import (
     add_fields,
     check_fields,
     content_of,
-    edited_draft,
+    edit_draft,
     guard_of,
     project_files,
 )
@@ -127,14 +127,15 @@ def _refuse_title(context: CommandContext, item: Item, changes: dict[str, Any]) 
 
 
 def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: Item) -> None:
-    draft = edited_draft(context, item.stored)
-    if draft is None:
-        context.console.line("nothing changed")
-        return
-    with draft.storing() as data:
+    def stored(data: dict[str, Any]) -> Written:
         _refuse_title(context, item, data)
-        written = rewrite(context.paths, item.stored, data, "edited by hand", approved=True)
-    _report(arguments, context, written)
+        return rewrite(context.paths, item.stored, data, "edited by hand", approved=True)
+
+    written = edit_draft(context, item.stored, stored)
+    if written is None:
+        context.console.line("nothing changed")
+    else:
+        _report(arguments, context, written)
 
 
 def _change(

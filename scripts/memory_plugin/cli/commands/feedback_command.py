@@ -22,6 +22,7 @@ EXAMPLES = """\
   memory feedback reset --all
 """
 _SHOW, _RESET = "show", "reset"
+_SHIFTED = "injected in full at %d%% or more, listed by title at %d%% or more (other memories: %d%% and %d%%)"
 _THRESHOLDS = ("retrieval.inject_threshold", "retrieval.pointer_threshold")
 
 
@@ -53,16 +54,29 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Rate the named memories, or show or reset the feedback."""
-    if arguments.action == _RESET:
+    kind = arguments.action
+    if kind == _RESET:
         _reset(arguments, context)
         return
-    if arguments.all or (arguments.ids and arguments.action == _SHOW):
+    if arguments.all or (arguments.ids and kind == _SHOW):
         raise UsageError("only `memory feedback reset` takes --all, and `memory feedback show` takes no ids")
     items = context.overview().items
-    if arguments.action == _SHOW:
-        _show(arguments, items, context)
+    record: dict[str, object] = {}
+    if kind != _SHOW:
+        chosen = _chosen(arguments, items)
+        keys = [item.stored.key for item in chosen]
+        record_feedback(context.paths, keys, kind)
+        context.append("feedback", {"kind": kind, "memories": keys})
+        record["rated"] = kind
+    feedback = Feedback(context.paths)
+    if kind == _SHOW:
+        chosen = [item for item in items if any(feedback.counts(item.stored.key).values())]
+    if arguments.json:
+        context.console.json({**record, "memories": [_as_json(item, feedback, context) for item in chosen]})
+    elif chosen:
+        _print(chosen, feedback, shortest_names(items), context)
     else:
-        _rate(arguments, items, context)
+        context.console.line("No memory has been rated, and no reply has used one yet.")
 
 
 def _chosen(arguments: argparse.Namespace, items: list[Item]) -> list[Item]:
@@ -72,42 +86,20 @@ def _chosen(arguments: argparse.Namespace, items: list[Item]) -> list[Item]:
     return [choose(items, name) for name in dict.fromkeys(arguments.ids)]
 
 
-def _rate(arguments: argparse.Namespace, items: list[Item], context: CommandContext) -> None:
-    """Count the memories as useful or wrong, and print their thresholds."""
-    kind, chosen = arguments.action, _chosen(arguments, items)
-    keys = [item.stored.key for item in chosen]
-    record_feedback(context.paths, keys, kind)
-    context.append("feedback", {"kind": kind, "memories": keys})
-    feedback, names = Feedback(context.paths), shortest_names(items)
-    if arguments.json:
-        memories = [_as_json(item, feedback, context) for item in chosen]
-        context.console.json({"rated": kind, "memories": memories})
-        return
-    for item in chosen:
-        title = shown_line(item.stored.memory.title)
-        context.console.paragraph("%s: %s  %s" % (kind, names[item.stored.key], title), "", 2)
-        context.console.paragraph(_thresholds_text(item, feedback, context), "  ", 2)
-
-
-def _show(arguments: argparse.Namespace, items: list[Item], context: CommandContext) -> None:
-    feedback, names = Feedback(context.paths), shortest_names(items)
-    rated = [item for item in items if any(feedback.counts(item.stored.key).values())]
-    if arguments.json:
-        context.console.json({"memories": [_as_json(item, feedback, context) for item in rated]})
-        return
-    if not rated:
-        context.console.line("No memory has been rated, and no reply has used one yet.")
-        return
-    rows = []
-    for item in rated:
-        counts = feedback.counts(item.stored.key)
+def _print(items: list[Item], feedback: Feedback, names: dict[str, str], context: CommandContext) -> None:
+    """Print the counts of the memories, and the thresholds that differ from those of the settings."""
+    rows, lines = [], []
+    for item in items:
+        counts, name = feedback.counts(item.stored.key), names[item.stored.key]
         figures = [str(counts[kind]) for kind in (USEFUL, WRONG, USED)]
-        rows.append([*figures, names[item.stored.key], shown_line(item.stored.memory.title)])
-    context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows)
-    for item in rated:
+        rows.append([*figures, name, shown_line(item.stored.memory.title)])
         if feedback.shift(item.stored.key):
-            text = "%s: %s" % (names[item.stored.key], _thresholds_text(item, feedback, context))
-            context.console.paragraph(text, "", 2)
+            usual = map(context.settings.number, _THRESHOLDS)
+            shares = [round(100 * share) for share in (*_shifted(item, feedback, context), *usual)]
+            lines.append("%s: %s" % (name, _SHIFTED % tuple(shares)))
+    context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows)
+    for line in lines:
+        context.console.paragraph(line, "", 2)
 
 
 def _reset(arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -134,15 +126,6 @@ def _as_json(item: Item, feedback: Feedback, context: CommandContext) -> dict[st
         "inject_threshold": full,
         "pointer_threshold": pointer,
     }
-
-
-def _thresholds_text(item: Item, feedback: Feedback, context: CommandContext) -> str:
-    """Return a memory's thresholds as text, with the thresholds of the settings if they differ."""
-    own, usual = _shifted(item, feedback, context), tuple(map(context.settings.number, _THRESHOLDS))
-    if own[0] == usual[0]:
-        return "injected in full at %d%% or more, like every memory" % round(100 * own[0])
-    text = "injected in full at %d%% or more, listed by title at %d%% or more (other memories: %d%% and %d%%)"
-    return text % tuple(round(100 * threshold) for threshold in (*own, *usual))
 
 
 def _shifted(item: Item, feedback: Feedback, context: CommandContext) -> tuple[float, ...]:

@@ -71,10 +71,7 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
     removed_from = ["the index and its caches"] if is_current else []
     removed_from += ["the store's index.md", "the trust record"]
     record = {
-        "id": removal.id,
-        "category": item.stored.memory.category,
-        "scope": item.stored.store.scope,
-        "path": item.stored.path,
+        **as_json(item),
         "status": "retired" if removal.goes_at else "deleted",
         "removed_from": removed_from,
         "deleted": removal.deleted,

@@ -11,7 +11,7 @@ from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, Memory, guard_problem
 from ...memories.survey import Item, life_cycle_state, shortest_names
 from ...memories.trust import PENDING, TRUSTED, Trust, load_trust
-from ...recall.guarding import ToolCall, match_call
+from ...recall.guarding import GuardedCall
 from ...recall.in_force import guarded_version
 from ..after_change import refresh_index
 from ..command_context import CommandContext, UsageError
@@ -64,29 +64,28 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
     items = context.survey().items
     found = _guard_rows(items, context)
     enabled = context.settings.flag("guards.enabled")
-    if arguments.json:
-        rows = [
-            {"id": row.item.stored.memory.id, "key": row.item.stored.key, "title": shown_line(row.version.title),
-             "state": row.state, "guard": guard_as_json(row.version), "problem": shown_line(row.problem)}
-            for row in found
-        ]  # fmt: skip
-        context.console.json({"enabled": enabled, "guards": rows})
-        return
     names = shortest_names(items)
+    rows, lines = [], [] if enabled else [_OFF]
     for row in found:
-        context.console.line("%s  %s" % (names[row.item.stored.key], shown_line(row.version.title)))
-        description = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
-        context.console.paragraph("%s: %s" % (row.state, shown_line(description, _MAX_GUARD)), "  ", 2)
-        if row.state in (PENDING, LAST_TRUSTED):
-            context.console.line(
-                "  The version in its file awaits approval: memory accept " + names[row.item.stored.key]
-            )
-    if not found:
-        context.console.line(
-            'No memory has a guard. To add one: memory edit ID --guard-command "git push --force"'
+        memory, key, title = row.item.stored.memory, row.item.stored.key, shown_line(row.version.title)
+        guard, problem = guard_as_json(row.version), shown_line(row.problem)
+        rows.append(
+            {
+                "id": memory.id,
+                "key": key,
+                "title": title,
+                "state": row.state,
+                "guard": guard,
+                "problem": problem,
+            }
         )
-    if not enabled:
-        context.console.line(_OFF)
+        words = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
+        lines += ["%s  %s" % (names[key], title), "  %s: %s" % (row.state, shown_line(words, _MAX_GUARD))]
+        if row.state in (PENDING, LAST_TRUSTED):
+            lines.append("  The version in its file awaits approval: memory accept " + names[key])
+    if not found:
+        lines.append('No memory has a guard. To add one: memory edit ID --guard-command "git push --force"')
+    context.console.result(arguments.json, {"enabled": enabled, "guards": rows}, *lines)
 
 
 def _guard_rows(items: list[Item], context: CommandContext) -> list[_GuardRow]:
@@ -136,9 +135,8 @@ def _match_rows(arguments: argparse.Namespace, context: CommandContext) -> list[
         tool, tool_input = "Bash", {"command": arguments.tested}
     else:
         tool, tool_input = "Edit", {"file_path": arguments.file}
-    call = ToolCall({"tool_name": tool, "tool_input": tool_input, "cwd": root})
+    call = GuardedCall({"tool_name": tool, "tool_input": tool_input, "cwd": root}, guards, root)
     return [
-        {"key": match.guard.key, "title": guards.text(match.guard.key, "title"),
-         "matched": match.pattern, "action": match.guard.action}
-        for match in match_call(call, guards, root)
-    ]  # fmt: skip
+        {"key": guard.key, "title": call.text(guard, "title"), "matched": pattern, "action": guard.action}
+        for guard, pattern in call.matches
+    ]

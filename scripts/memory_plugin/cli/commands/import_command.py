@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import re
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
+from ...kernel.files import Unreadable, read_regular
+from ...kernel.text.clean import plain
 from ...memories import InvalidMemory
-from ...memories.importing import Draft
+from ...memories.hygiene import Redacted, clean_data
+from ...memories.importing import Draft, read
 from ...memories.lifecycle import save_all
-from ...memories.record import DEFAULT_CATEGORY, MAX_TITLE
-from ...memories.stores import named_store
+from ...memories.memory_files import named_store
+from ...memories.record import ACTIVE, CONTEXT, DEFAULT_CATEGORY, MAX_TITLE, Memory, categories, parse_memory
 from ...memories.writing import Written
-from ..after_change import phrase_lines, refresh_index
+from ..after_change import phrase_lines, refresh_index, similar_to
 from ..command_context import Approval, CommandContext, titled
 from ..console import counted
-from ..import_plan import (
-    LEFT_OUT,
-    SAME_STORED,
-    SKIPPED,
-    WOULD_STORE,
-    gather,
-    shown_source,
-    skipped,
-    with_similar,
-    would_store,
-)
-from ..memory_input import add_category, add_fields, add_scope
+from ..memory_input import TakenTitles, add_category, add_fields, add_scope
 from ..memory_view import find_note
 from ..options import add_flag, require_existing
 from . import save_command
@@ -41,7 +36,17 @@ EXAMPLES = """\
 
 DONE, FAILED = 0, 1
 _SOURCE_SHARE = 4  # of the width of the terminal
+SKIPPED, LEFT_OUT = "skipped", "left out"
+WOULD_STORE, SAME_STORED = "would be stored", "same"
+_MAX_REASON = 300
 _OUTCOMES = {WOULD_STORE: "new", SAME_STORED: "stored", "created": "stored now"}
+
+LONG = 200  # lines; Claude Code's documentation advises to stay below
+_LOADED = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"))
+_RULES = os.path.join(".claude", "rules")
+_MAX_BYTES = 1 << 20
+_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_NAMED = re.compile(r"(?<![\w@/.])@((?:~/|\.{0,2}/)?[\w.-][\w./-]*)")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -66,17 +71,17 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """
     require_existing(*arguments.paths)
     with context.console.working("reading"):
-        plan = gather(arguments.paths, arguments.category or "", arguments.all, context, arguments.scope)
-    drafts, dry = plan.drafts, arguments.dry_run
+        drafts, others = _gather(arguments, context)
+    dry = arguments.dry_run
     asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and context.console.can_prompt()
     if asks:
-        _print_results(_would_store(drafts, context) + plan.others, context)
+        _print_results(_would_store(drafts, context) + others, context)
         if not context.console.confirm("store %s?" % counted(len(drafts), "memory")):
             context.console.line("nothing was stored")
             return DONE
     approved = bool(drafts) and not dry and context.approve_saves(len(drafts))
     results = _would_store(drafts, context) if dry else _store(drafts, arguments.scope, context, approved)
-    results += plan.others
+    results += others
     counts = Counter(result["outcome"] for result in results)
     if arguments.json:
         pending = bool(drafts) and (context.inside_client if dry else not approved)
@@ -88,9 +93,104 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     return FAILED if counts[SKIPPED] else DONE
 
 
+def _gather(
+    arguments: argparse.Namespace, context: CommandContext
+) -> tuple[list[Draft], list[dict[str, Any]]]:
+    """Read every file below the paths; return the drafts to store, and the results for all others.
+
+    Taken titles are skipped, and without --all, what Claude reads in every session anyway is left out.
+    """
+    root = context.paths.project_root
+    loaded = set() if arguments.all else loaded_files(root)
+    taken = TakenTitles(context.survey().items, arguments.scope)
+    drafts: list[Draft] = []
+    others: list[dict[str, Any]] = []
+    for path in arguments.paths:
+        reading = read(path, arguments.category or "", root)
+        others += [_skipped(source, why) for source, why in reading.problems]
+        for draft in reading.drafts:
+            data, reason = draft.data, ""
+            if os.path.realpath(draft.path) in loaded and not data["related_files"]:
+                reason = "Claude reads %s in every session anyway" % os.path.basename(draft.path)
+                others.append({**_skipped(draft.source, reason), "outcome": LEFT_OUT})
+                continue
+            if data["record_status"] == ACTIVE and not data.get("supersedes"):
+                reason = taken.take(data, _shown_source(draft.source, root))
+            if reason:
+                others.append(_skipped(draft.source, reason))
+            else:
+                drafts.append(draft)
+    return drafts, others
+
+
+def _skipped(source: str, reason: str) -> dict[str, Any]:
+    """Return the result for something that is not stored."""
+    return {"source": source, "outcome": SKIPPED, "reason": plain(reason, _MAX_REASON)}
+
+
+def loaded_files(root: str) -> set[str]:
+    """Return the real paths that Claude Code reads at the start of a session, except long files, which are worth splitting."""
+    found: dict[str, bool] = {}
+    queue = [os.path.join(root, name) for name in _LOADED]
+    for above, _, names in os.walk(os.path.join(root, _RULES)):
+        queue += [os.path.join(above, name) for name in names if name.endswith(".md")]
+    for path in queue:
+        real = os.path.realpath(path)
+        if real in found:
+            continue
+        try:
+            text = read_regular(real, _MAX_BYTES)[0].decode("utf-8", "replace")
+        except (Unreadable, OSError):
+            continue
+        found[real] = text.count("\n") <= LONG
+        folder = os.path.dirname(path)
+        names = [os.path.expanduser(name.rstrip(".")) for name in _NAMED.findall(_CODE.sub("", text))]
+        queue += [os.path.join(folder, name) for name in names]
+    return {path for path, is_short in found.items() if is_short}
+
+
 def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
+    """Return what storing these drafts would do, including near duplicates, without writing anything."""
+    results: list[dict[str, Any]] = []
+    new: dict[int, tuple[str, Memory]] = {}
+    stored = {_identity(item.stored.memory.data) for item in context.survey().items}
+    for at, draft in enumerate(drafts):
+        try:
+            data, redacted = clean_data(draft.data)
+            memory = parse_memory(data, "draft", categories()[data["category"]])
+        except InvalidMemory as error:
+            results.append(_skipped(draft.source, str(error)))
+            continue
+        identity = _identity(data)
+        if identity not in stored:
+            new[at] = ("draft", memory)
+        outcome = SAME_STORED if identity in stored else WOULD_STORE
+        results.append(_result(draft, outcome, memory, redacted))
+        stored.add(identity)
     with context.console.working("comparing %s with the stored ones" % counted(len(drafts), "memory")):
-        return would_store(drafts, context)
+        return _with_similar(results, new, context)
+
+
+def _identity(data: dict[str, Any]) -> str:
+    fields = [data.get(name) for name in ("category", "title", "content", "record_status")]
+    return json.dumps(fields, sort_keys=True)
+
+
+def _with_similar(
+    results: list[dict[str, Any]], new: dict[int, tuple[str, Memory]], context: CommandContext
+) -> list[dict[str, Any]]:
+    """Add near duplicates to the results; `new` maps an index in `results` to a memory and its key."""
+    for at, similar in zip(new, similar_to(context, list(new.values()), repeated_only=True)):
+        results[at]["similar"] = [memory._asdict() for memory in similar]
+    return results
+
+
+def _shown_source(source: str, root: str) -> str:
+    """Return a source path relative to the project, if it is inside it."""
+    for start in (os.path.abspath(root), os.path.realpath(root)):
+        if source.startswith(start + os.sep):
+            return source[len(start) + 1 :]
+    return source
 
 
 def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[dict[str, Any]]:
@@ -109,20 +209,28 @@ def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: b
         for at, result in enumerate(written)
         if not isinstance(result, InvalidMemory) and result.created
     }
-    return with_similar(results, new, context)
+    return _with_similar(results, new, context)
 
 
 def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
     if isinstance(result, InvalidMemory):
-        return skipped(draft.source, str(result))
-    memory = result.stored.memory
+        return _skipped(draft.source, str(result))
+    outcome = "created" if result.created else SAME_STORED
+    return {**_result(draft, outcome, result.stored.memory, result.redacted), "id": result.stored.memory.id}
+
+
+def _result(draft: Draft, outcome: str, memory: Memory, redacted: list[Redacted]) -> dict[str, Any]:
+    """Return the result for something that is or would be stored."""
     return {
         "source": draft.source,
-        "outcome": "created" if result.created else SAME_STORED,
-        "id": memory.id,
+        "outcome": outcome,
         "category": memory.category,
         "title": memory.title,
-        "redacted": [redaction._asdict() for redaction in result.redacted],
+        "context": memory.data["content"].get(CONTEXT, ""),
+        "tags": list(memory.tags),
+        "files": list(memory.files),
+        "status": memory.status,
+        "redacted": [redaction._asdict() for redaction in redacted],
     }
 
 
@@ -137,7 +245,7 @@ def _print_results(results: list[dict[str, Any]], context: CommandContext) -> No
     rows = []
     for result in results:
         if result["outcome"] not in (SKIPPED, LEFT_OUT):
-            source = shown_source(result["source"], root)
+            source = _shown_source(result["source"], root)
             source = source if len(source) <= width else "\u2026" + source[len(source) - width + 1 :]
             is_active = result.get("status", "active") == "active"
             outcome = _OUTCOMES[result["outcome"]] if is_active else "archived"

@@ -6,20 +6,17 @@ What only the actions that start, read or finish an interview need is imported i
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 from typing import Any
 
-from ...interview import pipeline
+from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
-from ...interview.decisions import DEEPER, WRAP_UP
 from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore
-from ...interview.reminder import Reminder
 from ...kernel.ledger import Ledger
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_flag, require_existing
-from ..setting_problems import require_valid
+from .config_command import require_valid
 
 HELP = "run an interview: choose the next question, explain why, and decide when to stop"
 EXAMPLES = """\
@@ -31,7 +28,6 @@ EXAMPLES = """\
   memory interview finish --session ID             shows what would be written; then again with --confirm
   memory interview export --session ID
   memory interview discard --session ID
-  memory interview pack check my-pack.json
 
 answer reads plain text, JSON, or lines that begin with a name (any other line continues the value above it):
   question: as it was asked
@@ -56,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "words",
         nargs="*",
         metavar="WORD",
-        help="topic, question, turn, or `check FILE`; right after the action",
+        help="topic, question or turn; right after the action",
     )
     parser.add_argument(
         "--session",
@@ -79,7 +75,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
-    gc.disable()  # Claude waits for each answer, and the process ends before anything is worth collecting
     store = InterviewStore(context.paths.state())
     if arguments.action == "start":
         return _start(arguments, context, store)
@@ -120,7 +115,7 @@ def _next_decision(
         return pipeline.answer(store, interview, {"wish": "skip"})
     if arguments.action == "resume":
         return pipeline.resume(store, interview, context.session, max(1, arguments.more))
-    return pipeline.advance(store, interview, {"kind": DEEPER if arguments.action == "deeper" else WRAP_UP})
+    return pipeline.advance(store, interview, {"kind": arguments.action.replace("-", "_")})
 
 
 def _check_question(
@@ -198,7 +193,7 @@ def _finish(arguments: argparse.Namespace, context: CommandContext, store: Inter
     written = [save_memory(interview, memory, context.paths, approved=approved) for memory in chosen]
     interview.status = FINISHED
     interview.state["next"] = None
-    store.update(interview)
+    store.save(interview)
     if interview.session:
         Reminder(context.paths, interview.session).delete()
     refresh_index(context)
@@ -224,7 +219,7 @@ def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: 
     """Raise CommandError, before anything is written, if a chosen memory has the title of a stored one or of an earlier one."""
     from ...interview.results import memory_data
     from ...memories.hygiene import shown_line
-    from ...memories.stores import PROJECT
+    from ...memories.memory_files import PROJECT
     from ..memory_input import TakenTitles
 
     taken = TakenTitles(context.survey().items, PROJECT)
@@ -344,27 +339,15 @@ def _export(arguments: argparse.Namespace, context: CommandContext, store: Inter
 
 
 def _pack(arguments: argparse.Namespace, context: CommandContext, _: InterviewStore) -> int:
-    """Run `pack check FILE`, or list all packs."""
-    from ...interview.setup import SHIPPED, find_pack, read_pack
+    """List all packs."""
+    from ...interview.setup import SHIPPED
 
     folder = context.paths.state("interview", "packs")
-    if not arguments.words:
-        names = os.listdir(folder) if os.path.isdir(folder) else []
-        own = sorted(name[:-5] for name in names if name.endswith(".json"))
-        record = {"shipped": list(SHIPPED), "own": own, "folder": folder}
-        text = "shipped: %s; yours (in %s): %s" % (", ".join(SHIPPED), folder, ", ".join(own) or "none")
-        context.console.result(arguments.json, record, text)
-        return 0
-    if arguments.words[0] != "check" or len(arguments.words) != 2:
-        raise InvalidAnswer("pack: expected `pack` or `pack check FILE`")
-    require_existing(*(name for name in arguments.words[1:] if name.endswith(".json")))
-    pack = read_pack(find_pack(arguments.words[1], folder))
-    types, elements = len(pack["types"]), len(pack["elements"])
-    context.console.result(
-        arguments.json,
-        {"ok": True, "id": pack["id"], "elements": elements},
-        "%s: valid, %s, %s" % (pack["id"], counted(types, "type"), counted(elements, "element")),
-    )
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    own = sorted(name[:-5] for name in names if name.endswith(".json"))
+    record = {"shipped": list(SHIPPED), "own": own, "folder": folder}
+    text = "shipped: %s; yours (in %s): %s" % (", ".join(SHIPPED), folder, ", ".join(own) or "none")
+    context.console.result(arguments.json, record, text)
     return 0
 
 

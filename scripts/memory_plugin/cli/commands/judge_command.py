@@ -23,13 +23,14 @@ from ...kernel.judge.question import (
 from ...kernel.judge.vendors import HOST
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, change_values, set_value
-from ...kernel.settings.values import JUDGE_SWITCHES
+from ...kernel.settings.values import JUDGE_SWITCHES, Settings
 from ...kernel.text.clean import terminal_safe
 from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
 from ..judges import (
     FEATURES,
     KEPT_NOTHING,
+    address_notice,
     advice,
     calls,
     costs,
@@ -37,11 +38,10 @@ from ..judges import (
     host_sentence,
     judged_feature,
     judges_of,
-    keep_address,
     opinions,
     where,
 )
-from ..options import add_actions, add_flag, add_keep_address
+from ..options import add_actions, add_flag
 
 DONE, FAILED = 0, 1
 
@@ -62,7 +62,7 @@ _ACTIONS = {
     "reset": "forget failures, disabled sessions and cached verdicts, and retry immediately",
     "stats": "show calls, outcomes, costs and agreement",
 }
-_BACKEND = "judge.backend"
+_BACKEND, _JURORS = "judge.backend", "evaluation.judge.judges"
 _OFFER = "No key was found. Ask through Claude Code, with your own login? The calls count against your plan."
 _ALL = "all"
 _CHECK_SECONDS = 10.0
@@ -82,7 +82,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
             metavar="FEATURE",
             help="the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices),
         )
-    add_keep_address(actions["on"])
     add_flag(actions["on"], "--host", "ask through Claude Code, with your own login instead of a key")
     actions["stats"].add_argument(
         "--days", type=int, default=30, metavar="N", help="the last N days (default: 30)"
@@ -94,7 +93,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
     if arguments.action != "on":
         return None
     if arguments.host:
-        context.settings = context.settings.with_values({_BACKEND: HOST})
+        context.settings = context.settings.with_values(_host_values(arguments.feature, context.settings))
     judges = judges_of(context, arguments.feature)
     price = costs(judges, arguments.feature, context.settings)
     through = " " + host_sentence(context.settings) if judges[0].backend == HOST else ""
@@ -125,34 +124,43 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     shape, judges = judged_feature(feature), judges_of(context, feature)
     missing = judges[0].unready(anyway=True)
-    is_offered = missing is not None and missing.failure == "no_key" and feature != "evaluation"
+    is_offered = missing is not None and missing.failure == "no_key"
     if arguments.host or (is_offered and context.console.confirm(_OFFER)):
-        set_value(context.paths.config_dir, _BACKEND, HOST)
+        change_values(context.paths.config_dir, _host_values(feature, context.settings))
         context.settings = load(context.paths.config_dir, context.paths.project_root)
         judges = judges_of(context, feature)
     price = costs(judges, feature, context.settings)
-    before = [shape["sent"], price, *where(context, judges), *_key_sentences(judges, feature, context)]
-    if not arguments.json:
-        _print(before, context)  # before an address is confirmed
+    said = [shape["sent"], price, *where(context, judges), *_key_sentences(judges, feature, context)]
     key, values, _ = JUDGE_SWITCHES[feature]
     current = context.settings.get(key)
     change = set_value(context.paths.config_dir, key, current if current in values else values[0])
     route = judges[0].address_source() if len(judges) == 1 else None
-    kept = keep_address(context, route, "judge.base_url", keep=arguments.keep_address)
+    said += address_notice(context, route)
     now = load(context.paths.config_dir, context.paths.project_root)
     on = now.is_judge_enabled(feature) and not context.taint.judges_off
     if arguments.json:
         record = {"feature": feature, "on": on, "changed": change.changed, "file": change.path}
-        context.console.json({**record, "said": before + kept})
+        context.console.json({**record, "said": said})
         return DONE
     is_ready = any(judge.backend == HOST or judge.unready(anyway=True) is None for judge in judges)
     until = "" if is_ready else ", but nothing is asked until one of these is set up"
     switched = "Switched on in %s%s. To try it: memory judge check%s"
-    after = [*kept, switched % (terminal_safe(change.path), until, _argument(feature)), shape["also"]]
+    said += [switched % (terminal_safe(change.path), until, _argument(feature)), shape["also"]]
     if not on:
-        after.append("It stays off in this project. To see why: memory doctor")
-    _print(after, context)
+        said.append("It stays off in this project. To see why: memory doctor")
+    _print(said, context)
     return DONE
+
+
+def _host_values(feature: str, settings: Settings) -> dict[str, object]:
+    """Return the settings with which a feature asks through Claude Code; jurors of other vendors become further ones of its models."""
+    values: dict[str, object] = {_BACKEND: HOST}
+    if feature == "evaluation":
+        names = [name.partition(":") for name in settings.texts(_JURORS)]
+        models = [model for backend, _, model in names if backend in ("anthropic", HOST)]
+        models = models or [settings.text("retrieval.judge.model")]
+        values[_JURORS] = ["%s:%s" % (HOST, models[at % len(models)]) for at in range(len(names))]
+    return values
 
 
 def _print(texts: list[str], context: CommandContext) -> None:
@@ -206,7 +214,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.paragraph(_OFF + _argument(feature))
     else:
         for judge, verdict in results:
-            _print([*_check_sentences(judge, verdict, feature), *judge.warnings()], context)
+            _print(_check_sentences(judge, verdict, feature), context)
         _print(where(context, judges), context)
     return FAILED if any(verdict.failure for verdict in verdicts) else DONE
 
@@ -227,7 +235,6 @@ def _check_record(judge: Judge, verdict: Verdict, feature: str, context: Command
         "ms": verdict.ms,
         "cost_usd": verdict.cost,
         "address": where(context, [judge]),
-        "warnings": judge.warnings(),
     }
 
 

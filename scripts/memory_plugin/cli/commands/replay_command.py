@@ -8,21 +8,24 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...hooks.prompt import MAX_CHARACTERS
-from ...kernel.clock import now
+from ...kernel.clock import iso, now
 from ...kernel.context import Context
 from ...kernel.files import Unreadable
 from ...kernel.settings.load import load
 from ...kernel.settings.values import Settings
+from ...kernel.text.tags import without_private
+from ...kernel.transcript.reader import Lines, open_transcript
+from ...kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
 from ...memories.survey import shortest_names
 from ...recall.explain import RESULTS, shown_prompt
-from ...recall.gate import Prompt
-from ...recall.history import RecallHistory
-from ...recall.replay import past_prompts, try_prompt
+from ...recall.gate import Prompt, turn_text
+from ...recall.history import Answer, RecallHistory
+from ...recall.pipeline import recall
 from ...sessions.session_files import project_transcripts
 from ..command_context import CommandContext, CommandError, UsageError
-from ..console import counted
+from ..console import Console, counted
 from ..options import add_days_option, require_days, require_existing
-from ..setting_problems import problem_sentence
+from .config_command import problem_sentence
 
 HELP = "show what recall would do on your past prompts, under current or other settings"
 EXAMPLES = """\
@@ -41,12 +44,11 @@ _FIELDS = ("outcome", "injected", "pointed", "reason", "tokens")
 
 
 class _Replayed(NamedTuple):
-    """A prompt and its time, with the decision under the current settings, and under the trial settings (None without any)."""
+    """A prompt, its time, and the decisions about it by the name of the settings: `now`, and `trial` if there are some to try."""
 
     prompt: Prompt
     time: str
-    now: dict[str, Any]
-    trial: dict[str, Any] | None
+    decisions: dict[str, dict[str, Any]]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,22 +60,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Replay the prompts of this project's transcripts. Nothing is written or sent, and no judge is asked."""
     require_days(arguments.days)
-    trial = _trial_settings(arguments.config, context)
+    contexts: dict[str, Context] = {"now": context}
+    if arguments.config is not None:
+        contexts["trial"] = context.with_settings(_trial_settings(arguments.config, context))
     paths = project_transcripts(context.paths)
     if not paths:
         raise CommandError("this project has no transcripts; by default Claude Code keeps them for 30 days")
-    replayed = list(_replay(paths, now() - arguments.days * _DAY, trial, context))
+    replayed = list(_replay(paths, now() - arguments.days * _DAY, contexts, context.console))
     context.console.progress("")
+    totals = {name: _totals([replay.decisions[name] for replay in replayed]) for name in contexts}
     if arguments.json:
-        context.console.json(_as_json(replayed, trial is not None))
+        differences = {"differences": _as_json(replayed)} if "trial" in contexts else {}
+        context.console.json({**totals, **differences})
+    elif not replayed:
+        context.console.line("No prompts in the last %s." % counted(arguments.days, "day"))
     else:
-        _show(replayed, arguments, context)
+        _show(replayed, totals, context)
 
 
-def _trial_settings(path: str | None, context: CommandContext) -> Settings | None:
-    """Return the settings with a trial file on top; None without one. Raises UsageError for a file with problems."""
-    if path is None:
-        return None
+def _trial_settings(path: str, context: CommandContext) -> Settings:
+    """Return the settings with a trial file on top. Raises UsageError for a file with problems."""
     require_existing(path)
     path = os.path.abspath(path)
     settings = load(context.paths.config_dir, context.paths.project_root, path)
@@ -84,87 +90,104 @@ def _trial_settings(path: str | None, context: CommandContext) -> Settings | Non
 
 
 def _replay(
-    paths: list[str], oldest: float, trial: Settings | None, context: CommandContext
+    paths: list[str], oldest: float, contexts: dict[str, Context], console: Console
 ) -> Iterator[_Replayed]:
     for number, path in enumerate(paths, 1):
         if os.path.getmtime(path) < oldest:
             continue
         # Each setting has its own history: what Claude was told earlier in a session is not told again.
-        history, trial_history = RecallHistory(context.paths, ""), RecallHistory(context.paths, "")
+        histories = {name: RecallHistory(context.paths, "") for name, context in contexts.items()}
         try:
             for prompt, time in past_prompts(path, oldest):
-                context.console.progress("session %d of %d" % (number, len(paths)))
-                record, trial_record = _decide(prompt, history, context), None
-                if trial:
-                    trial_record = _decide(prompt, trial_history, context.with_settings(trial))
-                yield _Replayed(prompt, time, record, trial_record)
+                console.progress("session %d of %d" % (number, len(paths)))
+                decisions = {
+                    name: _decide(prompt, histories[name], context) for name, context in contexts.items()
+                }
+                yield _Replayed(prompt, time, decisions)
         except (FileNotFoundError, Unreadable) as error:
-            context.console.error("skipped: %s" % error)
+            console.error("skipped: %s" % error)
+
+
+def past_prompts(path: str, oldest: float) -> Iterator[tuple[Prompt, str]]:
+    """Yield the prompts that a person typed in a transcript, from `oldest` (seconds since 1970) on, with their times in UTC.
+
+    Those without a time are included. Repeated rows, such as those of a resumed session, are yielded once. Raises OSError.
+    """
+    seen: set[str] = set()
+    first = iso(oldest)
+    question = reply = ""
+    with open_transcript(path) as file:
+        for record in Lines(file):
+            reply = without_private(reply_text_of(record)).strip() or reply
+            kind, prompt = user_input_of(record)
+            if kind != PROMPT:
+                continue
+            identity = str(record.get("uuid") or "")
+            if identity and identity in seen:
+                continue
+            seen.add(identity)
+            time = str(record.get("timestamp") or "")
+            if not time or time >= first:
+                yield Prompt(prompt, identity, "", previous_turn=turn_text(question, reply)), time
+            question, reply = without_private(prompt).strip(), ""
 
 
 def _decide(prompt: Prompt, history: RecallHistory, context: Context) -> dict[str, Any]:
     """Return the outcome (one of _NAMES), the keys of the memories, the reason and the tokens."""
-    record = try_prompt(prompt, history, context, MAX_CHARACTERS)
+    record = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record
     outcome = record["outcome"] if record["outcome"] in _NAMES else "silent"
     return {**{name: record.get(name, 0) for name in _FIELDS}, "outcome": outcome}
 
 
-def _totals(records: list[dict[str, Any]]) -> dict[str, int]:
-    totals = {name: sum(record["outcome"] == name for record in records) for name in _NAMES}
-    return {**totals, "prompts": len(records), "tokens": sum(record["tokens"] for record in records)}
+def _totals(decisions: list[dict[str, Any]]) -> dict[str, int]:
+    totals = {name: sum(decision["outcome"] == name for decision in decisions) for name in _NAMES}
+    return {**totals, "prompts": len(decisions), "tokens": sum(decision["tokens"] for decision in decisions)}
 
 
-def _changed(replayed: list[_Replayed]) -> list[tuple[_Replayed, dict[str, Any]]]:
-    """Return the prompts on which the trial settings differ, each with its record under these."""
-    pairs = [(replay, replay.trial) for replay in replayed if replay.trial]
+def _differing(replayed: list[_Replayed]) -> list[_Replayed]:
+    """Return the prompts on which the trial settings differ."""
     return [
-        (replay, trial)
-        for replay, trial in pairs
-        if any(replay.now[name] != trial[name] for name in ("injected", "pointed"))
+        replay
+        for replay in replayed
+        if any(replay.decisions["now"][name] != replay.decisions["trial"][name] for name in _NAMES[:2])
     ]
 
 
-def _as_json(replayed: list[_Replayed], has_trial: bool) -> dict[str, object]:
-    record: dict[str, object] = {"now": _totals([replay.now for replay in replayed])}
-    if has_trial:
-        record["trial"] = _totals([replay.trial for replay in replayed if replay.trial])
-        record["differences"] = [
-            {
-                "prompt": shown_prompt(replay.prompt.text, _MAX_PROMPT),
-                "prompt_id": replay.prompt.id,
-                "time": replay.time,
-                "now": replay.now,
-                "trial": trial,
-            }
-            for replay, trial in _changed(replayed)
-        ]
-    return record
+def _as_json(replayed: list[_Replayed]) -> list[dict[str, object]]:
+    return [
+        {
+            "prompt": shown_prompt(replay.prompt.text, _MAX_PROMPT),
+            "prompt_id": replay.prompt.id,
+            "time": replay.time,
+            **replay.decisions,
+        }
+        for replay in _differing(replayed)
+    ]
 
 
-def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: CommandContext) -> None:
+def _show(replayed: list[_Replayed], totals: dict[str, dict[str, int]], context: CommandContext) -> None:
     console = context.console
-    if not replayed:
-        console.line("No prompts in the last %s." % counted(arguments.days, "day"))
-        return
-    trials = [replay.trial for replay in replayed if replay.trial]
-    rows = []
-    for name, records in (("now", [replay.now for replay in replayed]), ("trial", trials)):
-        totals = _totals(records)
-        cells = [str(totals[column]) for column in ("prompts", *_NAMES)]
-        rows += [[name, *cells, "%.0f" % (totals["tokens"] / len(records))]] if records else []
+    rows = [
+        [
+            name,
+            *(str(total[column]) for column in ("prompts", *_NAMES)),
+            "%.0f" % (total["tokens"] / len(replayed)),
+        ]
+        for name, total in totals.items()
+    ]
     console.table(["SETTINGS", "PROMPTS", "TOLD", "POINTED TO", "SILENT", "TOKENS PER PROMPT"], rows)
-    if not trials:
+    if "trial" not in totals:
         return
-    changed = _changed(replayed)
+    differing = _differing(replayed)
     console.line()
-    console.line("%d of %d prompts differ%s" % (len(changed), len(replayed), ":" if changed else ""))
+    console.line("%d of %d prompts differ%s" % (len(differing), len(replayed), ":" if differing else ""))
     names = shortest_names(context.overview().items)
-    for replay, trial in changed[:_SHOWN]:
+    for replay in differing[:_SHOWN]:
         console.paragraph('"%s"' % shown_prompt(replay.prompt.text, _MAX_PROMPT), "  ", 2)
-        console.paragraph("now:   %s" % _outcome_text(replay.now, names), "    ", 11)
-        console.paragraph("trial: %s" % _outcome_text(trial, names), "    ", 11)
-    if len(changed) > _SHOWN:
-        console.line("  and %d more; to see all: --json" % (len(changed) - _SHOWN))
+        for name, decision in replay.decisions.items():
+            console.paragraph("%-6s %s" % (name + ":", _outcome_text(decision, names)), "    ", 11)
+    if len(differing) > _SHOWN:
+        console.line("  and %d more; to see all: --json" % (len(differing) - _SHOWN))
 
 
 def _outcome_text(record: dict[str, Any], names: dict[str, str]) -> str:

@@ -10,11 +10,10 @@ from subprocess import DEVNULL, Popen
 from ...kernel.clock import iso, now
 from ...kernel.records import ledger_names
 from ..command_context import CommandContext, CommandError, UsageError
-from ..options import add_days_option, add_flag, reports_folder, require_days, write_output
-from ..report.elements import day_label, print_section
+from ..options import add_days_option, add_flag, days_ago, reports_folder, require_days, write_output
+from ..report.elements import Page, as_json, print_page
 from ..report.figures import LedgerFigures
-from ..report.memory_rows import memory_figures, missed_rows
-from ..report.sections import Report, as_json, lead, sections
+from ..report.sections import Report, lead, memory_rows, sections
 from .doctor_command import examine
 
 HELP = "write a report: what Claude was told, which memories help, replies, sessions, costs"
@@ -34,15 +33,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_days_option(parser, _DAYS)
     add_flag(parser, "--project", "this project only (default: all projects)")
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        help="where to write the HTML file (default: reports/%s in the state folder)" % _FILE,
-    )
+    text = "where to write the HTML file (default: reports/%s in the state folder)" % _FILE
+    parser.add_argument("--out", metavar="FILE", help=text)
     add_flag(parser, "--open", "show the HTML file in the browser")
-    parser.add_argument(
-        "--ledgers", metavar="DIR", help="read the ledgers in this folder, such as an archive"
-    )
+    text = "read the ledgers in this folder, such as an archive"
+    parser.add_argument("--ledgers", metavar="DIR", help=text)
     add_flag(parser, "--text", "print the report instead of writing a file")
 
 
@@ -52,60 +47,46 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if (arguments.text or arguments.json) and (arguments.out or arguments.open):
         raise UsageError("--out and --open are for the HTML file; leave out --text and --json")
     with context.console.working("report"):
-        report = _report(arguments, context)
+        page = _page(arguments, context)
     if arguments.json:
-        context.console.json(as_json(report))
+        head = {"scope": page.scope, "days": arguments.days, "since": page.since, "until": page.until}
+        context.console.json({**head, **as_json(page.sections)})
     elif arguments.text:
-        _print(report, context)
+        print_page(page, context.console)
     else:
-        _write(report, arguments, context)
+        _write(page, arguments, context)
 
 
-def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
+def _page(arguments: argparse.Namespace, context: CommandContext) -> Page:
     paths, until = context.paths, now()
-    since = iso(until - arguments.days * _DAY)
+    since = days_ago(arguments.days)
     project = paths.project_key if arguments.project else ""
-    figures = LedgerFigures(_folder(arguments, context), since, iso(until + _DAY), project)
-    return Report(
-        scope="this project" if arguments.project else "all projects",
-        days=arguments.days,
-        since=since,
-        until=iso(until),
-        ledgers=figures,
-        memories=memory_figures(context.survey(), figures.recalls, paths),
-        missed=missed_rows(figures.recalls.missed, paths),
-        checks=examine(context),
-    )
+    ledgers = LedgerFigures(_folder(arguments, context), since, iso(until + _DAY), project)
+    scope = "this project" if arguments.project else "all projects"
+    survey = context.survey()
+    rows, pending = memory_rows(survey, ledgers.recalls, paths), sum(item.waits for item in survey.items)
+    report = Report(scope, since, iso(until), ledgers, rows, pending, examine(context), paths)
+    return Page(scope, since, report.until, lead(report), sections(report))
 
 
 def _folder(arguments: argparse.Namespace, context: CommandContext) -> str:
     """Return the folder of the ledgers. Raises UsageError and CommandError if it holds none."""
     path = os.path.abspath(arguments.ledgers) if arguments.ledgers else context.paths.state()
-    if arguments.ledgers and not os.path.isdir(path):
-        raise UsageError("%s: not a folder" % path)
-    if not os.path.isdir(path) or not ledger_names(path):
-        if arguments.ledgers:
-            raise UsageError("%s: no ledger (NAME.jsonl) in this folder" % path)
-        raise CommandError(_NOTHING)
-    return path
+    if os.path.isdir(path) and ledger_names(path):
+        return path
+    if arguments.ledgers:
+        raise UsageError("%s: no ledger (NAME.jsonl) in this folder" % path)
+    raise CommandError(_NOTHING)
 
 
-def _print(report: Report, context: CommandContext) -> None:
-    console, dates = context.console, "%s to %s" % (day_label(report.since), day_label(report.until))
-    console.line(console.style("Memory report", "bold") + "  %s, %s" % (report.scope, dates))
-    console.paragraph(lead(report))
-    for section in sections(report):
-        print_section(section, report.since, report.until, console)
-
-
-def _write(report: Report, arguments: argparse.Namespace, context: CommandContext) -> None:
-    from ..report.html_form import MARK, page
+def _write(page: Page, arguments: argparse.Namespace, context: CommandContext) -> None:
+    from ..report.html_form import MARK, html
 
     path = os.path.abspath(arguments.out) if arguments.out else os.path.join(reports_folder(context), _FILE)
     if os.path.isdir(path):
         raise UsageError("--out: %s is a folder; name a file" % path)
-    write_output(path, page(report).encode("utf-8", "replace"), MARK, context)
-    context.console.paragraph(lead(report))
+    write_output(path, html(page).encode("utf-8", "replace"), MARK, context)
+    context.console.paragraph(page.lead)
     context.console.line("written: %s" % path)
     if arguments.open:
         _open(path, context)

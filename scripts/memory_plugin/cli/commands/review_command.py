@@ -11,10 +11,9 @@ from collections.abc import Collection, Sequence
 from ...kernel.files import error_text
 from ...memories import InvalidMemory
 from ..after_change import phrase_lines, refresh_index
-from ..candidate_entries import Group, Source, grouped, review_sources
 from ..command_context import CommandContext, UsageError
-from ..console import Console, counted
-from ..review_entries import ACCEPT, REJECT, Action, ReviewEntry
+from ..console import counted
+from ..review_entries import ACCEPT, REJECT, Action, Group, ReviewEntry, apply, grouped, review_entries
 
 HELP = "review pending memories and candidates in groups"
 EXAMPLES = """\
@@ -36,26 +35,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Ask about each group in a terminal; otherwise only list the groups."""
     with context.console.working("review"):
-        sources = review_sources(context)
-        groups = grouped(sources)
+        groups = grouped(review_entries(context))
     if arguments.group:
         groups = [group for group in groups if group.id == arguments.group]
         if not groups:
             raise UsageError("%s: no group has this id now; to see them: memory review" % arguments.group)
     if arguments.json:
-        context.console.json({"groups": [_as_json(group, sources[group.kind]) for group in groups]})
+        context.console.json({"groups": list(map(_as_json, groups))})
     elif not groups:
         context.console.line("Nothing is pending.")
     elif context.inside_client or not context.console.can_prompt():
-        _print(groups, sources, context)
+        _print(groups, context)
     else:
-        _walk(groups, sources, context)
+        _walk(groups, context)
 
 
-def _walk(groups: list[Group], sources: dict[str, Source], context: CommandContext) -> None:
+def _walk(groups: list[Group], context: CommandContext) -> None:
     number = sum(len(group.entries) for group in groups)
     context.console.line("%s in %s" % (counted(number, "entry"), counted(len(groups), "group")))
-    review = Review(context.console, sources)
+    review = Review(context)
     try:
         review.walk(groups)
     finally:
@@ -71,14 +69,14 @@ def _walk(groups: list[Group], sources: dict[str, Source], context: CommandConte
         context.console.line(line)
 
 
-def _print(groups: list[Group], sources: dict[str, Source], context: CommandContext) -> None:
+def _print(groups: list[Group], context: CommandContext) -> None:
     console = context.console
     for group in groups:
         console.line("group %s: %s, %s" % (group.id, counted(len(group.entries), group.kind), group.title))
         for entry in group.entries:
             console.line()
             console.line("  %s  %s" % (entry.id, entry.title))
-            for line in sources[group.kind].lines(entry):
+            for line in entry.lines:
                 console.line(("    " + line).rstrip())
         console.line()
         if group.together:
@@ -91,7 +89,7 @@ def _print(groups: list[Group], sources: dict[str, Source], context: CommandCont
         console.line()
 
 
-def _as_json(group: Group, source: Source) -> dict[str, object]:
+def _as_json(group: Group) -> dict[str, object]:
     entries = [
         {
             "id": entry.id,
@@ -99,7 +97,7 @@ def _as_json(group: Group, source: Source) -> dict[str, object]:
             "title": entry.title,
             "alone": entry.alone,
             "actions": [action.name for action in entry.actions],
-            **source.facts(entry),
+            **entry.facts,
         }
         for entry in group.entries
     ]
@@ -113,32 +111,25 @@ class _Stopped(Exception):
 class Review:
     """One pass through the groups. Every decision is stored before the next question."""
 
-    def __init__(self, console: Console, sources: dict[str, Source]) -> None:
+    def __init__(self, context: CommandContext) -> None:
         self.done: Counter[str] = Counter()
-        self._console = console
-        self._sources = sources
+        self._context = context
+        self._console = context.console
 
     def walk(self, groups: Sequence[Group]) -> None:
         """Go through the groups until all are decided or the user quits."""
         try:
             for number, group in enumerate(groups, 1):
-                self._show_heading(number, len(groups), group)
+                entries = counted(len(group.entries), group.kind)
+                heading = "group %d of %d: %s, %s" % (number, len(groups), entries, group.title)
+                self._console.line()
+                self._console.line(self._console.style(heading, "bold"))
                 if len(group.together) > 1:
                     self._decide_group(group)
                 else:
                     self._one_by_one(group.entries)
         except _Stopped:
             return
-
-    def _show_heading(self, number: int, total: int, group: Group) -> None:
-        text = "group %d of %d: %s, %s" % (
-            number,
-            total,
-            counted(len(group.entries), group.kind),
-            group.title,
-        )
-        self._console.line()
-        self._console.line(self._console.style(text, "bold"))
 
     def _decide_group(self, group: Group) -> None:
         """Show the beginning of each text, so that nothing is accepted unseen, and ask about the group."""
@@ -177,7 +168,7 @@ class Review:
         console = self._console
         console.line()
         console.line(console.style("%s  %s" % (entry.id, entry.title), "bold"))
-        for line in self._sources[entry.kind].lines(entry):
+        for line in entry.lines:
             color = _DIFFERENCES.get(line[2:4])
             console.line("  " + (console.style(line, color) if color else line))
 
@@ -204,7 +195,7 @@ class Review:
     def _apply(self, action: Action, entries: Sequence[ReviewEntry]) -> bool:
         """Carry out a decision and return whether the entries are now decided."""
         try:
-            outcome = self._sources[entries[0].kind].apply(action, entries)
+            outcome = apply(action, entries, self._context)
         except (InvalidMemory, OSError) as error:
             self._console.line("  not done: " + error_text(error))
             return False

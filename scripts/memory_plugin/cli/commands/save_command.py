@@ -7,12 +7,12 @@ from typing import Any
 
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
-from ...memories.imported_items import statement_category
+from ...memories.importing import statement_category
 from ...memories.lifecycle import save, supersede
 from ...memories.markdown import title_for
+from ...memories.memory_files import named_store
 from ...memories.record import MAX_TITLE, categories, new_memory
 from ...memories.relations import older_names
-from ...memories.stores import named_store
 from ...memories.survey import Item, choose, shortest_names
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
@@ -29,7 +29,7 @@ from ..memory_input import (
     refuse_taken_title,
     text_of,
 )
-from ..memory_view import guard_as_json, guard_lines, is_guarded, may_trust, redaction_lines
+from ..memory_view import as_json, guard_as_json, guard_lines, is_guarded, may_trust, redaction_lines
 
 HELP = "store a memory"
 EXAMPLES = """\
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     approved = may_trust(context, guarded=guarded)
     written = save(context.paths, store, data, approved)
     if arguments.candidate and approved:
-        from ...capture.candidate_file import CandidateFile  # most saves have no candidate
+        from ...capture.candidate import CandidateFile  # most saves have no candidate
 
         CandidateFile(context.paths).change(lambda candidates: candidates.close([arguments.candidate]))
     replaced = _replace(context, old, written) if approved else ""
@@ -117,7 +117,8 @@ def _replace(context: CommandContext, old: Item | None, written: Written) -> str
     new, identity = written.stored, old.stored.memory.id
     if new.key == old.stored.key:
         raise InvalidMemory("--supersedes: %s is the same memory, which is already stored" % identity)
-    supersede(context.paths, old, Item(new, _trust(context, written), ""))
+    trust = load_trust(context.paths, context.accept_from).state_of(new)
+    supersede(context.paths, old, Item(new, trust, ""))
     return identity
 
 
@@ -132,7 +133,7 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
     extra["tags"] = arguments.tags or []
     extra["related_files"] = project_files(arguments.files or [], context.paths)
     if arguments.candidate:
-        from ..candidate_entries import find_candidate
+        from ..candidate_check import find_candidate
 
         extra["source"] = find_candidate(context, arguments.candidate).source
     if old is not None:
@@ -141,34 +142,21 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
     return new_memory(category, "", arguments.title, content_of(arguments, category), extra)
 
 
-def _trust(context: CommandContext, written: Written) -> str:
-    """Return the trust of the written memory, as `memory list` shows it."""
-    return load_trust(context.paths, context.accept_from).state_of(written.stored)
-
-
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written, superseded: str) -> str:
     """Print what was stored; return the memory's shortest unique name."""
     stored, memory = written.stored, written.stored.memory
-    trust = _trust(context, written)
     items = context.overview(is_current=True, names=[stored.key]).items
+    item = choose(items, stored.key)
     similar = similar_to(context, [(stored.key, memory)])[0]
     name = shortest_names(items)[stored.key]
-    if arguments.json:
-        context.console.json(
-            {
-                "id": memory.id,
-                "path": stored.path,
-                "category": memory.category,
-                "scope": stored.store.scope,
-                "trust": trust,
-                "guard": guard_as_json(memory),
-                "redacted": [redaction._asdict() for redaction in written.redacted],
-                "created": written.created,
-                "superseded": superseded,
-                "similar": [row._asdict() for row in similar],
-            }
-        )
-        return name
+    record = {
+        **as_json(item),
+        "guard": guard_as_json(memory),
+        "redacted": [redaction._asdict() for redaction in written.redacted],
+        "created": written.created,
+        "superseded": superseded,
+        "similar": [row._asdict() for row in similar],
+    }
     done = "saved" if written.created else "already stored as"
     title, undo = shown_line(memory.title, _LONG_TITLE), "; to undo: memory forget %s" % name
     lines = ["%s %s (%s): %s%s" % (done, name, memory.category, title, undo * written.created)]
@@ -177,6 +165,6 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     lines += ["  " + line for line in redaction_lines(written) + guard_lines(memory)]
     lines += ["  %s is no longer recalled" % superseded] if superseded else []
     lines += similar_lines(similar)
-    for line in [*lines, *([] if trust == TRUSTED else [_PENDING % name])]:
-        context.console.line(line)
+    lines += [] if item.trust == TRUSTED else [_PENDING % name]
+    context.console.result(arguments.json, record, *lines)
     return name

@@ -14,10 +14,11 @@ from ...kernel.text.clean import plain
 from ...kernel.text.tags import without_private
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
-from ...recall.judging import SEARCH, JudgeCandidates, Judged, judge_candidates
+from ...recall.judging import SEARCH, Judged, judge_candidates
 from ...recall.memory_search import SearchResult, search
 from ...recall.ranking import Hit
 from ..command_context import CommandContext, CommandError, UsageError
+from ..console import Console
 from ..memory_view import shown_name
 from ..options import add_flag
 
@@ -55,7 +56,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     limit: int = arguments.limit
     if not 1 <= limit <= 100:
         raise UsageError("--limit: expected 1 to 100, got %d" % limit)
-    query = _query(arguments.query)
+    text = " ".join(arguments.query)
+    if text == "-":
+        text = sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")
+    query = without_private(text)
     try:
         pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
         result = search(context.paths, context.settings, query, pool)
@@ -65,46 +69,28 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.error("the index cannot be used (%s); every file was read instead" % result.problem)
     judged = _judged(query, result, context) if arguments.judge else None
     hits = (result.hits if judged is None else judged.search_hits)[:limit]
+    rows = [_row(hit, result, judged) for hit in hits]
     if arguments.json:
-        context.console.json(_document(hits, result, judged))
+        verdict = {} if judged is None else {"judge": judged.record()}
+        context.console.json({"results": rows, "answered_by": result.answered_by, **verdict})
     else:
-        _show(context, hits, result, judged)
+        _show(context.console, rows, judged)
 
 
 def _judged(query: str, result: SearchResult, context: CommandContext) -> Judged:
     """Return the judges' lenient verdict on the FTS5 hits; plain keyword matches are too rough to judge."""
     hits = result.hits if result.answered_by == "fts5" else []
-    candidates = JudgeCandidates(query, hits)
     timed = Context(context.paths, context.settings, Deadline(_SECONDS), context.session)
-    judged = judge_candidates(candidates, SEARCH, timed, judges_off=context.taint.judges_off)
+    judged = judge_candidates(query, hits, SEARCH, timed, judges_off=context.taint.judges_off)
     if not hits:
         judged.search_hits = result.hits
     return judged
 
 
-def _document(hits: list[Hit], result: SearchResult, judged: Judged | None) -> dict[str, Any]:
-    rows = [_row(hit, result.superseded.get(hit.key, "")) for hit in hits]
-    document: dict[str, Any] = {"results": rows, "answered_by": result.answered_by}
-    if judged is not None:
-        document["judge"] = judged.record()
-        for hit, row in zip(hits, rows):
-            row["approved_by"] = _approvers(hit, judged)
-    return document
-
-
-def _approvers(hit: Hit, judged: Judged) -> list[str]:
-    """Return the names of the judges that approved a hit."""
-    relevant, useful = judged.verdicts.get(hit.key, (None, None))
-    return [name for name, vote in zip(_ADJECTIVES, (relevant, useful)) if vote]
-
-
-def _query(words: list[str]) -> str:
-    text = sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace") if words == ["-"] else " ".join(words)
-    return without_private(text)
-
-
-def _row(hit: Hit, superseded_by: str) -> dict[str, Any]:
-    return {
+def _row(hit: Hit, result: SearchResult, judged: Judged | None) -> dict[str, Any]:
+    """Return what is shown of a hit; with judges, also which of them approved it."""
+    by = result.superseded.get(hit.key, "")
+    row = {
         "id": hit.id,
         "title": hit.title,
         "score": round(hit.score, 4),
@@ -114,51 +100,43 @@ def _row(hit: Hit, superseded_by: str) -> dict[str, Any]:
         "trust": hit.trust,
         "scope": hit.scope,
         "tags": hit.tags,
-        "expired": _is_expired(hit),
-        "superseded_by": superseded_by and shown_name(superseded_by, hit.key),
+        "expired": bool(hit.expires_at and hit.expires_at <= now_iso()),
+        "superseded_by": by and shown_name(by, hit.key),
         "text": hit.injection_text,
     }
+    if judged is not None:
+        votes = judged.verdicts.get(hit.key, (None, None))
+        row["approved_by"] = [name for name, vote in zip(_ADJECTIVES, votes) if vote]
+    return row
 
 
-def _show(context: CommandContext, hits: list[Hit], result: SearchResult, judged: Judged | None) -> None:
-    console = context.console
-    if not hits:
+def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -> None:
+    if not rows:
         console.line("No memory found.")
     if judged is not None and judged.path not in ("judged", "single"):
         console.line("judges: %s" % (", ".join(judged.reasons) or judged.path))
-    for hit in hits:
-        marks = "(%s)" % ", ".join(_marks(hit, result, judged))
-        if len(hit.title) + len(marks) + 2 <= console.width:
-            console.line("%s  %s" % (console.style(hit.title, "bold"), console.style(marks, "dim")))
+    for row in rows:
+        title, marks = row["title"], "(%s)" % ", ".join(_marks(row))
+        if len(title) + len(marks) + 2 <= console.width:
+            console.line("%s  %s" % (console.style(title, "bold"), console.style(marks, "dim")))
         else:
-            console.paragraph(hit.title)
+            console.paragraph(title)
             console.line("    " + console.style(marks, "dim"))
-        snippet = _snippet(hit, min(console.width, _SNIPPET))
+        # The first line below the title.
+        texts = [unescape(line) for line in row["text"].split("\n") if line and not line.startswith("<")]
+        snippet = next((text for text in texts if text != title), "")
         if snippet:
-            console.line("    " + snippet)
-        console.line("    %s  %s" % (console.style(hit.id, "cyan"), console.style(hit.path, "dim")))
+            console.line("    " + plain(snippet, max(20, min(console.width, _SNIPPET) - 4)))
+        console.line("    %s  %s" % (console.style(row["id"], "cyan"), console.style(row["path"], "dim")))
 
 
-def _marks(hit: Hit, result: SearchResult, judged: Judged | None) -> list[str]:
+def _marks(row: dict[str, Any]) -> list[str]:
     """Return what to know about a hit before relying on it: category, scope, trust, expiry, successor, judges."""
-    marks = [hit.category.lower().replace("_", " "), hit.scope]
-    if hit.trust != TRUSTED:
-        marks.append("awaits approval" if hit.trust == PENDING else "from the repository, not accepted")
-    if _is_expired(hit):
+    marks = [row["category"].replace("_", " "), row["scope"]]
+    if row["trust"] != TRUSTED:
+        marks.append("awaits approval" if row["trust"] == PENDING else "from the repository, not accepted")
+    if row["expired"]:
         marks.append("expired")
-    if hit.key in result.superseded:
-        marks.append("superseded by " + shown_name(result.superseded[hit.key], hit.key))
-    if judged is not None:
-        marks += [_ADJECTIVES[name] for name in _approvers(hit, judged)]
-    return marks
-
-
-def _is_expired(hit: Hit) -> bool:
-    return bool(hit.expires_at and hit.expires_at <= now_iso())
-
-
-def _snippet(hit: Hit, width: int) -> str:
-    """Return the first line below the title, truncated to the width; empty if there is none."""
-    lines = [line for line in hit.injection_text.split("\n") if line and not line.startswith("<")]
-    text = unescape(next((line for line in lines if unescape(line) != hit.title), ""))
-    return plain(text, max(20, width - 4)) if text else ""
+    if row["superseded_by"]:
+        marks.append("superseded by " + row["superseded_by"])
+    return marks + [_ADJECTIVES[name] for name in row.get("approved_by", ())]

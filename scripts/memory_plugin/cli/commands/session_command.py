@@ -8,52 +8,38 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
 from ...hooks.events import PROBLEM, log_event
-from ...kernel.judge.question import explain_failure, read_reply
+from ...kernel.judge.question import explain_failure, one_line, read_reply
 from ...kernel.text.clean import terminal_safe
-from ...sessions.pipeline import (
-    GradeResult,
-    SessionScorer,
-    grade_ended,
-    grade_one_by_one,
-    grade_prepared,
-    send_new_scores,
-    store_answers,
-)
+from ...sessions import pipeline, session_files
+from ...sessions.detection import signal_entries
+from ...sessions.dimensions import OVERALL, dimensions, read_scores
 from ...sessions.score_rows import latest_rows, session_id
-from ...sessions.scorer_reply import read_scores
-from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare
-from ...sessions.session_files import (
-    current_transcript,
-    find_transcript,
-    is_session_id,
-    project_transcripts,
-    subagent_answers,
-)
-from ...sessions.session_signals import collect_signals, signals_record
+from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare, questions
+from ...sessions.session_signals import SessionSignals, collect_signals, signals_record
 from ..command_context import Approval, CommandContext, CommandError, UsageError
-from ..console import counted
+from ..console import Console, counted
 from ..options import add_actions, add_flag, require_existing
-from ..session_views import ask_scores, parse_scores, read_session, show_scores, show_signals, store_label
-from ..setting_problems import require_valid
+from .config_command import require_valid
 
 DONE, FAILED = 0, 1
-HELP = "show and grade a session: signals, score, prepare, store, label, list"
+HELP = "show and grade a session: signals, score, prepare, store, list"
 EXAMPLES = """\
   memory session signals --current          shows what can be counted without a judge
   memory session signals path/to/x.jsonl --json
   memory session score 0d1ec0de             stores six scores with evidence in sessions.jsonl
   memory session score --current --yes      accepts the price of a long session, up to judge.caps.request_usd
   memory session score --project            grades all sessions of this project that have no grade yet
-  memory session label 0d1ec0de             shows the session and asks for each score
-  memory session label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
   memory session list
 """
 _MAX_INPUT = 256 * 1024
 _MAX_FAILURES = 20  # shown of a project
+_MAX_TURNS_NAMED = 8
+_MAX_EXAMPLE = 80
 _NO_GRADE = "standard input is not a grade: expected a JSON object with the six dimensions, as `memory session prepare` describes"
 _NO_AGENT = (
     "no sub-agent of this session has graded it yet: wait for its answer, or ask it for only the JSON object"
@@ -64,7 +50,6 @@ _ACTIONS = {
     "score": "ask the judge for six scores with evidence, and store them in the ledger",
     "prepare": "print the session as a scorer reads it, page by page",
     "store": "check and store a scorer's answer: JSON from standard input, or --agent",
-    "label": "score a session yourself, for comparison with the scorer: memory session calibrate",
     "list": "list the graded sessions",
     "ended": "grade the sessions that have ended (started by the SessionEnd hook)",
 }
@@ -75,36 +60,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = add_actions(parser, _ACTIONS)
     for name, action in actions.items():
         if name not in _WITHOUT_TARGET:
-            action.add_argument(
-                "target",
-                nargs="?",
-                metavar="FILE|ID",
-                help="a transcript file, or a session id or its first characters",
-            )
-            add_flag(action, "--current", "the current session; outside one, the project's newest")
+            add_target(action)
     add_flag(actions["score"], "--project", "all sessions of the project that have no grade yet")
-    add_flag(actions["score"], "--again", "with --project: include sessions that are already graded")
     add_flag(actions["score"], "--yes", "accept the price of a long session (up to judge.caps.request_usd)")
     add_flag(actions["store"], "--agent", "read the answer from this session's sub-agent transcript")
     actions["prepare"].add_argument(
         "--page", type=int, default=1, metavar="N", help="the page to print (default: 1)"
     )
-    actions["label"].add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="DIMENSION=SCORE",
-        help="a score to store without asking; can be repeated",
-    )
-    actions["label"].add_argument(
-        "--note", default="", metavar="TEXT", help="a note to store with the scores"
-    )
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that `named_transcript` reads."""
+    help_text = "a transcript file, or a session id or its first characters"
+    parser.add_argument("target", nargs="?", metavar="FILE|ID", help=help_text)
+    add_flag(parser, "--current", "the current session; outside one, the project's newest")
 
 
 def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
-    """Return the highest price of grading with `--yes`, or that scores are stored as the user's own; None for other actions."""
-    if arguments.action == "label":
-        return Approval("store scores of a session as your own")
+    """Return the highest price of grading with `--yes`; None for other actions."""
     if arguments.action != "score" or not arguments.yes:
         return None
     cap = context.settings.number("judge.caps.request_usd")
@@ -118,31 +91,29 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     require_valid(
         context.settings, "sessions.weights", "sessions.prompt"
     )  # before anything is read or paid for
-    all_sessions = arguments.action == "score" and arguments.project
-    if sum((bool(arguments.target), arguments.current, all_sessions)) != 1:
-        more = ", --project" if arguments.action == "score" else ""
-        raise UsageError("expected one of: a file, an id, --current" + more)
-    if all_sessions:
+    if arguments.action == "score" and arguments.project and not (arguments.target or arguments.current):
         return _score_many(arguments, context)
-    actions = {"signals": _signals, "score": _score, "prepare": _prepare, "store": _store, "label": _label}
-    return actions[arguments.action](_named_transcript(arguments, context), arguments, context)
+    actions = {"signals": _signals, "score": _score, "prepare": _prepare, "store": _store}
+    return actions[arguments.action](named_transcript(arguments, context), arguments, context)
 
 
-def _named_transcript(arguments: argparse.Namespace, context: CommandContext) -> str:
+def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> str:
     """Return the transcript named by `target` or `--current`.
 
-    Raises UsageError for a missing file, and TranscriptNotFound for an unknown id.
+    Raises UsageError for a missing file or anything but one of them, and TranscriptNotFound.
     """
+    if bool(arguments.target) == arguments.current or getattr(arguments, "project", False):
+        raise UsageError("expected one of: a file, an id, --current")
     if arguments.current:
-        return current_transcript(context.paths, context.session)
-    if not is_session_id(arguments.target):
+        return session_files.current_transcript(context.paths, context.session)
+    if not session_files.is_session_id(arguments.target):
         require_existing(arguments.target)
-    return find_transcript(context.paths, arguments.target)
+    return session_files.find_transcript(context.paths, arguments.target)
 
 
-def session_scorer(context: CommandContext) -> SessionScorer:
+def session_scorer(context: CommandContext) -> pipeline.SessionScorer:
     """Return the scorer for this run."""
-    return SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))
+    return pipeline.SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))
 
 
 def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -159,30 +130,38 @@ def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) 
 def _score(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     scorer = session_scorer(context)
     prepared = prepare(path)
-    if prepared.signals.totals.turns and scorer.judge(session_id(prepared)).unready() is None:
-        scorer = _with_accepted_price(prepared, scorer, arguments, context)
-    return _show(grade_prepared(prepared, scorer), arguments, context)
+    judge = scorer.judge(session_id(prepared))
+    if prepared.signals.totals.turns and judge.unready() is None:
+        price = judge.highest_price(questions(prepared))
+        scorer = _with_accepted_price(price, prepared, scorer, arguments, context)
+    return _show(pipeline.grade_prepared(prepared, scorer), arguments, context)
 
 
 def _with_accepted_price(
-    prepared: PreparedSession, scorer: SessionScorer, arguments: argparse.Namespace, context: CommandContext
-) -> SessionScorer:
+    price: float,
+    prepared: PreparedSession,
+    scorer: pipeline.SessionScorer,
+    arguments: argparse.Namespace,
+    context: CommandContext,
+) -> pipeline.SessionScorer:
     """Return the scorer for a session. If grading costs more than the session cap, ask once and use the request cap instead.
 
     Raises CommandError if the price exceeds that cap too, or the user did not accept it.
     """
-    price, settings = scorer.price(prepared), context.settings
+    settings = context.settings
     if price <= settings.number("judge.caps.session_usd"):
         return scorer
-    cap = settings.number("judge.caps.request_usd")
-    model = terminal_safe(settings.text("sessions.judge.model"))
-    text = "rading %s costs at most $%.2f with %s" % (_size(prepared), price, model)
+    model, cap = (
+        terminal_safe(settings.text("sessions.judge.model")),
+        settings.number("judge.caps.request_usd"),
+    )
+    text = "Grading %s costs at most $%.2f with %s" % (_size(prepared), price, model)
     if price > cap:
         raise CommandError(
-            "g%s, and judge.caps.request_usd is $%.2f; raise it to grade the session" % (text, cap)
+            "%s. The cap judge.caps.request_usd is $%.2f; raise it to grade the session" % (text, cap)
         )
-    if not arguments.yes and not context.console.confirm("G%s. Continue?" % text):
-        raise CommandError("no judge was asked: g%s; to accept the price: --yes" % text)
+    if not (arguments.yes or context.console.confirm("%s. Continue?" % text)):
+        raise CommandError("%s; to accept the price: --yes" % text)
     return scorer._replace(request="request %s" % uuid4().hex)
 
 
@@ -191,7 +170,7 @@ def _size(prepared: PreparedSession) -> str:
     return "this session of about %d tokens in %s" % (prepared.tokens, parts)
 
 
-def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
+def _show(graded: pipeline.GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
     console, problem = context.console, ""
     if arguments.json:
         record = {"row": graded.row, "failures": graded.failures, "detail": graded.detail}
@@ -200,7 +179,7 @@ def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandCo
         show_signals(console, session_id(graded.prepared), graded.prepared.signals)
         show_scores(console, graded.row)
     if graded.is_stored:
-        problem = send_new_scores(session_scorer(context), console.progress)
+        problem = pipeline.send_new_scores(session_scorer(context), console.progress)
     if problem:
         later = "to send them later: memory session langfuse push"
         console.error("the scores were not sent to Langfuse (%s); %s" % (problem, later))
@@ -211,7 +190,7 @@ def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandCo
     return DONE if graded.is_stored else FAILED
 
 
-def _why(failure: str, graded: GradeResult) -> str:
+def _why(failure: str, graded: pipeline.GradeResult) -> str:
     if failure == "empty":
         return "not graded: the transcript has no turns"
     if failure == "disabled":
@@ -223,17 +202,16 @@ def _why(failure: str, graded: GradeResult) -> str:
 
 
 def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
-    transcripts, console = project_transcripts(context.paths), context.console
+    transcripts, console = session_files.project_transcripts(context.paths), context.console
     if not transcripts:
         raise CommandError("this project has no sessions")
-    run = grade_one_by_one(transcripts, session_scorer(context), console.progress, again=arguments.again)
+    run = pipeline.grade_one_by_one(transcripts, session_scorer(context), console.progress)
     console.progress("")
-    record = {"graded": run.rows, "failed": run.failed, "already": run.graded_before}
-    counts = (len(run.rows), run.graded_before, len(run.failed))
-    console.result(arguments.json, record, "%d graded, %d already graded, %d not graded" % counts)
-    for name, why in () if arguments.json else list(run.failed.items())[:_MAX_FAILURES]:
+    counts = (len(run["graded"]), run["already"], len(run["failed"]))
+    console.result(arguments.json, run, "%d graded, %d already graded, %d not graded" % counts)
+    for name, why in () if arguments.json else list(run["failed"].items())[:_MAX_FAILURES]:
         console.error("%s: %s" % (name, why))
-    return FAILED if run.failed else DONE
+    return FAILED if run["failed"] else DONE
 
 
 def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -250,7 +228,9 @@ def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) 
 def _store(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.agent:
         target = "--current" if arguments.current else arguments.target
-        replies = subagent_answers(current_transcript(context.paths, context.session), target)
+        replies = session_files.subagent_answers(
+            session_files.current_transcript(context.paths, context.session), target
+        )
         answer = next(filter(None, (read_reply(text, read_scores) for text in replies)), None)
     else:
         answer = read_reply(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"), read_scores)
@@ -258,22 +238,7 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
         raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
     prepared = prepare(path, AGENT_TOKENS)
-    return _show(store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
-
-
-def _label(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    scores = parse_scores(arguments.set)
-    session = read_session(path)
-    if not scores:
-        scores, _ = ask_scores(context.console, session)
-    if not scores:
-        raise CommandError("nothing was stored: no score was given")
-    row = store_label(context, session, scores, arguments.note[:2000])
-    counts = (counted(len(scores), "score"), session.name)
-    context.console.result(
-        arguments.json, row, "%s stored for %s; to compare: memory session calibrate" % counts
-    )
-    return DONE
+    return _show(pipeline.store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
 
 
 def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -289,20 +254,92 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    overall = row.get("overall_quality")
-    return [
-        row["session"],
-        str(row.get("ended", ""))[:16],
-        "unscored" if overall is None else "%.2f" % overall,
-        str(row.get("scorer", {}).get("by")),
-        str(row.get("root_cause") or ""),
-    ]
+    overall, by = row.get(OVERALL), row.get("scorer", {}).get("by")
+    score = "unscored" if overall is None else "%.2f" % overall
+    return [row["session"], str(row.get("ended", ""))[:16], score, str(by), str(row.get("root_cause") or "")]
 
 
 def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
     def report(session: str, text: str) -> None:
         log_event(context.paths, session, "SessionEnd", PROBLEM, text)
 
-    graded = grade_ended(session_scorer(context), report)
+    graded = pipeline.grade_ended(session_scorer(context), report)
     context.console.result(arguments.json, {"graded": graded}, "%d graded" % graded)
     return DONE
+
+
+def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
+    """Print a summary of a session and its signals."""
+    totals = signals.totals
+    console.line(console.style("Session %s" % name, "bold"))
+    times = "%s to %s, " % (totals.started[:16], totals.ended[:16]) if totals.started else ""
+    counts = (counted(totals.turns, "turn"), counted(sum(signals.tools.values()), "call"))
+    models = ", ".join(sorted(filter(None, totals.models))) or "model unknown"
+    console.line("%s%s, %s, %s" % (times, *counts, models))
+    usage = totals.usage
+    console.line(
+        "tokens: {:,} in, {:,} from the cache, {:,} out; largest context {:,}; the text is about {:,}".format(
+            usage["input_tokens"] + usage["cache_creation_input_tokens"],
+            usage["cache_read_input_tokens"],
+            usage["output_tokens"],
+            totals.context,
+            round(totals.estimated),
+        )
+    )
+    if totals.bad:
+        console.line(counted(totals.bad, "unreadable row"))
+    console.line()
+    found = signals.detections
+    rows = [
+        [
+            entry["label"],
+            str(found.counts[entry["id"]]),
+            "" if entry["tone"] == "plain" else entry["tone"],
+            turns_text(found.turns(entry["id"])),
+            one_line(found.by_signal[entry["id"]][-1].what, _MAX_EXAMPLE),
+        ]
+        for entry in signal_entries()
+        if found.counts[entry["id"]]
+    ]
+    if rows:
+        console.table(["signal", "count", "", "turns", "the last one"], rows)
+    else:
+        console.line("no signals")
+
+
+def turns_text(turns: Sequence[int]) -> str:
+    """Return turns as text for people, such as `T3 T7 +2`."""
+    more = len(turns) - _MAX_TURNS_NAMED
+    shown = " ".join("T%d" % turn for turn in turns[:_MAX_TURNS_NAMED])
+    return "%s +%d" % (shown, more) if more > 0 else shown
+
+
+def show_scores(console: Console, row: dict[str, Any] | None) -> None:
+    """Print the six scores with evidence, and the overall score; without a row, print that all are unscored."""
+    console.line()
+    if row is None:
+        console.line("unscored: %s, %s" % (", ".join(dimensions()), OVERALL))
+        return
+    for name in dimensions():
+        entry = row["dimensions"].get(name)
+        if entry is None:
+            console.line("%-20s %s" % (name, console.style("unscored", "dim")))
+            continue
+        score = "%d %s" % (entry["score"], entry["label"]) if entry["label"] else "%.2f" % entry["score"]
+        console.line("%-20s %s  %s" % (name, console.style(score, "bold"), entry["rationale"]))
+        for item in entry["evidence"]:
+            console.line("%20s %s  %s" % ("", console.style(turns_text(item["turns"]), "cyan"), item["what"]))
+    console.line("%-20s %s" % (OVERALL, _overall(row)))
+    for item in row["improvements"]:
+        console.line("improve %s: %s -> %s" % (item["dimension"], item["issue"], item["fix"]))
+
+
+def _overall(row: dict[str, Any]) -> str:
+    if row[OVERALL] is None:
+        return "unscored, because these are missing: %s" % ", ".join(row["missing"])
+    details = ["root cause: %s" % (row["root_cause"] or "not said")]
+    if row["confidence"] is not None:
+        details.append("confidence %.2f" % row["confidence"])
+    if row["struck"]:
+        details.append("%s removed: the turns do not exist" % counted(row["struck"], "reference"))
+    return "%.2f  (%s)" % (row[OVERALL], "; ".join(details))

@@ -18,26 +18,15 @@ from ...memories.record import ACTIVE
 from ...memories.survey import Survey, life_cycle_state, shortest_names
 from ...recall import explain
 from ...recall.gate import Prompt
-from ...recall.history import RecallHistory
-from ...recall.replay import try_prompt
-from ..checks import FAIL, WARN, Check
+from ...recall.history import Answer, RecallHistory
+from ...recall.pipeline import recall
 from ..command_context import CommandContext, CommandError
 from ..console import counted
+from ..installation_checks import FAIL, WARN
 from ..memory_view import as_json, named_notes
 from ..options import add_flag
 from .doctor_command import examine
 
-_STATUS_EXAMPLES = """\
-  memory status
-  memory status --last 20 --json
-"""
-_WHY_EXAMPLES = """\
-  memory why
-  memory why "how do we reset staging"               tries a prompt: what would Claude be told?
-  memory why a2fc9ec1 --json                         a prompt by the beginning of its id
-  memory why --verbose                               includes the scores
-  memory why --place catalog                         what Claude saw at the start of the session
-"""
 _LAST = 5
 _MAX_PENDING = 20
 _MAX_LINE, _MAX_WORD, _MAX_PROMPT = 1000, 100, 70
@@ -78,31 +67,41 @@ def _configure_why(parser: argparse.ArgumentParser) -> None:
 
 def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what is stored and pending, the last decisions, and the doctor's problems."""
-    result = context.overview()
+    console, survey = context.console, context.overview()
     has_state = context.paths.state_dir is not None
     last = max(0, arguments.last) if has_state else 0
     rows = explain.decisions(context.paths, last=last) if last else []
-    problems = [check for check in examine(context, result) if check.status in (WARN, FAIL)]
-    facts = {
+    problems = [check for check in examine(context, survey) if check.status in (WARN, FAIL)]
+    facts: dict[str, Any] = {
         "recall": context.settings.flag("retrieval.enabled"),
         "notes": len(named_notes(context)),
-        "guards": _guards_in_force(context),
-        "catalog": _catalog(context),
+        "guards": _guards_in_force(context) if has_state else 0,
+        "catalog": _catalog(context) if has_state else None,
         "silent_calls": count_silent_calls(context.paths) if has_state else 0,
     }
+    stored = _stored(survey)
     if arguments.json:
-        context.console.json({**facts, **_status_json(result, rows, problems)})
+        kinds = ("scope", "category", "trust", "memories")
+        facts["stored"] = [dict(zip(kinds, row)) for row in stored]
+        facts["waiting"] = [as_json(item) for item in survey.items if item.waits]
+        facts["decisions"] = [{**row, "says": explain.sentence(row)} for row in rows]
+        console.json({**facts, "doctor": [check._asdict() for check in problems]})
         return
     _print_off(context)
-    _print_stored(result, context)
+    if stored:
+        table = [[*kind, str(number)] for *kind, number in stored]
+        console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), table)
+    else:
+        console.line(_HINT)
+    labels = _labels(survey)
+    _print_waiting(survey, labels, context)
     _print_facts(facts, context)
-    _print_decisions(rows, result, context)
+    _print_decisions(rows, labels, context)
     names = ", ".join(check.name for check in problems)
-    context.console.line()
-    context.console.line(
-        "doctor: %s; for details: memory doctor" % names
-        if names
-        else "doctor: no problems in a quick look; for all checks: memory doctor"
+    console.line()
+    console.line(
+        "doctor: %s; for %s: memory doctor"
+        % (names or "no problems in a quick look", "details" if names else "all checks")
     )
 
 
@@ -112,52 +111,31 @@ def _print_off(context: CommandContext) -> None:
         context.console.paragraph(_OFF % ("your settings" if is_own else "the project's settings"))
 
 
-def _status_json(result: Survey, rows: list[dict[str, Any]], problems: list[Check]) -> dict[str, Any]:
-    return {
-        "stored": [
-            {"scope": scope, "category": category, "trust": trust, "memories": number}
-            for (scope, category, trust), number in sorted(_stored(result).items())
-        ],
-        "waiting": [as_json(item) for item in result.items if item.waits],
-        "decisions": [{**row, "says": explain.sentence(row)} for row in rows],
-        "doctor": [check._asdict() for check in problems],
-    }
+def _stored(survey: Survey) -> list[tuple[str, str, str, int]]:
+    """Return how many active memories there are of each scope, category and trust."""
+    items = [item for item in survey.items if life_cycle_state(item) == ACTIVE]
+    kinds = Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in items)
+    return [(*kind, number) for kind, number in sorted(kinds.items())]
 
 
-def _stored(result: Survey) -> Counter[tuple[str, str, str]]:
-    items = [item for item in result.items if life_cycle_state(item) == ACTIVE]
-    return Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in items)
-
-
-def _print_stored(result: Survey, context: CommandContext) -> None:
-    console = context.console
-    stored = sorted(_stored(result).items())
-    if stored:
-        rows = [[*kind, str(number)] for kind, number in stored]
-        console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), rows)
-    else:
-        console.line(_HINT)
-    items = [item for item in result.items if item.waits]
-    if not items:
-        return
-    console.line()
-    console.line("Awaiting your approval (to decide: memory review):")
-    labels = _labels(result)
+def _print_waiting(survey: Survey, labels: dict[str, str], context: CommandContext) -> None:
+    items = [item for item in survey.items if item.waits]
+    if items:
+        context.console.line()
+        context.console.line("Awaiting your approval (to decide: memory review):")
     for item in items[:_MAX_PENDING]:
-        console.line("  %s, %s" % (labels[item.stored.key], item.reason))
+        context.console.line("  %s, %s" % (labels[item.stored.key], item.reason))
     if len(items) > _MAX_PENDING:
-        console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
+        context.console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
 
 
 def _guards_in_force(context: CommandContext) -> int:
-    if context.paths.state_dir is None or not context.settings.flag("guards.enabled"):
-        return 0
-    return len(GuardFile(context.paths).guards)
+    return len(GuardFile(context.paths).guards) if context.settings.flag("guards.enabled") else 0
 
 
 def _catalog(context: CommandContext) -> dict[str, int] | None:
     """Return the size of the last session catalog in this project; None if there was none, or catalogs are off."""
-    if context.paths.state_dir is None or not context.settings.integer("retrieval.catalog.max_tokens"):
+    if not context.settings.integer("retrieval.catalog.max_tokens"):
         return None
     row = explain.find_decision(context.paths, explain.LAST, place="catalog")
     if row is None or row.get("outcome") == "silent":
@@ -189,9 +167,9 @@ def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
         context.console.line("No memory applied to %s." % counted(facts["silent_calls"], "tool call"))
 
 
-def _print_decisions(rows: list[dict[str, Any]], result: Survey, context: CommandContext) -> None:
+def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context: CommandContext) -> None:
     """Print the last decisions, each with the prompt and the memories that Claude was told or pointed to."""
-    console, labels, texts = context.console, _labels(result), explain.prompt_texts(rows, context.paths)
+    console, texts = context.console, explain.prompt_texts(rows, context.paths)
     if rows:
         console.line()
         console.line("Last decisions, newest first (for the reasons: memory why):")
@@ -202,17 +180,18 @@ def _print_decisions(rows: list[dict[str, Any]], result: Survey, context: Comman
         if prompt and not told:
             console.line("  " + says)
         for word, key in told:
-            lead = "  " + word.ljust(_MARK)
-            console.paragraph(plain(labels.get(key, key), _MAX_LINE), lead, len(lead))
+            _print_memory(word, labels.get(key, key), context)
+
+
+def _print_memory(word: str, text: str, context: CommandContext) -> None:
+    lead = "  " + word.ljust(_MARK)
+    context.console.paragraph(plain(text, _MAX_LINE), lead, len(lead))
 
 
 def _told(row: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what Claude saw of memories, as pairs of one of RESULTS and a key."""
-    return [
-        (word, key)
-        for name, word in zip(("injected", "pointed"), explain.RESULTS)
-        for key in row.get(name, ())
-    ]
+    names = zip(("injected", "pointed"), explain.RESULTS)
+    return [(word, key) for name, word in names for key in row.get(name, ())]
 
 
 def _labels(result: Survey) -> dict[str, str]:
@@ -248,9 +227,9 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
     row, tried = explain.find_decision(context.paths, arguments.prompt, place=arguments.place), False
     if row is None and not arguments.place and not _may_be_id(arguments.prompt):
         prompt, history = Prompt(arguments.prompt, "", ""), RecallHistory(context.paths, "")
-        row, tried = try_prompt(prompt, history, context, MAX_CHARACTERS), True
+        row, tried = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record, True
     if row is None:
-        raise CommandError(_nothing_found(arguments.prompt, arguments.place, context))
+        raise CommandError(_nothing_found(arguments.prompt, arguments.place))
     if arguments.json:
         context.console.json({"pointed": [], **row})
         return
@@ -274,14 +253,9 @@ def _may_be_id(text: str) -> bool:
     return is_id or text == explain.LAST
 
 
-def _nothing_found(prompt: str, place: str, context: CommandContext) -> str:
+def _nothing_found(prompt: str, place: str) -> str:
     if place and place != "prompt":
-        applies = "; calls to which no memory applied are only counted (so far %d)"
-        silent = count_silent_calls(context.paths) if place in ("tool", "failure") else 0
-        return "nothing is recorded %s in this project%s" % (
-            explain.PLACE_TEXTS[place],
-            applies % silent if silent else "",
-        )
+        return "nothing is recorded %s in this project" % explain.PLACE_TEXTS[place]
     if prompt == explain.LAST:
         return "no decision is recorded in this project; recording starts with the first prompt"
     text = "no prompt with the id %s is recorded in this project; to list prompts: %s"
@@ -300,8 +274,7 @@ def _explain(row: dict[str, Any], context: CommandContext) -> None:
     if lines:
         console.line()
     for word, key, reason in lines:
-        lead = "  " + word.ljust(_MARK)
-        console.paragraph(plain(labels.get(key, key) + reason, _MAX_LINE), lead, len(lead))
+        _print_memory(word, labels.get(key, key) + reason, context)
     if row.get("candidates") and explain.would_phrases_help(row):
         console.line()
         console.paragraph(_ADVICE)
@@ -319,24 +292,31 @@ def _print_scores(row: dict[str, Any], context: CommandContext) -> None:
         return
     thresholds = (number(row.get(name) or 0) for name in ("inject_threshold", "pointer_threshold"))
     console.line("thresholds: %s for the full text, %s for a pointer" % tuple(thresholds))
-    names = ("confidence", "pointer_confidence", "score")
-    rows = [
-        [*(number(one.get(name) or 0) for name in names), one["key"]] for one in row.get("candidates", ())
-    ]
-    if rows:
+    names, found = ("confidence", "pointer_confidence", "score"), row.get("candidates", ())
+    if found:
+        rows = [[*(number(one.get(name) or 0) for name in names), one["key"]] for one in found]
         console.table(["confidence", "pointer", "score", "memory"], rows)
 
 
 PARTS = {
     "status": SimpleNamespace(
         HELP="show what is stored and pending, and the last decisions of recall",
-        EXAMPLES=_STATUS_EXAMPLES,
+        EXAMPLES="""\
+  memory status
+  memory status --last 20 --json
+""",
         configure=_configure_status,
         run=_status,
     ),
     "why": SimpleNamespace(
         HELP="explain what Claude was told on a prompt, and what not; or try a prompt",
-        EXAMPLES=_WHY_EXAMPLES,
+        EXAMPLES="""\
+  memory why
+  memory why "how do we reset staging"               tries a prompt: what would Claude be told?
+  memory why a2fc9ec1 --json                         a prompt by the beginning of its id
+  memory why --verbose                               includes the scores
+  memory why --place catalog                         what Claude saw at the start of the session
+""",
         configure=_configure_why,
         run=_why,
     ),

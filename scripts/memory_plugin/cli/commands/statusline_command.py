@@ -1,6 +1,6 @@
 """`memory config statusline`: a summary for Claude Code's status line. `memory config completions`: a script for the shell.
 
-The script is generated from the tables of the parser.
+The script asks the command for the words that may come next.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from shlex import quote
 from types import SimpleNamespace
 from typing import Any
@@ -17,11 +17,11 @@ from ...hooks.status_line import BEFORE, FOLDER, script_path, script_text, statu
 from ...kernel.data import read_state, write_state
 from ...kernel.files import make_folder, replace_file
 from ...kernel.paths import Paths
-from ...kernel.settings.user_file import EditError, change_text, with_value, without
+from ...kernel.settings.user_file import EditError, change_content
 from ...kernel.settings.values import SettingsFileError, content
 from ..after_change import current_counts, prepare_counts
 from ..command_context import Approval, CommandContext, CommandError
-from ..command_line import LISTED, NOUNS, PAIRS, help_of, module_of, second_words
+from ..command_line import COMMANDS, LISTED, module_of, second_words
 from ..options import add_common_options
 
 HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
@@ -32,36 +32,27 @@ EXAMPLES = """\
 """
 _NAME = "statusLine"
 _BACKUP = "before.json"
-SHELLS = ("bash", "zsh", "fish")
-_BASH = """\
+_WORDS = "words"
+_SCRIPTS = {
+    "bash": """\
 # memory config completions bash > ~/.local/share/bash-completion/completions/memory
 _memory() {
-    local word=${COMP_WORDS[COMP_CWORD]} words
-    case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
-%(cases)s
-    esac
-    if [ "$COMP_CWORD" -eq 1 ]; then words="%(commands)s"; fi
-    COMPREPLY=($(compgen -W "$words" -- "$word"))
-    if [ "${#COMPREPLY[@]}" -eq 0 ]; then COMPREPLY=($(compgen -f -- "$word")); fi
+    local words=$("${COMP_WORDS[0]}" config completions words -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
+    COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
 }
-complete -F _memory memory
-"""
-_ZSH = """\
+complete -o default -F _memory memory
+""",
+    "zsh": """\
 #compdef memory
 # memory config completions zsh > a folder of your $fpath, as _memory
-_memory() {
-    local -a commands words
-    commands=(
-%(described)s
-    )
-    if (( CURRENT == 2 )); then _describe command commands; return; fi
-    case "$words[2] $words[3]" in
-%(cases)s
-    esac
-    _files
+compadd -- $(memory config completions words -- ${words[2,CURRENT-1]} 2>/dev/null) || _files
+""",
+    "fish": """\
+# memory config completions fish > ~/.config/fish/completions/memory.fish
+complete -c memory -a '(memory config completions words -- (commandline -opc)[2..-1] 2>/dev/null)'
+""",
 }
-_memory "$@"
-"""
+SHELLS = tuple(_SCRIPTS)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -101,12 +92,11 @@ def _install(context: CommandContext) -> None:
     replace_file(script_path(paths), script_text(paths).encode("utf-8"))
     prepare_counts(context)
     value: dict[str, Any] = {**(current or {}), "type": "command", "command": command}
-    change = change_text(paths.config_dir, lambda text: with_value(text, (_NAME,), value))
+    change = change_content(paths.config_dir, lambda content: content.update({_NAME: value}))
     done = "Installed" if change.changed else "Already installed"
     order = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
-    context.console.paragraph(
-        "%s in %s.%s To remove it: memory config statusline remove" % (done, change.path, order)
-    )
+    text = "%s in %s.%s To remove it: memory config statusline remove"
+    context.console.paragraph(text % (done, change.path, order))
 
 
 def _back_up(current: dict[str, Any], paths: Paths) -> None:
@@ -126,9 +116,9 @@ def _remove(context: CommandContext) -> None:
         context.console.line("This status line is not in your settings; nothing was changed there.")
     else:
         before = read_state(paths.state(FOLDER, _BACKUP)).get("before")
-        change = change_text(
+        change = change_content(
             paths.config_dir,
-            lambda text: with_value(text, (_NAME,), before) if before else without(text, (_NAME,)),
+            lambda content: content.update({_NAME: before}) if before else content.pop(_NAME, None),
         )
         context.console.line("Removed from %s." % change.path)
     shutil.rmtree(paths.state(FOLDER), ignore_errors=True)
@@ -153,68 +143,37 @@ def _status_line(paths: Paths) -> dict[str, Any] | None:
 
 
 def _take_shell(parser: argparse.ArgumentParser) -> None:
-    """Declare the shell."""
-    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="one of " + ", ".join(SHELLS))
+    """Declare the shell, and the words before the cursor, with which the script calls the command again."""
+    parser.add_argument(
+        "shell", choices=(*SHELLS, _WORDS), metavar="SHELL", help="one of " + ", ".join(SHELLS)
+    )
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
 
 
 def _complete(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Print the script."""
-    words = {name: _words(name) for name in (*PAIRS, *LISTED)}
-    script = _completion_script(arguments.shell, {name: help_of(name) for name in LISTED}, words)
-    if arguments.json:
-        context.console.json({"shell": arguments.shell, "script": script})
-    else:
-        context.console.verbatim(script.rstrip("\n"))
+    """Print the script, or the words that may come next."""
+    if arguments.shell == _WORDS:
+        context.console.verbatim("\n".join(_next_words(arguments.words)))
+        return
+    script = _SCRIPTS[arguments.shell]
+    record = {"shell": arguments.shell, "script": script}
+    context.console.result(arguments.json, record, *script.splitlines())
 
 
-def _words(name: str) -> list[str]:
-    """Return the long options of a command, and its second words or choices."""
-    words = ["--help", *second_words(name)]
-    if name in NOUNS:
-        return words
-    module = module_of(name)
+def _next_words(words: Sequence[str]) -> list[str]:
+    """Return the commands, or the long options of a command and its second words or choices."""
+    if not words:
+        return list(LISTED)
+    name = next((name for name in (" ".join(words[:2]), words[0]) if name in COMMANDS), "")
+    found = ["--help", *second_words(words[0])]
     parser = argparse.ArgumentParser(add_help=False)
     add_common_options(parser)
-    if hasattr(module, "configure"):
-        module.configure(parser)
+    if name and hasattr(module_of(name), "configure"):
+        module_of(name).configure(parser)
     for action in parser._actions:  # noqa: SLF001 (argparse has no public way to list them)
-        words += [option for option in action.option_strings if option.startswith("--")]
-        if not action.option_strings and action.choices is not None:
-            words += [str(choice) for choice in action.choices]
-    return list(dict.fromkeys(words))
-
-
-def _completion_script(shell: str, helps: Mapping[str, str], words: Mapping[str, Sequence[str]]) -> str:
-    """Return the script for one of SHELLS, given the help of the first words, and the completions after each command."""
-    if shell == "fish":
-        return _fish(helps, words)
-    # A name of two words comes before its first word alone, which matches any second word.
-    patterns = {name: '"%s"' % name if " " in name else '"%s "*' % name for name in words}
-    form = '        %s) words="%s" ;;' if shell == "bash" else "        %s) compadd -- %s ;;"
-    cases = "\n".join(form % (patterns[name], " ".join(words[name])) for name in words)
-    if shell == "bash":
-        return _BASH % {"cases": cases, "commands": " ".join(helps)}
-    described = "\n".join("        '%s:%s'" % (name, _in_quotes(text)) for name, text in helps.items())
-    return _ZSH % {"described": described, "cases": cases}
-
-
-def _fish(helps: Mapping[str, str], words: Mapping[str, Sequence[str]]) -> str:
-    lines = ["# memory config completions fish > ~/.config/fish/completions/memory.fish"]
-    for name, text in helps.items():
-        lines.append(
-            "complete -c memory -n __fish_use_subcommand -f -a %s -d '%s'" % (name, _in_quotes(text))
-        )
-    for name, following in words.items():
-        seen = "; and ".join("__fish_seen_subcommand_from " + word for word in name.split())
-        for word in following:
-            kind = "-l %s" % word[2:] if word.startswith("--") else "-a %s" % word
-            lines.append("complete -c memory -n '%s' %s" % (seen, kind))
-    return "\n".join(lines) + "\n"
-
-
-def _in_quotes(text: str) -> str:
-    """Return a help text that is safe between single quotes."""
-    return text.replace("'", "\u2019").replace("\\", "").replace(":", ",")
+        found += [option for option in action.option_strings if option.startswith("--")]
+        found += [] if action.option_strings else map(str, action.choices or ())
+    return list(dict.fromkeys(found))
 
 
 PARTS = {

@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+from contextlib import suppress
 from typing import Any
 
-from ...kernel.files import Unreadable, read_regular, replace_file
-from ...kernel.settings.user_file import EditError, change_values
+from ...kernel.files import read_regular, replace_file
+from ...kernel.settings.user_file import change_values
 from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
-from ...replies.filler import USER_PACK, FillerRules, load_filler_rules
+from ...replies.phrases import USER_PACK, FillerRules, load_filler_rules
 from ...replies.reply_signals import WordLists, measure_reply
 from ...replies.reply_state import reset_tuning_reminder
 from ...replies.score_history import PastScore, read_scores, reread_replies
 from ...replies.tuning import (
     MIN_REPLIES,
     MeasuredReply,
-    ThresholdFit,
     TuningStudy,
     fit_thresholds,
     gate_advice,
@@ -40,11 +40,6 @@ _DAYS = 60
 _SHOWN = 12
 _MAX_RESCORED = 500
 _MAX_BYTES = 1 << 20
-_ROW_ADVICE = {
-    "padding_range": "one or two phrases of filler (`memory replies tune` shows which rules to exempt)",
-    "borderline_density": "a density near the threshold (a smaller scoring.escalation.density_margin helps)",
-    "mixed_signal": "a long preamble without filler (scoring.escalation.mixed_signal switches it off)",
-}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -78,26 +73,18 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _tune_rules(scores: list[PastScore], arguments: argparse.Namespace, context: CommandContext) -> None:
     """Show what judged replies say about the rules, and the proposed rule pack; write it with --apply."""
-    console, state = context.console, context.paths.state()
+    state = context.paths.state()
     study = study_scores(scores, load_filler_rules(state))
     before, after = propose_pack(study, state)
     diff = _diff(before, after)
     effect = _rescored(scores, before, after) if diff else {}
     applies = arguments.apply and bool(diff)
     if arguments.json:
-        console.json(
-            {
-                **study._asdict(),
-                "agreement": study.agreement._asdict(),
-                "missed": study.missed._asdict(),
-                "advice": gate_advice(study),
-                "cleared": [{**row._asdict(), "cleared": row.cleared._asdict()} for row in study.cleared],
-                "candidates": [candidate._asdict() for candidate in study.candidates],
-                "diff": diff,
-                "rescored": effect,
-                "applied": applies,
-            }
-        )
+        record = {**study._asdict(), "agreement": study.agreement._asdict(), "missed": study.missed._asdict()}
+        record["cleared"] = [{**row._asdict(), "cleared": row.cleared._asdict()} for row in study.cleared]
+        record["candidates"] = [candidate._asdict() for candidate in study.candidates]
+        record.update(advice=gate_advice(study), diff=diff, rescored=effect, applied=applies)
+        context.console.json(record)
     else:
         _show_study(study, context)
         _show_change(diff, effect, context)
@@ -148,7 +135,7 @@ def _diff(before: dict[str, Any], after: dict[str, Any]) -> str:
 def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
     """Return the number of replies with filler, and of filler phrases, under both packs."""
     lists = WordLists()
-    texts = [reply.text for reply in reread_replies(score.row for score in scores[-_MAX_RESCORED:])]
+    texts = [text for _, text in reread_replies(score.row for score in scores[-_MAX_RESCORED:])]
     totals = {"replies": len(texts)}
     for name, rules in (("before", FillerRules(before)), ("after", FillerRules(after))):
         counts = [measure_reply(text, rules, lists).padding for text in texts]
@@ -157,14 +144,10 @@ def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, 
 
 
 def _write_pack(after: dict[str, Any], arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Write the pack, after a backup of the present one."""
+    """Write the pack, after a backup of the present one. Raises OSError."""
     path = context.paths.state(USER_PACK)
-    try:
+    with suppress(FileNotFoundError):  # there was no pack before
         replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
-    except FileNotFoundError:
-        pass  # there was no pack before
-    except Unreadable as error:
-        raise CommandError("your rule pack was not changed: %s" % error) from None
     replace_file(path, (json.dumps(after, indent=2) + "\n").encode("ascii"))
     if not arguments.json:
         context.console.line("Written: %s. The previous version: %s.backup." % (path, path))
@@ -173,7 +156,7 @@ def _write_pack(after: dict[str, Any], arguments: argparse.Namespace, context: C
 def _tune_thresholds(
     replies: list[MeasuredReply], arguments: argparse.Namespace, context: CommandContext
 ) -> None:
-    """Show how many replies escalate, and thresholds that fit; write them with --apply. Raises CommandError for fewer than 200 replies."""
+    """Show how many replies escalate, and thresholds that fit; write them with --apply. Raises CommandError and EditError."""
     if len(replies) < MIN_REPLIES:
         raise CommandError(
             "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
@@ -185,43 +168,21 @@ def _tune_thresholds(
     values[PREAMBLE] = fit.bounds.preamble_min
     changes = {name: value for name, value in values.items() if value != context.settings.get(name)}
     applies = arguments.apply and bool(changes)
-    if applies:
-        try:
-            backup = change_values(context.paths.config_dir, changes).backup
-        except EditError as error:
-            raise CommandError(str(error)) from None
+    backup = change_values(context.paths.config_dir, changes).backup if applies else None
+    console, settings = context.console, context.settings
     if arguments.json:
-        context.console.json(
-            {
-                "replies": len(replies),
-                "before": fit.before._asdict(),
-                "after": fit.after._asdict(),
-                "thresholds": thresholds,
-                "preamble_min": fit.bounds.preamble_min,
-                "changes": changes,
-                "rows": fit.rows,
-                "hindrance": fit.blocking_row or None,
-                "applied": applies,
-            }
-        )
+        shares = {"before": fit.before._asdict(), "after": fit.after._asdict()}
+        fitted = {"thresholds": thresholds, "preamble_min": fit.bounds.preamble_min, "changes": changes}
+        console.json({"replies": len(replies), **shares, **fitted, "applied": applies})
         return
-    _show_fit(fit, changes, context)
+    console.line("now:      %s escalate" % (fit.before,))
+    if not changes:
+        console.line("No change is proposed.")
+        return
+    console.line("proposed: %s escalate" % (fit.after,))
+    console.line()
+    rows = [[name, "%g" % settings.number(name), "%g" % value] for name, value in changes.items()]
+    console.table(["setting", "now", "proposed"], rows)
     if applies:
         kept = " The previous version: %s." % backup if backup else ""
-        context.console.line("Written to your settings.%s" % kept)
-
-
-def _show_fit(fit: ThresholdFit, changes: dict[str, float], context: CommandContext) -> None:
-    console, settings = context.console, context.settings
-    console.line("now:      %s escalate" % (fit.before,))
-    if changes:
-        console.line("proposed: %s escalate" % (fit.after,))
-        console.line()
-        rows = [[name, "%g" % settings.number(name), "%g" % value] for name, value in changes.items()]
-        console.table(["setting", "now", "proposed"], rows)
-    else:
-        console.line("No change is proposed.")
-    if fit.blocking_row:
-        advice = _ROW_ADVICE.get(fit.blocking_row, "which needs no judge")
-        text = "20 to 30%% is out of reach: most replies are in the row %s, %s."
-        console.paragraph(text % (fit.blocking_row, advice))
+        console.line("Written to your settings.%s" % kept)

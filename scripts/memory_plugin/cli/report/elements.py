@@ -1,75 +1,55 @@
-"""What a section of the report is made of, for every form of output; numbers and dates as text; and the form in a terminal."""
+"""What a section of the report is made of, for every form of output, and two of these: text in a terminal, and JSON data.
+
+Cells and figures are plain values; their kind says how they are written.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-import textwrap
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 from ...kernel.text.clean import plain
 from ..console import Console
 
+TITLE = "Memory report"
+_MAX_TEXT = 1000
 _MAX_ROWS = 8
-_MAX_DAYS = 36
-_MAX_TEXT = 300
-_WIDTH = 80
-_STEPS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+_MAX_STEPS = 36  # of a chart
+_BLOCKS = " \u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-class Name(NamedTuple):
-    """The cell that names a row, with a small second line and a status, each of which may be empty."""
+class Figures:
+    """Figures: the label, the kind and the value of each."""
 
-    text: str
-    small: str = ""
-    status: str = ""
-
-
-class Bar(NamedTuple):
-    """A cell with a bar of length `total`; each part has a color and a length. `text` describes it."""
-
-    parts: Sequence[tuple[str, float]]
-    total: float
-    text: str
-
-
-class Command(NamedTuple):
-    """A cell with a command to type."""
-
-    text: str
-
-
-Cell = Union[str, Name, Bar, Command]
+    def __init__(self, *values: tuple[str, str, Any]) -> None:
+        self.values = values
 
 
 class Table(NamedTuple):
-    """Rows of cells; the columns have headings and kinds: name, n (a number), bar, or text.
+    """Rows of values; the columns have headings and kinds: name, small (a second line of the name), text, command, mark or a figure.
 
-    `about` comes before the rows, and `empty` replaces them if there are none; without it, an empty table is left out. Each form
-    shows as many rows as it has room for, and says how many it leaves out.
+    `about` comes before the rows, and `empty` replaces them if there are none; without it, an empty table is left out. `bar` is the
+    color of bars that show the first figure. Page and text show as many rows as they have room for, and say how many they leave out.
     """
 
     heading: str
     columns: Sequence[tuple[str, str]]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[Any]]
     about: str = ""
     empty: str = ""
+    bar: str = ""
 
 
 class Chart(NamedTuple):
-    """Values by date, one for each series, which has a color and a label; stacked."""
+    """Values by date, one for each series, which has a color and a label; stacked. `text` describes it."""
 
     title: str
     days: Mapping[str, Sequence[float]]
     series: Sequence[tuple[str, str]]
     text: str
-
-
-class Tiles(NamedTuple):
-    """Figures with a label and a color."""
-
-    tiles: Sequence[tuple[str, str, str]]
 
 
 class Note(NamedTuple):
@@ -80,17 +60,11 @@ class Note(NamedTuple):
     kind: str = "text"
 
 
-class SideBySide(NamedTuple):
-    """Tables next to each other where there is room."""
-
-    parts: Sequence[Table | Note]
-
-
-Part = Union[Table, Chart, Tiles, Note, SideBySide]
+Part = Union[Figures, Table, Chart, Note]
 
 
 class Section(NamedTuple):
-    """A section: its name in links, its heading, a sentence about it, and its parts."""
+    """A section: its name in links and in JSON, its heading, a sentence about it, and its parts."""
 
     name: str
     heading: str
@@ -106,6 +80,21 @@ class Bucket(NamedTuple):
     values: tuple[float, ...]
 
 
+class Page(NamedTuple):
+    """A report: what it is about, its first and its last day, its summary, and its sections."""
+
+    scope: str
+    since: str
+    until: str
+    lead: str
+    sections: Sequence[Section]
+
+    @property
+    def when(self) -> str:
+        """Return what the report is about, with its dates."""
+        return "%s, %s to %s" % (self.scope, day_label(self.since), day_label(self.until))
+
+
 def fill_buckets(chart: Chart, since: str, until: str, most: int) -> list[Bucket]:
     """Return at most that many buckets of equally many days from `since` to `until`; a missing day counts as 0."""
     start, end = dt.date.fromisoformat(since[:10]), dt.date.fromisoformat(until[:10])
@@ -116,16 +105,10 @@ def fill_buckets(chart: Chart, since: str, until: str, most: int) -> list[Bucket
         dates = [(start + dt.timedelta(days=number)).isoformat() for number in range((last - start).days + 1)]
         found = [chart.days[date] for date in dates if date in chart.days]
         values = tuple(sum(day[index] for day in found) for index in range(len(chart.series)))
-        buckets.append(Bucket(dates[0], _days_label(dates[0], dates[-1]), values))
+        label = day_label(dates[0]) + (" to " + day_label(dates[-1]) if width > 1 else "")
+        buckets.append(Bucket(dates[0], label, values))
         start = last + dt.timedelta(days=1)
     return buckets
-
-
-def _days_label(first: str, last: str) -> str:
-    if first == last:
-        return day_label(last)
-    start = day_label(first)
-    return "%s to %s" % (start.partition(",")[0] if first[:4] == last[:4] else start, day_label(last))
 
 
 def day_label(text: str) -> str:
@@ -137,14 +120,9 @@ def day_label(text: str) -> str:
     return "%s %d, %d" % (_MONTHS[date.month - 1], date.day, date.year)
 
 
-def count(number: float) -> str:
-    """Return a whole number with separators."""
-    return f"{number:,.0f}"
-
-
 def number_text(value: float) -> str:
     """Return a number with as many digits as it needs: 1,200, 2.5, 0.0004."""
-    return count(value) if value >= 100 or value == int(value) else "%.3g" % value
+    return f"{value:,.0f}" if value >= 100 or value == int(value) else "%.3g" % value
 
 
 def percent(part: float, whole: float) -> str:
@@ -152,84 +130,102 @@ def percent(part: float, whole: float) -> str:
     return "%.0f%%" % (100 * part / whole) if whole else "\u2013"
 
 
-def money(usd: float) -> str:
-    """Return an amount in US dollars; amounts below one dollar get four decimals."""
-    return "$%.2f" % usd if usd >= 1 or usd == 0 else "$%.4f" % usd
+def shown(kind: str, value: Any) -> str:  # noqa: ANN401  (a text or a number)
+    """Return a value as it is written; amounts below one dollar get four decimals, and what is unknown is a dash."""
+    if value is None:
+        return "\u2013"
+    if kind == "money":
+        return "$%.2f" % value if value >= 1 or value == 0 else "$%.4f" % value
+    if kind == "ms":
+        return "%s\u00a0ms" % number_text(round(value))
+    if kind == "date":
+        return day_label(value)
+    if kind == "score":
+        return "%.2f" % value
+    return value if isinstance(value, str) else number_text(value)
 
 
-def milliseconds(ms: float | None) -> str:
-    """Return a duration in milliseconds; a dash for None."""
-    return "\u2013" if ms is None else "%s\u00a0ms" % count(ms)
+def as_json(sections: Sequence[Section]) -> dict[str, Any]:
+    """Return the figures, the charts and all rows of the tables, by section."""
+    return {section.name: _section_json(section) for section in sections}
 
 
-def times(number: int, noun: str = "time") -> str:
-    """Return `once` or `12 times`; with another noun, `1 prompt` or `12 prompts`."""
-    if number == 1:
-        return "once" if noun == "time" else "1 " + noun
-    return "%s %ss" % (count(number), noun)
-
-
-def print_section(section: Section, since: str, until: str, console: Console) -> None:
-    """Print a section in short lines of at most 80 columns; charts show the time from `since` to `until`."""
-    console.line()
-    console.line(console.style(section.heading, "bold"))
+def _section_json(section: Section) -> dict[str, Any]:
+    record: dict[str, Any] = {}
     for part in section.parts:
-        for item in part.parts if isinstance(part, SideBySide) else [part]:
-            _print(item, since, until, console)
+        if isinstance(part, Figures):
+            record.update({_field(label): value for label, _, value in part.values})
+        elif isinstance(part, Chart):
+            names = [_field(label) for _, label in part.series]
+            record[_field(part.title)] = {
+                day: dict(zip(names, values)) for day, values in sorted(part.days.items())
+            }
+        elif isinstance(part, Table):
+            names = [_field(heading) for heading, _ in part.columns]
+            record[_field(part.heading)] = [dict(zip(names, row)) for row in part.rows]
+    return record
 
 
-def _print(part: Any, since: str, until: str, console: Console) -> None:  # noqa: ANN401  (one of the parts of a section)
-    if isinstance(part, Table):
-        _print_table(part, console)
+def _field(label: str) -> str:
+    return re.sub(r"\W+", "_", label.partition(",")[0].strip("?").lower())
+
+
+def print_page(page: Page, console: Console) -> None:
+    """Print a report in short lines."""
+    console.line(console.style(TITLE, "bold") + "  " + page.when)
+    console.paragraph(page.lead)
+    for section in page.sections:
+        console.line()
+        console.line(console.style(section.heading, "bold"))
+        for part in section.parts:
+            _print(part, page, console)
+
+
+def _print(part: Part, page: Page, console: Console) -> None:
+    if isinstance(part, Figures):
+        for label, kind, value in part.values:
+            console.line("  %s: %s" % (label, shown(kind, value)))
     elif isinstance(part, Chart):
-        _print_chart(part, fill_buckets(part, since, until, _MAX_DAYS), console)
-    elif isinstance(part, Tiles):
-        for value, label, _ in part.tiles:
-            console.line("  %s: %s" % (label, value))
-    else:
-        console.paragraph("%s %s" % (part.text, part.command), "  ", 2)
-
-
-def _print_chart(chart: Chart, buckets: Sequence[Bucket], console: Console) -> None:
-    """Print each series as its total, its share of all, and its course over the days."""
-    totals = [sum(bucket.values[index] for bucket in buckets) for index in range(len(chart.series))]
-    for index, ((_, label), total) in enumerate(zip(chart.series, totals)):
-        if total:
-            share = percent(total, sum(totals)) if len(totals) > 1 else ""
+        buckets = fill_buckets(part, page.since, page.until, _MAX_STEPS)
+        for index, (label, total, share) in enumerate(totals(part)):
             values = [bucket.values[index] for bucket in buckets]
-            course = "".join(_STEPS[round((len(_STEPS) - 1) * value / max(values))] for value in values)
-            console.line("  %-14s %9s %4s  %s" % (label, number_text(total), share, course))
+            if any(values):
+                steps = (round((len(_BLOCKS) - 1) * value / max(values)) for value in values)
+                course = "".join(_BLOCKS[step] for step in steps)
+                console.line("  %-14s %9s %4s  %s" % (label, total, share, course))
+    elif isinstance(part, Note):
+        console.paragraph("%s %s" % (part.text, part.command), "  ", 2)
+    elif part.rows:
+        console.paragraph(("%s: %s" % (part.heading, part.about)).strip(), "  ", 2)
+        _print_rows(part, console)
+    elif part.empty:
+        console.paragraph("%s: %s" % (part.heading, part.empty), "  ", 2)
 
 
-def _print_table(table: Table, console: Console) -> None:
-    """Print the rows: names and numbers in columns, and texts below them; bars are left out."""
-    if not table.rows:
-        if table.empty:
-            console.paragraph("%s: %s" % (table.heading, table.empty), "  ", 2)
-        return
-    rows = table.rows[:_MAX_ROWS]
-    numbers = [index for index, (_, kind) in enumerate(table.columns) if kind == "n"]
-    heads = [table.columns[index][0] for index in numbers]
-    widths = [max(len(head), *(len(str(row[index])) for row in rows)) for index, head in zip(numbers, heads)]
-    room = max(20, min(console.width, _WIDTH) - 4 - sum(width + 2 for width in widths))
-    texts = [index for index, (_, kind) in enumerate(table.columns) if kind == "text"]
+def _print_rows(table: Table, console: Console) -> None:
+    """Print rows as a table, or, with texts that may be long, each as a paragraph with its command below it."""
+    left_out = ("small", "command")
+    heads = [heading for heading, kind in table.columns if kind not in left_out]
+    is_long = not {"text", "command"}.isdisjoint(kind for _, kind in table.columns)
+    printed = []
+    for row in table.rows[:_MAX_ROWS]:
+        cells = [(kind, plain(shown(kind, cell), _MAX_TEXT)) for (_, kind), cell in zip(table.columns, row)]
+        printed.append([text for kind, text in cells if kind not in left_out])
+        if is_long:
+            facts = [
+                "%s: %s" % (head.lower(), text) for head, text in zip(heads[1:], printed[-1][1:]) if text
+            ]
+            console.paragraph("; ".join([printed[-1][0], *facts]), "    ", 6)
+            for text in (text for kind, text in cells if kind == "command" and text):
+                console.paragraph(text, "      > ", 8)
+    if not is_long:
+        console.table(heads, printed)
+    if len(table.rows) > _MAX_ROWS:
+        console.line("    and %d more" % (len(table.rows) - _MAX_ROWS))
 
-    def print_row(lead: str, name: str, cells: Sequence[str]) -> None:
-        shown = "".join("  " + cell.rjust(width) for cell, width in zip(cells, widths))
-        console.line(lead + (name.ljust(room + 4 - len(lead)) + shown if shown else name))
 
-    print_row("  ", table.heading or table.columns[0][0], heads)
-    for row in rows:
-        name = row[0] if isinstance(row[0], Name) else Name(str(row[0]))
-        text = plain(name.text, _MAX_TEXT) + (": " + name.status if name.status else "")
-        lines = textwrap.wrap(text, room, max_lines=2, placeholder="\u2026") or [""]
-        print_row("    ", lines[0], [str(row[index]) for index in numbers])
-        for line in lines[1:]:
-            console.line("    " + line)
-        for cell in filter(None, (row[index] for index in texts)):
-            is_command = isinstance(cell, Command)
-            text = plain(cell.text if isinstance(cell, Command) else str(cell), _MAX_TEXT)
-            if text:
-                console.paragraph(text, "      > " if is_command else "      ", 8)
-    if len(table.rows) > len(rows):
-        console.line("    and %s more" % count(len(table.rows) - len(rows)))
+def totals(chart: Chart) -> list[tuple[str, str, str]]:
+    """Return the label, the total and the share of each series."""
+    sums = [sum(day[index] for day in chart.days.values()) for index in range(len(chart.series))]
+    shares = [percent(one, sum(sums)) if len(sums) > 1 else "" for one in sums]
+    return [(label, number_text(one), share) for (_, label), one, share in zip(chart.series, sums, shares)]

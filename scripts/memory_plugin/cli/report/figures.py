@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
 from typing import Any
 
 from ...kernel.records import Records
@@ -39,12 +39,11 @@ class RecallFigures:
     """What was recalled, from the ledgers `recalls` and `feedback`."""
 
     def __init__(self) -> None:
-        self.days: dict[str, Counter[str]] = {}  # prompts by outcome
+        self.days: dict[str, Counter[str]] = defaultdict(Counter)  # prompts by outcome
         self.reasons: Counter[str] = Counter()
         self.projects: Counter[str] = Counter()
         self.guards: Counter[str] = Counter()
-        self.places: Counter[str] = Counter()
-        self.memories: dict[tuple[str, str], MemoryUse] = {}  # by project and key
+        self.memories: dict[tuple[str, str], MemoryUse] = defaultdict(MemoryUse)  # by project and key
         self.sessions: set[str] = set()
         self.waits: list[float] = []  # milliseconds
         self.tokens = 0
@@ -63,18 +62,15 @@ class RecallFigures:
                 setattr(use, name, getattr(use, name) + 1)
                 use.last = max(use.last, row["time"])
         self.tokens += row.get("tokens", 0)
-        if place != "prompt":
-            self.places[place] += 1
-        elif outcome in OUTCOMES:
+        if place == "prompt" and outcome in OUTCOMES:
             self._add_prompt(row, outcome)
 
     def _use(self, row: dict[str, Any], key: str) -> MemoryUse:
         """Return the counts of a memory. The user's own memories are the same in every project."""
-        project = "" if key.startswith("user:") else row.get("project", "")
-        return self.memories.setdefault((project, key), MemoryUse())
+        return self.memories["" if key.startswith("user:") else row.get("project", ""), key]
 
     def _add_prompt(self, row: dict[str, Any], outcome: str) -> None:
-        self.days.setdefault(row["time"][:_DAY], Counter())[outcome] += 1
+        self.days[row["time"][:_DAY]][outcome] += 1
         self.projects[row.get("project", "")] += 1
         self.sessions.add(row.get("session", ""))
         if row.get("ms") is not None:
@@ -104,85 +100,6 @@ class RecallFigures:
         """Return the number of prompts."""
         return sum(self.projects.values())
 
-    @property
-    def missed_number(self) -> int:
-        """Return the number of all prompts without a good enough memory."""
-        return sum(self.reasons[reason] for reason in MISS_REASONS)
-
-
-class SessionFigures:
-    """The latest grade of each session, from the ledger `sessions`."""
-
-    def __init__(self) -> None:
-        self.rows: dict[str, dict[str, Any]] = {}  # by session
-
-    def add(self, row: dict[str, Any]) -> None:
-        """Add one grade; it replaces an earlier grade of the same session."""
-        if row.get("kind") == SCORE and "session" in row and "dimensions" in row:
-            self.rows[row["session"]] = row
-
-    def means(self) -> dict[str, tuple[float, int]]:
-        """Return each dimension's mean score and number of sessions."""
-        scores: dict[str, list[float]] = {}
-        for row in self.rows.values():
-            for name, score in scores_of(row).items():
-                scores.setdefault(name, []).append(score)
-        return {name: (sum(found) / len(found), len(found)) for name, found in scores.items()}
-
-    def signals(self) -> Counter[str]:
-        """Return the number of sessions in which each signal occurred."""
-        rows = self.rows.values()
-        return Counter(name for row in rows for name, number in row.get("signals", {}).items() if number)
-
-    def quality(self) -> float | None:
-        """Return the mean overall quality, 0 to 1; None if no session has all dimensions."""
-        found = [
-            row["overall_quality"] for row in self.rows.values() if row.get("overall_quality") is not None
-        ]
-        return sum(found) / len(found) if found else None
-
-
-class SpendFigures:
-    """What judges cost, from the ledger `judge-calls`, and the verdicts of `evaluations`."""
-
-    def __init__(self) -> None:
-        self.features: dict[str, Counter[str]] = {}  # calls, and of these cached, failed and unpriced; tokens
-        self.usd: dict[str, float] = {}  # by feature
-        self.waits: dict[str, list[float]] = {}  # milliseconds, by feature
-        self.days: dict[str, float] = {}  # US dollars
-        self.failures: Counter[str] = Counter()
-        self.verdicts: Counter[str] = Counter()
-
-    def add(self, row: dict[str, Any]) -> None:
-        """Count one call."""
-        feature, outcome, cost = row.get("feature") or "unknown", row.get("outcome", ""), row.get("cost_usd")
-        counts = self.features.setdefault(feature, Counter())
-        counts["calls"] += 1
-        if row.get("cached") is True:
-            counts["cached"] += 1
-            return
-        if outcome != "ok":
-            counts["failed"] += 1
-            self.failures[outcome] += 1
-        counts["tokens"] += row.get("tokens_in", 0) + row.get("tokens_out", 0)
-        if cost is not None:
-            day = row["time"][:_DAY]
-            self.usd[feature] = self.usd.get(feature, 0.0) + cost
-            self.days[day] = self.days.get(day, 0.0) + cost
-        elif outcome == "ok":
-            counts["unpriced"] += 1
-        if row.get("latency_ms") is not None:
-            self.waits.setdefault(feature, []).append(row["latency_ms"])
-
-    def add_evaluation(self, row: dict[str, Any]) -> None:
-        """Count one evaluation by its verdict."""
-        self.verdicts[row.get("verdict", "")] += 1
-
-    @property
-    def total(self) -> float:
-        """Return the cost in US dollars of all calls with a known price."""
-        return sum(self.usd.values())
-
 
 class LedgerFigures:
     """The sums over all ledgers of a folder in a period; `lines` were read, `skipped` of them hold no record."""
@@ -190,7 +107,10 @@ class LedgerFigures:
     def __init__(self, folder: str, since: str, until: str, project: str) -> None:
         """Read the ledgers; `project` is the only one to count, or empty for all."""
         self.recalls = RecallFigures()
-        self.sessions, self.spend = SessionFigures(), SpendFigures()
+        self.sessions: dict[str, dict[str, Any]] = {}  # the latest grade of each
+        self.calls: dict[str, Counter[str]] = defaultdict(Counter)  # of judges, by feature; see `_add_call`
+        self.usd: dict[str, float] = defaultdict(float)  # by feature, as far as the price is known
+        self.usd_by_day: dict[str, float] = defaultdict(float)
         self.events: Counter[str] = Counter()
         self.lines = self.skipped = 0
         join, meter = ScoreJoin(), EffectMeter()
@@ -199,9 +119,8 @@ class LedgerFigures:
             "feedback": (self.recalls.add_feedback,),
             "drift": (meter.add_drift,),
             "scores": (join.add, meter.add_score),
-            "sessions": (self.sessions.add,),
-            "judge-calls": (self.spend.add,),
-            "evaluations": (self.spend.add_evaluation,),
+            "sessions": (self._add_grade,),
+            "judge-calls": (self._add_call,),
             "events": (self._add_event,),
         }
         for name, adders in readers.items():
@@ -213,8 +132,40 @@ class LedgerFigures:
             self.skipped += records.skipped
         self.replies, self.effect = join.scores(), meter.effect()
 
+    def _add_grade(self, row: dict[str, Any]) -> None:
+        """Add one grade; it replaces an earlier grade of the same session."""
+        if row.get("kind") == SCORE and "session" in row and "dimensions" in row:
+            self.sessions[row["session"]] = row
+
+    def _add_call(self, row: dict[str, Any]) -> None:
+        """Count one call of a judge: whether it was cached, failed or has no known price, its tokens and its cost."""
+        feature, failed, cost = (
+            row.get("feature") or "unknown",
+            row.get("outcome", "") != "ok",
+            row.get("cost_usd"),
+        )
+        cached = row.get("cached") is True
+        self.calls[feature].update(
+            calls=1,
+            cached=cached,
+            failed=failed and not cached,
+            tokens=0 if cached else row.get("tokens_in", 0) + row.get("tokens_out", 0),
+            unpriced=cost is None and not (failed or cached),
+        )
+        if cost is not None and not cached:
+            self.usd[feature] += cost
+            self.usd_by_day[row["time"][:_DAY]] += cost
+
     def _add_event(self, row: dict[str, Any]) -> None:
         self.events[plain("%s: %s" % (row.get("event"), row.get("what")), _MAX_EVENT)] += 1
+
+    def mean_grades(self) -> dict[str, tuple[float, int]]:
+        """Return each dimension's mean score and number of sessions."""
+        scores: dict[str, list[float]] = defaultdict(list)
+        for row in self.sessions.values():
+            for name, score in scores_of(row).items():
+                scores[name].append(score)
+        return {name: (sum(found) / len(found), len(found)) for name, found in scores.items()}
 
 
 def quantile(values: list[float], share: float) -> float | None:
@@ -225,5 +176,5 @@ def quantile(values: list[float], share: float) -> float | None:
 
 def ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """Return names and counts above zero, the most frequent first, ties by name."""
-    pairs: Iterable[tuple[str, int]] = ((name, number) for name, number in counts.items() if number)
+    pairs = [(name, number) for name, number in counts.items() if number]
     return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))

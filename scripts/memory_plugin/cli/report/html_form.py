@@ -8,37 +8,35 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
-from math import log10
+from itertools import groupby
 from typing import Any
 
 from ... import VERSION
 from ...kernel.paths import data_path
 from ...kernel.text.clean import escape, plain
 from .elements import (
-    Bar,
+    TITLE,
     Bucket,
     Chart,
-    Command,
-    Name,
-    Note,
+    Figures,
+    Page,
+    Part,
     Section,
-    SideBySide,
     Table,
-    Tiles,
-    count,
     day_label,
     fill_buckets,
     number_text,
+    shown,
+    totals,
 )
-from .sections import Report, lead, sections
 
 MARK = b"<!-- memory report -->"  # tells our own files from others
-_TITLE = "Memory report"
 _MAX_TEXT = 1000
 _MAX_ROWS = 25
 _MAX_COLUMNS = 62
 _WIDTH, _HEIGHT = 1000, 100
 _GAP = 0.22  # of a column's width, between two columns
+_NARROW = (["name", "count"], ["name", "count", "count"])  # columns of tables that stand next to each other
 _PAGE = (
     '<!DOCTYPE html>\n%s\n<html lang="en"><head><meta charset="utf-8">'
     '<meta http-equiv="Content-Security-Policy" content="%s">'
@@ -47,12 +45,21 @@ _PAGE = (
     '<title>%s</title><style>%s</style></head>\n<body><div class="sheet">%s<main>%s</main>%s</div></body></html>\n'
 )
 _TOP = (
-    '<header class="top"><h1>%s</h1><span class="when">%s, %s to %s</span></header><p class="lead">%s</p>'
+    '<header class="top"><h1>%s</h1><span class="when">%s</span></header><p class="lead">%s</p>'
     '<nav aria-label="Sections">%s</nav>'
 )
 _BOTTOM = (
     "<footer><p>Made by memory %s on this machine. Nothing was sent anywhere."
     " This file may contain your prompts, so only your account can read it.</p></footer>"
+)
+_FIGURE = (
+    '<figure><div class="plot"><div class="y" aria-hidden="true"><span>%s</span><span>0</span></div>'
+    '<svg role="img" viewBox="0 0 %d %d" preserveAspectRatio="none"><title>%s</title><desc>%s</desc>%s</svg>'
+    '<div class="x" aria-hidden="true">%s</div></div></figure>'
+)
+_BAR = (
+    '<td class="bar"><svg class="bar" role="img" viewBox="0 0 %d 10" preserveAspectRatio="none"><title>%s</title>'
+    '<rect class="f-%s" x="0" y="0" width="%.1f" height="10"/></svg></td>'
 )
 
 
@@ -61,172 +68,143 @@ def safe(text: object) -> str:
     return escape(plain(str(text), _MAX_TEXT))
 
 
-def page(report: Report) -> str:
+def html(page: Page) -> str:
     """Return the HTML document; its policy admits no script and only its own style sheet."""
     with open(data_path("report", "report.css"), encoding="utf-8") as file:
         style = file.read()
     hashed = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     policy = "default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'" % hashed
-    shown = sections(report)
-    body = "\n".join(_section(section, report) for section in shown)
-    return _PAGE % (
-        MARK.decode("ascii"),
-        policy,
-        _TITLE,
-        style,
-        _top(report, shown),
-        body,
-        _BOTTOM % safe(VERSION),
-    )
+    links = "".join('<a href="#%s">%s</a>' % (one.name, safe(one.heading)) for one in page.sections)
+    top = _TOP % (TITLE, safe(page.when[:1].upper() + page.when[1:]), safe(page.lead), links)
+    body = "\n".join(_section(section, page) for section in page.sections)
+    return _PAGE % (MARK.decode("ascii"), policy, TITLE, style, top, body, _BOTTOM % safe(VERSION))
 
 
-def _top(report: Report, shown: Sequence[Section]) -> str:
-    links = "".join('<a href="#%s">%s</a>' % (section.name, safe(section.heading)) for section in shown)
-    texts = (
-        report.scope[:1].upper() + report.scope[1:],
-        day_label(report.since),
-        day_label(report.until),
-        lead(report),
-    )
-    return _TOP % (_TITLE, *map(safe, texts), links)
+def _section(section: Section, page: Page) -> str:
+    """Return a section; its narrow tables are next to each other where there is room."""
+    parts = []
+    for is_narrow, group in groupby(section.parts, _is_narrow):
+        texts = [text for text in (_part(part, page) for part in group) if text]
+        both = "".join("<div>%s</div>" % text for text in texts) if is_narrow else "".join(texts)
+        parts.append('<div class="two">%s</div>' % both if is_narrow and both else both)
+    texts = [section.name, safe(section.heading), safe(section.about), "".join(parts)]
+    return '<section id="%s"><h2>%s</h2><p class="about">%s</p>%s</section>' % tuple(texts)
 
 
-def _section(section: Section, report: Report) -> str:
-    parts = "".join(_part(part, report) for part in section.parts)
-    texts = section.name, safe(section.heading), safe(section.about), parts
-    return '<section id="%s"><h2>%s</h2><p class="about">%s</p>%s</section>' % texts
+def _is_narrow(part: Part) -> bool:
+    return isinstance(part, Table) and [kind for _, kind in part.columns if kind != "small"] in _NARROW
 
 
-def _part(part: Any, report: Report) -> str:  # noqa: ANN401  (one of the parts of a section)
+def _part(part: Part, page: Page) -> str:
     if isinstance(part, Table):
         return _table(part)
     if isinstance(part, Chart):
-        return _chart(part, fill_buckets(part, report.since, report.until, _MAX_COLUMNS))
-    if isinstance(part, Tiles):
-        return _tiles(part)
-    if isinstance(part, SideBySide):
-        shown = "".join(
-            "<div>%s</div>" % text for text in (_part(item, report) for item in part.parts) if text
+        return _chart(part, fill_buckets(part, page.since, page.until, _MAX_COLUMNS))
+    if isinstance(part, Figures):
+        tiles = ((safe(shown(kind, value)), safe(label)) for label, kind, value in part.values)
+        return '<div class="tiles">%s</div>' % "".join(
+            '<div class="tile"><b>%s</b><span>%s</span></div>' % tile for tile in tiles
         )
-        return '<div class="two">%s</div>' % shown if shown else ""
-    return _note(part)
+    command = " <code>%s</code>" % safe(part.command) if part.command else ""
+    return '<p class="%s">%s%s</p>' % (part.kind, safe(part.text), command)
 
 
-def _note(note: Note) -> str:
-    command = " <code>%s</code>" % safe(note.command) if note.command else ""
-    return '<p class="%s">%s%s</p>' % (note.kind, safe(note.text), command)
-
-
-def _tiles(tiles: Tiles) -> str:
-    shown = ((kind, safe(value), safe(label)) for value, label, kind in tiles.tiles)
-    return '<div class="tiles">%s</div>' % "".join(
-        '<div class="tile %s"><b>%s</b><span>%s</span></div>' % tile for tile in shown
-    )
+def _soft(text: str) -> str:
+    return '<p class="soft">%s</p>' % safe(text) if text else ""
 
 
 def _table(table: Table, most: int = _MAX_ROWS) -> str:
     """Return a table with its heading. On a narrow screen the rows of a wide table become cards."""
     heading = "<h3>%s</h3>" % safe(table.heading) if table.heading else ""
     if not table.rows:
-        return heading + _note(Note(table.empty, kind="soft")) if table.empty else ""
-    about = _note(Note(table.about, kind="soft")) if table.about else ""
-    heads = "".join('<th scope="col" class="%s">%s</th>' % (kind, safe(name)) for name, kind in table.columns)
+        return heading + _soft(table.empty) if table.empty else ""
+    heads = [
+        '<th scope="col" class="%s">%s</th>' % (_style(kind), safe(name))
+        for name, kind in table.columns
+        if kind != "small"
+    ]
+    heads[1:1] = ['<th scope="col" class="bar"></th>'] if table.bar else []
     rows = "".join("<tr>%s</tr>" % _cells(table, row) for row in table.rows[:most])
-    kinds = [kind for _, kind in table.columns]
-    is_wide = len(kinds) > 3 or (len(kinds) == 3 and "bar" not in kinds)
     more = len(table.rows) - most
-    note = Note("and %s more:" % count(more), "memory report --json", "soft")
     return '%s%s<div class="scroll"><table class="%s"><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>%s' % (
-        heading, about, "wide" if is_wide else "", heads, rows, _note(note) if more > 0 else "",
+        heading, _soft(table.about), "" if _is_narrow(table) else "wide", "".join(heads), rows,
+        _soft("and %s more; to list them: memory report --json" % number_text(more)) if more > 0 else "",
     )  # fmt: skip
 
 
-def _cells(table: Table, row: Sequence[object]) -> str:
-    return "".join(
-        '<td class="%s"%s>%s</td>'
-        % (kind, "" if kind in ("name", "bar") else ' data-label="%s"' % safe(name), _cell(cell))
-        for (name, kind), cell in zip(table.columns, row)
+def _style(kind: str) -> str:
+    """Return the style of a column."""
+    return {"name": "name", "small": "small", "text": "text", "command": "text", "mark": "text"}.get(
+        kind, "n"
     )
 
 
-def _cell(cell: object) -> str:
-    if isinstance(cell, Name):
-        mark = (
-            ' <span class="mark %s">%s</span>' % (safe(cell.status), safe(cell.status)) if cell.status else ""
-        )
-        return safe(cell.text) + mark + ("<small>%s</small>" % safe(cell.small) if cell.small else "")
-    if isinstance(cell, Command):
-        return "<code>%s</code>" % safe(cell.text) if cell.text else ""
-    if isinstance(cell, Bar):
-        return _bar(cell)
-    return safe(cell)
+def _cells(table: Table, row: Sequence[Any]) -> str:
+    """Return the cells of a row. After the name comes a bar for the first figure, if the table has bars."""
+    small = next(
+        (safe(value) for (_, kind), value in zip(table.columns, row) if kind == "small" and value), ""
+    )
+    cells = []
+    for (head, kind), value in zip(table.columns, row):
+        style, text = _style(kind), safe(shown(kind, value))
+        if kind == "name":
+            small_line = "<small>%s</small>" % small if small else ""
+            cells.append('<td class="name">%s%s</td>%s' % (text, small_line, _bar(table, row)))
+        elif kind != "small":
+            form = {
+                "mark": '<span class="mark %s">%s</span>' % (text, text),
+                "command": "<code>%s</code>" % text,
+            }
+            shown_text = form.get(kind, text) if text else ""
+            cells.append('<td class="%s" data-label="%s">%s</td>' % (style, safe(head), shown_text))
+    return "".join(cells)
 
 
-def _bar(bar: Bar) -> str:
-    shapes, x = [], 0.0
-    for kind, value in bar.parts:
-        width = _WIDTH * value / bar.total if bar.total > 0 else 0.0
-        if width > 0:
-            shapes.append('<rect class="f-%s" x="%.1f" y="0" width="%.1f" height="10"/>' % (kind, x, width))
-        x += width
-    return '<svg class="bar" role="img" viewBox="0 0 %d 10" preserveAspectRatio="none"><title>%s</title>%s</svg>' % (
-        _WIDTH, safe(bar.text), "".join(shapes),
-    )  # fmt: skip
+def _bar(table: Table, row: Sequence[Any]) -> str:
+    """Return a bar for the first figure of a row; empty for a table without bars."""
+    if not table.bar:
+        return ""
+    column = next(index for index, (_, kind) in enumerate(table.columns) if _style(kind) == "n")
+    most = max(other[column] for other in table.rows) or 1
+    text = "%s: %s" % (table.columns[column][0], number_text(row[column]))
+    return _BAR % (_WIDTH, safe(text), table.bar, _WIDTH * row[column] / most)
 
 
 def _chart(chart: Chart, buckets: Sequence[Bucket]) -> str:
     """Return stacked columns with their legend, and their numbers as a collapsed table."""
-    totals = [sum(day[index] for day in chart.days.values()) for index in range(len(chart.series))]
-    shown = [
-        (color, label, number_text(total)) for (color, label), total in zip(chart.series, totals) if total
-    ]
-    legend = "".join('<li class="%s">%s: %s</li>' % series for series in shown)
-    columns = [("Date", "name"), *((label, "n") for _, label in chart.series)]
-    rows = [[bucket.label, *map(number_text, bucket.values)] for bucket in buckets if any(bucket.values)]
-    numbers = "<details><summary>Show as a table</summary>%s</details>" % _table(
-        Table("", columns, rows), _MAX_COLUMNS
+    legend = "".join(
+        '<li class="%s">%s: %s %s</li>' % (color, label, total, share)
+        for (color, _), (label, total, share) in zip(chart.series, totals(chart))
+        if total != "0"
     )
-    return '<ul class="legend">%s</ul>%s%s' % (legend, _figure(chart, buckets), numbers)
-
-
-def _columns(chart: Chart, buckets: Sequence[Bucket], top: float) -> str:
-    step = _WIDTH / len(buckets)
-    shapes = []
-    for index, bucket in enumerate(buckets):
-        base, parts = float(_HEIGHT), []
-        shown = [(kind, label, value) for (kind, label), value in zip(chart.series, bucket.values) if value]
-        for kind, _, value in shown:
-            base -= _HEIGHT * value / top
-            box = kind, index * step + step * _GAP / 2, base, step * (1 - _GAP), _HEIGHT * value / top
-            parts.append('<rect class="f-%s" x="%.1f" y="%.2f" width="%.1f" height="%.2f"/>' % box)
-        values = ", ".join("%s %s" % (number_text(value), label) for _, label, value in shown)
-        if parts:
-            shapes.append(
-                "<g><title>%s: %s</title>%s</g>" % (safe(bucket.label), safe(values), "".join(parts))
-            )
-    return "".join(shapes)
+    columns = [("Date", "name"), *((label, "count") for _, label in chart.series)]
+    rows = [[bucket.label, *bucket.values] for bucket in buckets if any(bucket.values)]
+    numbers = _table(Table("", columns, rows), _MAX_COLUMNS)
+    details = "<details><summary>Show as a table</summary>%s</details>" % numbers
+    return '<ul class="legend">%s</ul>%s%s' % (legend, _figure(chart, buckets), details)
 
 
 def _figure(chart: Chart, buckets: Sequence[Bucket]) -> str:
     """Return the columns with their axes."""
-    top = _round_up(max(sum(bucket.values) for bucket in buckets))
+    top = max(sum(bucket.values) for bucket in buckets) or 1
     starts = [bucket.start for bucket in buckets]
-    grid = "".join('<line class="grid" x1="0" x2="%d" y1="%d" y2="%d"/>' % (_WIDTH, y, y) for y in (0, 50))
     ticks = [starts[0], starts[len(starts) // 2], starts[-1]] if len(starts) > 2 else starts
-    return (
-        '<figure><div class="plot"><div class="y" aria-hidden="true"><span>%s</span><span>%s</span><span>0</span></div>'
-        '<svg role="img" viewBox="0 0 %d %d" preserveAspectRatio="none"><title>%s</title><desc>%s</desc>%s%s</svg>'
-        '<div class="x" aria-hidden="true">%s</div></div></figure>'
-    ) % (
-        number_text(top), number_text(top / 2), _WIDTH, _HEIGHT, safe(chart.title), safe(chart.text), grid,
-        _columns(chart, buckets, top), "".join("<span>%s</span>" % safe(day_label(start)) for start in ticks),
-    )  # fmt: skip
+    step = _WIDTH / len(buckets)
+    shapes = [_column(chart, bucket, top, index * step, step) for index, bucket in enumerate(buckets)]
+    dates = "".join("<span>%s</span>" % safe(day_label(start)) for start in ticks)
+    texts = safe(chart.title), safe(chart.text), "".join(shapes), dates
+    return _FIGURE % (number_text(top), _WIDTH, _HEIGHT, *texts)
 
 
-def _round_up(value: float) -> float:
-    """Return the next round number for the top of a scale; 1 for 0."""
-    if value <= 0:
-        return 1
-    power: float = 10.0 ** (log10(value) // 1)
-    steps = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)
-    return next(step * power for step in steps if step * power >= value * (1 - 1e-9))
+def _column(chart: Chart, bucket: Bucket, top: float, left: float, step: float) -> str:
+    """Return the stacked column of one bucket; empty without values."""
+    base, parts, values = float(_HEIGHT), [], []
+    for (color, label), value in zip(chart.series, bucket.values):
+        if value:
+            height = _HEIGHT * value / top
+            base -= height
+            box = color, left + step * _GAP / 2, base, step * (1 - _GAP), height
+            parts.append('<rect class="f-%s" x="%.1f" y="%.2f" width="%.1f" height="%.2f"/>' % box)
+            values.append("%s %s" % (number_text(value), label))
+    title = safe("%s: %s" % (bucket.label, ", ".join(values)))
+    return "<g><title>%s</title>%s</g>" % (title, "".join(parts)) if parts else ""

@@ -1,180 +1,124 @@
-"""The report as a list of sections, from which the page and the text are made, and its figures as JSON data."""
+"""The report as a list of sections, from which the page, the text and the JSON data are made."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...kernel.data import load_data
-from ...recall.explain import reason_text
-from ...replies.score_history import ScoreGroup, count_patterns, group_by_day, group_scores
+from ...kernel.paths import Paths
+from ...kernel.text.clean import plain
+from ...memories.hygiene import shown_line
+from ...memories.record import ACTIVE
+from ...memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_state, shortest_names
+from ...memories.trust import TRUSTED
+from ...recall.explain import prompt_texts, reason_text
+from ...replies.score_history import count_patterns, group_by_day, group_scores
 from ...sessions.dimensions import dimensions
-from ..checks import Check
-from .elements import (
-    Bar,
-    Cell,
-    Chart,
-    Command,
-    Name,
-    Note,
-    Part,
-    Section,
-    SideBySide,
-    Table,
-    Tiles,
-    count,
-    day_label,
-    milliseconds,
-    money,
-    number_text,
-    percent,
-    times,
-)
-from .figures import OUTCOMES, LedgerFigures, quantile, ranked
-from .memory_rows import MemoryFigures, memories_json, memories_section, missed_section
+from ..console import counted, inflected
+from ..installation_checks import Check
+from .elements import Chart, Figures, Note, Part, Section, Table, day_label
+from .figures import MISS_REASONS, OUTCOMES, LedgerFigures, MemoryUse, RecallFigures, quantile, ranked
 
-_LABELS = {
-    "injected": ("told", "told in full"),
-    "pointed": ("pointed", "pointed to"),
-    "silent": ("silent", "silent"),
-    "skipped": ("skipped", "not looked up"),
-    "failed": ("failed", "failed"),
-}
-_MAX_ROWS = 10
+_SERIES = (
+    ("told", "told in full"),
+    ("pointed", "pointed to"),
+    ("silent", "silent"),
+    ("skipped", "not looked up"),
+    ("failed", "failed"),
+)
+_MAX_NAME = 120
 _MAX_EXAMPLE = 80
+
+
+class MemoryRow(NamedTuple):
+    """A memory; `stale` says why it may be out of date, and `fix` is the command to run."""
+
+    name: str
+    title: str
+    project: str
+    use: MemoryUse
+    updated: str = ""
+    active: bool = False
+    stale: str = ""
+    fix: str = ""
 
 
 class Report(NamedTuple):
     """What the sections are made of; `since` and `until` are UTC times as in ledgers."""
 
     scope: str
-    days: int
     since: str
     until: str
     ledgers: LedgerFigures
-    memories: MemoryFigures
-    missed: list[dict[str, Any]]
+    rows: list[MemoryRow]
+    pending: int
     checks: list[Check]
+    paths: Paths
 
 
 def sections(report: Report) -> list[Section]:
     """Return the sections in the order in which they are shown."""
-    recalls = report.ledgers.recalls
-    return [
-        _recall(report),
-        memories_section(report.memories, recalls.prompts, report.scope),
-        missed_section(report.missed, recalls.missed_number, recalls.prompts),
-        _replies(report),
-        _sessions(report),
-        _spend(report),
-        _health(report),
-    ]
-
-
-def as_json(report: Report) -> dict[str, Any]:
-    """Return the figures as JSON data."""
-    ledgers = report.ledgers
-    recalls, replies, graded, spend = ledgers.recalls, ledgers.replies, ledgers.sessions, ledgers.spend
-    return {
-        **{name: getattr(report, name) for name in ("scope", "days", "since", "until")},
-        "lines": ledgers.lines,
-        "lines_skipped": ledgers.skipped,
-        "recall": {
-            "prompts": recalls.prompts,
-            "sessions": len(recalls.sessions),
-            "tokens": recalls.tokens,
-            **{name: recalls.total(name) for name in OUTCOMES},
-            "ms_median": quantile(recalls.waits, 0.5),
-            "ms_p95": quantile(recalls.waits, 0.95),
-            **{name: dict(ranked(getattr(recalls, name))) for name in ("reasons", "projects", "guards")},
-            "other_places": dict(ranked(recalls.places)),
-            "days": {day: dict(counts) for day, counts in sorted(recalls.days.items())},
-        },
-        "memories": memories_json(report.memories),
-        "missed": {"prompts": recalls.missed_number, "latest": report.missed},
-        "replies": {
-            **dict(zip(("replies", "padded", "drifted", "density"), _reply_totals(report))),
-            "models": {group.name: group.replies for group in _by_model(report)},
-            "patterns": dict(ranked(dict(count_patterns(replies)))),
-            "effect": {**ledgers.effect._asdict(), "enough": ledgers.effect.is_conclusive},
-        },
-        "sessions": {
-            "graded": len(graded.rows),
-            "scores": {name: {"mean": mean, "sessions": n} for name, (mean, n) in graded.means().items()},
-            "signals": dict(ranked(graded.signals())),
-        },
-        "spend": {
-            "usd": spend.total,
-            "features": {
-                name: {**counts, "usd": spend.usd.get(name, 0.0)} for name, counts in spend.features.items()
-            },
-            "failures": dict(ranked(spend.failures)),
-            "verdicts": dict(ranked(spend.verdicts)),
-        },
-        "health": {
-            "checks": [check._asdict() for check in report.checks],
-            "events": dict(ranked(ledgers.events)),
-        },
-    }
+    makers = (_recall, _memories, _missed, _replies, _sessions, _spend, _health)
+    return [make(report) for make in makers]
 
 
 def lead(report: Report) -> str:
     """Return a summary of the report in two or three sentences."""
-    recalls, memories = report.ledgers.recalls, report.memories
+    recalls = report.ledgers.recalls
     if not recalls.prompts:
         return "Nothing was recorded in this period."
-    prompts = times(recalls.prompts, "prompt")
-    told, pointed = count(recalls.total("injected")), count(recalls.total("pointed"))
-    text = "Claude was told at least one memory on %s of %s, and only pointed to some on %s."
-    text %= (told, prompts, pointed)
+    text = "Claude was told at least one memory on %d of %s, and only pointed to some on %d."
+    text %= (recalls.total("injected"), counted(recalls.prompts, "prompt"), recalls.total("pointed"))
     used = sum(use.used for use in recalls.memories.values())
-    if used:
-        text += " Replies used one at least %s." % times(used)
-    if memories.unused:
-        numbers = count(len(memories.unused)), count(memories.stored)
-        text += " Never recalled: %s of %s memories in this project." % numbers
-    return text
+    unused, stored = sum(map(_is_unused, report.rows)), sum(row.active for row in report.rows)
+    text += " Replies used one at least %s." % counted(used, "time") if used else ""
+    return text + (" Never recalled: %d of %d memories in this project." % (unused, stored) if unused else "")
+
+
+def _ranking(
+    heading: str, name: str, counts: Sequence[tuple[str, int]], unit: str = "Prompts", bar: str = ""
+) -> Table:
+    """Return a table of names with their numbers."""
+    return Table(heading, [(name, "name"), (unit, "count")], counts, bar=bar)
 
 
 def _recall(report: Report) -> Section:
     recalls = report.ledgers.recalls
-    heading = ("recall", "What Claude was told")
-    if not recalls.prompts:
-        about = "The memories that reached Claude, and the reasons when none did."
-        nothing = (
-            "No prompts were recorded in this period. Recording starts with your next prompt in Claude Code."
-            " To check the installation:"
-        )
-        return Section(*heading, about, [Note(nothing, "memory doctor", "empty")])
-    summary = ", ".join("%s %s" % (count(recalls.total(name)), _LABELS[name][1]) for name in OUTCOMES)
-    reasons, projects = ranked(recalls.reasons), ranked(recalls.projects)
-    tiles = [(percent(recalls.total(name), recalls.prompts), *_LABELS[name][::-1]) for name in OUTCOMES[:2]]
-    tiles += [(count(recalls.prompts), "prompts", ""), (count(len(recalls.sessions)), "sessions", "")]
-    tiles.append((milliseconds(quantile(recalls.waits, 0.5)), "median hook time", ""))
-    why = [(_reason(name), number) for name, number in reasons]
-    parts: list[Part] = [
-        Tiles(tiles),
-        Chart(
-            "Prompts by day and outcome",
-            {day: [counts[name] for name in OUTCOMES] for day, counts in recalls.days.items()},
-            [_LABELS[name] for name in OUTCOMES],
-            "%s to %s: %s." % (day_label(report.since), day_label(report.until), summary),
-        ),
-        SideBySide(
-            [
-                _ranking("Why Claude was told nothing", "Reason", "silent", why),
-                _ranking("Projects", "Project", "accent", projects if len(projects) > 1 else []),
-            ]
-        ),
-    ]
-    guards = ", ".join("%s %s" % (count(n), name.replace("_", " ")) for name, n in ranked(recalls.guards))
-    if guards:
-        parts.append(Note("Guarded tool calls: %s." % guards, kind="soft"))
     about = (
         "Each prompt counts once. Claude was told a memory in full, was pointed to one by its title, or got nothing: silent"
         " if nothing new fit the prompt, not looked up if it was a command or small talk."
     )
-    return Section(*heading, about, parts)
+    if not recalls.prompts:
+        nothing = (
+            "No prompts were recorded in this period. Recording starts with your next prompt in Claude Code."
+            " To check the installation:"
+        )
+        return Section("recall", "What Claude was told", about, [Note(nothing, "memory doctor", "empty")])
+    numbers = [(label, recalls.total(name)) for name, (_, label) in zip(OUTCOMES, _SERIES)]
+    summary = ", ".join("%d %s" % (number, label) for label, number in numbers)
+    reasons = [(_reason(name), number) for name, number in ranked(recalls.reasons)]
+    projects = ranked(recalls.projects)
+    guards = [(name.replace("_", " "), number) for name, number in ranked(recalls.guards)]
+    parts: list[Part] = [
+        Figures(
+            ("prompts", "count", recalls.prompts),
+            *((label, "count", number) for label, number in numbers[:2]),
+            ("sessions", "count", len(recalls.sessions)),
+            ("median hook time", "ms", quantile(recalls.waits, 0.5)),
+        ),
+        Chart(
+            "Prompts by day",
+            {day: [counts[name] for name in OUTCOMES] for day, counts in recalls.days.items()},
+            _SERIES,
+            "%s to %s: %s." % (day_label(report.since), day_label(report.until), summary),
+        ),
+        _ranking("Why Claude was told nothing", "Reason", reasons, bar="silent"),
+        _ranking("Projects", "Project", projects if len(projects) > 1 else [], bar="accent"),
+        _ranking("Guarded tool calls", "Outcome", guards, "Calls"),
+    ]
+    return Section("recall", "What Claude was told", about, parts)
 
 
 def _reason(name: str) -> str:
@@ -182,191 +126,244 @@ def _reason(name: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _ranking(
-    heading: str, name: str, color: str, counts: Sequence[tuple[str, int]], unit: str = "Prompts"
-) -> Table:
-    """Return a table of names, each with a bar and a number."""
-    rows: list[list[Cell]] = [
-        [Name(text), _bar(color, number, counts[0][1], unit), count(number)]
-        for text, number in counts[:_MAX_ROWS]
+def memory_rows(survey: Survey, recalls: RecallFigures, paths: Paths) -> list[MemoryRow]:
+    """Return this project's and the user's memories, and those of other projects that occur in the ledgers."""
+    names, rows, uses = shortest_names(survey.items), [], dict(recalls.memories)
+    for item in survey.items:
+        memory, key = item.stored.memory, item.stored.key
+        # RecallFigures counts the user's own memories under no project.
+        use = uses.pop(("" if key.startswith("user:") else paths.project_key, key), MemoryUse())
+        stale, fix = _staleness(item, use, paths)
+        texts = shown_line(memory.updated_at)[:10], life_cycle_state(item) == ACTIVE and item.trust == TRUSTED
+        fix = fix % names[key] if fix else ""
+        rows.append(MemoryRow(names[key], shown_line(memory.title), "", use, *texts, stale, fix))
+    for (project, key), use in uses.items():  # titled by their ids: the stores of other projects are not read
+        name = plain(key, _MAX_NAME)
+        rows.append(
+            MemoryRow(name, name.rpartition("/")[2].replace("-", " "), plain(project, _MAX_NAME), use)
+        )
+    return rows
+
+
+def _is_unused(row: MemoryRow) -> bool:
+    return row.active and not (row.use.told or row.use.pointed or row.use.used or row.use.started)
+
+
+def _staleness(item: Item, use: MemoryUse, paths: Paths) -> tuple[str, str]:
+    """Return why a memory may be out of date, and the command that fixes it; two empty strings if it is current."""
+    memory, state = item.stored.memory, life_cycle_state(item)
+    if state == SUPERSEDED:
+        successor = shown_line(item.superseded_by.rpartition("/")[2])
+        return "superseded by %s" % successor, "memory forget %s --keep"
+    if state == EXPIRED:
+        return "expired on %s" % shown_line(memory.expires_at)[:10], "memory forget %s --keep"
+    missing = [] if item.stored.store.worktree is None else _missing_files(memory.files, paths.project_root)
+    if state != ACTIVE or not (use.wrong > use.useful or missing):
+        return "", ""
+    if use.wrong > use.useful:
+        return "you called it wrong %s" % counted(use.wrong, "time"), "memory edit %s"
+    others = " and %d more no longer exist" % (len(missing) - 1)
+    return shown_line(missing[0]) + (others if len(missing) > 1 else " no longer exists"), "memory edit %s"
+
+
+def _missing_files(files: tuple[str, ...], root: str) -> list[str]:
+    """Return the related files that are missing from the project; patterns and paths outside it are skipped."""
+    return [
+        name
+        for name in files
+        if not (set("*?[\0") & set(name) or os.path.isabs(name) or ".." in name.split("/"))
+        and not os.path.lexists(os.path.join(root, name))
     ]
-    return Table(heading, [(name, "name"), ("", "bar"), (unit, "n")], rows)
 
 
-def _bar(color: str, number: float, total: float, unit: str) -> Bar:
-    return Bar([(color, number)], total, "%s %s" % (number_text(number), unit.lower()))
+def _memories(report: Report) -> Section:
+    rows = report.rows
+    helping = [row for row in rows if row.use.told or row.use.pointed or row.use.used]
+    helping.sort(key=lambda row: (-row.use.used - row.use.useful, -row.use.told, -row.use.pointed, row.name))
+    unused = sorted(filter(_is_unused, rows), key=lambda row: (-row.use.near, row.updated))
+    about = "%s active in this project; %s recalled in this period, counting %s. The rules of a session's start do not count."
+    numbers = sum(row.active for row in rows), inflected(len(helping), "memory", "different memories")
+    parts: list[Part] = [
+        *([Note("%d awaiting your approval:" % report.pending, "memory review")] if report.pending else []),
+        Table(
+            "Most used",
+            [("Memory", "name"), ("Id", "small"), *((head, "count") for head in ("Told", "Pointed to", "Used", "Useful", "Wrong")),
+             ("Last recalled", "date")],
+            [
+                [row.title, " \u00b7 ".join(filter(None, (row.name, row.project))), row.use.told, row.use.pointed,
+                 row.use.used, row.use.useful, row.use.wrong, row.use.last]
+                for row in helping
+            ],
+            empty="No memory was recalled in this period. To see why: memory why",
+            bar="told",
+        ),
+        Table(
+            "Never recalled",
+            [("Memory", "name"), ("Id", "small"), ("Updated", "date"), ("Close calls", "count"), ("What to do", "command")],
+            [
+                [row.title, row.name, row.updated, row.use.near, "memory edit %s --asked-as '...'" % row.name if row.use.near else ""]
+                for row in unused
+            ],
+            "Close calls are prompts on which a memory was the best match but not a good enough one. To have it recalled on such"
+            " prompts, add a phrase in your own words.",
+            "None: every active memory was recalled." if numbers[0] else "No memory is stored here yet.",
+        ),
+        Table(
+            "May be out of date",
+            [("Memory", "name"), ("Id", "small"), ("Why", "text"), ("What to do", "command")],
+            [[row.title, row.name, row.stale, row.fix] for row in rows if row.stale],
+            empty="None: no related files are missing, and nothing has expired or been superseded.",
+        ),
+    ]  # fmt: skip
+    return Section("memories", "Memories", about % (*numbers, report.scope), parts)
 
 
-def _reply_totals(report: Report) -> tuple[int, int, int, float | None]:
-    """Return the numbers of replies, of those with filler and of those that drifted, and the mean density."""
-    for group in group_scores(report.ledgers.replies, lambda _: "all"):
-        return group.replies, group.padded.k, group.drifted.k, group.density
-    return 0, 0, 0, None
-
-
-def _by_model(report: Report) -> list[ScoreGroup]:
-    return group_scores(report.ledgers.replies, lambda score: score.model)
+def _missed(report: Report) -> Section:
+    """Return the prompts without a good enough memory; a repeated question may be worth one."""
+    recalls = report.ledgers.recalls
+    texts = prompt_texts(recalls.missed, report.paths)
+    rows: dict[str, list[Any]] = {}
+    for row in reversed(recalls.missed):
+        text = texts.get(row.get("prompt_id", ""), "")
+        if text:  # the transcript still exists
+            best: dict[str, Any] = next(iter(row.get("candidates", ())), {})
+            nearest = plain(best.get("key", ""), _MAX_NAME).rpartition("/")[2]
+            rows.setdefault(text.casefold(), [text, 0, row["time"], nearest])[1] += 1
+    ordered = sorted(rows.values(), key=lambda row: (row[1], row[2]), reverse=True)
+    number = sum(recalls.reasons[reason] for reason in MISS_REASONS)
+    columns = [("Prompt", "name"), ("Times", "count"), ("Last asked", "date"), ("Nearest memory", "text")]
+    about = (
+        "Prompts for which no memory was a good enough match. Most need none, but a question that keeps coming up is worth"
+        " saving. The texts come from your own transcripts; the ledgers do not hold them."
+    )
+    parts: list[Part] = [
+        Figures(("prompts", "count", number), ("of all", "count", recalls.prompts)),
+        Table("Latest", columns, ordered),
+        Note("To save an answer:", 'memory save "..."', "soft"),
+    ]
+    nothing = Note("There were none in this period.", kind="empty")
+    return Section("missed", "Prompts that found nothing", about, parts if number else [nothing])
 
 
 def _replies(report: Report) -> Section:
     replies = report.ledgers.replies
-    number, padded, drifted, mean = _reply_totals(report)
     about = "How much filler Claude's replies contain, counted by rules. A reply without filler is not necessarily a good one."
-    if not number:
+    if not replies:
         nothing = Note("No replies were scored in this period.", kind="empty")
         return Section("replies", "Replies", about, [nothing])
-    density = "\u2013" if mean is None else "%.2f" % mean
+    (every,) = group_scores(replies, lambda _: "all")
+    data = load_data("replies", "filler")["rules"]
+    hits = {rule["id"]: rule["hit"][0].split("\n")[0][:_MAX_EXAMPLE] for rule in data if rule.get("hit")}
+    rules = [
+        [name, "\u201c%s\u201d" % hits[name] if name in hits else "", number]
+        for name, number in ranked(dict(count_patterns(replies)))
+    ]
     parts: list[Part] = [
-        Tiles(
-            [
-                (count(number), "replies scored", ""),
-                (percent(padded, number), "with filler", ""),
-                (percent(drifted, number), "drifted", ""),
-                (density, "mean density, 0 to 1", ""),
-            ]
+        Figures(
+            ("replies scored", "count", every.replies),
+            ("with filler", "count", every.padded.k),
+            ("drifted", "count", every.drifted.k),
+            ("mean density, 0 to 1", "score", every.density),
         ),
         Chart(
-            "Replies with and without filler, by day",
+            "Replies by day",
             {day.name: (day.padded.k, day.replies - day.padded.k) for day in group_by_day(replies)},
             [("pointed", "with filler"), ("silent", "without filler")],
-            "%s of %s replies contain filler." % (count(padded), count(number)),
+            "%d of %d replies contain filler." % (every.padded.k, every.replies),
         ),
-        SideBySide([_filler(report), _effect(report), _models(report)]),
+        Table(
+            "Most common filler",
+            [("Rule", "name"), ("Example", "small"), ("Matches", "count")],
+            rules,
+            bar="pointed",
+        ),
+        _effect(report),
     ]
     return Section("replies", "Replies", about, parts)
 
 
-def _filler(report: Report) -> Table:
-    data, rules = (
-        load_data("replies", "filler")["rules"],
-        ranked(dict(count_patterns(report.ledgers.replies))),
-    )
-    hits = {rule["id"]: rule["hit"][0].split("\n")[0][:_MAX_EXAMPLE] for rule in data if rule.get("hit")}
-    table = _ranking("Most common filler", "Rule", "pointed", rules, "Matches")
-    quoted = ("\u201c%s\u201d" % hits[name] if hits.get(name) else "" for name, _ in rules)
-    return table._replace(
-        rows=[[Name(str(row[0].text), example), *row[1:]] for row, example in zip(table.rows, quoted)]  # type: ignore[union-attr]
-    )
-
-
 def _effect(report: Report) -> Table:
+    """Return whether corrections help, with the difference to the control group in percentage points."""
     effect = report.ledgers.effect
     groups = (("Corrected", effect.corrected), ("Control group", effect.control))
-    rows: list[list[Cell]] = [[Name(name), str(group)] for name, group in groups if group.n]
+    text = "Too few drifting replies for a conclusion: each group needs at least 10."
+    if effect.gap is not None and effect.is_conclusive:
+        verdict = "help" if effect.gap[1] > 0 else "hurt" if effect.gap[2] < 0 else "have no clear effect"
+        points = tuple(("%+.0f" % (100 * part)).replace("-", "\u2212") for part in effect.gap)
+        text = "Corrections %s: %s percentage points (95%% interval %s to %s)." % (verdict, *points)
     return Table(
         "Do corrections help?",
-        [("Group", "name"), ("Back in line", "n")],
-        rows,
-        "The share of drifting replies whose next reply was back in line. " + _effect_sentence(report),
+        [("Group", "name"), ("Back in line", "count")],
+        [[name, str(group)] for name, group in groups if group.n],
+        "The share of drifting replies whose next reply was back in line. " + text,
         "No drifting reply was followed by another one that could be measured.",
     )
 
 
-def _effect_sentence(report: Report) -> str:
-    """Return whether corrections help, with the difference to the control group in percentage points."""
-    effect = report.ledgers.effect
-    if effect.gap is None or not effect.is_conclusive:
-        return "Too few drifting replies for a conclusion: each group needs at least 10."
-    gap, low, high = ("%+.0f" % (100 * part) for part in effect.gap)
-    verdict = "help" if effect.gap[1] > 0 else "hurt" if effect.gap[2] < 0 else "have no clear effect"
-    text = "Corrections %s: %s percentage points (95%% interval %s to %s)." % (verdict, gap, low, high)
-    return text.replace("-", "\u2212")
-
-
-def _models(report: Report) -> Table:
-    rows: list[list[Cell]] = [
-        [Name(group.name), count(group.replies), percent(group.padded.k, group.replies)]
-        for group in _by_model(report)[:_MAX_ROWS]
-    ]
-    columns = [("Model", "name"), ("Replies", "n"), ("With filler", "n")]
-    return Table("Models", columns, rows if len(rows) > 1 else [])
-
-
-def _counts(heading: str, name: str, unit: str, counts: Sequence[tuple[str, int]]) -> Table:
-    """Return a table of names with numbers."""
-    rows: list[list[Cell]] = [[Name(text), count(number)] for text, number in counts[:_MAX_ROWS]]
-    return Table(heading, [(name, "name"), (unit, "n")], rows)
-
-
 def _sessions(report: Report) -> Section:
-    graded, about = report.ledgers.sessions, "The latest grade of each session, on six dimensions."
-    if not graded.rows:
+    ledgers, about = report.ledgers, "The latest grade of each session, on six dimensions."
+    if not ledgers.sessions:
         nothing = "No sessions were graded in this period. To grade one, type in Claude Code:"
         return Section("sessions", "Sessions", about, [Note(nothing, "/memory:score-session", "empty")])
-    quality = graded.quality()
-    grades: list[list[Cell]] = []
-    for name, (mean, number) in graded.means().items():
-        best = dimensions()[name].highest if name in dimensions() else 1
-        score = "%.2f of %d" % (mean, best)
-        bar = Bar([("accent", mean)], best, "%s, sessions: %s" % (score, count(number)))
-        grades.append([Name(name.replace("_", " ")), bar, score, count(number)])
-    signals = [
-        (name.replace("_", " ").replace("-", " "), number) for name, number in ranked(graded.signals())
+    rows = ledgers.sessions.values()
+    overall = [row["overall_quality"] for row in rows if row.get("overall_quality") is not None]
+    quality = sum(overall) / len(overall) if overall else None
+    best = {name: dimension.highest for name, dimension in dimensions().items()}
+    columns = [("Dimension", "name"), ("Mean", "score"), ("Of", "count"), ("Sessions", "count")]
+    grades = [
+        [name.replace("_", " "), mean, best.get(name, 1), number]
+        for name, (mean, number) in ledgers.mean_grades().items()
     ]
-    tiles = [(count(len(graded.rows)), "sessions graded", "")]
-    tiles += [] if quality is None else [("%.2f" % quality, "mean quality, 0 to 1", "")]
-    columns = [("Dimension", "name"), ("", "bar"), ("Mean", "n"), ("Sessions", "n")]
-    tables = [Table("Mean grades", columns, grades), _counts("Signals", "Signal", "Sessions", signals)]
-    return Section("sessions", "Sessions", about, [Tiles(tiles), SideBySide(tables)])
+    parts: list[Part] = [
+        Figures(("sessions graded", "count", len(rows)), ("mean quality, 0 to 1", "score", quality)),
+        Table("Mean grades", columns, grades),
+    ]
+    return Section("sessions", "Sessions", about, parts)
 
 
 def _spend(report: Report) -> Section:
-    spend, recalls = report.ledgers.spend, report.ledgers.recalls
-    per_prompt = recalls.tokens / recalls.prompts if recalls.prompts else 0
+    ledgers, recalls = report.ledgers, report.ledgers.recalls
+    names = ("calls", "cached", "failed", "unpriced", "tokens")
+    columns = [(name.capitalize(), "count") for name in names]
+    rows = [
+        [feature, *(counts[name] for name in names), ledgers.usd[feature]]
+        for feature, counts in sorted(ledgers.calls.items())
+    ]
+    total = sum(ledgers.usd.values())
+    text = "$%.4f in total." % total
+    days = {date: (usd,) for date, usd in ledgers.usd_by_day.items()}
+    nothing = "No judge was asked: nothing was sent or spent. To switch the judges on:"
     parts: list[Part] = [
-        Tiles(
-            [
-                (money(spend.total), "spent on judges", ""),
-                (count(recalls.tokens), "tokens added by memories", ""),
-                ("%.0f" % per_prompt, "tokens per prompt, on average", ""),
-            ]
-        )
+        Figures(
+            ("spent on judges", "money", total),
+            ("tokens added by memories", "count", recalls.tokens),
+            ("tokens per prompt, on average", "count", round(recalls.tokens / max(1, recalls.prompts))),
+        ),
+        *([Chart("Costs by day", days, [("accent", "US dollars")], text)] if days else []),
+        Table("Features", [("Feature", "name"), *columns, ("Cost", "money")], rows),
+        *([] if rows else [Note(nothing, "memory judge on", "empty")]),
     ]
-    if spend.days:
-        days = {date: (usd,) for date, usd in spend.days.items()}
-        total = "%s in total." % money(spend.total)
-        parts.append(Chart("Judge costs by day", days, [("accent", "US dollars")], total))
-    heads = ("Calls", "From cache", "Failed", "Tokens", "Median wait", "Cost")
-    rows: list[list[Cell]] = [
-        [
-            Name(name),
-            *(count(counts[part]) for part in ("calls", "cached", "failed", "tokens")),
-            milliseconds(quantile(spend.waits.get(name, []), 0.5)),
-            money(spend.usd.get(name, 0.0)),
-        ]
-        for name, counts in sorted(spend.features.items())
-    ]
-    parts.append(Table("", [("Feature", "name"), *((head, "n") for head in heads)], rows))
-    if not rows:
-        nothing = "No judge was asked: nothing was sent or spent. To switch the judges on:"
-        parts.append(Note(nothing, "memory judge on", "empty"))
-    unpriced = sum(counts["unpriced"] for counts in spend.features.values())
-    if unpriced:
-        left_out = "Calls without a known price, not included in the total: %s." % count(unpriced)
-        parts.append(Note(left_out, kind="soft"))
-    about = "What the judges cost, estimated from their token usage, and the tokens that memories added to your prompts."
+    about = (
+        "What the judges cost, estimated from their token usage, without calls whose price is unknown (unpriced); and the tokens"
+        " that memories added to your prompts."
+    )
     return Section("spend", "Spending", about, parts)
 
 
 def _health(report: Report) -> Section:
-    ledgers, waits = report.ledgers, report.ledgers.recalls.waits
+    ledgers = report.ledgers
     found = [check for check in report.checks if check.status != "ok"]
-    rows: list[list[Cell]] = [
-        [Name(check.name, "", check.status), check.text, Command(check.fix)] for check in found
+    columns = [("Check", "name"), ("Status", "mark"), ("Finding", "text"), ("What to do", "command")]
+    parts: list[Part] = [
+        Figures(
+            ("checks passed", "count", len(report.checks) - len(found)),
+            ("checks with a remark", "count", len(found)),
+            ("slowest 5% of prompts, from", "ms", quantile(ledgers.recalls.waits, 0.95)),
+            ("ledger lines read", "count", ledgers.lines),
+            ("unreadable lines", "count", ledgers.skipped),
+        ),
+        Table("Remarks", columns, [[check.name, check.status, check.text, check.fix] for check in found]),
+        _ranking("Problems in hooks", "Event", ranked(ledgers.events), "Times"),
     ]
-    numbers = len(report.checks) - len(found), len(report.checks)
-    hook = "Time in the prompt hook, not counting the start of Python: median %s, 95th percentile %s."
-    hook_times = milliseconds(quantile(waits, 0.5)), milliseconds(quantile(waits, 0.95))
-    lines = "Ledger lines read: %s. Unreadable: %s." % (count(ledgers.lines), count(ledgers.skipped))
-    return Section(
-        "health",
-        "Health",
-        "What memory doctor finds now, and the problems that hooks reported in this period.",
-        [
-            Table("", [("Check", "name"), ("Finding", "text"), ("What to do", "text")], rows),
-            Note("%d of %d checks passed without a remark." % numbers, kind="soft"),
-            _counts("Problems in hooks", "Event", "Times", ranked(ledgers.events)),
-            *([Note(hook % hook_times)] if waits else []),
-            Note(lines, kind="soft"),
-        ],
-    )
+    about = "What memory doctor finds now, and the problems that hooks reported in this period."
+    return Section("health", "Health", about, parts)

@@ -49,34 +49,11 @@ _FICTIONAL_PHONES = re.compile(
 _PHONE_DIGITS = range(7, 16)  # ITU-T E.164: at most 15
 _NATIONAL_DIGITS = range(9, 12)
 _GROUPS_OF_IPV6 = 8
-
-
 _DNI_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
 _ODD = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
 _RRN_WEIGHTS = (2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5)
-# Verhoeff's tables (1969): multiplication in the dihedral group of order 10, and the permutation of places.
-_D = (
-    "0123456789",
-    "1234067895",
-    "2340178956",
-    "3401289567",
-    "4012395678",
-    "5987604321",
-    "6598710432",
-    "7659821043",
-    "8765932104",
-    "9876543210",
-)
-_P = (
-    "0123456789",
-    "1576283094",
-    "5803796142",
-    "8916043527",
-    "9453126870",
-    "4286573901",
-    "2793806415",
-    "7046913258",
-)
+# Verhoeff's permutation of the digits (1969), applied once more at each place.
+_VERHOEFF = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
 
 
 def _digits(value: str) -> str:
@@ -252,7 +229,12 @@ def _aadhaar(value: str) -> int:
     digits = _numbers(value)
     check = 0
     for place, digit in enumerate(reversed(digits)):
-        check = int(_D[check][int(_P[place % 8][digit])])
+        factor = digit
+        for _ in range(place % 8):
+            factor = _VERHOEFF[factor]
+        # The product in the dihedral group of order 10.
+        total = check + factor if check < 5 else check - factor
+        check = total % 5 + (5 if (check < 5) != (factor < 5) else 0)
     return len(value) if len(digits) == 12 and digits[0] > 1 and check == 0 else 0
 
 

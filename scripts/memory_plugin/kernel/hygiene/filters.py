@@ -31,8 +31,6 @@ _FRAGMENT = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
 _DATE = r"(?:19|20)\d\d[-/. ](?:19|20)?\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d"
 _VERSION = r"(?i)(?:version|release|build|ver\.?|[a-z]/|\bv|[=<>~^]=?|@)[\"': ]{0,3}$"
 _TIME_UUID = r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[167][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"
-_SEQUENCE = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz9876543210"
-_SEQUENCE_LENGTH = 10
 _MIN_WORD = 4
 _MARKS = frozenset("!$%&*+^#~=?@")  # which passwords contain, and names seldom
 _MIN_WORDY_SHARE = 0.6
@@ -142,16 +140,6 @@ def _example(candidate: PatternMatch) -> bool:
     return "EXAMPLE" in candidate.value or "example" in candidate.value
 
 
-def _sequence(candidate: PatternMatch) -> bool:
-    """Reject the alphabet, the digits, or a long piece of them."""
-    lower = candidate.value.lower()
-    pieces = (
-        lower[at : at + _SEQUENCE_LENGTH]
-        for at in range(0, len(lower) - _SEQUENCE_LENGTH + 1, _SEQUENCE_LENGTH)
-    )
-    return any(piece in _SEQUENCE for piece in pieces)
-
-
 @cache
 def _placeholder_pattern() -> re.Pattern[str]:
     return re.compile("|".join(words("placeholders")))
@@ -243,11 +231,6 @@ def _no_digit(candidate: PatternMatch) -> bool:
     return not any(map(str.isdigit, candidate.value))
 
 
-def _number(candidate: PatternMatch) -> bool:
-    """Reject a plain number, a date, a version."""
-    return all(c.isdigit() or c in ".,_-+:TZ" for c in candidate.value)
-
-
 def _url_stand_in(candidate: PatternMatch) -> bool:
     """Reject `user:password@host` as documentation writes it, and the hosts that RFC 2606 reserves for documentation."""
     after = candidate.text[candidate.end + 1 : candidate.end + 65]
@@ -273,18 +256,6 @@ def _not_mail(candidate: PatternMatch) -> bool:
     return name == "git" or remote or domain.rpartition(".")[2].lower() in words("file_endings")
 
 
-def _scope(candidate: PatternMatch) -> bool:
-    """Reject a single name before `::`, which is code unless a prefix length follows."""
-    is_single = candidate.value.endswith("::") and candidate.value.count(":") == 2
-    return is_single and candidate.text[candidate.end : candidate.end + 1] != "/"
-
-
-def _range(candidate: PatternMatch) -> bool:
-    """Reject a range from one number to a greater one: lines, pages, years."""
-    low, _, high = candidate.value.partition("-")
-    return low.isdigit() and high.isdigit() and len(high) - len(low) in (0, 1) and int(low) < int(high)
-
-
 def _version(candidate: PatternMatch) -> bool:
     """Reject a version of four numbers, after a program's name or a word such as "release"."""
     return (
@@ -308,14 +279,10 @@ FILTERS: Mapping[str, Callable[[PatternMatch], bool]] = {
     "masked": _containing(_MASKED),
     "no-digit": _no_digit,
     "not-mail": _not_mail,
-    "number": _number,
     "path": _path,
     "placeholder": _placeholder,
     "prose": _prose,
-    "range": _range,
     "repeated": _containing(_REPEATED),
-    "scope": _scope,
-    "sequence": _sequence,
     "shared-home": _shared_home,
     "slug": _slug,
     "stand-in": _stand_in,

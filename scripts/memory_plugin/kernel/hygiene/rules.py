@@ -1,6 +1,8 @@
-"""The rules and the policy of `config/hygiene/`, loaded once; a pattern is compiled at its first use.
+"""The rules and the policy of `config/hygiene/`, loaded once, and the anchors: the only places in a text where a rule's pattern is tried.
 
-`config/hygiene/README.md` explains how to write a rule. The files come with the plugin, so tests check them, not each process.
+`config/hygiene/README.md` explains how to write a rule. The files come with the plugin, so tests check them, not each process. Running
+hundreds of patterns over a long text would be too slow. A pattern is tried where one of its keywords occurs, or in the regions that a
+prefilter selects: a cheap pattern shared by many rules.
 """
 
 from __future__ import annotations
@@ -9,13 +11,13 @@ import re
 from functools import cache
 
 from ..data import load_data
-from ..hygiene_choice import allowed, chosen_packs
+from . import allowed, chosen_packs
 from .filters import assignment_pattern, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
+    from typing import Any, AnyStr
 
 ACTIONS = ("allow", "redact", "block")
 KINDS = (
@@ -39,6 +41,11 @@ FILES = ("keys", "services", "generic", "personal")
 # Rules that are used only if the user's setting `hygiene.packs` names the pack; they rank above personal data.
 PACKS = {"national-ids": "national"}
 _REACH = 48
+_MAX_GRAMS_TEXT = 20_000  # characters of a text whose three-character sequences are collected
+_START = 3
+_NOT_ASCII = "?"  # in the encoded text, for a character outside ASCII
+_VOCABULARY = re.compile(rb"[a-z0-9_.-]{2,}")
+_PLAIN = b"".join(bytes([code]) if _VOCABULARY.match(bytes([code, code])) else b" " for code in range(256))
 
 
 class Rule:
@@ -62,12 +69,9 @@ class Rule:
         self.entropy = float(entry.get("entropy", 0))  # the minimum, in bits per character
         self.check: str = entry.get("check", "")  # of CHECKS; "" for none
         self.filters: list[str] = entry.get("filters", [])  # of FILTERS
-        self.name_filter = bool(
-            entry.get("name_filter")
-        )  # whether the value must be assigned to a name that means a secret
-        self.reach: int = entry.get(
-            "reach", _REACH
-        )  # characters before the value in which the context is searched
+        # Whether the value must be assigned to a name that means a secret.
+        self.name_filter = bool(entry.get("name_filter"))
+        self.reach: int = entry.get("reach", _REACH)  # characters before the value to search for the context
         # A pattern that must match shortly before or after the value; "" for none.
         context = "|".join(words(entry["context"])) if "context" in entry else ""
         self.context = r"(?i)(?<![a-z])(?:%s)(?![a-z])" % context if context else ""
@@ -81,11 +85,6 @@ def files(packs: Iterable[str] = tuple(PACKS)) -> tuple[str, ...]:
 def rules() -> tuple[Rule, ...]:
     """Return the rules in use by rank."""
     return _rules(files(chosen_packs()))
-
-
-def formed_rules() -> tuple[Rule, ...]:
-    """Return the rules for secrets with a recognizable form, which have the first ranks."""
-    return _rules(FILES[:1])
 
 
 @cache
@@ -114,3 +113,115 @@ def action(place: str, kind: str, rule: str) -> str:
     if allowed(rule):
         return "allow"
     return places()[place].get(rule, places()[place][kind])
+
+
+class Prefilter:
+    """A cheap pattern, and how many characters around its match a rule may need.
+
+    `within`: the name of a prefilter in whose matches this pattern is searched for; its regions surround those matches. "" for none.
+    """
+
+    __slots__ = ("after", "before", "pattern", "within")
+
+    def __init__(self, pattern: re.Pattern[str], before: int, after: int, within: str = "") -> None:
+        self.pattern, self.before, self.after, self.within = pattern, before, after, within
+
+
+@cache
+def prefilters() -> dict[str, Prefilter]:
+    """Return the prefilters by name."""
+    entries = load_data("hygiene", "prefilters")["prefilters"]
+    return {
+        name: Prefilter(**{**entry, "pattern": re.compile(entry["pattern"])})
+        for name, entry in entries.items()
+    }
+
+
+def starts(keywords: Iterable[str]) -> frozenset[bytes]:
+    """Return the first three characters of each keyword, or all of a shorter one."""
+    return frozenset(keyword.encode("ascii")[:_START] for keyword in keywords)
+
+
+def _positions(text: AnyStr, part: AnyStr) -> list[int]:
+    positions = []
+    at = text.find(part)
+    while at >= 0:
+        positions.append(at)
+        at = text.find(part, at + 1)
+    return positions
+
+
+class Anchors:
+    """The anchors of one text. Each keyword and prefilter is searched at its first use."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        # One byte per character, so that positions are the same in both.
+        self._lower = text.encode("ascii", "replace").lower()
+        self._places: dict[str, list[int]] = {}
+        self._regions: dict[str, list[tuple[int, int]]] = {}
+        self._matched: dict[str, list[tuple[int, int]]] = {}
+        self._is_long = len(text) > _MAX_GRAMS_TEXT
+        self._vocabulary = self._lower
+        if self._is_long:
+            # Long texts repeat words: the set of their distinct parts rules out most keywords.
+            parts = "\n".join(set(text.split())).encode("ascii", "replace").lower().translate(_PLAIN)
+            self._vocabulary = b"\n".join(set(parts.split()))
+        vocabulary = self._vocabulary
+        self._grams = {vocabulary[at : at + _START] for at in range(len(vocabulary) - _START + 1)}
+
+    def _has(self, part: bytes) -> bool:
+        return (len(part) < _START or part[:_START] in self._grams) and part in self._vocabulary
+
+    def possible(self, by_start: dict[bytes, list[int]], others: list[int]) -> list[int]:
+        """Return the ranks of the rules whose keywords may be in the text, in order, and `others`. Only short texts are checked."""
+        grams = by_start if self._is_long else filter(self._has, by_start)
+        return sorted({*others, *(rank for start in grams for rank in by_start[start])})
+
+    def places(self, keyword: str) -> list[int]:
+        """Return the positions of a keyword in lower-case ASCII, ignoring the case of the text."""
+        if keyword not in self._places:
+            self._places[keyword] = self._search(keyword)
+        return self._places[keyword]
+
+    def _search(self, keyword: str) -> list[int]:
+        if keyword == _NOT_ASCII:
+            return _positions(self._text, keyword)
+        encoded = keyword.encode("ascii")
+        if self._is_long and not all(map(self._has, _VOCABULARY.findall(encoded))):
+            return []
+        return _positions(self._lower, encoded)
+
+    def around(self, keywords: Iterable[str], before: int, after: int) -> list[tuple[int, int]]:
+        """Return the regions from `before` characters before a keyword to `after` characters after its start."""
+        places = sorted(place for keyword in keywords for place in self.places(keyword))
+        return self._merged((place - before, place + after) for place in places)
+
+    def regions(self, prefilter: str) -> list[tuple[int, int]]:
+        """Return the regions that a prefilter selects."""
+        if prefilter not in self._regions:
+            margins = prefilters()[prefilter]
+            self._regions[prefilter] = self._merged(
+                (start - margins.before, end + margins.after) for start, end in self._matches(prefilter)
+            )
+        return self._regions[prefilter]
+
+    def _matches(self, name: str) -> list[tuple[int, int]]:
+        """Return where a prefilter matches; for one within another, the matches of the other that contain it."""
+        if name not in self._matched:
+            prefilter, text = prefilters()[name], self._text
+            if prefilter.within:
+                outer = self._matches(prefilter.within)
+                self._matched[name] = [span for span in outer if prefilter.pattern.search(text, *span)]
+            else:
+                self._matched[name] = [match.span() for match in prefilter.pattern.finditer(text)]
+        return self._matched[name]
+
+    def _merged(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        merged: list[tuple[int, int]] = []
+        for start, end in spans:
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((max(0, start), end))
+        return merged

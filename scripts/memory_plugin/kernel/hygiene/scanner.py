@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ..hygiene_choice import chosen_packs
-from .anchors import Anchors, starts
+from . import chosen_packs
 from .checks import CHECKS
-from .disguises import Shadow, folded, joined
+from .disguises import folded
 from .filters import FILTERS, PatternMatch, entropy, names_a_secret, whole_name
-from .rules import Rule, action, compiled, formed_rules, places, rules
+from .rules import Anchors, Rule, action, compiled, places, rules, starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+
+    Span = tuple[int, int, int]  # start, end, and the rank of the rule
 
 _MARKER = re.compile(r"\[redacted:([a-z0-9-]{1,60})\]")
 _HIDDEN = "\0"  # replaces each finding before the next round
@@ -41,13 +42,7 @@ class Finding:
 
     def record(self) -> dict[str, object]:
         """Return the finding for JSON output."""
-        return {
-            "kind": self.kind,
-            "rule": self.rule,
-            "start": self.start,
-            "end": self.end,
-            "action": self.action,
-        }
+        return {name: getattr(self, name) for name in ("kind", "rule", "start", "end", "action")}
 
 
 class Redaction:
@@ -57,13 +52,6 @@ class Redaction:
 
     def __init__(self, text: str, findings: list[Finding]) -> None:
         self.text, self.findings = text, findings
-
-
-class _Span:
-    __slots__ = ("end", "rank", "rule", "start")
-
-    def __init__(self, start: int, end: int, rank: int, rule: Rule) -> None:
-        self.start, self.end, self.rank, self.rule = start, end, rank, rule
 
 
 def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
@@ -78,44 +66,28 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
         raise ValueError("no such place: %r; the policy knows %s" % (place, ", ".join(places())))
     hidden = _MARKER.sub(_hide, text.replace(_HIDDEN, " "))
     anchors = Anchors(hidden)  # valid for all rounds: hiding a finding adds no anchor
-    found: list[_Span] = []
+    found: list[Span] = []
     filtered: dict[str, int] = {}
-    shadows = _shadows(hidden, anchors.words)
     for _ in range(_MAX_ROUNDS):
-        spans = _resolved([*_spans(hidden, anchors, kinds, filtered), *_disguised(hidden, shadows, kinds)])
+        spans = _resolved([*_spans(hidden, anchors, kinds, filtered), *_disguised(hidden, kinds)])
         if not spans:
             break
         found += spans
         hidden = _without(hidden, spans)
-        # Only a finding inside a shadow changes it: the shadows are then built again without the finding.
-        around = [(span.start - _TOUCH, span.end + _TOUCH) for span in spans]
-        touched = any(shadow.touches(around) for shadow, _ in shadows)
-        shadows = _shadows(hidden, set(hidden.split())) if touched else []
-    found.sort(key=_place)
-    return [_finding(span, place) for span in found]
+    ruled = [(start, end, rules()[rank]) for start, end, rank in sorted(found)]
+    return [
+        Finding(rule.kind, rule.id, start, end, action(place, rule.kind, rule.id))
+        for start, end, rule in ruled
+    ]
 
 
-def _shadows(hidden: str, words: Collection[str]) -> list[tuple[Shadow, bool]]:
-    """Return the shadows of a text, and for each whether only rules for secrets with a recognizable form apply to it."""
-    both = ((folded(hidden, words), False), (joined(hidden), True))
-    return [(shadow, formed) for shadow, formed in both if shadow is not None]
-
-
-def _disguised(
-    hidden: str, shadows: list[tuple[Shadow, bool]], kinds: Collection[str] | None
-) -> Iterator[_Span]:
-    """Yield the findings in the shadows of a text, at their places in the text; those that touch a hidden finding are skipped."""
-    for shadow, formed in shadows:
-        for span in _spans(shadow.text, Anchors(shadow.text), kinds, {}, formed):
-            if not formed or shadow.is_changed(span.start, span.end):
-                start, end = shadow.original(span.start, span.end)
-                if _HIDDEN not in hidden[max(0, start - _TOUCH) : end + _TOUCH]:
-                    yield _Span(start, end, span.rank, span.rule)
-
-
-def _finding(span: _Span, place: str) -> Finding:
-    rule = span.rule
-    return Finding(rule.kind, rule.id, span.start, span.end, action(place, rule.kind, rule.id))
+def _disguised(hidden: str, kinds: Collection[str] | None) -> Iterator[Span]:
+    """Yield the findings in the shadow of a text, at their places in the text; those that touch a hidden finding are skipped."""
+    shadow = folded(hidden)
+    for start, end, rank in _spans(shadow.text, Anchors(shadow.text), kinds, {}) if shadow.text else ():
+        first, last = shadow.original(start, end)
+        if _HIDDEN not in hidden[max(0, first - _TOUCH) : last + _TOUCH]:
+            yield first, last, rank
 
 
 def _hide(marker: re.Match[str]) -> str:
@@ -129,33 +101,30 @@ def _filler(length: int) -> str:
     return "[" + _HIDDEN * (length - 2) + "]" if length > 2 else _HIDDEN * length
 
 
-def _without(text: str, spans: list[_Span]) -> str:
+def _without(text: str, spans: list[Span]) -> str:
     pieces: list[str] = []
     position = 0
-    for span in spans:
-        pieces += (text[position : span.start], _filler(span.end - span.start))
-        position = span.end
+    for start, end, _ in spans:
+        pieces += (text[position:start], _filler(end - start))
+        position = end
     return "".join([*pieces, text[position:]])
 
 
 def _spans(
-    text: str, anchors: Anchors, kinds: Collection[str] | None, filtered: dict[str, int], formed: bool = False
-) -> Iterator[_Span]:
-    """Yield the findings of every rule, which may overlap; `filtered` counts the characters that each rule's filters have seen.
-
-    `formed` limits the search to rules for secrets with a recognizable form.
-    """
+    text: str, anchors: Anchors, kinds: Collection[str] | None, filtered: dict[str, int]
+) -> Iterator[Span]:
+    """Yield the findings of every rule, which may overlap; `filtered` counts the characters that each rule's filters have seen."""
     limit = _MIN_FILTERED + _MAX_FILTERED_PER_CHARACTER * len(text)
-    in_use = formed_rules() if formed else rules()
+    in_use = rules()
     for rank in anchors.possible(*_by_start(chosen_packs())):
-        rule = in_use[rank] if rank < len(in_use) else None
-        if rule is not None and (kinds is None or rule.kind in kinds):
+        rule = in_use[rank]
+        if kinds is None or rule.kind in kinds:
             for match in _matches(rule, text, anchors):
                 filtered[rule.id] = filtered.get(rule.id, 0) + match.end() - match.start()
                 has_room = filtered[rule.id] <= limit
                 end = _filtered_end(rule, match, text) if has_room else _unfiltered_end(match, text)
                 if end:
-                    yield _Span(match.start(_group(match)), end, rank, rule)
+                    yield match.start(_group(match)), end, rank
 
 
 @cache
@@ -225,25 +194,16 @@ def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:
     return pattern.search(before) is not None or pattern.search(after) is not None
 
 
-def _resolved(spans: list[_Span]) -> list[_Span]:
+def _resolved(spans: list[Span]) -> list[Span]:
     """Return the spans by position without overlaps: the better rank wins, and overlapping spans of one kind are merged."""
-    spans.sort(key=_place)
-    resolved: list[_Span] = []
-    for span in spans:
-        last = resolved[-1] if resolved else span
-        if not resolved or span.start >= last.end:
-            resolved.append(span)
-        elif last.rule.kind == span.rule.kind:
-            better = min(last, span, key=_rank)
-            resolved[-1] = _Span(last.start, max(last.end, span.end), better.rank, better.rule)
-        else:
-            resolved[-1] = min(last, span, key=_rank)
+    resolved: list[Span] = []
+    for start, end, rank in sorted(spans):
+        if not resolved or start >= resolved[-1][1]:
+            resolved.append((start, end, rank))
+            continue
+        last = resolved[-1]
+        if rules()[last[2]].kind == rules()[rank].kind:
+            resolved[-1] = last[0], max(last[1], end), min(last[2], rank)
+        elif rank < last[2]:
+            resolved[-1] = start, end, rank
     return resolved
-
-
-def _place(span: _Span) -> tuple[int, int, int]:
-    return span.start, span.end, span.rank
-
-
-def _rank(span: _Span) -> int:
-    return span.rank

@@ -23,12 +23,11 @@ from .vendors import HOST, endpoint_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from ssl import SSLContext
 
     from ..clock import Deadline
     from ..context import Context
     from .credentials import AddressSource, ServerAccess
-    from .question import CallOutcome, Question
+    from .question import Question
 
 FOLDER = "judge"  # in the state folder
 _OFF_NOTICE = "the judge is off for this session: its provider refused the key (%s); see: memory judge check"
@@ -66,6 +65,7 @@ class Judge:
         )
         self._access: ServerAccess | None = None
         self._billing = Billing(self.model, self.backend, settings.block("judge.prices"))
+        self._family = family_of(self.model, self.backend, iso(now())[:10])
 
     def unready(self, *, anyway: bool = False) -> Verdict | None:
         """Return why the judge cannot be asked (disabled, no_key, bad_url, no_host, no_state), or None; nothing is sent.
@@ -91,14 +91,6 @@ class Judge:
         return address_source(
             "judge.base_url", [endpoint.base_variable], endpoint.base, self._settings, variables
         )
-
-    def warnings(self) -> list[str]:
-        """Return a sentence about each of the user's variables that is ignored because it is invalid, without its value."""
-        if self._access is None:
-            return []
-        from .transport import certificate_problems
-
-        return [*self._access.notes, *certificate_problems(self._access)]
 
     def ask(
         self, question: Question, deadline: Deadline, *, retry: bool = False, fresh: bool = False
@@ -133,7 +125,7 @@ class Judge:
 
     def highest_price(self, questions: Sequence[Question]) -> float:
         """Return the highest possible cost of some questions in US dollars, which would be reserved."""
-        return sum(self._needs(questions, self._options(frozenset())))
+        return sum(self._needs(questions, RequestOptions(self._family)))
 
     @property
     def server(self) -> str:
@@ -160,9 +152,6 @@ class Judge:
             variables = UserEnvironment(self._paths.config_dir)
             self._access = resolve_access(endpoint, self._settings, variables, self._helper)
 
-    def _options(self, refused: frozenset[str]) -> RequestOptions:
-        return RequestOptions(family_of(self.model, self.backend, iso(now())[:10]), refused)
-
     def _needs(self, questions: Sequence[Question], options: RequestOptions) -> list[float]:
         return [self._billing.highest(question, options.max_tokens(question)) for question in questions]
 
@@ -175,65 +164,47 @@ class Judge:
         folder = self._paths.state(FOLDER)
         accounts = SpendingBudget(folder, deadline)
         try:
-            options = self._options(accounts.refused(self.server))
-            target = Target(
-                self.backend, self.model, self._access, self._tls(), options, retry, folder, self._session
-            )
+            options = RequestOptions(self._family, accounts.refused(self.server))
         except JudgeError as failed:
             return [Verdict(None, failed.name, failed.detail) for _ in questions]
-        verdicts, rejected = self._round(questions, deadline, accounts, target)
-        new_parts = frozenset().union(*rejected)
+        target = Target(self.backend, self.model, self._access, options, retry, folder, self._session)
+        verdicts = self._round(questions, deadline, accounts, target)
+        new_parts = frozenset().union(*(verdict.rejected for verdict in verdicts))
         if not new_parts:
             return verdicts
-        retried = [at for at, parts in enumerate(rejected) if parts]
-        target = target._replace(options=self._options(options.refused | new_parts))
-        second, rejected_again = self._round([questions[at] for at in retried], deadline, accounts, target)
+        retried = [at for at, verdict in enumerate(verdicts) if verdict.rejected]
+        target = target._replace(options=RequestOptions(self._family, options.refused | new_parts))
+        second = self._round([questions[at] for at in retried], deadline, accounts, target)
         for at, verdict in zip(retried, second):
             verdict.ms += verdicts[at].ms
             verdicts[at] = verdict
-        if any(verdict.tokens_out is not None for verdict in second) or any(rejected_again):
+        if any(verdict.tokens_out is not None or verdict.rejected for verdict in second):
             with suppress(JudgeError):  # the server rejects them once more next time
-                accounts.note_refused(self.server, new_parts)
+                accounts.note_refused(self.server, target.options.refused)
         return verdicts
-
-    def _tls(self) -> SSLContext | None:
-        if self._access is None:
-            return None
-        from .transport import tls_context
-
-        return tls_context(self._access)
 
     def _round(
         self, questions: Sequence[Question], deadline: Deadline, accounts: SpendingBudget, target: Target
-    ) -> tuple[list[Verdict], list[frozenset[str]]]:
-        """Reserve the cost, call in parallel, settle; return the verdicts, and for each request the parts that were rejected by name."""
+    ) -> list[Verdict]:
+        """Reserve the cost, call in parallel, read the answers, settle."""
         needs = self._needs(questions, target.options)
         try:
             accounts.admit(self._account, self.server, needs, self._caps)
         except JudgeError as failed:
-            refusals = [Verdict(None, failed.name, failed.detail) for _ in questions]
-            return refusals, [frozenset() for _ in questions]
-        outcomes = make_calls(questions, target, deadline)
-        verdicts = [self._verdict(question, outcome) for question, outcome in zip(questions, outcomes)]
+            return [Verdict(None, failed.name, failed.detail) for _ in questions]
+        verdicts = make_calls(questions, target, deadline)
+        for question, verdict in zip(questions, verdicts):
+            if not verdict.failure:
+                verdict.values = read_reply(verdict.text, question.read)
+                verdict.failure = "parse_error" if verdict.values is None else ""
         settlements = [
-            Settlement(need, self._billing.spent(need, outcome), verdict.failure, outcome.wait)
-            for need, outcome, verdict in zip(needs, outcomes, verdicts)
+            Settlement(need, self._billing.spent(need, verdict), verdict.failure, verdict.wait)
+            for need, verdict in zip(needs, verdicts)
         ]
         with suppress(JudgeError):  # then the reservation counts as spent
             refusal = accounts.settle(self._account, self.server, settlements, self._caps)
             self.notice = _OFF_NOTICE % refusal if refusal else self.notice
-        return verdicts, [outcome.parts for outcome in outcomes]
-
-    def _verdict(self, question: Question, outcome: CallOutcome) -> Verdict:
-        values = None if outcome.text is None else read_reply(outcome.text, question.read)
-        failure = outcome.failure if outcome.text is None else "" if values is not None else "parse_error"
-        verdict = Verdict(values, failure, outcome.detail)
-        if failure == "tls":
-            verdict.detail = " ".join(filter(None, [outcome.detail + ".", *self.warnings()]))
-        verdict.ms = outcome.ms
-        verdict.tokens_in, verdict.tokens_out = outcome.tokens_in, outcome.tokens_out
-        verdict.cost = self._billing.cost(outcome)
-        return verdict
+        return verdicts
 
     def _record(self, question: Question, verdict: Verdict) -> None:
         """Append one line to `judge-calls.jsonl`."""

@@ -17,7 +17,6 @@ from ..data import load_data, read_state, write_state
 from ..fastjson import digest, dumps, loads
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import FileLock
-from .models import PARTS
 from .question import JudgeError
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     Book = dict[str, Any]
 
 _MIN_WAIT, _MAX_WAIT = 0.1, 1.0  # seconds for the lock
-_MAX_AMOUNT = 1e12
 _ROUNDING = 1e-9  # dollars; sums of decimal fractions are not exact
 _MAX_BYTES = 1 << 20
 _SWITCHES_OFF = ("http_401", "http_403")
@@ -80,13 +78,9 @@ class _Damaged(JudgeError):
 
 
 @cache
-def _limits() -> dict[str, Any]:
-    return load_data("judges", "limits")
-
-
 def _limit(block: str, name: str) -> int:
     """Return one limit, in seconds or as a count."""
-    return int(_limits()[block][name])
+    return int(load_data("judges", "limits")[block][name])
 
 
 class SpendingBudget:
@@ -141,16 +135,12 @@ class SpendingBudget:
         """Return the parts of a request that a model at a server has rejected before. Raises JudgeError `no_state`."""
         row = self._read()["refused"].get(_name(server))
         fresh = row is not None and 0 <= now() - row["at"] < _limit("refused", "seconds")
-        return frozenset(row["parts"]).intersection(PARTS) if fresh else frozenset()
+        return frozenset(row["parts"]) if fresh else frozenset()
 
     def note_refused(self, server: str, parts: frozenset[str]) -> None:
-        """Remember further parts that a model at a server rejects. Raises JudgeError `no_state`."""
+        """Remember the parts of a request that a model at a server rejects. Raises JudgeError `no_state`."""
         with self._open() as book:
-            oldest = now() - _limit("refused", "seconds")
-            recent = {name: row for name, row in book["refused"].items() if row["at"] > oldest}
-            before = recent.get(_name(server), {"parts": []})["parts"]
-            recent[_name(server)] = {"at": now(), "parts": sorted(parts.union(before))}
-            book["refused"] = _newest(recent, _limit("refused", "entries"))
+            book["refused"][_name(server)] = {"at": now(), "parts": sorted(parts)}
 
     def figures(self, session: str) -> Spending:
         """Return what has been spent, and what is switched off or paused. Raises JudgeError `no_state`."""
@@ -193,19 +183,22 @@ class SpendingBudget:
 
     def _read(self) -> Book:
         today = iso(now())[:10]
+        empty: Book = {
+            "day": today,
+            "spent": 0.0,
+            "requested": 0.0,
+            "sessions": {},
+            "servers": {},
+            "refused": {},
+        }
         try:
-            book = _checked(loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii")))
+            book = loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii"))
         except FileNotFoundError:
-            book = {
-                "day": today,
-                "spent": 0.0,
-                "requested": 0.0,
-                "sessions": {},
-                "servers": {},
-                "refused": {},
-            }
+            book = empty
         except (Unreadable, ValueError):
-            raise _Damaged("no_state", "the record of spending is damaged; run: memory judge reset") from None
+            book = None
+        if not isinstance(book, dict) or book.keys() != empty.keys():
+            raise _Damaged("no_state", "the record of spending is damaged; run: memory judge reset")
         if book["day"] != today:
             book.update(day=today, spent=0.0, requested=0.0)
         return book
@@ -244,31 +237,13 @@ def _pause_after(row: Book, end: Settlement) -> None:
 
 
 def _prune(book: Book) -> None:
-    """Delete old sessions, and servers without failures."""
-    oldest = now() - _limit("sessions", "seconds")
-    newest = _newest(book["sessions"], _limit("sessions", "entries"))
-    book["sessions"] = {name: account for name, account in newest.items() if account["at"] > oldest}
+    """Delete the oldest sessions and rejected parts, and servers without failures."""
+    for kind in ("sessions", "refused"):
+        newest = sorted(book[kind].items(), key=lambda item: -item[1]["at"])
+        book[kind] = dict(newest[: _limit(kind, "entries")])
     book["servers"] = {
         name: row for name, row in book["servers"].items() if row["until"] > now() or row["silent"]
     }
-
-
-def _newest(rows: Book, count: int) -> Book:
-    return dict(sorted(rows.items(), key=lambda item: -item[1]["at"])[:count])
-
-
-def _checked(value: object) -> Book:
-    """Return the content of the file, if its amounts are valid; others would lift the caps. Raises ValueError."""
-    book: Book = value if isinstance(value, dict) else {}
-    try:
-        amounts = [book["spent"], book["requested"], *(row["spent"] for row in book["sessions"].values())]
-        rows = [*book["sessions"].values(), *book["servers"].values(), *book["refused"].values()]
-        is_valid = all(type(amount) in (int, float) and 0 <= amount < _MAX_AMOUNT for amount in amounts)
-        if is_valid and isinstance(book["day"], str) and all(isinstance(row, dict) for row in rows):
-            return book
-    except (TypeError, KeyError, AttributeError):
-        pass
-    raise ValueError("no book")
 
 
 class VerdictCache:

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..fastjson import dumps, loads
 from ..files import make_folder, read_regular, replace_file
+from ..text.clean import plain
 from .models import rejected_parts
-from .question import CallOutcome, JudgeError, value_at
+from .question import JudgeError, Verdict, value_at
 from .vendors import HOST, SCRIPTED, VENDORS, anthropic_tokens
 
 if TYPE_CHECKING:
@@ -63,23 +64,27 @@ class Target(NamedTuple):
     backend: str
     model: str
     access: ServerAccess | None
-    tls: SSLContext | None
     options: RequestOptions
     retry: bool
     folder: str
     session: str
+    tls: SSLContext | None = None
 
 
-def make_calls(questions: Sequence[Question], target: Target, deadline: Deadline) -> list[CallOutcome]:
-    """Ask all questions in parallel and return their outcomes, at the deadline at the latest."""
-    outcomes: list[CallOutcome | None] = [None] * len(questions)
+def make_calls(questions: Sequence[Question], target: Target, deadline: Deadline) -> list[Verdict]:
+    """Ask all questions in parallel and return a verdict for each, whose `text` is to be read, at the deadline at the latest."""
+    if target.access is not None:
+        from .transport import tls_context
+
+        target = target._replace(tls=tls_context(target.access))
+    verdicts: list[Verdict | None] = [None] * len(questions)
     started = deadline.elapsed_ms()
     tasks = [
-        partial(_make, question, target, deadline, outcomes, at) for at, question in enumerate(questions)
+        partial(_make, question, target, deadline, verdicts, at) for at, question in enumerate(questions)
     ]
     run_until(deadline, tasks)
     waited = round(deadline.elapsed_ms() - started, 1)
-    return [outcome or CallOutcome("timeout", waited) for outcome in outcomes]
+    return [verdict or Verdict(None, "timeout", ms=waited) for verdict in verdicts]
 
 
 def run_until(deadline: Deadline, tasks: Iterable[Callable[[], None]]) -> None:
@@ -114,25 +119,25 @@ def fetch(access: ServerAccess, request: Request, deadline: Deadline, tls: SSLCo
 
 
 def _make(
-    question: Question, target: Target, deadline: Deadline, outcomes: list[CallOutcome | None], at: int
+    question: Question, target: Target, deadline: Deadline, verdicts: list[Verdict | None], at: int
 ) -> None:
-    """Make one call and store its outcome, whatever happens."""
+    """Make one call and store its verdict, whatever happens."""
     started = deadline.elapsed_ms()
-    outcome = CallOutcome()
+    verdict = Verdict(None)
     try:
         ask = {SCRIPTED: _answer_from_script, HOST: _ask_client}.get(target.backend, _ask_vendor)
-        ask(question, target, deadline, outcome)
+        ask(question, target, deadline, verdict)
     except JudgeError as error:
-        outcome.failure, outcome.detail, outcome.wait = error.name, error.detail, error.wait
-        outcome.is_free = outcome.is_free or error.unsent
+        verdict.failure, verdict.detail, verdict.wait = error.name, error.detail, error.wait
+        verdict.is_free = verdict.is_free or error.unsent
     except Exception as error:
-        outcome.failure, outcome.detail = "error", type(error).__name__
-    outcome.ms = round(deadline.elapsed_ms() - started, 1)
-    outcomes[at] = outcome
+        verdict.failure, verdict.detail = "error", type(error).__name__
+    verdict.ms = round(deadline.elapsed_ms() - started, 1)
+    verdicts[at] = verdict
 
 
-def _ask_client(question: Question, target: Target, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Send a request through the client and fill in the outcome. Raises JudgeError."""
+def _ask_client(question: Question, target: Target, deadline: Deadline, verdict: Verdict) -> None:
+    """Send a request through the client and fill in the verdict. Raises JudgeError."""
     request = {
         "model": target.model,
         "system": question.rubric.system,
@@ -146,8 +151,8 @@ def _ask_client(question: Question, target: Target, deadline: Deadline, outcome:
         if isinstance(status, int):
             raise JudgeError(_BY_STATUS.get(status, "http_%d" % status))
         raise JudgeError(_BY_REASON.get(str(result.get("reason")), "network"))
-    outcome.tokens_in, outcome.tokens_out = anthropic_tokens(result.get("usage"))
-    outcome.text = text
+    verdict.tokens_in, verdict.tokens_out = anthropic_tokens(result.get("usage"))
+    verdict.text = text
 
 
 def require_listener(folder: str, session: str) -> None:
@@ -197,8 +202,8 @@ def _remove(folder: str, path: str) -> None:
                 os.unlink(entry.path)
 
 
-def _ask_vendor(question: Question, target: Target, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Send a request to a vendor's API and fill in the outcome. Raises JudgeError."""
+def _ask_vendor(question: Question, target: Target, deadline: Deadline, verdict: Verdict) -> None:
+    """Send a request to a vendor's API and fill in the verdict. Raises JudgeError."""
     vendor = VENDORS[target.backend]
     response = _send(vendor, question, target, deadline)
     if target.retry and (response.status == _TOO_MANY or response.status >= _FIRST_SERVER_ERROR):
@@ -208,15 +213,15 @@ def _ask_vendor(question: Question, target: Target, deadline: Deadline, outcome:
             sleep(wait)
             response = _send(vendor, question, target, deadline)
     if response.status != _HTTP_OK:
-        outcome.is_free = True
+        verdict.is_free = True
         if response.status in _MALFORMED:
-            outcome.parts = rejected_parts(response.body, vendor.names) & target.options.sent()
-        raise _error_for(response, outcome.parts)
+            verdict.rejected = rejected_parts(response.body) & target.options.sent()
+        raise _error_for(response, verdict.rejected)
     answer = vendor.read(_payload(response))
-    outcome.tokens_in, outcome.tokens_out = answer.tokens_in, answer.tokens_out
+    verdict.tokens_in, verdict.tokens_out = answer.tokens_in, answer.tokens_out
     if answer.failure:
         raise JudgeError(answer.failure)
-    outcome.text = answer.text
+    verdict.text = answer.text
 
 
 def _send(vendor: Vendor, question: Question, target: Target, deadline: Deadline) -> Response:
@@ -239,41 +244,22 @@ def _error_for(response: Response, parts: frozenset[str]) -> JudgeError:
 
 def _retry_after(response: Response) -> float | None:
     """Return the seconds that the server asks to wait; None if it does not say."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = response.headers.get(name, "")
-        if value.isascii() and value.replace(".", "", 1).isdigit() and len(value) <= 12:
-            return float(value) * unit
-    return _until(response.headers.get("retry-after", ""))
-
-
-def _until(date: str) -> float | None:
-    """Return the seconds until an HTTP date (RFC 9110, 10.2.3); None if it is not valid."""
-    from email.utils import mktime_tz, parsedate_tz
-
-    try:
-        parsed = parsedate_tz(date)
-        return None if parsed is None else max(0.0, mktime_tz(parsed) - time())
-    except (ValueError, OverflowError, IndexError, TypeError):  # parsedate_tz on hostile dates
-        return None
+    value = response.headers.get("retry-after", "")
+    return float(value) if value.isascii() and value.isdigit() and len(value) <= 9 else None
 
 
 def _payload(response: Response) -> Body:
-    if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-        raise JudgeError("compressed", "the response is compressed, which was not requested")
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and not kind.endswith("+json"):
-        shown = kind[:40] if kind.isprintable() else "something else"
-        raise JudgeError("wrong_type", "the response is not JSON but %s" % shown)
     try:
         payload = loads(response.body.decode("utf-8"))
     except ValueError:
-        raise JudgeError("parse_error", "the response is not JSON") from None
+        kind = plain(response.headers.get("content-type", "none"), 40)
+        raise JudgeError("wrong_type", "the response is not JSON; content type: %s" % kind) from None
     if not isinstance(payload, dict):
         raise JudgeError("parse_error", "the response is not a JSON object")
     return payload
 
 
-def _answer_from_script(question: Question, target: Target, deadline: Deadline, outcome: CallOutcome) -> None:
+def _answer_from_script(question: Question, target: Target, deadline: Deadline, verdict: Verdict) -> None:
     """Answer from a script. Raises JudgeError; `no_script` if no reply matches."""
     reply = _scripted_reply(os.path.join(target.folder, "script.json"), question.rubric.id)
     sleep(min(float(reply.get("delay", 0)), deadline.remaining()))
@@ -281,8 +267,8 @@ def _answer_from_script(question: Question, target: Target, deadline: Deadline, 
         raise JudgeError("timeout")
     if reply.get("failure"):
         raise JudgeError(str(reply["failure"]))
-    outcome.text = str(reply.get("text", ""))
-    outcome.tokens_in = outcome.tokens_out = 0
+    verdict.text = str(reply.get("text", ""))
+    verdict.tokens_in = verdict.tokens_out = 0
 
 
 def _scripted_reply(path: str, rubric: str) -> Body:

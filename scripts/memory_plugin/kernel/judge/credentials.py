@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 from ..settings.values import SettingsFileError, content
 from .question import JudgeError
@@ -25,15 +26,6 @@ _USER_FILE = "your settings.json"
 _VENDOR = "vendor"
 _MAX_KEY = 4096
 _CA_VARIABLE = "NODE_EXTRA_CA_CERTS"  # also read by Claude Code, for a company's own authority
-# Claude Code's variables for a client certificate: the paths of certificate and key, and the key's passphrase.
-_CERTIFICATE = ("CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE")
-_KEY_HEADERS = ("authorization", "x-api-key")
-# Headers that frame a request; a custom header of this name would break it.
-_FRAMING = frozenset(
-    ["accept-encoding", "connection", "content-length", "content-type", "expect", "host", "te", "trailer",
-     "transfer-encoding", "upgrade"]
-)  # fmt: skip
-_NAME_SIGNS = "!#$%&'*+-.^_`|~"  # allowed in a header's name, with letters and digits (RFC 9110, 5.6.2)
 _HELPER_SECONDS = 10.0
 _OFF = "MEMORY_DISABLE"  # switches this plugin off: a helper that runs Claude Code must not start it again
 
@@ -65,7 +57,7 @@ class Endpoint(NamedTuple):
     """The public address of a backend's API, the variable that overrides it, and the variables that may hold a key.
 
     `keys` maps a variable to the header for its value (`%s`); the first variable that is set is used. `custom` is the header for the
-    variable in `judge.key_variable`, `helper` are those for a key from `apiKeyHelper`. `headers_variable` holds custom headers.
+    variable in `judge.key_variable`, `helper` are those for a key from `apiKeyHelper`.
     """
 
     base: str
@@ -74,33 +66,15 @@ class Endpoint(NamedTuple):
     custom: str
     local_without_key: bool = False
     helper: Sequence[str] = ()
-    headers_variable: str = ""
-
-
-class ClientCertificate(NamedTuple):
-    """The user's client certificate: the paths of it and of its key, and the key's passphrase; all empty for none."""
-
-    file: str = ""
-    key: str = ""
-    passphrase: str = ""
-
-    def __repr__(self) -> str:
-        """Return a text without the passphrase."""
-        return "ClientCertificate(%s)" % self.file
 
 
 class ServerAccess(NamedTuple):
-    """Access to a server: its address, the headers with the key, the proxy, and a file with additional certificate authorities.
-
-    `notes` are sentences about custom headers that are ignored.
-    """
+    """Access to a server: its address, the headers with the key, the proxy, and a file with additional certificate authorities."""
 
     address: Address
     headers: tuple[tuple[str, str], ...]
     proxy: Address | None
     authorities: str
-    certificate: ClientCertificate = ClientCertificate()
-    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Return a text without the key."""
@@ -190,48 +164,12 @@ def resolve_access(
     With `helper`, the user's `apiKeyHelper` is run if no variable holds a key, which may take seconds. Raises JudgeError `bad_url` or
     `no_key`.
     """
-    url = settings.text("judge.base_url") or variables.get(endpoint.base_variable) or endpoint.base
-    address = parse_address(url)
+    route = address_source("judge.base_url", [endpoint.base_variable], endpoint.base, settings, variables)
+    address = parse_address(route.url)
     if address is None:
-        raise JudgeError(
-            "bad_url", "%s: expected https://, or http:// to this machine" % _address_name(settings, endpoint)
-        )
-    custom, notes = _custom_headers(endpoint, variables)
-    custom_names = {name.lower() for name, _ in custom}
-    has_key = not custom_names.isdisjoint(_KEY_HEADERS)
-    key_headers = _key_headers(endpoint, settings, variables, address, helper, has_key=has_key)
-    headers = (*(header for header in key_headers if header[0].lower() not in custom_names), *custom)
-    proxy, certificate = proxy_for(address, variables), client_certificate(variables)
-    return ServerAccess(address, headers, proxy, variables.get(_CA_VARIABLE), certificate, notes)
-
-
-def _address_name(settings: Settings, endpoint: Endpoint) -> str:
-    return "judge.base_url" if settings.text("judge.base_url") else endpoint.base_variable
-
-
-def _custom_headers(
-    endpoint: Endpoint, variables: UserEnvironment
-) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """Return the user's custom headers (`Name: value`, one per line), and a sentence about each invalid line."""
-    headers: list[tuple[str, str]] = []
-    notes: list[str] = []
-    text = variables.get(endpoint.headers_variable) if endpoint.headers_variable else ""
-    for number, line in enumerate(text.splitlines(), 1):
-        name, colon, value = (part.strip() for part in line.partition(":"))
-        if not line.strip():
-            continue
-        has_name = bool(colon) and _is_name(name) and name.lower() not in _FRAMING
-        if has_name and value.isascii() and value.isprintable():
-            headers.append((name, value))
-        else:
-            notes.append(
-                "%s: line %d cannot be sent as a header; it is ignored." % (endpoint.headers_variable, number)
-            )
-    return tuple(headers), tuple(notes)
-
-
-def _is_name(text: str) -> bool:
-    return bool(text) and text.isascii() and all(c.isalnum() or c in _NAME_SIGNS for c in text)
+        raise JudgeError("bad_url", "%s: expected https://, or http:// to this machine" % route.name)
+    headers = _key_headers(endpoint, settings, variables, address, helper)
+    return ServerAccess(address, headers, proxy_for(address, variables), variables.get(_CA_VARIABLE))
 
 
 def _key_headers(
@@ -240,10 +178,8 @@ def _key_headers(
     variables: UserEnvironment,
     address: Address,
     helper: bool,
-    *,
-    has_key: bool,
 ) -> tuple[tuple[str, str], ...]:
-    """Return the headers with the key; none if a custom header has it (`has_key`) or a local server needs none."""
+    """Return the headers with the key; none if a local server needs none."""
     forms = dict(endpoint.keys)
     variable = settings.text("judge.key_variable")
     if variable:
@@ -251,8 +187,6 @@ def _key_headers(
     name = variables.first(list(forms))
     if name:
         return (_header(forms[name], _valid_key(variables.get(name), name)),)
-    if has_key:
-        return ()
     if helper and variables.helper and endpoint.helper:
         key = _valid_key(run_key_helper(variables.helper), "the output of apiKeyHelper")
         return tuple(_header(form, key) for form in endpoint.helper)
@@ -329,11 +263,6 @@ def proxy_for(address: Address, variables: UserEnvironment) -> Address | None:
     return proxy
 
 
-def client_certificate(variables: UserEnvironment) -> ClientCertificate:
-    """Return the user's client certificate, named by the same variables as for Claude Code."""
-    return ClientCertificate(*(variables.get(name) for name in _CERTIFICATE))
-
-
 def parse_address(url: str) -> Address | None:
     """Return the address in a URL, or None unless it is `https://`, or `http://` to this machine, without user and query."""
     address = _parse(url)
@@ -358,32 +287,14 @@ def bypasses_proxy(host: str, no_proxy: str) -> bool:
 
 
 def _parse(url: str) -> Address | None:
-    scheme, mark, rest = url.strip().partition("://")
-    if not mark or scheme not in _PORTS or len(url) > _MAX_URL or not _is_plain(rest):
+    if len(url) > _MAX_URL or not (url.isascii() and url.isprintable()) or any(c in url for c in ' \\?#"<>'):
         return None
-    authority, slash, path = rest.partition("/")
-    user, _, server = authority.rpartition("@")
-    host, port = _host_and_port(server, _PORTS[scheme])
-    if not host or not 0 < port < 65536:
+    try:
+        parts = urlsplit(url)
+        port = _PORTS.get(parts.scheme, 0) if parts.port is None else parts.port
+    except ValueError:  # a port that is no number, brackets that are not closed
         return None
-    return Address(scheme, host.lower(), port, (slash + path).rstrip("/"), user)
-
-
-def _is_plain(text: str) -> bool:
-    return text.isascii() and text.isprintable() and not any(c in text for c in ' \\?#"<>')
-
-
-def _host_and_port(server: str, default: int) -> tuple[str, int]:
-    """Return host and port; ("", 0) for brackets that are not closed, and port 0 for an invalid one."""
-    if server.startswith("["):  # IPv6
-        host, bracket, after = server[1:].partition("]")
-        port = after.removeprefix(":")
-        return (host, _port(port, default)) if bracket and after[:1] in ("", ":") else ("", 0)
-    host, _, port = server.partition(":")
-    return host, _port(port, default)
-
-
-def _port(text: str, default: int) -> int:
-    if not text:
-        return default
-    return int(text) if text.isdigit() and len(text) <= 5 else 0
+    if parts.scheme not in _PORTS or not parts.hostname or not port:
+        return None
+    user = parts.netloc.rpartition("@")[0]
+    return Address(parts.scheme, parts.hostname, port, parts.path.rstrip("/"), user)

@@ -7,18 +7,16 @@ model without a known price is unknown, not 0.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..data import load_data
-from ..fastjson import loads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .question import CallOutcome, Question
-
-    Names = Sequence[tuple[str, tuple[str, ...]]]
+    from .question import Question, Verdict
 
 _MAX_VERSION_DIGITS = 2  # a date has four or eight
 THINKING, EFFORT, SCHEMA, TOKENS = "thinking", "effort", "schema", "tokens"
@@ -26,10 +24,18 @@ PARTS = (THINKING, EFFORT, SCHEMA, TOKENS)
 _THINKING_ROOM = 4000  # tokens, if the option that limits thinking was rejected
 _PROSE_ROOM = 500  # tokens, if the schema was rejected: the answer may contain prose
 _MILLION = 1_000_000
-_DATE = 8  # digits of a date such as 20251001
+_DATED = r"(-\d{8})?"  # such as -20251001
 _USER_PRICE = "your own settings"
 _OVERHEAD = 300  # tokens that a provider may add for structured output
 _BYTES_PER_TOKEN = 3  # a safe lower bound for rubrics, which are English prose
+# The words with which the vendors' errors name the parts of a request.
+_WORDS = (
+    ("think", (THINKING, EFFORT)), ("budget", (THINKING,)), ("effort", (EFFORT,)), ("reasoning", (EFFORT,)),
+    ("output_config", (EFFORT, SCHEMA)), ("output_config.effort", (EFFORT,)), ("output_config.format", (SCHEMA,)),
+    ("schema", (SCHEMA,)), ("structured output", (SCHEMA,)), ("output_format", (SCHEMA,)), ("response_format", (SCHEMA,)),
+    ("responsejsonschema", (SCHEMA,)), ("mimetype", (SCHEMA,)), ("mime_type", (SCHEMA,)), ("json mode", (SCHEMA,)),
+    ("max_tokens", (TOKENS,)), ("max_completion_tokens", (TOKENS,)),
+)  # fmt: skip
 _OTHER_FIELD = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
 
@@ -125,10 +131,8 @@ def _matches(name: str, prefix: str) -> bool:
 def _family(entry: dict[str, Any]) -> Family:
     price = entry["price"]
     tiers = None if price is None else tuple((tier.get("up_to"), tier["in"], tier["out"]) for tier in price)
-    return Family(
-        entry["id"], entry["thinking"], entry["effort"], entry["tokens"], entry["schema"], entry["room"],
-        entry["more_tokens"], tiers, entry["ends"] or "", entry["then"] or "", entry["as_of"],
-    )  # fmt: skip
+    fields = {name: entry[name] for name in Family._fields}
+    return Family(**{**fields, "price": tiers, "ends": entry["ends"] or "", "then": entry["then"] or ""})
 
 
 class RequestOptions(NamedTuple):
@@ -178,38 +182,14 @@ class RequestOptions(NamedTuple):
         return frozenset(part for part, sent in is_sent.items() if sent)
 
 
-def rejected_parts(body: bytes, names: Names) -> frozenset[str]:
-    """Return the parts of a request that an error response rejects; empty if it names none of `names`.
+def rejected_parts(error: bytes) -> frozenset[str]:
+    """Return the parts of a request that a server's error rejects; empty if it names none.
 
-    `names` are pairs of a word and the parts that it means. The error's field for the parameter takes precedence over its message. In a
-    message the first word counts, because vendors go on to say what to send instead.
+    The first word counts, because vendors go on to say what to send instead; at the same position, the longest.
     """
-    text = body.decode("utf-8", "replace")
-    for complaint in (*_parameters(text), text):
-        parts = _first_named(complaint.lower(), names)
-        if parts:
-            return frozenset(parts)
-    return frozenset()
-
-
-def _parameters(text: str) -> list[str]:
-    """Return the `param` and the message of an error in the vendors' usual shape."""
-    try:
-        payload = loads(text)
-    except (ValueError, RecursionError):
-        return []
-    error = payload.get("error", payload) if isinstance(payload, dict) else None
-    if isinstance(error, dict) and isinstance(error.get("error"), dict):
-        error = error["error"]
-    if not isinstance(error, dict):
-        return []
-    return [error[name] for name in ("param", "message") if isinstance(error.get(name), str)]
-
-
-def _first_named(complaint: str, names: Names) -> tuple[str, ...]:
-    """Return the parts of the word that occurs first; at the same position, of the longest word."""
-    matches = [(complaint.find(word), -len(word), parts) for word, parts in names if word in complaint]
-    return min(matches)[2] if matches else ()
+    text = error.decode("utf-8", "replace").lower()
+    matches = [(text.find(word), -len(word), parts) for word, parts in _WORDS if word in text]
+    return frozenset(min(matches)[2] if matches else ())
 
 
 class Price(NamedTuple):
@@ -239,21 +219,13 @@ def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] |
     if backend == "scripted":
         return Price(((None, 0.0, 0.0),), True, table["as_of"])
     for name, (price_in, price_out) in (own or {}).items():
-        if _is_named(model, name):
+        if re.fullmatch(re.escape(name) + _DATED, model):
             return Price(((None, price_in, price_out),), True, _USER_PRICE)
     family = priced_family(model, backend)
     if family is not None and family.price is not None:
         return Price(family.price, True, family.as_of)
     unknown = table["unknown"]
     return Price(((None, unknown["in"], unknown["out"]),), False, table["as_of"])
-
-
-def _is_named(model: str, name: str) -> bool:
-    """Return whether a model has this name, with or without a date at its end."""
-    if not model.startswith(name):
-        return False
-    rest = model[len(name) :]
-    return not rest or (rest[0] == "-" and len(rest) == 1 + _DATE and rest[1:].isdigit())
 
 
 class Billing:
@@ -278,18 +250,11 @@ class Billing:
         tokens_in = rubric // _BYTES_PER_TOKEN + data + _OVERHEAD
         return max(self._least, self._price.dollars(tokens_in, max_out + self._room))
 
-    def spent(self, reserved: float, outcome: CallOutcome) -> float:
-        """Return what counts against the caps: the actual cost, 0 for a refused call, else what was reserved."""
-        if outcome.tokens_in is not None and outcome.tokens_out is not None:
-            return max(self._least, self._price.dollars(outcome.tokens_in, outcome.tokens_out))
-        if outcome.is_free:
-            return 0.0
-        return reserved
-
-    def cost(self, outcome: CallOutcome) -> float | None:
-        """Return what a call cost; None if the price or the number of tokens is unknown."""
-        if outcome.is_free:
-            return 0.0
-        if outcome.tokens_in is None or outcome.tokens_out is None or not self._price.known:
-            return None
-        return self._price.dollars(outcome.tokens_in, outcome.tokens_out)
+    def spent(self, reserved: float, verdict: Verdict) -> float:
+        """Set a call's cost, None if it is unknown; return what counts against the caps: what was reserved unless the tokens are known."""
+        if verdict.tokens_in is None or verdict.tokens_out is None:
+            verdict.cost = 0.0 if verdict.is_free else None
+            return 0.0 if verdict.is_free else reserved
+        cost = self._price.dollars(verdict.tokens_in, verdict.tokens_out)
+        verdict.cost = cost if self._price.known else None
+        return max(self._least, cost)

@@ -12,10 +12,8 @@ from json import dumps as json_dumps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..data import load_data
-from ..fastjson import digest, dumps, loads
-from ..files import read_regular
+from ..fastjson import digest, dumps
 from ..hygiene import redact
-from ..paths import data_path
 from ..text.clean import block, plain
 from ..text.tags import without_private
 
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     Reader = Callable[[Values], "Values | None"]
 
 _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
-_MAX_RUBRIC_BYTES = 1 << 16
 _MAX_REPLY = 40_000  # characters; answers have a few hundred
 _MAX_STARTS = 200
 _DECODER = JSONDecoder()
@@ -54,10 +51,6 @@ class JudgeError(Exception):
         self.unsent = unsent
 
 
-class RubricError(ValueError):
-    """Raised for a rubric file that is missing or invalid."""
-
-
 class Rubric(NamedTuple):
     """The text and schema of a question.
 
@@ -74,31 +67,15 @@ class Rubric(NamedTuple):
 
 
 def load_rubric(name: str) -> Rubric:
-    """Load the rubric of that name. Raises RubricError."""
-    path = data_path("judges", "rubrics", name + ".json")
-    try:
-        entry = loads(read_regular(path, _MAX_RUBRIC_BYTES)[0].decode("utf-8"))
-    except (OSError, ValueError) as error:
-        raise RubricError("%s: %s" % (path, error)) from None
-    return read_rubric(entry, name, path)
+    """Load the rubric of that name."""
+    return read_rubric(load_data("judges", "rubrics", name), name)
 
 
-def read_rubric(entry: object, name: str, path: str) -> Rubric:
-    """Return the rubric in an object that was read from `path`. Raises RubricError."""
-    if not isinstance(entry, dict) or entry.get("id") != name:
-        raise RubricError("%s: expected an object whose id is %s" % (path, name))
-    system, closing = (_lines(entry.get(field), path) for field in ("system", "closing"))
-    schema, max_tokens = entry.get("schema"), entry.get("max_tokens")
-    if not isinstance(schema, dict) or not isinstance(max_tokens, int):
-        raise RubricError("%s: expected a schema and a whole number max_tokens" % path)
-    content = dumps([name, system, closing, schema, max_tokens]).encode("ascii")
-    return Rubric(name, system, closing, schema, max_tokens, digest(content, 6))
-
-
-def _lines(value: object, path: str) -> str:
-    if not isinstance(value, list) or not value or not all(isinstance(line, str) for line in value):
-        raise RubricError("%s: expected a list of lines" % path)
-    return "\n".join(value)
+def read_rubric(entry: Mapping[str, Any], name: str) -> Rubric:
+    """Return the rubric in the content of a file."""
+    system, closing = "\n".join(entry["system"]), "\n".join(entry["closing"])
+    content = dumps([name, system, closing, entry["schema"], entry["max_tokens"]]).encode("ascii")
+    return Rubric(name, system, closing, entry["schema"], entry["max_tokens"], digest(content, 6))
 
 
 class Question:
@@ -137,42 +114,37 @@ class Verdict:
 
     `values` is None exactly if `failure` names the reason; `detail` explains it without any key or judged text. `ms` is the time waited.
     Tokens and `cost` (US dollars) are None if unknown.
+
+    The call fills in `text`, the model's answer, which becomes `values`. `is_free` says that the provider charges nothing: it never had the
+    whole request, or answered with an error status. `wait` is how many seconds the server asks to wait. `rejected` are the parts of the
+    request that the server rejected by name: it may be asked once more without them.
     """
 
-    __slots__ = ("cached", "cost", "detail", "failure", "ms", "tokens_in", "tokens_out", "values")
+    __slots__ = (
+        "cached", "cost", "detail", "failure", "is_free", "ms", "rejected", "text", "tokens_in", "tokens_out", "values", "wait",
+    )  # fmt: skip
 
     def __init__(
-        self, values: Values | None, failure: str = "", detail: str = "", *, cached: bool = False
+        self,
+        values: Values | None,
+        failure: str = "",
+        detail: str = "",
+        *,
+        cached: bool = False,
+        ms: float = 0.0,
     ) -> None:
         self.values = values
         self.failure = failure
         self.detail = detail
         self.cached = cached
-        self.ms = 0.0
+        self.ms = ms
         self.tokens_in: int | None = None
         self.tokens_out: int | None = None
         self.cost: float | None = 0.0 if cached else None
-
-
-class CallOutcome:
-    """The result of one call: the model's `text`, or None and the name of a `failure`.
-
-    `is_free` says that the provider charges nothing: it never had the whole request, or answered with an error status. `parts` are the
-    parts of the request that the server rejected by name: the caller may ask once more without them.
-    """
-
-    __slots__ = ("detail", "failure", "is_free", "ms", "parts", "text", "tokens_in", "tokens_out", "wait")
-
-    def __init__(self, failure: str = "", ms: float = 0.0) -> None:
-        self.text: str | None = None
-        self.failure = failure
-        self.detail = ""
+        self.text = ""
         self.is_free = False
-        self.parts: frozenset[str] = frozenset()
         self.wait: float | None = None
-        self.tokens_in: int | None = None
-        self.tokens_out: int | None = None
-        self.ms = ms
+        self.rejected: frozenset[str] = frozenset()
 
 
 class FailureText(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import ssl
+from contextlib import suppress
 from http.client import HTTPException, LineTooLong
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.error import URLError
@@ -78,8 +79,7 @@ def send(access: ServerAccess, request: Request, deadline: Deadline, tls: ssl.SS
 def _url_request(access: ServerAccess, request: Request) -> UrlRequest:
     address = access.address
     url = "%s://%s%s%s" % (address.scheme, address.authority, address.path, request.path)
-    # The later of two equal names replaces the earlier one, so the user's headers replace ours.
-    headers = {name.lower(): value for name, value in (*_HEADERS, *request.headers, *access.headers)}
+    headers = dict((*_HEADERS, *request.headers, *access.headers))
     headers["host"] = address.authority  # behind a proxy, `urllib` would name the proxy
     if access.proxy is not None and access.proxy.user:
         headers["proxy-authorization"] = "Basic " + _credentials(access.proxy)
@@ -126,43 +126,18 @@ def _error_for(error: Exception, *, unsent: bool = False) -> JudgeError:
 def tls_context(access: ServerAccess) -> ssl.SSLContext | None:
     """Return the TLS context for connections to a server; None for plain HTTP.
 
-    It knows the user's own authorities and client certificate. Files that cannot be read are ignored, as Claude Code does;
-    `certificate_problems` reports them.
+    It knows the user's own authorities. A file that cannot be read is ignored, as Claude Code does.
     """
-    return _context(access, []) if access.address.scheme == "https" else None
-
-
-def certificate_problems(access: ServerAccess) -> list[str]:
-    """Return a sentence about each unreadable file that the user's variables name; empty for plain HTTP."""
-    problems: list[str] = []
-    if access.address.scheme == "https":
-        _context(access, problems)
-    return problems
-
-
-def _context(access: ServerAccess, problems: list[str]) -> ssl.SSLContext:
+    if access.address.scheme != "https":
+        return None
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     has_own = any(os.environ.get(name) for name in _OPENSSL)
     if access.authorities:
-        try:
+        with suppress(OSError, ValueError):
             context.load_verify_locations(cafile=access.authorities)
             has_own = True
-        except (OSError, ValueError):
-            problems.append(
-                "NODE_EXTRA_CA_CERTS: no certificates could be read from that file; it is ignored."
-            )
     if has_own:
         # Python 3.13 and later reject authorities whose basicConstraints are not marked critical. Many companies' authorities are not.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    certificate = access.certificate
-    if certificate.file or certificate.key:
-        try:
-            # The passphrase may be empty but is always passed: OpenSSL must not prompt on the terminal.
-            context.load_cert_chain(certificate.file, certificate.key or None, lambda: certificate.passphrase)
-        except (OSError, ValueError):
-            problems.append(
-                "CLAUDE_CODE_CLIENT_CERT, CLAUDE_CODE_CLIENT_KEY: no certificate with its key could be read from those files;"
-                " they are ignored."
-            )
     return context

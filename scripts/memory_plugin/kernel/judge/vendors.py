@@ -11,13 +11,12 @@ from urllib.parse import quote
 
 from ..fastjson import as_integer
 from .credentials import Endpoint
-from .models import EFFORT, SCHEMA, THINKING, TOKENS
 from .question import JudgeError, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .models import Names, RequestOptions
+    from .models import RequestOptions
     from .question import Question
 
     Body = dict[str, Any]
@@ -39,7 +38,7 @@ class Vendor(NamedTuple):
     """One vendor's API.
 
     `path` holds `%s` if the model is part of it. `body` builds a request; `read` raises JudgeError `parse_error` for a response of another
-    shape. `names` are the words that the vendor's errors use for the parts of a request.
+    shape.
     """
 
     endpoint: Endpoint
@@ -47,7 +46,6 @@ class Vendor(NamedTuple):
     headers: Sequence[tuple[str, str]]
     body: Callable[[Question, str, RequestOptions], Body]
     read: Callable[[Body], ModelText]
-    names: Names
 
     def url_path(self, model: str) -> str:
         """Return the path of a request to a model."""
@@ -183,22 +181,11 @@ VENDORS = {
             keys=(("ANTHROPIC_AUTH_TOKEN", _BEARER), ("ANTHROPIC_API_KEY", _KEY)),
             custom=_KEY,
             helper=(_KEY, _BEARER),
-            headers_variable="ANTHROPIC_CUSTOM_HEADERS",
         ),
         "/v1/messages",
         (("anthropic-version", "2023-06-01"),),
         _anthropic_body,
         _anthropic_text,
-        (
-            ("thinking", (THINKING,)),
-            ("output_config", (EFFORT, SCHEMA)),
-            ("output_config.effort", (EFFORT,)),
-            ("effort", (EFFORT,)),
-            ("output_config.format", (SCHEMA,)),
-            ("output_format", (SCHEMA,)),
-            ("schema", (SCHEMA,)),
-            ("structured output", (SCHEMA,)),
-        ),
     ),
     # Chat completions: also of OpenRouter, Ollama, vLLM and llama.cpp.
     "openai": Vendor(
@@ -213,14 +200,6 @@ VENDORS = {
         (),
         _openai_body,
         _openai_text,
-        (
-            ("reasoning", (EFFORT,)),
-            ("think", (EFFORT,)),
-            ("response_format", (SCHEMA,)),
-            ("schema", (SCHEMA,)),
-            ("max_tokens", (TOKENS,)),
-            ("max_completion_tokens", (TOKENS,)),
-        ),
     ),
     "gemini": Vendor(
         Endpoint(
@@ -234,16 +213,6 @@ VENDORS = {
         (),
         _gemini_body,
         _gemini_text,
-        (
-            ("thinking", (THINKING,)),
-            ("budget", (THINKING,)),
-            ("responsejsonschema", (SCHEMA,)),
-            ("response_json_schema", (SCHEMA,)),
-            ("responsemimetype", (SCHEMA,)),
-            ("response_mime_type", (SCHEMA,)),
-            ("json mode", (SCHEMA,)),
-            ("schema", (SCHEMA,)),
-        ),
     ),
 }
 BACKENDS = (*VENDORS, HOST, SCRIPTED)

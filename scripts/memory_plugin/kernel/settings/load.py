@@ -33,7 +33,7 @@ def load(config_dir: str | None, project_root: str | None, trial: str = "") -> S
         own = _user_file(config_dir) + ([(USER, trial)] if trial else [])
         _collect(own + _project_files(config_dir, project_root), settings, contents)
         if contents:
-            from .layers import apply
+            from .schema import apply
 
             apply(settings, schema(), contents)
     except SettingsFileError as error:  # a damaged installation: no key has a value, so every feature is off

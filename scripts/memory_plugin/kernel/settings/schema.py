@@ -1,16 +1,16 @@
-"""The schema of the settings: the keys, whether a value fits its key, and whether a project may set it."""
+"""Apply settings files over the defaults, as the schema allows: whether a value fits its key, and whether a project may set it."""
 
 from __future__ import annotations
 
 from ..data import load_data
-from ..fastjson import dumps, loads
-from .values import merged, schema
+from ..fastjson import dumps
+from .values import JUDGE_ENABLED, USER, Problem, Settings, merged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .values import Settings
+    Block = dict[str, Any]
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -28,6 +28,9 @@ _NAMES = {
     "array": "a list of texts",
     "object": "a block of keys",
 }
+_MAX_PROBLEMS = 100  # of one file; a hostile one may hold a hundred thousand invalid keys
+_BLOCK = "memory"
+_OPTIONS, _PLUGIN = "pluginConfigs", "memory@memory-plugin"
 _MAX_SHOWN = 24
 _MAX_CHOICES = 12
 
@@ -77,7 +80,7 @@ def _mismatch_below(
     return None
 
 
-def _names(rule: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def names_in(rule: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the rules of the names in an object; those of a large table are in a file of their own, which few users need."""
     if "x-rules" not in rule:
         names: dict[str, dict[str, Any]] = rule.get("properties", {})
@@ -87,7 +90,7 @@ def _names(rule: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def rule_below(rule: dict[str, Any], name: str) -> dict[str, Any] | None:
     """Return the rule of a name in an object; None for an unknown name."""
-    known = _names(rule)
+    known = names_in(rule)
     if name in known:
         return known[name]
     others = rule.get("additionalProperties")
@@ -134,8 +137,8 @@ def expected(rule: dict[str, Any]) -> str:
     elif rule["type"] == "array" and rule["items"]["type"] != "string":
         whole = " whole" if rule["items"]["type"] == "integer" else ""
         words = "a list of %d%s numbers" % (rule["maxItems"], whole)
-    elif 0 < len(_names(rule)) <= _MAX_CHOICES:
-        words = "a block with " + ", ".join(_names(rule))
+    elif 0 < len(names_in(rule)) <= _MAX_CHOICES:
+        words = "a block with " + ", ".join(names_in(rule))
     if "propertyNames" in rule:
         words = "a block of names, each with " + expected(rule["additionalProperties"])
     if "minimum" in rule:
@@ -195,136 +198,117 @@ def allowed(rule: dict[str, Any], value: Any, own: Any) -> bool:  # noqa: ANN401
     return bool(less <= more)
 
 
-def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
-    """Return the choice of a list, or the name of an object, that is most similar to an unknown one; None if none is."""
-    from difflib import get_close_matches  # not needed while a prompt waits
+class _Reading:
+    """The content of one file: its valid keys (`leaves`), its blocks, the keys with invalid values, and its problems.
 
-    choices = rule.get("items", {}).get("enum") or list(_names(rule))
-    word = item.lower() if isinstance(item, str) else ""
-    same_start = [choice for choice in choices if choice.startswith(word + "-")]
-    return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
-
-
-class Key:
-    """One key, or a name below a key whose value is an object: its dotted name, its rule, and its default.
-
-    `setting` is the key itself, which has the description and what a project may change.
+    `off` are unknown keys that are false.
     """
 
-    __slots__ = ("default", "description", "name", "project", "rule", "setting")
+    __slots__ = ("blocks", "file", "invalid", "leaves", "off", "problems")
 
-    def __init__(self, name: str, rule: dict[str, Any], above: Key | None = None) -> None:
-        self.name = name
-        self.rule = rule
-        self.setting: str = above.setting if above else name
-        self.default: object = None
-        if above is None:
-            self.default = rule["default"]
-        elif isinstance(above.default, dict):
-            self.default = above.default.get(name.rpartition(".")[2])
-        self.project: str = above.project if above else rule["x-project"]
-        self.description: str = above.description if above else rule["description"]
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.leaves: dict[str, tuple[object, Block, tuple[str, ...]]] = {}
+        self.blocks: set[str] = set()
+        self.invalid: set[str] = set()
+        self.off: list[str] = []
+        self.problems: list[Problem] = []
 
-
-class WrongValueError(Exception):
-    """Raised for a value that does not fit its key."""
-
-    def __init__(self, key: str, expected: str, got: str) -> None:
-        super().__init__("%s: expected %s, got %s" % (key, expected, got))
+    def report(self, kind: str, path: tuple[str, ...], expected: str, got: str, item: object = None) -> None:
+        if len(self.problems) < _MAX_PROBLEMS:
+            self.problems.append(Problem(kind, self.file, path, expected, got, item))
 
 
-def keys() -> dict[str, Key]:
-    """Return all keys by name, in the order of the schema. Raises SettingsFileError for a damaged schema."""
-    result: dict[str, Key] = {}
-    _collect_keys(schema(), "", result)
-    return result
+def apply(settings: Settings, schema: Block, contents: list[tuple[str, str, Block]]) -> None:
+    """Apply files in order: `contents` holds (layer, path, JSON object), the user's layer first."""
+    own: dict[str, object] = {}
+    for layer, path, content in contents:
+        reading = _read(schema, path, content)
+        if layer == USER:
+            _add_options(reading, schema, content)
+            _apply_user(settings, reading)
+        else:
+            own = own or settings.snapshot_user_values()
+            _apply_project(settings, own, reading, layer)
+        settings.problems += reading.problems
 
 
-def _collect_keys(rule: dict[str, Any], name: str, result: dict[str, Key]) -> None:
-    if "default" in rule:
-        result[name] = Key(name, rule)
-        return
-    for part, below in rule.get("properties", {}).items():
-        _collect_keys(below, name + "." + part if name else part, result)
+def _read(schema: Block, path: str, content: Block) -> _Reading:
+    reading = _Reading(path)
+    for name in schema["x-top-level"]:
+        if name in content:
+            _check(reading, schema["properties"][name], content[name], (name,), name)
+    if _BLOCK in content:
+        _check(reading, schema, content[_BLOCK], (_BLOCK,), "")
+    _keep_off(reading, schema)
+    return reading
 
 
-def find_key(name: str) -> Key | None:
-    """Return the key of that name, or the name below a key; None for an unknown one. Raises SettingsFileError for a damaged schema."""
-    found = keys().get(name)
-    if found is not None or "." not in name:
-        return found
-    above, _, part = name.rpartition(".")
-    key = find_key(above)
-    rule = rule_below(key.rule, part) if key is not None else None
-    return None if rule is None else Key(name, rule, key)
+def _add_options(reading: _Reading, schema: Block, content: Block) -> None:
+    """Add the options that Claude Code asked for (`userConfig` in plugin.json) and keeps in the user's file; keys of our own win."""
+    found: object = content
+    for name in (_OPTIONS, _PLUGIN, "options"):
+        found = found.get(name) if isinstance(found, dict) else None
+    for name, value in found.items() if isinstance(found, dict) else ():
+        key = schema["x-options"].get(name)
+        if key and key not in reading.leaves:
+            _check(reading, _rule_of(schema, key), value, (_OPTIONS, _PLUGIN, "options", name), key)
 
 
-def top_level() -> tuple[str, ...]:
-    """Return the blocks that are also read outside the block `memory`."""
-    return tuple(schema()["x-top-level"])
+def _keep_off(reading: _Reading, schema: Block) -> None:
+    """Let the switches of older versions that were off switch off what they did, so that an update turns nothing on."""
+    for switch in reading.off:
+        if switch in schema["x-off"]:
+            key, value = schema["x-off"][switch]
+            reading.leaves[key] = (value, _rule_of(schema, key), (_BLOCK, *switch.split(".")))
 
 
-def replacements() -> dict[str, str]:
-    """Return what replaces the keys of older versions, by dotted name. Raises SettingsFileError for a damaged schema."""
-    return dict(schema()["x-replaced"])
+def _rule_of(schema: Block, key: str) -> Block:
+    for name in key.split("."):
+        schema = schema["properties"][name]
+    return schema
 
 
-def canonical(name: str) -> str:
-    """Return a key without the leading `memory.` that it has in a file."""
-    return name.removeprefix("memory.")
+def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...], key: str) -> None:
+    """Check a key and all keys below it; the schema limits the depth.
 
-
-def table_value(name: str, settings: Settings | None) -> Any:  # noqa: ANN401 (any JSON)
-    """Return what can be changed of a shipped table, or of a name in it: with the user's changes, or as shipped for None.
-
-    Raises LookupError for a key without a table.
+    A block with a default is one value, and is used as a whole or not at all.
     """
-    key = find_key(name)
-    setting = keys()[key.setting if key else ""]
-    changes = settings.block(setting.name) if settings else {}
-    value = _changeable(setting.rule, merged(load_data(*setting.rule["x-table"]), changes))
-    for part in name[len(setting.name) + 1 :].split(".") if name != setting.name else ():
-        value = value[part]
-    return value
+    problem = mismatch(rule, value) if "default" in rule or not isinstance(value, dict) else None
+    if problem is not None:
+        reading.invalid.add(key)
+        below, expected, got, item = problem
+        reading.report("value", (*path, *below), expected, got, item)
+    elif "default" in rule:
+        at_top = reading.leaves.get(key, ({},))[0] if isinstance(value, dict) else None
+        reading.leaves[key] = (merged(at_top, value), rule, path)
+    elif isinstance(value, dict):
+        reading.blocks.add(key)
+        for name, child in value.items():
+            if name in rule["properties"]:
+                dotted = key + "." + name if key else name
+                _check(reading, rule["properties"][name], child, (*path, name), dotted)
+            else:
+                reading.report("unknown", (*path, name), "a known key", "one that does not exist")
+                if child is False:
+                    reading.off.append(key + "." + name)
 
 
-def _changeable(rule: dict[str, Any], table: Any) -> Any:  # noqa: ANN401 (any JSON)
-    if rule["type"] != "object":
-        return table
-    entries = {entry["id"]: entry for entry in table} if isinstance(table, list) else table
-    rules = ((name, rule_below(rule, name)) for name in entries)
-    return {name: _changeable(below, entries[name]) for name, below in rules if below is not None}
+def _apply_user(settings: Settings, reading: _Reading) -> None:
+    for key, (value, _, _) in reading.leaves.items():
+        settings.set_value(key, merged(settings.get(key), value), USER)
+    for block in reading.blocks:
+        switch = block + ".enabled"
+        is_set = switch in reading.leaves or switch in reading.invalid
+        if switch.endswith(JUDGE_ENABLED) and settings.get(switch) is not None and not is_set:
+            settings.set_value(switch, True, USER)
 
 
-def is_block(name: str) -> bool:
-    """Return whether a name is that of a block of keys."""
-    return any(key.startswith(name + ".") for key in keys())
-
-
-def parsed(key: Key, text: str) -> object:
-    """Parse a value from the command line: JSON, or for a string key the string itself.
-
-    Raises WrongValueError if it does not fit.
-    """
-    value: object = text
-    if key.rule["type"] != "string" or text.startswith('"'):
-        try:
-            value = loads(text)
-        except ValueError:
-            raise WrongValueError(key.name, expected(key.rule), shown(text)) from None
-    require_valid(key, value)
-    return value
-
-
-def require_valid(key: Key, value: object) -> None:
-    """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
-    problem = mismatch(key.rule, value)
-    if problem is None:
-        return
-    path, expected_value, got, item = problem
-    rule = key.rule
-    for name in path:
-        rule = rule_below(rule, name) or rule
-    nearest = nearest_choice(rule, item)
-    name = ".".join((key.name, *path))
-    raise WrongValueError(name, expected_value, got + ("; nearest: " + nearest if nearest else ""))
+def _apply_project(settings: Settings, own: dict[str, object], reading: _Reading, layer: str) -> None:
+    for key, (value, rule, path) in reading.leaves.items():
+        if allowed(rule, value, own[key]):
+            settings.set_value(key, merged(settings.get(key), value), layer)
+        elif rule["x-project"] == "never":
+            reading.report("refused", path, "this key only in your own settings", shown(value))
+        else:
+            reading.report("refused", path, project_limit(rule, own[key]), shown(value))

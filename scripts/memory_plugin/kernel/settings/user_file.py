@@ -1,41 +1,177 @@
-"""Edit the user's own settings file so that one value changes and every other character stays.
+"""The keys that a user can set, and edits of the user's own settings file.
 
-The file is shared with Claude Code and edited by hand. A symbolic link is followed and its target replaced, the mode is kept, the old
-content is saved as `settings.json.memory-backup`, and a concurrent change is detected and merged by another attempt.
-
-The functions on JSON text take valid JSON with an object at its root, and raise ValueError for any other text.
+One value changes, and all other keys, their order and the indentation stay. The file is shared with Claude Code and edited by hand. A
+symbolic link is followed and its target replaced, the mode is kept, the old content is saved as `settings.json.memory-backup`, and a
+concurrent change is detected and merged by another attempt.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 from json import JSONDecoder, dumps
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Callable, NamedTuple
 
+from ..data import load_data
+from ..fastjson import loads
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import Busy, FileLock
 from ..paths import state_folder
 from .load import load
-from .schema import find_key, keys, require_valid, top_level
-from .values import JUDGE_ENABLED, JUDGE_SWITCHES, MAX_BYTES, SettingsFileError, decoded, merged
+from .schema import expected, mismatch, names_in, rule_below, shown
+from .values import (
+    JUDGE_ENABLED,
+    JUDGE_SWITCHES,
+    MAX_BYTES,
+    Settings,
+    SettingsFileError,
+    decoded,
+    merged,
+    schema,
+)
 
-Rewrite = Callable[[str], str]
+Content = dict[str, Any]
 Path = tuple[str, ...]
 
 _ATTEMPTS = 3
 _LOCK_WAIT = 2.0  # seconds
-_NEW_FILE = "{}\n"
 _BLOCK = "memory"
 _JUDGE = "judge"
 _JSON_SPACE = " \t\n\r"
 _DECODER = JSONDecoder()
+_INDENTED = re.compile(r'\n([ \t]+)"')
 
 
-class EditError(Exception):
+class EditError(RuntimeError):
     """Raised for a change that was not made; the text says why, and the file is unchanged."""
+
+
+class Key:
+    """One key, or a name below a key whose value is an object: its dotted name, its rule, and its default.
+
+    `setting` is the key itself, which has the description and what a project may change.
+    """
+
+    __slots__ = ("default", "description", "name", "project", "rule", "setting")
+
+    def __init__(self, name: str, rule: dict[str, Any], above: Key | None = None) -> None:
+        self.name = name
+        self.rule = rule
+        self.setting: str = above.setting if above else name
+        self.default: object = None
+        if above is None:
+            self.default = rule["default"]
+        elif isinstance(above.default, dict):
+            self.default = above.default.get(name.rpartition(".")[2])
+        self.project: str = above.project if above else rule["x-project"]
+        self.description: str = above.description if above else rule["description"]
+
+
+class WrongValueError(Exception):
+    """Raised for a value that does not fit its key."""
+
+    def __init__(self, key: str, expected: str, got: str) -> None:
+        super().__init__("%s: expected %s, got %s" % (key, expected, got))
+
+
+def keys() -> dict[str, Key]:
+    """Return all keys by name, in the order of the schema. Raises SettingsFileError for a damaged schema."""
+    result: dict[str, Key] = {}
+    _collect_keys(schema(), "", result)
+    return result
+
+
+def _collect_keys(rule: dict[str, Any], name: str, result: dict[str, Key]) -> None:
+    if "default" in rule:
+        result[name] = Key(name, rule)
+        return
+    for part, below in rule.get("properties", {}).items():
+        _collect_keys(below, name + "." + part if name else part, result)
+
+
+def find_key(name: str) -> Key | None:
+    """Return the key of that name, or the name below a key; None for an unknown one. Raises SettingsFileError for a damaged schema."""
+    found = keys().get(name)
+    if found is not None or "." not in name:
+        return found
+    above, _, part = name.rpartition(".")
+    key = find_key(above)
+    rule = rule_below(key.rule, part) if key is not None else None
+    return None if rule is None else Key(name, rule, key)
+
+
+def top_level() -> Path:
+    """Return the blocks that are also read outside the block `memory`."""
+    return tuple(schema()["x-top-level"])
+
+
+def table_value(name: str, settings: Settings | None) -> Any:  # noqa: ANN401 (any JSON)
+    """Return what can be changed of a shipped table, or of a name in it: with the user's changes, or as shipped for None.
+
+    Raises LookupError for a key without a table.
+    """
+    key = find_key(name)
+    setting = keys()[key.setting if key else ""]
+    changes = settings.block(setting.name) if settings else {}
+    value = _changeable(setting.rule, merged(load_data(*setting.rule["x-table"]), changes))
+    for part in name[len(setting.name) + 1 :].split(".") if name != setting.name else ():
+        value = value[part]
+    return value
+
+
+def _changeable(rule: dict[str, Any], table: Any) -> Any:  # noqa: ANN401 (any JSON)
+    if rule["type"] != "object":
+        return table
+    entries = {entry["id"]: entry for entry in table} if isinstance(table, list) else table
+    rules = ((name, rule_below(rule, name)) for name in entries)
+    return {name: _changeable(below, entries[name]) for name, below in rules if below is not None}
+
+
+def is_block(name: str) -> bool:
+    """Return whether a name is that of a block of keys."""
+    return any(key.startswith(name + ".") for key in keys())
+
+
+def parsed(key: Key, text: str) -> object:
+    """Parse a value from the command line: JSON, or for a string key the string itself.
+
+    Raises WrongValueError if it does not fit.
+    """
+    value: object = text
+    if key.rule["type"] != "string" or text.startswith('"'):
+        try:
+            value = loads(text)
+        except ValueError:
+            raise WrongValueError(key.name, expected(key.rule), shown(text)) from None
+    require_valid(key, value)
+    return value
+
+
+def require_valid(key: Key, value: object) -> None:
+    """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
+    problem = mismatch(key.rule, value)
+    if problem is None:
+        return
+    path, expected_value, got, item = problem
+    rule = key.rule
+    for name in path:
+        rule = rule_below(rule, name) or rule
+    nearest = nearest_choice(rule, item)
+    name = ".".join((key.name, *path))
+    raise WrongValueError(name, expected_value, got + ("; nearest: " + nearest if nearest else ""))
+
+
+def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
+    """Return the choice of a list, or the name of an object, that is most similar to an unknown one; None if none is."""
+    from difflib import get_close_matches  # not needed while a prompt waits
+
+    choices = rule.get("items", {}).get("enum") or list(names_in(rule))
+    word = item.lower() if isinstance(item, str) else ""
+    same_start = [choice for choice in choices if choice.startswith(word + "-")]
+    return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
 
 
 class FileChange(NamedTuple):
@@ -60,12 +196,20 @@ def change_values(config_dir: str | None, values: Mapping[str, object]) -> FileC
         if value is not None:
             _require_valid(config_dir, name, value)
 
-    def rewrite(text: str) -> str:
+    def edit(content: Content) -> None:
         for name, value in values.items():
-            text = _without_key(text, name) if value is None else _with_key(text, name, value)
-        return text
+            if value is None:
+                _remove(content, name)
+            else:
+                _switch_off_new_judge(content, name)
+                _set(content, tuple(name.split(".")), value)
 
-    return change_text(config_dir, rewrite)
+    return change_content(config_dir, edit)
+
+
+def unset(config_dir: str | None, name: str) -> FileChange:
+    """Remove a key, known or not, or a whole block from the user's file. Raises EditError."""
+    return change_content(config_dir, lambda content: _remove(content, name))
 
 
 def _require_valid(config_dir: str | None, name: str, value: object) -> None:
@@ -75,77 +219,62 @@ def _require_valid(config_dir: str | None, name: str, value: object) -> None:
         raise EditError(name + ": no such key")
     require_valid(key, value)
     if key.setting != name:
-        present = load(config_dir, None).block(key.setting)
-        below = _nested(tuple(name[len(key.setting) + 1 :].split(".")), value)
-        require_valid(keys()[key.setting], merged(present, below))
-
-
-def _with_key(text: str, name: str, value: object) -> str:
-    switch = _missing_switch(text, name)
-    if switch:
-        text = with_value(text, _place(text, switch), value=False)
-    return with_value(text, _place(text, tuple(name.split("."))), value)
-
-
-def _without_key(text: str, name: str) -> str:
-    for path in _places(tuple(name.split("."))):
-        text = _cut(text, path)
-    return text
-
-
-def unset(config_dir: str | None, name: str) -> FileChange:
-    """Remove a key, known or not, or a whole block from the user's file. Raises EditError."""
-    return change_text(config_dir, lambda text: _without_key(text, name))
+        for part in reversed(name[len(key.setting) + 1 :].split(".")):
+            value = {part: value}
+        require_valid(keys()[key.setting], merged(load(config_dir, None).block(key.setting), value))
 
 
 def _places(parts: Path) -> list[Path]:
+    """Return the paths at which a file may have a key, that in the block `memory` first."""
     own = (_BLOCK, *parts)
     return [own, parts] if parts[0] in top_level() else [own]
 
 
-def _place(text: str, parts: Path) -> Path:
-    """Return the path under which to write a key: where it or most of its blocks exist, else in the block `memory`."""
-    places = _places(parts)
-    return max(places, key=lambda path: max(0, _depth(text, path) - (len(path) - len(parts))))
+def _values_on(content: Content, path: Path) -> list[Any]:
+    """Return the content and the values at the parts of a path, as far as they exist."""
+    found: list[Any] = [content]
+    for name in path:
+        if not isinstance(found[-1], dict) or name not in found[-1]:
+            break
+        found.append(found[-1][name])
+    return found
 
 
-def _depth(text: str, path: Path) -> int:
-    """Return how many parts of a path exist."""
-    return max((depth for depth in range(len(path) + 1) if depth == 0 or find(text, path[:depth])), default=0)
+def _set(content: Content, parts: Path, value: object) -> None:
+    """Set a key where most of its blocks exist, else in the block `memory`. Raises ValueError if one of them is no object."""
+    own, *others = _places(parts)  # `own` has one part more than the others
+    path = max([own, *others], key=lambda place: max(1, len(_values_on(content, place)) - (place == own)))
+    for at, name in enumerate(path[:-1], 1):
+        content = content.setdefault(name, {})
+        if not isinstance(content, dict):
+            raise ValueError("not a block of keys: " + ".".join(path[:at]))  # noqa: TRY004 (of the file, not an argument)
+    content[path[-1]] = value
 
 
-def _missing_switch(text: str, name: str) -> Path:
-    """Return the path of the judge's switch if this key belongs to a judge's block that the file lacks and that would switch it on."""
+def _switch_off_new_judge(content: Content, name: str) -> None:
+    """Write the judge's switch if this key belongs to a judge's block that the file lacks and that would switch it on."""
     feature, belongs, _ = name.partition("." + _JUDGE + ".")
     switch = feature + JUDGE_ENABLED
     if not belongs or name == switch or JUDGE_SWITCHES[feature][0] != switch:
-        return ()
-    return () if any(find(text, path) for path in _places((feature, _JUDGE))) else tuple(switch.split("."))
+        return
+    if not any(len(_values_on(content, path)) > len(path) for path in _places((feature, _JUDGE))):
+        _set(content, tuple(switch.split(".")), value=False)
 
 
-def _cut(text: str, path: Path) -> str:
-    """Return the text without a key and without blocks that become empty.
-
-    An empty judge's block remains, because removing it would switch the judge off.
-    """
-    if find(text, path) is None:
-        return text
-    text = without(text, path)
-    above = path[:-1]
-    while above and above[-1] != _JUDGE and _at(decoded(text.encode()), above) == {}:
-        text, above = without(text, above), above[:-1]
-    return text
+def _remove(content: Content, name: str) -> None:
+    """Remove a key and the blocks that become empty; an empty judge's block remains, because without it the judge would be off."""
+    for path in _places(tuple(name.split("."))):
+        values = _values_on(content, path)
+        if len(values) > len(path):
+            del values[-2][path[-1]]
+            for at in range(len(path) - 2, -1, -1):
+                if values[at + 1] or path[at] == _JUDGE:
+                    break
+                del values[at][path[at]]
 
 
-def _at(content: dict[str, Any], path: Path) -> object:
-    value: Any = content
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
-def change_text(config_dir: str | None, rewrite: Rewrite) -> FileChange:
-    """Rewrite the text of the user's file under its lock; after a concurrent change `rewrite` is called again. Raises EditError."""
+def change_content(config_dir: str | None, edit: Callable[[Content], None]) -> FileChange:
+    """Edit the object in the user's file under its lock; after a concurrent change `edit` is called again. Raises EditError."""
     folder, why = state_folder(config_dir, None)
     if config_dir is None or folder is None:
         raise EditError(why)
@@ -154,32 +283,27 @@ def change_text(config_dir: str | None, rewrite: Rewrite) -> FileChange:
         make_folder(folder)
         with FileLock(os.path.join(folder, "settings.lock"), _LOCK_WAIT):
             for _ in range(_ATTEMPTS):
-                change = _attempt(path, rewrite)
+                change = _attempt(path, edit)
                 if change is not None:
                     return change
     except (Busy, Unreadable) as error:
         raise EditError(str(error)) from None
-    except SettingsFileError as error:
+    except (SettingsFileError, ValueError) as error:
         raise EditError("%s: %s; fix the file first" % (path, error)) from None
     except OSError as error:
         raise EditError("%s: %s; nothing was changed" % (path, error.strerror or error)) from None
     raise EditError(path + ": another program keeps changing it; try again")
 
 
-def _attempt(path: str, rewrite: Rewrite) -> FileChange | None:
-    """Read, rewrite and replace the file once; return None if it changed meanwhile."""
+def _attempt(path: str, edit: Callable[[Content], None]) -> FileChange | None:
+    """Read, edit and replace the file once; return None if it changed meanwhile."""
     before = _read(path)
-    text = (before[0] if before else b"").decode("utf-8", "replace")
-    if before:
-        decoded(before[0])
-    try:
-        after = rewrite(text if text.lstrip("\ufeff").strip() else _NEW_FILE)
-    except ValueError as error:
-        raise EditError("%s: %s; fix the file first" % (path, error)) from None
-    data = after.encode("utf-8")
-    if (before is None and after == _NEW_FILE) or (before and data == before[0]):
+    content = decoded(before[0] if before else b"")
+    old = dumps(content)
+    edit(content)
+    if dumps(content) == old:
         return FileChange(path, None, changed=False)
-    decoded(data)
+    data = _in_style_of((before[0] if before else b"").decode("utf-8"), content).encode("utf-8")
     if len(data) > MAX_BYTES:
         raise EditError("%s: it would exceed %d bytes" % (path, MAX_BYTES))
     backup = _back_up(path, before[0]) if before else None
@@ -189,6 +313,19 @@ def _attempt(path: str, rewrite: Rewrite) -> FileChange | None:
     replace_file(path, data, mode)
     os.chmod(path, mode)  # the umask may have taken bits away
     return FileChange(path, backup, changed=True)
+
+
+def _in_style_of(text: str, content: Content) -> str:
+    """Return an object as JSON with the indentation, the line ends and the byte order mark of a text. Raises ValueError for infinity."""
+    body = text.strip("\ufeff" + _JSON_SPACE)
+    indented = _INDENTED.search(body)
+    indent = indented[1] if indented else None if len(body) > len("{}") and "\n" not in body else 2
+    # A lone surrogate, which UTF-8 cannot hold, stays escaped.
+    has_surrogate = any("\ud800" <= letter <= "\udfff" for letter in dumps(content, ensure_ascii=False))
+    result = dumps(content, indent=indent, ensure_ascii=has_surrogate, allow_nan=False)
+    start = "\ufeff" if text.startswith("\ufeff") else ""
+    end = "\n" if not body or text.endswith("\n") else ""
+    return start + (result + end).replace("\n", "\r\n" if "\r\n" in text else "\n")
 
 
 def _read(path: str) -> tuple[bytes, int] | None:
@@ -205,154 +342,31 @@ def _back_up(path: str, data: bytes) -> str:
     return backup
 
 
-class Member(NamedTuple):
-    """One member of an object: its name, the offset of the quoted name, and the start and end offsets of its value."""
+def line_of(text: str, path: Path) -> int | None:
+    """Return the line of a key in a JSON object, from 1; None if it is missing. Raises ValueError for a text that is not JSON."""
+    at = value = _skip_space(text, 1 if text.startswith("\ufeff") else 0)
+    for name in path:
+        at, value = _members(text, value).get(name, (-1, -1))
+        if at < 0:
+            return None
+    return text.count("\n", 0, at) + 1
 
-    name: str
-    start: int
-    value: int
-    end: int
+
+def _members(text: str, start: int) -> dict[str, tuple[int, int]]:
+    """Return the names in the object whose brace is at `start` with the offsets of the name and of its value; empty for another value."""
+    found: dict[str, tuple[int, int]] = {}
+    at = _skip_space(text, start + 1)
+    while text[start] == "{" and text[at] != "}":
+        name, after = scanstring(text, at + 1, True)
+        value = _skip_space(text, _skip_space(text, after) + 1)
+        found[name] = at, value  # as for JSON parsers, the last of several equal names counts
+        at = _skip_space(text, _DECODER.raw_decode(text, value)[1])
+        if text[at] == ",":
+            at = _skip_space(text, at + 1)
+    return found
 
 
 def _skip_space(text: str, at: int) -> int:
     while at < len(text) and text[at] in _JSON_SPACE:
         at += 1
     return at
-
-
-def members(text: str, start: int) -> list[Member]:
-    """Return the members of the object whose brace is at `start`; empty for any other value."""
-    found: list[Member] = []
-    if text[start] != "{":
-        return found
-    at = _skip_space(text, start + 1)
-    while text[at] != "}":
-        name, after = scanstring(text, at + 1, True)
-        value = _skip_space(text, _skip_space(text, after) + 1)
-        end = _DECODER.raw_decode(text, value)[1]
-        found.append(Member(name, at, value, end))
-        at = _skip_space(text, end)
-        if text[at] == ",":
-            at = _skip_space(text, at + 1)
-    return found
-
-
-def _root(text: str) -> int:
-    return _skip_space(text, 1 if text.startswith("\ufeff") else 0)
-
-
-def find(text: str, path: tuple[str, ...]) -> Member | None:
-    """Return the member at a path, the last of several with the same name, as JSON parsers do; None if there is none."""
-    start, member = _root(text), None
-    for name in path:
-        member = next(
-            (candidate for candidate in reversed(members(text, start)) if candidate.name == name), None
-        )
-        if member is None:
-            return None
-        start = member.value
-    return member
-
-
-def line_of(text: str, path: tuple[str, ...]) -> int | None:
-    """Return the line of a key, from 1; None if it is missing."""
-    member = find(text, path)
-    return None if member is None else text.count("\n", 0, member.start) + 1
-
-
-def with_value(text: str, path: tuple[str, ...], value: object) -> str:
-    """Return the text with the value at a path set, and missing blocks added.
-
-    An object as value replaces the old one, on one line. Raises ValueError if a part of the path is not an object.
-    """
-    start, depth = _root(text), 0
-    while depth < len(path):
-        if text[start] != "{":
-            raise ValueError("not a block of keys: " + ".".join(path[:depth]))
-        member = find(text, path[: depth + 1])
-        if member is None:
-            return _with_member(text, start, path[depth], _nested(path[depth + 1 :], value))
-        start, depth = member.value, depth + 1
-    end = _DECODER.raw_decode(text, start)[1]
-    return text[:start] + _inline(value) + text[end:]
-
-
-def _nested(path: tuple[str, ...], value: object) -> object:
-    for name in reversed(path):
-        value = {name: value}
-    return value
-
-
-def _with_member(text: str, start: int, name: str, value: object) -> str:
-    """Return the text with one more key at the end of the object at `start`, formatted like the keys before it."""
-    present = members(text, start)
-    if not present:
-        return _with_first_member(text, start, name, value)
-    last = present[-1]
-    gap_start = _skip_space(text, present[-2].end) + 1 if len(present) > 1 else start + 1
-    gap = text[gap_start : last.start]
-    on_lines = "\n" in gap
-    body = _member(text, name, value, gap.rpartition("\n")[2] if on_lines else None)
-    comma = "," + (gap if on_lines or len(present) > 1 else " ")
-    return text[: last.end] + comma + body + text[last.end :]
-
-
-def _with_first_member(text: str, start: int, name: str, value: object) -> str:
-    end = _skip_space(text, start + 1)
-    if start != _root(text) and "\n" not in text.strip():
-        return text[: start + 1] + _member(text, name, value, None) + text[end:]
-    margin, line = _margin(text, start), _newline(text)
-    inner = margin + _unit(text)
-    return text[: start + 1] + line + inner + _member(text, name, value, inner) + line + margin + text[end:]
-
-
-def _member(text: str, name: str, value: object, margin: str | None) -> str:
-    """Return a key and its value in the style of the file: on lines with an indentation of `margin`, or with None on one line."""
-    key = dumps(name, ensure_ascii=False) + ": "
-    if margin is None or not isinstance(value, dict):
-        return key + _inline(value)
-    inner = _newline(text) + margin + _unit(text)
-    lines = ",".join(
-        inner + _member(text, below, deeper, margin + _unit(text)) for below, deeper in value.items()
-    )
-    return key + "{" + lines + _newline(text) + margin + "}"
-
-
-def _inline(value: object) -> str:
-    return dumps(value, ensure_ascii=False)
-
-
-def without(text: str, path: tuple[str, ...]) -> str:
-    """Return the text without the key at a path, duplicates included; unchanged if it is missing."""
-    member = find(text, path)
-    while member is not None:
-        above = find(text, path[:-1])
-        start = _root(text) if above is None else above.value
-        present = members(text, start)
-        at = present.index(member)
-        if len(present) == 1:
-            end = _skip_space(text, member.end)
-            text = text[: start + 1] + text[end:]
-        elif at == 0:
-            text = text[: member.start] + text[present[1].start :]
-        else:
-            text = text[: present[at - 1].end] + text[member.end :]
-        member = find(text, path)
-    return text
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
-
-
-def _margin(text: str, at: int) -> str:
-    """Return the indentation of the line at an offset."""
-    line = text[text.rfind("\n", 0, at) + 1 : at]
-    return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _unit(text: str) -> str:
-    """Return one level of indentation: that of the first key if it is on its own line, else two spaces."""
-    first = members(text, _root(text))[:1]
-    margin = _margin(text, first[0].start) if first else ""
-    return margin or "  "

@@ -19,7 +19,6 @@ from ..fastjson import as_integer
 from ..files import Unreadable
 from .rows import (
     SYNTHETIC,
-    Queue,
     inserted_prompt,
     is_from_person,
     kind_of,
@@ -31,7 +30,6 @@ from .turn import (
     CHARACTERS,
     USAGE,
     Call,
-    RecentSet,
     Totals,
     Turn,
     UserText,
@@ -50,10 +48,7 @@ if TYPE_CHECKING:
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
-_MAX_SPREAD = 1 << 20  # bytes of one object over several lines
 _STRAY = b" \t\r\n\0"
-_MAX_TURN = 4_000_000  # characters; then a turn is closed even if its answer continues
-_MAX_PENDING = 64  # calls whose results may still come after their turn
 
 
 def open_transcript(path: str) -> IO[bytes]:
@@ -96,57 +91,23 @@ class Lines:
     """An iterator over the JSON objects in an open file, which is read once, whatever its lines contain.
 
     Only a line feed ends a line, because U+2028 and similar characters occur inside texts. Cut lines, invalid UTF-8, a byte order mark and
-    NUL bytes after a crash are tolerated; objects that were printed over several lines are joined.
-
-    `seen` is the number of lines that are not blank, `bad` of those without an object, and `long` of those above MAX_LINE bytes, which are
-    skipped without being held in memory.
+    NUL bytes after a crash are tolerated. `bad` counts the lines without an object, also the pieces of a line above MAX_LINE bytes.
     """
 
-    __slots__ = ("_file", "bad", "long", "seen")
+    __slots__ = ("_file", "bad")
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
-        self.seen = self.bad = self.long = 0
+        self.bad = 0
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        while True:
-            line = self._file.readline(MAX_LINE)
-            if not line:
-                return
-            if line[-1:] != b"\n" and len(line) == MAX_LINE:
-                self._skip_line()
-                continue
+        while line := self._file.readline(MAX_LINE):
             line = line.strip(_STRAY)
-            if not line:
-                continue
-            self.seen += 1
-            record = self._spread(line) if line == b"{" else parse_row(line)
+            record = parse_row(line) if line else {}
             if record is None:
                 self.bad += 1
-            else:
+            elif line:
                 yield record
-
-    def _skip_line(self) -> None:
-        """Skip the rest of a line that is too long."""
-        self.seen += 1
-        self.long += 1
-        while True:
-            piece = self._file.readline(MAX_LINE)
-            if not piece or piece[-1:] == b"\n":
-                return
-
-    def _spread(self, first: bytes) -> dict[str, Any] | None:
-        """Return the object that begins with a line of one brace and ends with the line that closes it."""
-        pieces, size, depth = [first], 1, 1
-        while depth > 0 and size < _MAX_SPREAD:
-            line = self._file.readline(_MAX_SPREAD)
-            if not line:
-                break
-            line = line.strip(_STRAY)
-            pieces.append(line)
-            size += len(line)
-            depth += (line[-1:] in (b"{", b"[")) - (line[:1] in (b"}", b"]"))
-        return parse_row(b"\n".join(pieces).rstrip(b","))
 
 
 class Reader:
@@ -155,18 +116,15 @@ class Reader:
     It never raises because of the file's content.
     """
 
-    __slots__ = ("_file", "_lines", "_messages", "_pending", "_queue", "_rows", "_turn", "_user_texts", "_weight", "totals")  # fmt: skip
+    __slots__ = ("_lines", "_messages", "_pending", "_rows", "_turn", "_user_texts", "totals")  # fmt: skip
 
     def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
         self._lines = Lines(file)
-        self._queue = Queue()
         self._turn = Turn(1)
         self._user_texts: list[UserText] = []
         self._pending: dict[str, Call] = {}
-        self._rows = RecentSet()
-        self._messages = RecentSet()
-        self._weight = 0
+        self._rows: set[int] = set()
+        self._messages: set[int] = set()
         self.totals = Totals()
 
     def __iter__(self) -> Iterator[Turn]:
@@ -185,8 +143,6 @@ class Reader:
                 prompt = inserted_prompt(record.get("attachment"))
                 if prompt is not None and self._is_main(record):
                     self._add_user_text(words(prompt), record)
-            elif kind == "queue-operation":
-                self._add_user_text(self._queue.follow(record) or "", record)
         yield from self._end()
 
     def _is_main(self, record: dict[str, Any]) -> bool:
@@ -194,26 +150,16 @@ class Reader:
         side = _is_side(record)
         totals = self.totals
         if totals.chain is None:
-            totals.chain = side and ("agentId" in record or not self._has_main())
+            totals.chain = side
         if side is not totals.chain:
             totals.side += 1
             return False
         uuid = record.get("uuid")
-        if isinstance(uuid, str) and self._rows.seen(uuid):
+        if isinstance(uuid, str) and _seen(self._rows, uuid):
             totals.repeated += 1
             return False
         totals.mark(record)
         return True
-
-    def _has_main(self) -> bool:
-        """Return whether rows of the conversation follow; old clients wrote the rows of sub-agents into the same file."""
-        position = self._file.tell()
-        has_main = any(
-            record.get("type") in ("user", "assistant") and not _is_side(record)
-            for record in Lines(self._file)
-        )
-        self._file.seek(position)
-        return has_main
 
     def _answer(self, record: dict[str, Any]) -> Iterator[Turn]:
         message = record.get("message")
@@ -225,8 +171,8 @@ class Reader:
             return
         identity = str(message.get("id") or record.get("requestId") or record.get("uuid") or "")
         turn = self._turn
-        if not (turn.answered and identity == turn.message and self._weight < _MAX_TURN):
-            is_repeated = bool(identity) and self._messages.seen(identity)
+        if not (turn.answered and identity == turn.message):
+            is_repeated = bool(identity) and _seen(self._messages, identity)
             if is_repeated and not self._has_new_calls(blocks):
                 self.totals.repeated += 1
                 return
@@ -243,7 +189,7 @@ class Reader:
         return any(
             isinstance(block, dict)
             and block.get("type") == "tool_use"
-            and not self._rows.seen(("call", block.get("id")))
+            and not _seen(self._rows, ("call", block.get("id")))
             for block in blocks
         )
 
@@ -271,7 +217,6 @@ class Reader:
                     turn.tokens -= tokens_of(turn.texts.pop())
                 turn.texts.append(text)
                 turn.tokens += tokens_of(text)
-                self._weight += len(text)
         elif kind == "thinking":
             turn.thought += len(str(block.get("thinking") or ""))
         elif kind in ("tool_use", "server_tool_use"):
@@ -287,12 +232,11 @@ class Reader:
             arguments if isinstance(arguments, dict) else {},
             turn.number,
         )
-        if self._rows.seen(("call", call.id)) and _is_rewritten(call, turn):
+        if _seen(self._rows, ("call", call.id)) and _is_rewritten(call, turn):
             return
         turn.calls.append(call)
         size = size_of(arguments)
         turn.tokens += size / CHARACTERS
-        self._weight += size
 
     def _user(self, record: dict[str, Any]) -> None:
         message = record.get("message")
@@ -315,9 +259,8 @@ class Reader:
             kind = "notice"
         self.totals.summaries += kind == "summary"
         text = user_text(kind, text)
-        self._queue.remove(text)
         time = record.get("timestamp")
-        if isinstance(time, str) and self._rows.seen((time, text)):  # copied under a new id
+        if isinstance(time, str) and _seen(self._rows, (time, text)):  # copied under a new id
             self.totals.repeated += 1
             return
         self._user_texts.append(UserText(kind, text))
@@ -336,7 +279,6 @@ class Reader:
         call.failed = block.get("is_error") is True
         call.details = details
         self._turn.tokens += tokens_of(call.result) + media(block.get("content"))
-        self._weight += len(call.result) + (size_of(details) if isinstance(details, dict) else 0)
 
     def _system(self, record: dict[str, Any]) -> None:
         kind = record.get("subtype")
@@ -353,12 +295,8 @@ class Reader:
         for call in turn.calls:
             if call.result is None:
                 self._pending[call.id] = call
-        while len(self._pending) > _MAX_PENDING:
-            del self._pending[next(iter(self._pending))]
-            self.totals.unresolved += 1
         self.totals.close(turn)
         self._turn = Turn(turn.number + 1)
-        self._weight = 0
         yield turn
 
     def _end(self) -> Iterator[Turn]:
@@ -367,8 +305,15 @@ class Reader:
             self._turn.user_texts, self._user_texts = self._user_texts, []
             self._turn.tokens = sum(tokens_of(entry.text) for entry in self._turn.user_texts)
             yield from self._close()
-        self.totals.unresolved += len(self._pending)
-        self.totals.bad, self.totals.dropped = self._lines.bad, self._lines.long
+        self.totals.unresolved = len(self._pending)
+        self.totals.bad = self._lines.bad
+
+
+def _seen(known: set[int], item: object) -> bool:
+    """Return whether an item was added before, and add it."""
+    count = len(known)
+    known.add(hash(item))
+    return len(known) == count
 
 
 def _is_side(record: dict[str, Any]) -> bool:

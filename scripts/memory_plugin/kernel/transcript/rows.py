@@ -1,7 +1,9 @@
 """The rows of a transcript: who wrote a row and what, and the last rows of a file, read backwards.
 
-A row in the user's place is a prompt, a slash command, or a note of the client. A prompt typed while the model works has no row of its own
-in older clients; only the rows of the queue record it.
+A row in the user's place is a prompt, a slash command, or a note of the client.
+
+Rows of a Codex CLI transcript (`rollout-*.jsonl`) are translated. Measured with 0.169.0: `response_item` rows hold the conversation; each
+other type repeats it or describes the session.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    Row = dict[str, Any]
+
 PROMPT, COMMAND = "prompt", "command"
 SYNTHETIC = "<synthetic>"  # the model's name in replies that the client made up, such as API errors
 # Flags of rows that are not the conversation: of sub-agents, of the client's notes, of the summary after a compaction, of API errors.
@@ -26,8 +30,13 @@ _NAME = ("<command-name>", "</command-name>")
 _ARGUMENTS = ("<command-args>", "</command-args>")
 _MAX_PROMPT = 100_000  # characters
 _MAX_NOTES = 20  # before one prompt
-_MAX_QUEUED = 50
 _TYPED_BYTES = 8 << 20  # of the end of a transcript: a turn in which Claude saves something is not longer
+# A line of a patch that begins a file -> the tool of Claude Code that does the same.
+_PATCHES = {"*** Add File: ": "Write", "*** Update File: ": "Edit", "*** Delete File: ": "Edit"}
+_SHELL_TOOLS = ("exec_command", "shell_command", "shell", "local_shell")
+_EXIT = ("Process exited with code ", "Exit code: ")
+# Texts in the user's place that the agent adds begin with one of these.
+_ADDED = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>")
 _beginnings: list[tuple[tuple[str, ...], str]] = []
 _note_tags: list[str] = []
 
@@ -51,8 +60,6 @@ def parse_row(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(value, dict) or "payload" not in value or "message" in value:
         return value if isinstance(value, dict) else None
-    from .rollout import row_of_rollout  # another agent's transcript
-
     return row_of_rollout(value)
 
 
@@ -200,31 +207,87 @@ def inserted_prompt(attachment: object) -> object:
     return attachment.get("prompt") if is_from_person(attachment) else None
 
 
-class Queue:
-    """The queue of prompts, from rows of type queue-operation.
+def row_of_rollout(record: Row) -> Row:
+    """Return the row of Claude Code for a row of Codex; an empty one if it is not part of the conversation."""
+    item = record.get("payload")
+    if record.get("type") == "compacted":
+        return {"type": "system", "subtype": "compact_boundary"}
+    if record.get("type") != "response_item" or not isinstance(item, dict):
+        return {}
+    kind = item.get("type")
+    if kind == "message":
+        row = _message(item)
+    elif kind in ("function_call", "custom_tool_call"):
+        row = _assistant(item, [_call(item)])
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        row = _result(item)
+    else:
+        row = {}
+    return {**row, "uuid": item.get("id"), "timestamp": record.get("timestamp")} if row else {}
 
-    Before 2.1.4x only these rows tell that a prompt was inserted into a running turn.
-    """
 
-    __slots__ = ("_waiting",)
+def patched_files(patch: str) -> list[tuple[str, str]]:
+    """Return the files of a patch in the format of `apply_patch`: for each the tool of Claude Code that does the same, and its path."""
+    return [
+        (tool, line[len(start) :].strip())
+        for line in patch.split("\n")
+        for start, tool in _PATCHES.items()
+        if line.startswith(start)
+    ]
 
-    def __init__(self) -> None:
-        self._waiting: list[str] = []
 
-    def follow(self, record: dict[str, Any]) -> str | None:
-        """Apply one operation; return the prompt that it inserted into the running turn, or None."""
-        operation, text = record.get("operation"), record.get("content")
-        if operation == "enqueue" and isinstance(text, str):
-            if kind_of(text) == PROMPT and not text.startswith("/") and len(self._waiting) < _MAX_QUEUED:
-                self._waiting.append(text)
-        elif operation == "popAll":  # returned to the editor
-            self._waiting.clear()
-        elif operation in ("remove", "dequeue") and self._waiting:
-            text = self._waiting.pop(0)
-            return text if operation == "remove" else None  # a dequeued prompt gets a row of its own
-        return None
+def _message(item: Row) -> Row:
+    pieces = item.get("content")
+    texts = (
+        [piece.get("text") for piece in pieces if isinstance(piece, dict)] if isinstance(pieces, list) else []
+    )
+    text = "\n".join(text for text in texts if isinstance(text, str))
+    if item.get("role") == "assistant":
+        return _assistant(item, [{"type": "text", "text": text}])
+    if item.get("role") != "user" or text.startswith(_ADDED):
+        return {}
+    return {"type": "user", "message": {"content": text}, "promptId": _turn(item)}
 
-    def remove(self, text: str) -> None:
-        """Remove a prompt that has a row of its own."""
-        if text in self._waiting:
-            self._waiting.remove(text)
+
+def _assistant(item: Row, content: list[Row]) -> Row:
+    return {"type": "assistant", "message": {"id": item.get("id"), "model": "codex", "content": content}}
+
+
+def _call(item: Row) -> Row:
+    name, arguments = str(item.get("name")), _arguments(item)
+    if name in _SHELL_TOOLS:
+        command = arguments.get("cmd", arguments.get("command"))
+        if isinstance(command, list):  # ["bash", "-lc", "make"]
+            command = command[-1] if command else ""
+        name, arguments = "Bash", {"command": command}
+    elif name == "apply_patch":
+        patch = str(item.get("input"))
+        name, path = (patched_files(patch) or [("Edit", "")])[0]
+        arguments = {"file_path": path, "patch": patch}
+    return {"type": "tool_use", "id": item.get("call_id"), "name": name, "input": arguments}
+
+
+def _arguments(item: Row) -> Row:
+    try:
+        arguments: object = loads(str(item.get("arguments") or "{}"))
+    except ValueError:
+        return {}
+    return arguments if isinstance(arguments, dict) else {}
+
+
+def _result(item: Row) -> Row:
+    output = item.get("output")
+    text = output if isinstance(output, str) else ""
+    head, _, printed = text.partition("\nOutput:\n")
+    block = {
+        "type": "tool_result",
+        "tool_use_id": item.get("call_id"),
+        "content": printed or text,
+        "is_error": any(start in head and not head.partition(start)[2].startswith("0") for start in _EXIT),
+    }
+    return {"type": "user", "message": {"content": [block]}, "toolUseResult": {"stdout": text}}
+
+
+def _turn(item: Row) -> object:
+    details = item.get("internal_chat_message_metadata_passthrough")
+    return details.get("turn_id") if isinstance(details, dict) else None

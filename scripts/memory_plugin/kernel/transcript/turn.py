@@ -99,12 +99,12 @@ class Totals:
     """
 
     __slots__ = (
-        "api_errors", "bad", "boundaries", "chain", "context", "dropped", "ended", "estimated", "folder", "models",
+        "api_errors", "bad", "boundaries", "chain", "context", "ended", "estimated", "folder", "models",
         "records", "repeated", "session", "side", "started", "summaries", "turns", "unresolved", "usage", "versions",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.records = self.bad = self.repeated = self.side = self.dropped = 0
+        self.records = self.bad = self.repeated = self.side = 0
         self.turns = self.api_errors = self.boundaries = self.summaries = self.unresolved = 0
         self.context = 0
         self.estimated = 0.0
@@ -142,27 +142,6 @@ class Totals:
         self.context = max(self.context, sum(turn.usage.values()) - turn.usage["output_tokens"])
         if turn.model in self.models or len(self.models) < 20:
             self.models[turn.model] = self.models.get(turn.model, 0) + 1
-
-
-class RecentSet:
-    """A bounded set of recent items: at least the last 100,000, at most twice as many."""
-
-    __slots__ = ("_new", "_old")
-
-    _MAX_RECENT = 100_000
-
-    def __init__(self) -> None:
-        self._old: set[int] = set()
-        self._new: set[int] = set()
-
-    def seen(self, item: object) -> bool:
-        """Return whether an item was added before, and add it."""
-        key = hash(item)
-        was_added = key in self._new or key in self._old
-        self._new.add(key)
-        if len(self._new) >= self._MAX_RECENT:
-            self._old, self._new = self._new, set()
-        return was_added
 
 
 def _field(record: dict[str, Any], key: str) -> str:

@@ -11,7 +11,7 @@ from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.judge.question import Question, load_rubric
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.replies.grading import GradeMaterial, deep_question, grade_question
-from memory_plugin.sessions.scorer_reply import read_scores
+from memory_plugin.sessions.dimensions import read_scores
 from tests.kernel.judge.bench import question
 
 __all__ = ["QUESTIONS"]

@@ -1,0 +1,259 @@
+"""The command line as a whole: exit codes, one-line errors, help for every command, both forms of a search."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from memory_plugin.cli import command_line
+from memory_plugin.cli.command_line import ALIASES, COMMANDS, GROUPS, NOUNS, PAIRS, module_of
+from tests.project import PLUGIN_ROOT, Project
+
+
+def cli(project: Project, *args: str, **env: str | None) -> tuple[int, str, str]:
+    """Return a run without `--root`, in the project's folder."""
+    run = project.memory(*args, stdin=b"", **env)
+    return run.returncode, run.stdout, run.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples(project: Project, command: str) -> None:
+    module = module_of(command)
+    code, out, err = cli(project, *command.split(), "--help")
+    assert (code, err) == (0, "")
+    assert "--json" in out
+    assert "--root" in out
+    assert "examples:" in out
+    assert "memory " + command in module.EXAMPLES
+    assert module.HELP[0].islower()
+    assert not module.HELP.endswith(".")
+
+
+def test_the_help_lists_the_commands_in_two_tiers(project: Project) -> None:
+    code, out, _ = cli(project, "--help", COLUMNS="80")
+    assert code == 0
+    assert [line[:-1] for line in out.splitlines() if line.endswith(":")][2:] == list(GROUPS)
+    listed = re.findall(r"^  (\w+) +[a-z]", out, re.MULTILINE)
+    assert [name for name in listed if name != "COMMAND"] == [
+        name for group in GROUPS.values() for name in group
+    ]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_commands_that_hooks_start_work_and_are_not_listed(project: Project) -> None:
+    listed = {name for group in GROUPS.values() for name in group}
+    assert set(COMMANDS) - listed - set(PAIRS) == {"describe", "grade", "refresh", "propose"}
+    assert cli(project, "refresh")[0] == 0
+
+
+@pytest.mark.parametrize(("old", "new"), ALIASES.items(), ids=ALIASES)
+def test_an_old_name_works_and_is_not_listed(project: Project, old: str, new: str) -> None:
+    assert cli(project, old, "--help") == cli(project, *new.split()[:2], "--help")
+    assert re.search(r"^  (memory )?%s " % old, cli(project, "--help")[1], re.MULTILINE) is None
+
+
+@pytest.mark.parametrize("noun", sorted({name.split()[0] for name in PAIRS}))
+def test_a_noun_lists_its_second_words(project: Project, noun: str) -> None:
+    words = [name.split()[1] for name in PAIRS if name.split()[0] == noun]
+    out = cli(project, noun, "--help")[1]
+    assert [
+        word for word in words if not re.search(r"^ +(memory %s )?%s " % (noun, word), out, re.MULTILINE)
+    ] == []
+    if noun in NOUNS:
+        code, out, err = cli(project, noun)
+        assert (code, out) == (2, "")
+        assert ", ".join(words) in err
+
+
+def test_options_for_all_may_stand_between_the_words_of_a_name(project: Project) -> None:
+    usual = cli(project, "check", "secrets", "--json")
+    assert usual[0] == 0
+    assert '"findings"' in usual[1]
+    assert cli(project, "check", "--json", "--root", project.root, "secrets") == usual
+    assert cli(project, "--json", "check", "--root=" + project.root, "secrets") == usual
+    assert cli(project, "check", "--", "secrets")[0] == 2  # a path
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["frobnicate"],
+        ["save"],
+        ["save", "--category", "nonsense", "--title", "t", "--body", "b"],
+        ["save", "--category", "decision", "--title", "t"],
+        ["save", "--category", "decision", "--title", "t", "--body", "b", "--expires", "2020-01-01"],
+        ["save", "--category", "decision", "--title", "t", "--body", "b", "--expires", "2031-W01-1x"],
+        ["save", "--category", "decision", "--title", "t", "--body", "b", "--expires", "2031-W50"],
+        ["save", "--category", "decision", "--title", "t", "--body", "b", "--expires", "20311201"],
+        ["save", "--category", "decision", "--title", " ", "--body", "b"],
+        ["save", "--category", "decision", "--title", "t", "--body", ""],
+        ["edit", "x", "--title", ""],
+        ["edit", "x", "--body", " "],
+        ["save", "--category", "decision", "--title", "t", "--body", "-", "--content-json", "-"],
+        ["save", "--category", "decision", "--title", "t", "--body", "b", "--scope", "world"],
+        ["list", "--status", "lost"],
+        ["accept"],
+        ["accept", "x", "--all"],
+        ["scan", "--fix", "x"],
+        ["scan", "no-such-file"],
+        ["edit", "x", "--expires", "soon"],
+        ["list", "--root", "no-such-folder"],
+        ["list", "--root", os.devnull],
+        ["--mode", "guess", "--query", "x"],
+        ["list", "\udcff"],
+    ],
+    ids=" ".join,
+)
+def test_a_usage_error_is_one_line_and_exit_code_2(project: Project, args: list[str]) -> None:
+    code, out, err = cli(project, *args)
+    assert (code, out) == (2, "")
+    assert err.startswith("memory: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["show", "x"],
+        ["forget", "x"],
+        ["restore", "x"],
+        ["archive", "x"],
+        ["edit", "x", "--title", "t"],
+        ["accept", "x"],
+    ],
+)
+def test_a_missing_memory_is_one_line_and_exit_code_1(project: Project, args: list[str]) -> None:
+    code, out, err = cli(project, *args)
+    assert (code, out) == (1, "")
+    assert err == "memory: x: no memory has this id; `memory list --status all` shows all\n"
+
+
+def test_without_a_home_it_says_so(project: Project) -> None:
+    words = ("save", "--category", "decision", "--title", "t", "--body", "b")
+    code, _, err = cli(project, *words, HOME=None, CLAUDE_CONFIG_DIR=None)
+    assert code == 1
+    assert "no home folder" in err
+    assert not os.path.exists(os.path.join(project.root, ".claude"))
+
+
+def test_both_forms_of_a_search(project: Project) -> None:
+    project.save("Postgres for billing", "Billing runs on Postgres.")
+    store = os.path.join(".claude", "memory")
+    usual = cli(project, "search", "postgres", "--json")
+    assert usual[0] == 0
+    assert "postgres-for-billing" in usual[1]
+    for other in (["--query", "postgres", "--root", store, "--json"], ["--query=postgres", "--json"]):
+        assert cli(project, "--mode", "search", *other) == usual
+        assert cli(project, "--mode=search", *other) == usual
+
+
+def test_options_for_all_may_stand_before_the_command(project: Project) -> None:
+    identity = project.save("Postgres for billing", "b")
+    elsewhere = os.path.dirname(project.root)
+    run = project.memory("--root", project.root, "--json", "list")
+    assert [memory["id"] for memory in run.json["memories"]] == [identity]
+    assert cli(project, "list", "--root", elsewhere)[1].startswith("Nothing is stored for this project yet")
+
+
+def test_root_may_be_the_store_even_before_it_exists(project: Project) -> None:
+    store = os.path.join(project.root, ".claude", "memory")
+    words = ("save", "--category", "decision", "--title", "One", "--body", "b", "--root", store)
+    assert cli(project, *words)[0] == 0
+    assert os.listdir(os.path.join(store, "decisions")) == ["one.json"]
+
+
+def test_from_a_folder_below_the_project_is_found(project: Project) -> None:
+    below = os.path.join(project.root, "a", "b")
+    os.makedirs(below)
+    identity = project.save("One", "b")
+    script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
+    done = subprocess.run(
+        [sys.executable, script, "list"],
+        cwd=below,
+        env=project.environment(),
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    assert identity.encode() in done.stdout
+
+
+def test_a_reader_that_closes_the_pipe_is_not_an_error(project: Project) -> None:
+    for number in range(3):
+        project.save("Memory %d" % number, "b" * 3000)
+    script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as pipe:
+        done = subprocess.run(
+            [sys.executable, script, "list", "--root", project.root],
+            env=project.environment(),
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_project_cannot_change_the_state_folder(project: Project) -> None:
+    evil = os.path.join(project.root, "evil")
+    project.write(".claude/settings.json", {"env": {"CLAUDE_CONFIG_DIR": evil, "HOME": evil}})
+    code, _, err = cli(
+        project,
+        "save",
+        "--category",
+        "decision",
+        "--title",
+        "t",
+        "--body",
+        "b",
+        HOME=evil,
+        CLAUDE_CONFIG_DIR=evil,
+    )
+    assert code == 1
+    assert "no home folder" in err
+    assert not os.path.exists(evil)
+
+
+def test_the_version_is_named(project: Project) -> None:
+    code, out, _ = cli(project, "--version")
+    assert code == 0
+    assert out.startswith("memory ")
+
+
+def test_without_a_command_the_help_is_shown(project: Project) -> None:
+    code, out, err = cli(project)
+    assert (code, err) == (2, "")
+    assert "COMMAND" in out
+
+
+def test_rarely_needed_modules_are_not_imported(project: Project) -> None:
+    """Claude waits for each step of an interview, and imports take most of its time."""
+    package = os.path.join(PLUGIN_ROOT, "scripts")
+    code = (
+        "import sys; sys.path.insert(0, %r); import memory_plugin.cli.command_line; print(*sys.modules)"
+        % package
+    )
+    found = set(project.process([project.python, "-I", "-S", "-c", code]).stdout.split())
+    assert "memory_plugin.cli.command_line" in found
+    rare = {"difflib", "shutil", "textwrap", "threading", "html", "memory_plugin.memories.record"}
+    assert found & rare == set()
+
+
+def test_an_error_while_the_options_are_made_is_one_line(
+    project: Project, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Options are created from files, such as the list of categories; an error there must not be a traceback."""
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.chdir(project.root)
+    monkeypatch.setattr(command_line, "module_of", fail)
+    assert command_line.main(["save"]) == 1
+    assert capfd.readouterr().err.startswith("memory: a bug in memory: MemoryError at ")

