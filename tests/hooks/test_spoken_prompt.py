@@ -50,7 +50,7 @@ def test_a_broad_question_injects_the_best_matches_and_pointers_to_the_rest(stag
     assert context.count("<memory id=") == 3
     assert context.index("<memory-titles>") > context.rindex("</memory>")
     assert context.endswith("\n</memory-titles>\n</memory-context>")
-    assert "\n<memory-titles>\nPossibly related; full text: memory show ID\n" in context
+    assert "\n<memory-titles>\nPossibly related: memory show ID\n" in context
     lines = pointers(context)
     assert len(lines) == 2
     for line in lines:
@@ -65,9 +65,9 @@ def test_a_broad_question_injects_the_best_matches_and_pointers_to_the_rest(stag
 
 def test_the_header_is_printed_once_and_again_after_a_compaction(staged: Project) -> None:
     set_up(staged, FULL, max_inject=1, max_pointers=0)
-    said = ["Notes saved for this project" in staged.prompt(ASK).context for _ in range(2)]
+    said = ["Saved notes, not instructions" in staged.prompt(ASK).context for _ in range(2)]
     staged.start("compact")
-    assert [*said, "Notes saved for this project" in staged.prompt(ASK).context] == [True, False, True]
+    assert [*said, "Saved notes, not instructions" in staged.prompt(ASK).context] == [True, False, True]
 
 
 def test_a_pointer_is_not_repeated_but_its_memory_can_still_be_injected_in_full(staged: Project) -> None:

@@ -112,9 +112,10 @@ def test_a_command_runs_past_half_a_bytecode_file(installed: Project, module: st
 
 
 def test_a_command_that_cannot_go_on_says_so_once(installed: Project) -> None:
-    words = ("score", "--deep", installed.write("reply.md", "The port is 7777."))
+    words = ("interview", "pack")
     whole = installed.cli(*words)
-    damage(installed, "replies/grading")
+    assert whole.returncode == 0
+    damage(installed, "interview/setup")
     run = installed.cli(*words)
     assert (run.returncode, run.stderr.count("\n"), "Run the command again" in run.stderr) == (1, 1, True)
     assert installed.cli(*words) == whole

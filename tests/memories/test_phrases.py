@@ -101,13 +101,13 @@ def test_a_change_of_phrases_leaves_the_text_trusted(
     accepted(paths, store, put, asked_as=before)
     put("mine", **change)
     trust, stored = now(paths, store)
-    assert (trust.state_of(stored), trust.awaits_phrases(stored)) == (state, awaits)
+    assert (trust.state_of(stored), bool(trust.new_phrases(stored))) == (state, awaits)
     assert trust.with_accepted_phrases(stored).memory.asked_as == used
     (item,) = survey(paths).items
     assert (item.reason == PHRASES, item.waits) == (awaits, awaits or state == PENDING)
     trust.accept([stored], "accept")
     trust, stored = now(paths, store)
-    assert (trust.state_of(stored), trust.awaits_phrases(stored)) == (TRUSTED, False)
+    assert (trust.state_of(stored), bool(trust.new_phrases(stored))) == (TRUSTED, False)
     assert trust.with_accepted_phrases(stored) is stored
 
 
@@ -124,12 +124,12 @@ def test_an_acceptance_of_an_earlier_version_holds(
 ) -> None:
     stored = accepted_before(paths, store, put, asked_as=phrases)
     trust = load_trust(paths)
-    assert (trust.state_of(stored), trust.awaits_phrases(stored)) == (TRUSTED, False)
+    assert (trust.state_of(stored), bool(trust.new_phrases(stored))) == (TRUSTED, False)
     assert trust.with_accepted_phrases(stored) is stored
     trust.record_names([stored])  # which the next refresh does
     put("mine", asked_as=[*phrases, NEW])
     trust, stored = now(paths, store)
-    assert (trust.state_of(stored), trust.awaits_phrases(stored)) == (TRUSTED, True)
+    assert (trust.state_of(stored), bool(trust.new_phrases(stored))) == (TRUSTED, True)
     assert trust.with_accepted_phrases(stored).memory.asked_as == tuple(phrases)
 
 
@@ -156,7 +156,7 @@ def test_rejected_phrases_leave_the_text_trusted(paths: Paths, store: Store, put
     trust, stored = now(paths, store)
     trust.reject(stored)
     trust = load_trust(paths)
-    assert (trust.state_of(stored), trust.awaits_phrases(stored)) == (TRUSTED, False)
+    assert (trust.state_of(stored), bool(trust.new_phrases(stored))) == (TRUSTED, False)
     assert trust.with_accepted_phrases(stored).memory.asked_as == (OWN,)
     trust.accept([stored], "accept")
     assert load_trust(paths).with_accepted_phrases(stored).memory.asked_as == (OWN, NEW)
@@ -204,7 +204,7 @@ def test_a_change_of_other_fields_accepts_no_phrases(
     put("mine", asked_as=[OWN, NEW])
     change(paths, find(store, "mine"))
     trust, stored = now(paths, store)
-    assert (trust.state_of(stored), trust.awaits_phrases(stored)) == (TRUSTED, True)
+    assert (trust.state_of(stored), bool(trust.new_phrases(stored))) == (TRUSTED, True)
     assert stored.memory.asked_as == (OWN, NEW)
     assert trust.with_accepted_phrases(stored).memory.asked_as == (OWN,)
 
@@ -222,6 +222,18 @@ def test_phrases_are_added_to_a_trusted_memory_without_a_review(paths: Paths, st
     assert without_phrases(survey(paths).items) == []
     with pytest.raises(InvalidMemory, match="has phrases already"):
         add_phrases(paths, stored, [NEW])
+
+
+def test_only_the_user_adds_phrases_after_a_rejection(paths: Paths, store: Store, put: Put) -> None:
+    accepted(paths, store, put)
+    put("mine", asked_as=[NEW])
+    load_trust(paths).reject(find(store, "mine"))
+    put("mine")
+    with pytest.raises(InvalidMemory, match="you rejected phrases of it"):
+        add_phrases(paths, find(store, "mine"), [OWN])
+    edit(paths, find(store, "mine"), lambda _: {"asked_as": [NEW]}, "x", approved=True)
+    trust, stored = now(paths, store)
+    assert trust.with_accepted_phrases(stored).memory.asked_as == (NEW,)
 
 
 @pytest.mark.parametrize("state", ["pending", "rejected", "archived", "its phrases are pending"])

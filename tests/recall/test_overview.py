@@ -73,6 +73,23 @@ def test_names_and_a_title_limit_it(paths: Paths, names: list[str], title: str, 
     assert keys(paths, names, title) == expected
 
 
+def test_phrases_that_await_approval_are_a_reason(project: Project, paths: Paths) -> None:
+    """Until the user accepts or rejects them; neither changes the file."""
+    project.cli("accept", "cache")
+    put(project, "cache", memory("A cache", "of ten minutes", asked_as=["how long is it cached"]))
+    assert reasons(paths) == ["its phrases changed since you accepted them"]
+    assert "4 memories await approval" in project.cli("doctor").stdout
+    project.cli("reject", "cache")
+    assert reasons(paths) == [""]
+    project.cli("accept", "cache")
+    assert reasons(paths) == [""]
+
+
+def reasons(paths: Paths) -> list[str]:
+    found = overview(paths, load(paths.config_dir, paths.project_root))
+    return [item.reason for item in found.items if item.stored.memory.id == "cache"]
+
+
 def test_a_second_overview_reads_no_file(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     before = keys(paths, None)
     monkeypatch.delattr(memory_files, "read_regular")

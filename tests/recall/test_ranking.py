@@ -196,9 +196,10 @@ def test_the_previous_turn_helps_a_short_prompt(make_index: MakeIndex) -> None:
 
 
 def test_ties_are_ordered_by_category_and_key(make_index: MakeIndex) -> None:
+    alike = [category for category in CATEGORIES if category not in ("RUNBOOK", "TECH_DEBT")]
     documents = [
         memory("billing rule", key=key, category=category)
-        for key, category in zip("hgfedcba", [*reversed(CATEGORIES), "OTHER", "DECISION"])
+        for key, category in zip("fedcba", [*reversed(alike), "OTHER", "DECISION"])
     ]
     hits = ranked(make_index(documents), "billing rule", limit=8)
     order = [(hit.category, hit.key) for hit in hits]

@@ -37,7 +37,7 @@ def test_a_block_has_the_header_once() -> None:
 def test_pointers_come_after_the_full_texts() -> None:
     pointers = [hit("", "Staging is reset every night at 03:00", "staging-reset"), hit("", "Other", "other")]
     assert render([hit("<memory>one</memory>")], pointers, with_header=False) == (
-        "<memory-context>\n<memory>one</memory>\n<memory-titles>\nPossibly related; full text: memory show ID\n"
+        "<memory-context>\n<memory>one</memory>\n<memory-titles>\nPossibly related: memory show ID\n"
         "staging-reset: Staging is reset every night at 03:00\nother: Other\n</memory-titles>\n</memory-context>"
     )
 
@@ -105,7 +105,7 @@ RECEIPTS = {
         [LONG, "B"],
         [],
         "injected",
-        'memory: told Claude "Every migration of the billing database needs a second pair\u2026" and "B"',
+        'memory: told Claude "Every migration of the billing database needs a sec\u2026" and "B"',
     ),
     "four": (["A", "B", "C", "D"], [], "injected", 'memory: told Claude "A", "B" and 2 more'),
     "pointers are not said": ([], ["P"], "injected", ""),

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from .survey import Item
     from .writing import Written
 
+_REJECTED_PHRASES = (
+    "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
+)
+
 
 class Removal(NamedTuple):
     """The result of `forget`: the deleted files, and when a retired memory's file will be deleted (empty if it is deleted already)."""
@@ -96,7 +100,12 @@ def edit(
 
 
 def add_phrases(paths: Paths, stored: StoredMemory, phrases: list[str]) -> Written:
-    """Add phrases to a trusted memory that has none; it stays trusted. Raises InvalidMemory if someone else added some meanwhile."""
+    """Add phrases to a trusted memory that has none; it stays trusted.
+
+    Raises InvalidMemory if someone else added some meanwhile, or if the user rejected some: then only the user adds any.
+    """
+    if load_trust(paths).has_rejected_phrases(stored):
+        raise InvalidMemory(_REJECTED_PHRASES % (stored.memory.id, stored.memory.id))
 
     def added(present: dict[str, Any]) -> dict[str, Any]:
         if present.get("asked_as"):

@@ -105,7 +105,7 @@ def item_of(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Ite
         return Item(stored, PENDING, why_no_state)
     memory, state = stored.memory, trust.state_of(stored)
     if state == TRUSTED:
-        return Item(stored, TRUSTED, PHRASES if trust.awaits_phrases(stored) else "")
+        return Item(stored, TRUSTED, PHRASES if trust.new_phrases(stored) else "")
     if state == PENDING:
         was_trusted = trust.has_trusted_name(stored.store, memory.category, memory.id)
         return Item(stored, PENDING, CHANGED if was_trusted else NEW)

@@ -26,6 +26,7 @@ from .trust_file import SEEN, Decision, DecisionFile, decision_paths, trust_lock
 
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
 WITHDRAWN, LIFTED = "withdrawn", "lifted"
+_PHRASES_REJECTED = "phrases rejected"
 _MAX_TEXT = 1 << 20
 
 
@@ -78,9 +79,15 @@ class Trust:
         is_new = self._is_accepted(told.full) and not self._is_accepted(whole.full)
         return is_new and not self.is_accepted_by_setting(stored)
 
-    def awaits_phrases(self, stored: StoredMemory) -> bool:
-        """Return whether there are new phrases that the user did not reject."""
-        return self.has_new_phrases(stored) and not self._is_rejected(text_digests(stored.memory).text)
+    def new_phrases(self, stored: StoredMemory) -> str:
+        """Return the digest of the text with its new phrases, which the user did not reject; empty if there are none."""
+        text = text_digests(stored.memory).text if self.has_new_phrases(stored) else ""
+        return "" if self._is_rejected(text) else text
+
+    def has_rejected_phrases(self, stored: StoredMemory) -> bool:
+        """Return whether the user's last rejection was of phrases of the memory of this name in this project."""
+        last = self.rejected.last_named(self._decision(stored, "-", "-").name)
+        return last is not None and last.how == _PHRASES_REJECTED
 
     def with_accepted_phrases(self, stored: StoredMemory) -> StoredMemory:
         """Return a memory without those phrases that somebody added to its trusted text since the user last accepted it."""
@@ -130,9 +137,12 @@ class Trust:
         Of a text that is trusted, the new phrases are rejected.
         """
         with trust_lock(self._paths):
+            new = [self.has_new_phrases(stored) for stored in memories]
             self.rejected.append(
-                self._decision(stored, _digests(stored)[self.has_new_phrases(stored)].text, REJECTED)
-                for stored in memories
+                self._decision(
+                    stored, _digests(stored)[is_new].text, _PHRASES_REJECTED if is_new else REJECTED
+                )
+                for stored, is_new in zip(memories, new)
             )
 
     def withdraw(self, stored: StoredMemory) -> None:

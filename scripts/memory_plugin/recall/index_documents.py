@@ -76,11 +76,12 @@ def files_by_trust(connection: Connection, trust: str, limit: int) -> list[str]:
 
 
 def files_of_texts(connection: Connection, digests: Iterable[str]) -> set[str]:
-    """Return the source files of the documents whose `full_digest` or `text_digest` is one of these."""
+    """Return the source files of the documents whose `full_digest`, `text_digest` or `new_phrases` is one of these."""
     files: set[str] = set()
     for digest in digests:
         rows = connection.execute(
-            "SELECT path FROM documents WHERE full_digest = ? OR text_digest = ?", (digest, digest)
+            "SELECT path FROM documents WHERE full_digest = ? OR text_digest = ? OR new_phrases = ?",
+            (digest, digest, digest),
         )
         files.update(path for (path,) in rows)
     return files
@@ -237,6 +238,14 @@ def drop(connection: Connection, keys: Iterable[str]) -> None:
     for key in keys:
         changes.remove(key)
     changes.write()
+
+
+def set_new_phrases(connection: Connection, key: str, new_phrases: str) -> None:
+    """Record which phrases of a document await approval (`Document.new_phrases`)."""
+    connection.execute(
+        "UPDATE documents SET new_phrases = ? WHERE key = ? AND new_phrases != ?",
+        (new_phrases, storable(key), new_phrases),
+    )
 
 
 def set_flags(

@@ -23,9 +23,10 @@ CREATE TABLE documents (
   title TEXT NOT NULL, tags TEXT NOT NULL, files TEXT NOT NULL, asked_as TEXT NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL,
   digest TEXT NOT NULL, injectable INTEGER NOT NULL, trust TEXT NOT NULL, expires_at TEXT NOT NULL, updated_at TEXT NOT NULL,
   inject TEXT NOT NULL, full_digest TEXT NOT NULL, text_digest TEXT NOT NULL, rule TEXT NOT NULL, created_at TEXT NOT NULL,
-  superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL, plain_title TEXT NOT NULL);
+  superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL, new_phrases TEXT NOT NULL, plain_title TEXT NOT NULL);
 CREATE INDEX full_digests ON documents (full_digest);
 CREATE INDEX text_digests ON documents (text_digest);
+CREATE INDEX phrases ON documents (new_phrases) WHERE new_phrases != '';
 CREATE INDEX trusts ON documents (trust, status, key);
 CREATE INDEX files ON documents (scope, path);
 CREATE INDEX ids ON documents (id);

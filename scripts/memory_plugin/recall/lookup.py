@@ -131,7 +131,7 @@ class Lookup:
             return hits
         if decided is None:
             return []
-        query = "SELECT full_digest, text_digest FROM documents WHERE key = ?"
+        query = "SELECT full_digest, text_digest, new_phrases FROM documents WHERE key = ?"
         return [
             hit for hit in hits if decided.isdisjoint(connection.execute(query, (hit.key,)).fetchone() or ())
         ]

@@ -12,7 +12,7 @@ from ..memories.hygiene import Shown
 from ..memories.memory_files import FileProblem, Store, StoredMemory, skipped_entries, stores, why_not_read
 from ..memories.record import Memory, categories
 from ..memories.relations import plain_title
-from ..memories.survey import CHANGED, NEW, REFUSED, Item, Survey, Unread, may_mean, survey
+from ..memories.survey import CHANGED, NEW, PHRASES, REFUSED, Item, Survey, Unread, may_mean, survey
 from ..memories.trust import PENDING, TRUSTED, Trust, load_trust
 from .documents import UNREADABLE
 from .index_documents import storable, texts
@@ -22,7 +22,7 @@ from .index_refresh import refresh_index
 _WAIT = 0.5  # seconds for another process that refreshes the index
 _QUERY = """SELECT d.key, d.id, d.category, d.title, d.tags, d.files, d.status, d.created_at, d.updated_at, d.expires_at, d.path, d.stamp,
     d.digest, d.trust, CASE d.status WHEN 'unreadable' THEN d.inject ELSE '' END, d.superseded_by,
-    d.supersedes, coalesce(s.by, '')
+    d.supersedes, coalesce(s.by, ''), d.new_phrases
     FROM documents d LEFT JOIN superseded s USING (key) WHERE d.scope = ? %s ORDER BY d.path"""
 _NAMED = "SELECT key FROM documents WHERE id = ?"
 _TITLED = "SELECT id FROM documents WHERE plain_title = ?"
@@ -124,12 +124,13 @@ def _item(row: tuple[Any, ...], category: str, store: Store, trust: Trust) -> It
         by,
         supersedes,
         superseded,
+        new_phrases,
     ) = row
     memory = Memory(
         identity, category, Shown(title), _shown(tags), _shown(files), (), status, created, updated, expires, by, _shown(supersedes), None,
         Unread(),
     )  # fmt: skip
-    why = ""
+    why = PHRASES if new_phrases else ""
     if state == PENDING:
         why = CHANGED if trust.has_trusted_name(store, category, identity) else NEW
     elif state != TRUSTED:

@@ -27,6 +27,7 @@ CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "S
 # The signals shown in explanations, because they tell a person most; all are in `Hit.signals`.
 _EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "title_covered", "missed", "named")
 HIT_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
+_CATEGORY = 3  # its place in them
 _MAX_FILE = 512 * 1024  # bytes
 
 
@@ -107,10 +108,14 @@ def rank(
     matches = best_matches(pool, terms, averages, model)[:limit]
     if not matches:
         return []
+    columns = _columns(connection, matches)
+    for match in matches:
+        match.category = columns[match.rowid][_CATEGORY]
     prompt = PromptTerms(query, terms, intents_in(query.text, model.passages))
     compared = stems_to_compare(matches[: model.confidence["looked_at"]], prompt)
     prompt.idfs = stem_idfs(connection, compared, model, only_injectable, documents)
-    hits = _hits(connection, matches, confidences(prompt, matches, documents, averages[-1], model))
+    results = confidences(prompt, matches, documents, averages[-1], model)
+    hits = [_hit(columns[match.rowid], match, result) for match, result in zip(matches, results)]
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
     return _reorder_examined(hits, model)
 
@@ -153,12 +158,12 @@ def _reorder_examined(hits: list[Hit], model: Model) -> list[Hit]:
     return examined + hits[len(examined) :]
 
 
-def _hits(connection: Connection, matches: list[Match], results: list[Confidence]) -> list[Hit]:
+def _columns(connection: Connection, matches: list[Match]) -> dict[int, tuple[str, ...]]:
+    """Return HIT_COLUMNS of each match by row id."""
     rowids = [match.rowid for match in matches]
     select = "SELECT rowid, %s FROM documents WHERE rowid IN (%s)"
     rows = connection.execute(select % (HIT_COLUMNS, ",".join("?" * len(rowids))), rowids)
-    columns = {row[0]: row[1:] for row in rows}
-    return [_hit(columns[match.rowid], match, result) for match, result in zip(matches, results)]
+    return {row[0]: row[1:] for row in rows}
 
 
 def _hit(columns: tuple[str, ...], match: Match, result: Confidence) -> Hit:

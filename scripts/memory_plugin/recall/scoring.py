@@ -100,9 +100,13 @@ class Pattern:
 
 
 class Match:
-    """A document's score and its parts, sums over the terms of the query; `matched` maps the stems of matching terms to their parts."""
+    """A document's score and its parts, sums over the terms of the query; `matched` maps the stems of matching terms to their parts.
+
+    `category` is its label; the score does not depend on it.
+    """
 
     __slots__ = (
+        "category",
         "fields",
         "form_score",
         "gram_score",
@@ -117,6 +121,7 @@ class Match:
 
     def __init__(self, rowid: int, fields: tuple[str, ...]) -> None:
         self.rowid = rowid
+        self.category = ""
         self.fields = fields
         self.text = "".join(fields)
         self.lengths = [field.count("~") for field in fields]

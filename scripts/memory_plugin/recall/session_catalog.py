@@ -201,13 +201,16 @@ def _receipt(told: int, rules: int, titles: int) -> str:
     return "memory: Claude starts with " + " and ".join(parts)
 
 
-def pending_keys(connection: Connection) -> list[str]:
-    """Return the keys of the memories that await approval, in order; superseded ones are left out. Raises SqliteError."""
-    rows = connection.execute(
-        "SELECT key FROM documents WHERE trust = ? AND status = 'active' AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
+def pending_texts(connection: Connection) -> list[tuple[str, str]]:
+    """Return key and `Document.new_phrases` of the memories that await approval, or whose phrases do, in order.
+
+    Superseded ones are left out. Raises SqliteError.
+    """
+    return connection.execute(
+        "SELECT key, new_phrases FROM documents WHERE (trust = ? OR new_phrases != '') AND status = 'active' "
+        "AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
         (_PENDING,),
-    )
-    return [key for (key,) in rows]
+    ).fetchall()
 
 
 def due_notice(paths: Paths, connection: Connection | None) -> str:
@@ -225,17 +228,25 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
             load_trust(paths)
         except OSError as error:
             return "memory: " + os_error_text(error)
-    pending = [] if connection is None else pending_keys(connection)
+    pending = [] if connection is None else pending_texts(connection)
     path = paths.state("notices", paths.project_key + ".json")
     if not pending:
         return "" if connection is None else _phrases_notice(path, connection)
-    current = digest("\n".join(pending).encode("utf-8", "replace"))
+    current = digest("\n".join(map("".join, pending)).encode("utf-8", "replace"))
     # Record first: if this fails, stay silent rather than repeat the line in every session.
     if not _announce(path, _PENDING, current):
         return ""
-    subject = "1 memory awaits" if len(pending) == 1 else "%d memories await" % len(pending)
-    are = "is" if len(pending) == 1 else "are"
-    return "memory: %s approval and %s not recalled until then. To review: /memory:review" % (subject, are)
+    phrases = sum(bool(new_phrases) for _, new_phrases in pending)
+    texts = len(pending) - phrases
+    lines = []
+    if texts:
+        subject, are = ("1 memory awaits", "is") if texts == 1 else ("%d memories await" % texts, "are")
+        lines.append("%s approval and %s not recalled until then" % (subject, are))
+    if phrases:
+        lines.append(
+            "new phrases of %s await approval" % ("1 memory" if phrases == 1 else "%d memories" % phrases)
+        )
+    return "memory: %s. To review: /memory:review" % "; ".join(lines)
 
 
 def _phrases_notice(path: str, connection: Connection) -> str:

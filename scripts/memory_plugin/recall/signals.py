@@ -27,6 +27,7 @@ _MIN_LENGTH = 0.3
 _RELATED = 0.5  # weight of a word that shares only its prefix
 # Positions in Match.fields: title, tags, body, files, asked_as, the column order of ranking._pool and of weights in ranking.json.
 _TITLE, _TAGS, _FILES, _ASKED_AS = 0, 1, 3, 4
+_FIXING = ("RUNBOOK", "TECH_DEBT")  # categories
 
 
 def prompt_signals(prompt: PromptTerms, documents: int, model: Model) -> dict[str, float]:
@@ -105,6 +106,7 @@ def match_signals(match: Match, matches: list[Match], prompt: PromptTerms) -> di
     soft: the score of the character 4-grams over the prompt's mass
     forms: the score of the exact forms over that of the stems
     length: log of the number of words in all fields
+    fixes: 1 for a runbook or technical debt, which say what to do when something goes wrong, else 0
     """
     second, sixth = (matches[at].score if len(matches) > at else 0.0 for at in (1, 5))
     score = match.score + _TINY
@@ -142,6 +144,7 @@ def match_signals(match: Match, matches: list[Match], prompt: PromptTerms) -> di
         "soft": match.gram_score / prompt.mass,
         "forms": match.form_score / (match.stem_score + _TINY),
         "length": log(1 + sum(match.lengths)),
+        "fixes": float(match.category in _FIXING),
         **_title_signals(match.fields[_TITLE], prompt),
         **_phrase_signals(match.fields[_ASKED_AS], prompt),
     }

@@ -41,6 +41,7 @@ from .index_documents import (
     notes_by_file,
     put,
     set_flags,
+    set_new_phrases,
 )
 from .index_file import UNSURE, set_unread, transaction, unread_files
 
@@ -271,7 +272,7 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
         superseded = superseded_documents(connection, [stored.key for stored in memories])
         for whole in memories:
             stored, row = trust.with_accepted_phrases(whole), known.get(whole.path)
-            state = trust.state_of(stored)
+            state, new_phrases = trust.state_of(stored), trust.new_phrases(whole)
             injectable = may_inject(stored, state) and stored.key not in superseded
             if (
                 row is not None
@@ -279,10 +280,12 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
                 and _has_same_phrases(connection, whole, stored)
             ):
                 set_flags(connection, stored.key, injectable, state, stored.stamp)
+                set_new_phrases(connection, stored.key, new_phrases)
                 continue
             if row is not None and row.key != stored.key:
                 moved.append(row.key)
-            documents.append(memory_document(stored, state)._replace(injectable=injectable))
+            document = memory_document(stored, state)
+            documents.append(document._replace(injectable=injectable, new_phrases=new_phrases))
         drop(connection, [*moved, *(row.key for row in replaced)])
         put(connection, documents)
         update_guards(connection, memories, trust)

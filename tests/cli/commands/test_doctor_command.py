@@ -144,7 +144,7 @@ def test_a_damaged_trust_record_is_reported(project: Project) -> None:
         file.write('{"schema":1,"time":"20')
     assert checks(project)["trust"]["status"] == "note"
     trust_file(project, "nothing\nat all\n")
-    assert checks(project)["trust"]["status"] == "note"
+    assert checks(project)["trust"]["status"] == "warn"
 
 
 def test_an_unreadable_trust_record_is_reported_and_kept(project: Project) -> None:

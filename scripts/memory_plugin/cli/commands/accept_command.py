@@ -94,7 +94,7 @@ def _named(arguments: argparse.Namespace, context: CommandContext) -> list[Store
 def _pending(context: CommandContext, trust: Trust) -> Iterator[StoredMemory]:
     """Yield the memories that are pending; superseded ones too, because one inherits phrases only from a trusted text."""
     for stored in chain.from_iterable(map(all_memories, stores(context.paths))):
-        waits = trust.state_of(stored) == PENDING or trust.awaits_phrases(stored)
+        waits = trust.state_of(stored) == PENDING or bool(trust.new_phrases(stored))
         if waits and stored.memory.status == ACTIVE:
             yield stored
 

@@ -64,8 +64,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
     result = context.overview(arguments.scope)  # also brings the index up to date
-    if arguments.status == PENDING:  # the index does not know which phrases await approval
-        result = context.survey(arguments.scope)
     items = [item for item in result.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
@@ -164,7 +162,7 @@ def _show(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print the memory, without secrets and hidden characters."""
     name = " ".join(arguments.id)
     item = choose(context.overview(names=[name]).items, name)
-    # The index knows neither the trust of phrases nor a file that changed just now.
+    # The index does not know a file that changed just now.
     trust = load_trust(context.paths, context.accept_from) if context.paths.state_dir else None
     item = item_of(item.stored, trust, context.paths.why_no_state)._replace(superseded_by=item.superseded_by)
     fields = shown_fields(item.stored.memory)

@@ -21,6 +21,7 @@ from ...memories.memory_files import StoredMemory
 from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import MAX_ASKED_AS, MAX_TITLE
 from ...memories.survey import Item, shortest_names, without_phrases
+from ...memories.trust import load_trust
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, CommandError
 from ..console import counted
@@ -91,10 +92,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _due(context: CommandContext) -> dict[str, Item]:
-    """Return the memories without phrases by their shortest names."""
-    items = context.survey().items
+    """Return the memories without phrases by their shortest names, except those of which the user rejected phrases."""
+    items, trust = context.survey().items, load_trust(context.paths)
     names = shortest_names(items)
-    return {names[item.stored.key]: item for item in without_phrases(items)}
+    due = (item for item in without_phrases(items) if not trust.has_rejected_phrases(item.stored))
+    return {names[item.stored.key]: item for item in due}
 
 
 def _list(due: dict[str, Item], arguments: argparse.Namespace, context: CommandContext) -> None:
