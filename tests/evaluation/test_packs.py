@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -113,6 +114,22 @@ def test_a_hostile_sentence_takes_a_shipped_pack_little_time(words: str) -> None
     started = process_time()
     find_matches(pack, pack.rules, sentence)
     assert process_time() - started < 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no search can be ended there")
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param("(a+)+$", id="nested"),
+        pytest.param("(?:q*r)*$|(?:z+y?)+$", id="of letters in no common word"),
+        pytest.param("(?:a|aa)*$", id="alternatives"),
+        pytest.param("(a|aa){1,600}$", id="bounded and still exponential"),
+    ],
+)
+def test_a_catastrophic_pattern_is_a_fault(tmp_path: Path, pattern: str) -> None:
+    path = pack(tmp_path, rules={"r": {**RULE, "patterns": [pattern]}})
+    assert any("takes too long" in fault for fault in check_pack(path).faults)
 
 
 def test_examples_that_do_not_match_as_stated_are_faults(tmp_path: Path) -> None:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, NamedTuple
 
 from . import EvaluationError, file_path, read_object, shipped_names
 from .evaluation_gates import GATES
 from .frames import Lexicon, compile_frame
-from .rule_matching import ClaimEvidence, PackRule, RulePack, UnlessPattern, find_matches
+from .rule_matching import MAX_SENTENCE, ClaimEvidence, PackRule, RulePack, UnlessPattern, find_matches
 
 _LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
 _MAX_NESTING = 6  # lists within lists
@@ -28,6 +30,7 @@ _RULE_FIELDS = {
 }  # fmt: skip
 _SPEAKERS = ("assistant", "user", "both")
 _PLACES = ("before", "after", "sentence")
+_MAX_SECONDS = 2.0  # of computing for the patterns of one rule
 
 
 class PackReport(NamedTuple):
@@ -210,12 +213,20 @@ class _PackReader:
 
 
 def check_pack(name: str) -> PackReport:
-    """Check that a pack's gates exist and its examples match as stated. Raises EvaluationError if it cannot be read."""
+    """Check that a pack's gates exist, its patterns take bounded time, and its examples match as stated.
+
+    Raises EvaluationError if it cannot be read.
+    """
     pack = load_pack(name)
     faults = [
         "gates: %s: expected one of %s" % (gate, ", ".join(GATES)) for gate in pack.gates if gate not in GATES
     ]
-    for rule in pack.rules:
+    faults += [
+        "%s: patterns: one takes too long on a sentence that repeats a character" % rule.id
+        for rule in pack.rules
+        if _is_slow(rule)
+    ]
+    for rule in [] if faults else pack.rules:  # an example could keep a slow pattern busy forever
         faults += [
             "%s: not found: %s" % (rule.id, text)
             for text in rule.hits
@@ -228,3 +239,38 @@ def check_pack(name: str) -> PackReport:
         ]
     examples = sum(len(rule.hits) + len(rule.misses) for rule in pack.rules)
     return PackReport(pack.id, len(pack.rules), examples, faults)
+
+
+def _is_slow(rule: PackRule) -> bool:
+    """Return whether patterns of a rule take exponential time, as nested repetitions do.
+
+    Always False on Windows, where no search can be ended.
+    """
+    patterns = [rule.pattern, *(unless.pattern for unless in rule.unless)]
+    try:
+        with _time_limit(_MAX_SECONDS):
+            for pattern in filter(None, patterns):
+                for character in set(pattern.pattern):
+                    pattern.search(character * (MAX_SENTENCE - 1) + "\0")
+    except TimeoutError:
+        return True
+    return False
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """End what runs inside by a TimeoutError after some seconds of computing."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

@@ -30,6 +30,11 @@ _DAYS = 30
 _MAX_ROWS = 8
 _MAX_BARS = 30
 _BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+_LEGEND = (
+    "With filler: replies with at least one filler phrase. Drifted: replies with so much filler, or such low density, that Claude is"
+    " corrected on your next prompt. Escalated: replies that the rules leave to a judge. Density: the mean share of words that carry"
+    " information, from 0 to 1; - if no reply was long enough to measure."
+)
 _TOO_FEW = (
     "Too few drifting replies for a conclusion: each group needs at least 10."
     " The setting scoring.holdout decides the size of the control group."
@@ -251,6 +256,9 @@ def _show_history(scores: list[score_history.PastScore], unreadable: int, contex
     if patterns:
         console.line()
         console.table(["pattern", "matches"], patterns)
+    if console.wraps:  # only for a person at a terminal
+        console.line()
+        console.paragraph(_LEGEND)
 
 
 def _row(group: score_history.ScoreGroup) -> list[str]:
