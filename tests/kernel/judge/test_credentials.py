@@ -9,7 +9,8 @@ import pytest
 from memory_plugin.kernel.judge.credentials import ServerAccess, UserEnvironment, resolve_access
 from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.kernel.judge.vendors import endpoint_of
-from tests.kernel.judge.bench import KEY, Bench
+from tests.kernel.judge.bench import KEY, Bench, payload
+from tests.kernel.judge.server import answer, serving
 
 MakeBench = Callable[..., Bench]
 
@@ -160,3 +161,41 @@ def test_a_key_helper(make_bench: MakeBench, command: str, found: str | tuple[st
 
 def test_no_key_is_seen_in_a_printed_access(make_bench: MakeBench) -> None:
     assert KEY not in "%r %s" % (access(make_bench("anthropic")), access(make_bench("anthropic")))
+
+
+@pytest.mark.parametrize(
+    ("lines", "headers"),
+    [
+        ("x-team: red", [("x-team", "red")]),
+        ("X-Team:red\r\n\n anthropic-beta : a,b ", [("x-team", "red"), ("anthropic-beta", "a,b")]),
+        ("x-empty:", [("x-empty", "")]),
+        ("no header\nx-a: 1", [("x-a", "1")]),
+        ("content-length: 5\nHost: evil.example.org\ntransfer-encoding: chunked\nhost : x", []),
+        ("b\u00e4d: 1\nx-b: caf\u00e9\nx b: 1\n: 1", []),
+    ],
+)
+def test_the_users_own_headers_are_sent(
+    make_bench: MakeBench, lines: str, headers: list[tuple[str, str]]
+) -> None:
+    bench = make_bench("anthropic")
+    bench.env["ANTHROPIC_CUSTOM_HEADERS"] = lines
+    assert access(bench).headers == (("x-api-key", KEY), *headers)
+
+
+def test_a_custom_header_with_a_key_replaces_ours(make_bench: MakeBench) -> None:
+    secret = "gateway-secret-0123456789"
+    with serving(answer(payload("anthropic"))) as api:
+        bench = make_bench("anthropic", api.url)
+        bench.env["ANTHROPIC_CUSTOM_HEADERS"] = "X-Api-Key: %s\nUser-Agent: mine" % secret
+        assert bench.ask().values is not None
+        del bench.env["ANTHROPIC_API_KEY"]
+        assert bench.ask(data="another").values is not None
+        for seen in api.seen:
+            assert (seen.headers["x-api-key"], seen.headers["user-agent"]) == (secret, "mine")
+        assert secret not in bench.written() + repr(access(bench))
+
+
+def test_custom_headers_go_only_to_the_clients_own_api(make_bench: MakeBench) -> None:
+    bench = make_bench("openai")
+    bench.env["ANTHROPIC_CUSTOM_HEADERS"] = "x-team: red"
+    assert access(bench).headers == (("authorization", "Bearer " + KEY),)

@@ -7,6 +7,7 @@ stored credentials. Only `ServerAccess.headers` holds a key.
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -26,6 +27,13 @@ _USER_FILE = "your settings.json"
 _VENDOR = "vendor"
 _MAX_KEY = 4096
 _CA_VARIABLE = "NODE_EXTRA_CA_CERTS"  # also read by Claude Code, for a company's own authority
+_KEY_HEADERS = frozenset(["authorization", "x-api-key"])
+# A header of the user's own, without the names that frame a request.
+_CUSTOM = re.compile(
+    r"(?!(?:accept-encoding|connection|content-|expect|host|te|trailer|transfer-encoding|upgrade)[^:]*:)"
+    r"([\w!#$%&'*+.^`|~-]+)[ \t]*:[ \t]*([ -~]*)",
+    re.ASCII | re.IGNORECASE,
+)
 _HELPER_SECONDS = 10.0
 _OFF = "MEMORY_DISABLE"  # switches this plugin off: a helper that runs Claude Code must not start it again
 
@@ -57,7 +65,7 @@ class Endpoint(NamedTuple):
     """The public address of a backend's API, the variable that overrides it, and the variables that may hold a key.
 
     `keys` maps a variable to the header for its value (`%s`); the first variable that is set is used. `custom` is the header for the
-    variable in `judge.key_variable`, `helper` are those for a key from `apiKeyHelper`.
+    variable in `judge.key_variable`, `helper` are those for a key from `apiKeyHelper`. `headers_variable` holds headers of the user's own.
     """
 
     base: str
@@ -66,6 +74,7 @@ class Endpoint(NamedTuple):
     custom: str
     local_without_key: bool = False
     helper: Sequence[str] = ()
+    headers_variable: str = ""
 
 
 class ServerAccess(NamedTuple):
@@ -168,8 +177,21 @@ def resolve_access(
     address = parse_address(route.url)
     if address is None:
         raise JudgeError("bad_url", "%s: expected https://, or http:// to this machine" % route.name)
-    headers = _key_headers(endpoint, settings, variables, address, helper)
-    return ServerAccess(address, headers, proxy_for(address, variables), variables.get(_CA_VARIABLE))
+    custom = _custom_headers(variables.get(endpoint.headers_variable))
+    headers: tuple[tuple[str, str], ...] = ()
+    try:
+        headers = _key_headers(endpoint, settings, variables, address, helper)
+    except JudgeError:
+        if _KEY_HEADERS.isdisjoint(dict(custom)):
+            raise
+    # The later of two equal names is sent, so the user's headers replace ours.
+    return ServerAccess(address, headers + custom, proxy_for(address, variables), variables.get(_CA_VARIABLE))
+
+
+def _custom_headers(lines: str) -> tuple[tuple[str, str], ...]:
+    """Return the headers in lines of the form `Name: value`; other lines are ignored."""
+    matches = (_CUSTOM.fullmatch(line.strip()) for line in lines.splitlines())
+    return tuple((match[1].lower(), match[2]) for match in matches if match)
 
 
 def _key_headers(

@@ -181,6 +181,7 @@ VENDORS = {
             keys=(("ANTHROPIC_AUTH_TOKEN", _BEARER), ("ANTHROPIC_API_KEY", _KEY)),
             custom=_KEY,
             helper=(_KEY, _BEARER),
+            headers_variable="ANTHROPIC_CUSTOM_HEADERS",
         ),
         "/v1/messages",
         (("anthropic-version", "2023-06-01"),),
