@@ -68,6 +68,15 @@ def test_signals_as_text_and_json(project: Project) -> None:
     assert (found["signals"]["errors"], found["scores"]) == ({"count": 1, "turns": [1]}, None)
 
 
+def test_signals_say_what_is_unusual_in_the_rows(project: Project) -> None:
+    asked = user("Fix it")
+    rows = [asked, asked, answer("m1", call("c1", command="ls"), call("c2", command="pwd"))]
+    assert (
+        "\n1 repeated row, 2 unanswered calls\n"
+        in project.cli("session", "signals", transcript(project, IDS[1], rows)).stdout
+    )
+
+
 def test_the_current_session(project: Project) -> None:
     transcript(project, SESSION)
     newest = transcript(project, IDS[2])
@@ -148,7 +157,7 @@ def test_the_answer_comes_from_the_transcript_of_the_sub_agent(project: Project)
             answer(name + "2", {"type": "text", "text": reply_text}),
         ]
         with open(os.path.join(folder, "agent-%s.jsonl" % name), "wb") as file:
-            file.write(lines(*({**row, "isSidechain": True} for row in rows)))
+            file.write(lines(*({**row, "isSidechain": True, "agentId": name} for row in rows)))
 
     store = ("session", "store", "--current", "--agent")
     assert project.cli(*store, inside=True).returncode == 1

@@ -286,8 +286,14 @@ def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
             round(totals.estimated),
         )
     )
-    if totals.bad:
-        console.line(counted(totals.bad, "unreadable row"))
+    anomalies = (
+        (totals.api_errors, "provider error"),
+        (totals.bad, "unreadable row"),
+        (totals.repeated, "repeated row"),
+        (totals.unresolved, "unanswered call"),
+    )
+    if any(number for number, _ in anomalies):
+        console.line(", ".join(counted(number, noun) for number, noun in anomalies if number))
     console.line()
     found = signals.detections
     rows = [
