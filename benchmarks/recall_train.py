@@ -40,17 +40,17 @@ RISING = (
     "relative", "repeated", "root", "soft", "strong", "strong_held", "tags", "title", "title_covered", "title_head", "title_held",
     "unlikely", "we", "asks_for_work", "asks_leave", "asks_what_holds",
 )  # fmt: skip
-FALLING = ("missed", "session", "chore", "elsewhere", "looks", "reads_code")
-FREE = ("asked", "fixes", "forms", "in_files", "length", "phrases", "question", "symptom", "unasked", "words")
+FALLING = ("missed", "session", "chore", "elsewhere")
+FREE = ("asked", "fixes", "forms", "in_files", "length", "phrases", "question", "unasked", "words")
 ANSWERS = (*RISING, *FALLING, *FREE)
 WANTS_RISING = (
     "most_phrase", "most_covered", "most_title_covered", "most_soft", "most_concerns", "first", "second", "third", "together",
     "asks_what_holds", "asks_leave", "asks_for_work", "we",
 )  # fmt: skip
-WANTS_FALLING = ("least_missed", "chore", "elsewhere", "looks", "reads_code")
+WANTS_FALLING = ("least_missed", "chore", "elsewhere")
 WANTS = (
     *WANTS_RISING, *WANTS_FALLING,
-    "asked", "session", "words", "question", "symptom", "contrast", "known", "seen", "most_strong", "most_pairs",
+    "asked", "session", "words", "question", "contrast", "known", "seen", "most_strong", "most_pairs",
 )  # fmt: skip
 MAX_RANK = 6
 # The models compare whole units of 1/10,000. With more digits, a fit splits at differences that they do not see, such as between 1 and
@@ -66,10 +66,7 @@ GROUPS = {
         "we",
         "chore",
         "elsewhere",
-        "looks",
-        "reads_code",
         "question",
-        "symptom",
     ),
     "the running session": ("session",),
     "share covered": ("covered", "strong", "missed"),
@@ -98,7 +95,7 @@ WANTS_KIND_WEIGHTS = {"cross": 0.4, "everyday": 1.0, "prompt": 1.0, "near": 1.1,
 HELPS_WEIGHT = 0.6
 # The intercepts are shifted so that these become even odds: a probability that a memory answers, and log-odds that a prompt wants any
 # memory. Chosen by cross-validation over stores.
-INJECT_FROM, WANTS_FROM = 0.45, -0.92
+INJECT_FROM, WANTS_FROM = 0.45, -0.82
 REASONS = {
     "answers": "Does this memory bear on the prompt? Boosted trees over the signals of recall/signals.py. "
     "Fitted by benchmarks/recall_train.py.",
@@ -139,7 +136,7 @@ def fit(pool: Pool, left_out: int, without: tuple[str, ...] = ()) -> Fitted:
                 * KIND_WEIGHTS.get(result.kind, 1.0)
                 * (HELPS_WEIGHT if result.relevant.get(hit.key) == 1 else 1.0)
             )
-    answers = boosted(rows, labels, weights, names, RISING, FALLING, trees=80, leaves=6)
+    answers = boosted(rows, labels, weights, names, RISING, FALLING, trees=110, leaves=4)
     answers.intercept -= log(INJECT_FROM / (1 - INJECT_FROM))
     rows, labels, weights = [], [], []
     set_names = pool.sets
