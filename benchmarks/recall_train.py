@@ -95,7 +95,7 @@ WANTS_KIND_WEIGHTS = {"cross": 0.4, "everyday": 1.0, "prompt": 1.0, "near": 1.1,
 HELPS_WEIGHT = 0.6
 # The intercepts are shifted so that these become even odds: a probability that a memory answers, and log-odds that a prompt wants any
 # memory. Chosen by cross-validation over stores.
-INJECT_FROM, WANTS_FROM = 0.45, -0.82
+INJECT_FROM, WANTS_FROM = 0.49, -0.90
 REASONS = {
     "answers": "Does this memory bear on the prompt? Boosted trees over the signals of recall/signals.py. "
     "Fitted by benchmarks/recall_train.py.",
@@ -136,7 +136,7 @@ def fit(pool: Pool, left_out: int, without: tuple[str, ...] = ()) -> Fitted:
                 * KIND_WEIGHTS.get(result.kind, 1.0)
                 * (HELPS_WEIGHT if result.relevant.get(hit.key) == 1 else 1.0)
             )
-    answers = boosted(rows, labels, weights, names, RISING, FALLING, trees=110, leaves=4)
+    answers = boosted(rows, labels, weights, names, RISING, FALLING, trees=80, leaves=6)
     answers.intercept -= log(INJECT_FROM / (1 - INJECT_FROM))
     rows, labels, weights = [], [], []
     set_names = pool.sets
