@@ -63,16 +63,16 @@ ACTS: dict[str, tuple[Act, str]] = {
     ),
     "50 MB in chunks": (server.huge_chunks, "too_large"),
     "headers without end": (server.huge_head, "too_large"),
-    "a gzip bomb": (server.bomb, "wrong_type"),
+    "a gzip bomb": (server.bomb, "parse_error"),
     "a page": (server.sends(server.raw(200, b"<html>hi</html>", content_type="text/html")), "wrong_type"),
     "no content type": (server.sends(server.raw(200, b"{}")), "parse_error"),
     "JSON of another kind": (answer({"hello": 1}), "parse_error"),
     "a JSON list": (answer([1]), "parse_error"),
-    "half a JSON text": (server.sends(server.raw(200, b'{"a":', content_type=server.JSON)), "wrong_type"),
+    "half a JSON text": (server.sends(server.raw(200, b'{"a":', content_type=server.JSON)), "parse_error"),
     "no HTTP": (server.sends(b"SSH-2.0-OpenSSH_9.0\r\n"), "network"),
     "a length that is none": (
         server.sends(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: -5\r\n\r\n"),
-        "wrong_type",
+        "parse_error",
     ),
     "broken chunks": (
         server.sends(

@@ -256,7 +256,8 @@ def _payload(response: Response) -> Body:
         payload = loads(response.body.decode("utf-8"))
     except ValueError:
         kind = plain(response.headers.get("content-type", "none"), 40)
-        raise JudgeError("wrong_type", "the response is not JSON; content type: %s" % kind) from None
+        failure = "parse_error" if "json" in kind.lower() else "wrong_type"
+        raise JudgeError(failure, "the response is not JSON; content type: %s" % kind) from None
     if not isinstance(payload, dict):
         raise JudgeError("parse_error", "the response is not a JSON object")
     return payload
