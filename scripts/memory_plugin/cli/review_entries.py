@@ -115,16 +115,16 @@ def _pending_entries(context: CommandContext) -> list[ReviewEntry]:
     items = context.survey().items
     names = shortest_names(items)
     pending = [item for item in items if item.waits]
-    trust = load_trust(context.paths) if pending else None
+    if not pending:
+        return []
+    trust = load_trust(context.paths)
     commits: dict[str, ClaimedCommit] = {}
     for store in dict.fromkeys(item.stored.store for item in pending):
         commits.update(
             claimed_commits(store, (item.stored.path for item in pending if item.stored.store == store))
         )
     return [
-        _pending_entry(names[item.stored.key], item, commits.get(item.stored.path), trust)
-        for item in pending
-        if trust is not None
+        _pending_entry(names[item.stored.key], item, commits.get(item.stored.path), trust) for item in pending
     ]
 
 
