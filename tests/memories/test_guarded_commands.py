@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -184,6 +185,13 @@ def calls(text: str) -> int:
 def test_a_long_command_takes_work_in_proportion(piece: str) -> None:
     short, long = (calls((piece * (length // len(piece) + 1))[:length]) for length in (4_000, 16_000))
     assert long < 5 * short + 1000
+
+
+def test_heredocs_without_an_end_are_not_all_searched() -> None:
+    text = ("x <<a\n" * MAX_CHARACTERS)[: MAX_CHARACTERS - 40] + "\ngit push --force\n"
+    start = time.process_time()
+    assert shell_commands(text)[-1].words == FORCE
+    assert time.process_time() - start < 4  # 0.4 s; searching each one takes 13 s
 
 
 def test_only_the_first_characters_are_read() -> None:

@@ -223,8 +223,8 @@ def edit_draft(
             raise InvalidMemory("the editor ended with exit code %d" % code)
         data = _parsed(path, stored)
         result = None if data == stored.memory.data else store(data)
-    except (OSError, ValueError) as error:
-        raise InvalidMemory("nothing was changed: %s; your draft is %s" % (error_text(error), path)) from None
+    except (CommandError, OSError, ValueError) as error:
+        raise InvalidMemory("%s; your draft is %s" % (error_text(error), path)) from None
     os.unlink(path)
     return result
 

@@ -18,6 +18,8 @@ from ..recall.in_force import guarded_version
 from .command_context import CommandContext, CommandError
 
 _MAX_ITEMS = 1000
+_MAX_GUARD = 2000
+_MAX_NAME = 200
 HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
 
 
@@ -74,9 +76,6 @@ def redaction_lines(written: Written) -> list[str]:
     return ["redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)]
 
 
-_MAX_GUARD = 2000
-
-
 def guard_as_json(memory: Memory) -> dict[str, object] | None:
     """Return the guard as JSON data without secrets and hidden characters; None if there is no guard."""
     if memory.guard is None:
@@ -124,9 +123,6 @@ def may_trust(context: CommandContext, *, guarded: bool) -> bool:
     Guards need the user's own confirmation: inside the client, a save that adds, changes or removes one is always pending.
     """
     return not (guarded and context.inside_client) and context.approve_saves()
-
-
-_MAX_NAME = 200
 
 
 class NamedNote(NamedTuple):

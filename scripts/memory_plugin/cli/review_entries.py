@@ -12,7 +12,8 @@ import shutil
 from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import sha1, sha256
-from subprocess import DEVNULL, PIPE, TimeoutExpired, run
+from subprocess import DEVNULL, PIPE, Popen
+from threading import Timer
 from typing import Any, NamedTuple
 
 from ..capture.candidate import HINTS, Candidate, CandidateFile
@@ -34,6 +35,7 @@ from .memory_view import as_json, holds_guard, redaction_lines
 MEMORY, CANDIDATE = "memory", "candidate"
 _SECONDS = 5.0
 _MAX_COMMITS = "5000"
+_MAX_OUTPUT = 16 << 20
 _MAX_NAME = 80
 _SHORT_ID = 10
 _MARK = "\x01"
@@ -113,16 +115,16 @@ def _pending_entries(context: CommandContext) -> list[ReviewEntry]:
     items = context.survey().items
     names = shortest_names(items)
     pending = [item for item in items if item.waits]
-    trust = load_trust(context.paths) if pending else None
+    if not pending:
+        return []
+    trust = load_trust(context.paths)
     commits: dict[str, ClaimedCommit] = {}
     for store in dict.fromkeys(item.stored.store for item in pending):
         commits.update(
             claimed_commits(store, (item.stored.path for item in pending if item.stored.store == store))
         )
     return [
-        _pending_entry(names[item.stored.key], item, commits.get(item.stored.path), trust)
-        for item in pending
-        if trust is not None
+        _pending_entry(names[item.stored.key], item, commits.get(item.stored.path), trust) for item in pending
     ]
 
 
@@ -364,19 +366,19 @@ def _output(store: Store) -> str:
     environment.update(GIT_NO_LAZY_FETCH="1", GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0", LC_ALL="C")
     command = [git, *settings, *_LOG, store.root]
     try:
-        log = run(
-            command,
-            stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            cwd=store.worktree,
-            env=environment,
-            timeout=_SECONDS,
-            check=False,
+        process = Popen(
+            command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, cwd=store.worktree, env=environment
         )
-    except (OSError, TimeoutExpired):
+    except OSError:
         return ""
-    return log.stdout.decode("utf-8", "replace")
+    timer = Timer(_SECONDS, process.kill)
+    timer.start()
+    with process:
+        assert process.stdout is not None
+        output = process.stdout.read(_MAX_OUTPUT)  # a repository may have a log of any size
+        process.kill()
+        timer.cancel()
+    return output.decode("utf-8", "replace")
 
 
 def _blob_id(path: str, like: str) -> str:

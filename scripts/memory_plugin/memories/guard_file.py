@@ -21,6 +21,7 @@ from ..kernel.files import read_regular, replace_if_changed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from re import Match
     from typing import Any
 
     from ..kernel.paths import Paths
@@ -210,7 +211,15 @@ def _matches(segment: str, name: str) -> bool:
     from fnmatch import fnmatchcase
 
     # fnmatch knows no escapes, but sets of one character, and no other negation than `!`.
-    literal = re.sub(
-        r"\\(.)", lambda escaped: "[%s]" % escaped[1] if escaped[1] in "*?[" else escaped[1], segment
-    )
-    return fnmatchcase(name, literal.replace("[^", "[!"))
+    literal = re.sub(r"\\(.)|\[\^", _as_in_fnmatch, segment)
+    try:
+        return fnmatchcase(name, literal)
+    except re.error:  # Python 3.9 and 3.10 cannot read a set such as [z-a]
+        return False
+
+
+def _as_in_fnmatch(sign: Match[str]) -> str:
+    """Return an escaped character, or the beginning of a negated set, as fnmatch reads it."""
+    if sign[1] is None:
+        return "[!"
+    return "[%s]" % sign[1] if sign[1] in "*?[" else sign[1]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 200_000
 # Nested substitutions, and texts in `bash -c`; deeper ones are read as groups of the same list.
 _MAX_DEPTH = 16
+# Heredocs whose end is searched in vain, each time to the end of the text; after them, the bodies of others are read as commands.
+_MAX_UNENDED = 20
 _OPERATORS = ";&|()<>"
 _ENDS_WORD = " \t\n" + _OPERATORS
 _PROCESS_SUBSTITUTIONS = ("<(", ">(")
@@ -93,13 +95,14 @@ def shell_commands(text: str, depth: int = 0) -> list[SimpleCommand]:
 class _Reader:
     """A text, the position up to which it was read, and the commands and pending heredocs that were found."""
 
-    __slots__ = ("_at", "_depth", "_heredocs", "_text", "found")
+    __slots__ = ("_at", "_depth", "_heredocs", "_text", "_unended", "found")
 
     def __init__(self, text: str, depth: int) -> None:
         self._text = text
         self._depth = depth
         self._at = 0
         self._heredocs: list[tuple[SimpleCommand, _Word, str]] = []
+        self._unended = 0
         self.found: list[SimpleCommand] = []
 
     def read_list(self, *, in_brackets: bool = False) -> None:
@@ -140,8 +143,9 @@ class _Reader:
         for command, word, sign in pending:
             tabs = "\t*" if sign == _TABBED_HEREDOC else ""
             end = re.compile("^%s%s$" % (tabs, re.escape("".join(word.parts))), re.MULTILINE)
-            found = end.search(self._text, self._at)
+            found = end.search(self._text, self._at) if self._unended < _MAX_UNENDED else None
             if found is None:  # a shift in arithmetic, or a mistake: what follows are commands
+                self._unended += 1
                 continue
             body = self._text[self._at : found.start()]
             self._at = found.end()

@@ -207,6 +207,14 @@ def test_a_broken_edit_loses_nothing(project: Project, saved: str, program: str,
     assert data(project, saved)["title"] == "Use Postgres"
 
 
+def test_an_edit_to_a_title_that_is_taken_is_kept_as_a_draft(project: Project, saved: str) -> None:
+    project.save("Use Redis", "For sessions.")
+    code, output = edited(project, saved, REWRITE % "data['title'] = 'Use Redis'")
+    assert (code, "already has this title" in output) == (1, True)
+    (draft,) = drafts(project)
+    assert draft in output
+
+
 def test_an_edit_of_what_somebody_else_changed_meanwhile_is_kept_as_a_draft(
     project: Project, saved: str
 ) -> None:

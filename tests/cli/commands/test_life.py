@@ -60,6 +60,12 @@ def test_forget_now_needs_the_whole_id(project: Project, saved: str) -> None:
     assert project.cli("show", saved).returncode == 0
 
 
+@pytest.mark.parametrize("name", ["decision/%s", "project:decision/%s"])
+def test_forget_now_takes_the_id_after_its_category(project: Project, saved: str, name: str) -> None:
+    assert project.cli("forget", name % saved, "--now").returncode == 0
+    assert project.cli("show", saved).returncode == 1
+
+
 def test_forget_now_leaves_no_text_in_the_index(project: Project) -> None:
     kept = project.save("Deploy on Mondays", "The release train leaves at noon.")
     gone = project.save("Zwiebelfisch", "Quuxotic passphrases belong in the vault.", "--tags", "frobnitz")

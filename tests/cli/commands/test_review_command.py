@@ -309,6 +309,14 @@ def test_review_works_without_git(team: Project) -> None:
 
 
 @terminal
+def test_a_log_of_any_size_is_read_up_to_a_limit(team: Project) -> None:
+    folder = os.path.dirname(team.write("bin/git", "#!/bin/sh\nexec /usr/bin/yes\n"))
+    os.chmod(os.path.join(folder, "git"), 0o700)
+    run = team.cli("review", "--json", PATH=folder)
+    assert [group["title"] for group in run.json["groups"]] == ["new, in no commit", "new, in no commit"]
+
+
+@terminal
 @pytest.mark.slow
 def test_five_hundred_memories_take_a_key_for_each_author_and_each_guard(project: Project) -> None:
     folders = list(categories())

@@ -58,7 +58,8 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
     items = context.overview().items
     item = choose(items, arguments.id)
     name = shortest_names(items)[item.stored.key]
-    if arguments.now and arguments.id not in (name, item.stored.memory.id, item.stored.memory.title):
+    key, memory = item.stored.key, item.stored.memory
+    if arguments.now and arguments.id not in (memory.id, key.partition(":")[2], key, memory.title):
         raise UsageError(_WHOLE_ID % name)
     if arguments.keep:
         _archive(arguments, item, items, context)
