@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple
@@ -222,9 +222,9 @@ def check_pack(name: str) -> PackReport:
         "gates: %s: expected one of %s" % (gate, ", ".join(GATES)) for gate in pack.gates if gate not in GATES
     ]
     faults += [
-        "%s: patterns: one takes too long on a sentence that repeats a character" % rule.id
-        for rule in pack.rules
-        if _is_slow(rule)
+        "%s: patterns: one takes too long on a sentence that repeats a character" % where
+        for where, patterns in _patterns(pack)
+        if _is_slow(patterns)
     ]
     for rule in [] if faults else pack.rules:  # an example could keep a slow pattern busy forever
         faults += [
@@ -241,12 +241,24 @@ def check_pack(name: str) -> PackReport:
     return PackReport(pack.id, len(pack.rules), examples, faults)
 
 
-def _is_slow(rule: PackRule) -> bool:
-    """Return whether patterns of a rule take exponential time, as nested repetitions do.
+def _patterns(pack: RulePack) -> Iterator[tuple[str, list[re.Pattern[str] | None]]]:
+    """Yield the patterns of each part of a pack: the id of a rule, or the name of a field."""
+    yield "disclosure", [pack.disclosure[1]]
+    yield "neutral", [pack.neutral]
+    yield "contrast", [pack.contrast]
+    for name, pattern in pack.answers.items():
+        yield "answers " + name, [pattern]
+    for name, evidence in pack.evidence.items():
+        yield "evidence " + name, list(evidence)
+    for rule in pack.rules:
+        yield rule.id, [rule.pattern, *(unless.pattern for unless in rule.unless)]
+
+
+def _is_slow(patterns: Iterable[re.Pattern[str] | None]) -> bool:
+    """Return whether one of the patterns takes exponential time, as nested repetitions do.
 
     Always False on Windows, where no search can be ended.
     """
-    patterns = [rule.pattern, *(unless.pattern for unless in rule.unless)]
     try:
         with _time_limit(_MAX_SECONDS):
             for pattern in filter(None, patterns):
