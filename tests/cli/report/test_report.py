@@ -76,7 +76,10 @@ def test_counts_rows_of_all_ledgers(project: Project) -> None:
     ]
     assert (second["id"], second["pointed"]) == ("user:preference/b", 2)
     assert (figures["replies"]["replies"], figures["replies"]["padded"]) == (2, 1)
-    assert {row["rule"] for row in figures["replies"]["patterns"]} == {"offer", "praise-opening"}
+    assert {row["rule"]: row["matches"] for row in figures["replies"]["patterns"]} == {
+        "offer": 1,
+        "praise-opening": 1,
+    }
     assert figures["missed"]["prompts"] == 1
 
 
@@ -220,12 +223,12 @@ def test_a_figure_of_many_values_is_the_value_at_its_rank() -> None:
 def test_columns_of_a_chart(
     days: dict[str, tuple[int, int]], since: str, until: str, values: list[tuple[int, int]]
 ) -> None:
-    chart = Chart("days", "title", days, [("told", "told", "told"), ("silent", "silent", "silent")], "text")
+    chart = Chart("title", days, [("told", "told", "told"), ("silent", "silent", "silent")], "text")
     assert [bucket.values for bucket in fill_buckets(chart, since, until, 4)] == values
 
 
 def test_columns_of_several_days_say_which() -> None:
-    chart = Chart("days", "title", {}, [("told", "told", "told")], "text")
+    chart = Chart("title", {}, [("told", "told", "told")], "text")
     buckets = fill_buckets(chart, "2016-01-01", "2026-01-01", 62)
     assert len(buckets) <= 62
     assert buckets[0].label == "Jan 1, 2016 to Feb 28, 2016"

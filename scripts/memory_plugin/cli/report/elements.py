@@ -47,9 +47,11 @@ class Table(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Values by date, one for each series, which has a name in JSON, a color and a label; stacked. `text` describes it."""
+    """Values by date, one for each series, which has a name in JSON, a color and a label; stacked. `text` describes it.
 
-    name: str
+    A section has at most one; in JSON it is called `days`.
+    """
+
     title: str
     days: Mapping[str, Sequence[float]]
     series: Sequence[tuple[str, str, str]]
@@ -176,7 +178,7 @@ def _section_json(section: Section) -> dict[str, Any]:
             record.update({name: value for name, _, _, value in part.values})
         elif isinstance(part, Chart):
             names = [name for name, _, _ in part.series]
-            record[part.name] = {day: dict(zip(names, values)) for day, values in sorted(part.days.items())}
+            record["days"] = {day: dict(zip(names, values)) for day, values in sorted(part.days.items())}
         elif isinstance(part, Table):
             names = [name for name, _, _ in part.columns]
             record[part.name] = [dict(zip(names, row)) for row in part.rows]

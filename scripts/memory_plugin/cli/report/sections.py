@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections import Counter
 from typing import Any, NamedTuple
 
 from ...kernel.data import load_data
@@ -80,15 +80,11 @@ def lead(report: Report) -> str:
 
 
 def _ranking(
-    name: str,
-    heading: str,
-    column: tuple[str, str, str],
-    counts: Mapping[str, int],
-    unit: str = "Prompts",
-    bar: str = "",
+    name: str, heading: str, head: tuple[str, str], counts: Counter[str], unit: str = "Prompts", bar: str = ""
 ) -> Table:
-    """Return a table of names with their numbers."""
-    return Table(name, heading, [column, (unit.lower(), unit, "count")], ranked(counts), bar=bar)
+    """Return a table of names with their numbers; `head` is the heading of the names and their kind."""
+    columns = [(head[0].lower(), *head), (unit.lower(), unit, "count")]
+    return Table(name, heading, columns, ranked(counts), bar=bar)
 
 
 def _recall(report: Report) -> Section:
@@ -104,7 +100,7 @@ def _recall(report: Report) -> Section:
         )
         return Section("recall", "What Claude was told", about, [Note(nothing, "memory doctor", "empty")])
     summary = ", ".join("%d %s" % (recalls.total(name), label) for name, _, label in _SERIES)
-    projects = recalls.projects if len(recalls.projects) > 1 else {}
+    projects = recalls.projects if len(recalls.projects) > 1 else Counter()
     parts: list[Part] = [
         Figures(
             ("prompts", "prompts", "count", recalls.prompts),
@@ -113,21 +109,14 @@ def _recall(report: Report) -> Section:
             ("ms_median", "median hook time", "ms", quantile(recalls.waits, 0.5)),
         ),
         Chart(
-            "days",
             "Prompts by day",
             {day: [counts[name] for name, _, _ in _SERIES] for day, counts in recalls.days.items()},
             _SERIES,
             "%s to %s: %s." % (day_label(report.since), day_label(report.until), summary),
         ),
-        _ranking(
-            "reasons",
-            "Why Claude was told nothing",
-            ("reason", "Reason", "term"),
-            recalls.reasons,
-            bar="silent",
-        ),
-        _ranking("projects", "Projects", ("project", "Project", "name"), projects, bar="accent"),
-        _ranking("guards", "Guarded tool calls", ("outcome", "Outcome", "term"), recalls.guards, "Calls"),
+        _ranking("reasons", "Why Claude was told nothing", ("Reason", "term"), recalls.reasons, bar="silent"),
+        _ranking("projects", "Projects", ("Project", "name"), projects, bar="accent"),
+        _ranking("guards", "Guarded tool calls", ("Outcome", "term"), recalls.guards, "Calls"),
     ]
     return Section("recall", "What Claude was told", about, parts)
 
@@ -280,7 +269,6 @@ def _replies(report: Report) -> Section:
             ("density", "mean density, 0 to 1", "score", every.density),
         ),
         Chart(
-            "days",
             "Replies by day",
             {day.name: (day.padded.k, day.replies - day.padded.k) for day in group_by_day(replies)},
             [("padded", "pointed", "with filler"), ("clean", "silent", "without filler")],
@@ -348,12 +336,13 @@ def _sessions(report: Report) -> Section:
 def _spend(report: Report) -> Section:
     ledgers, recalls = report.ledgers, report.ledgers.recalls
     names = ("calls", "cached", "failed", "unpriced", "tokens")
-    columns = [(name, name.capitalize(), "count") for name in names]
+    counts_columns = [(name, name.capitalize(), "count") for name in names]
+    columns = [("feature", "Feature", "name"), *counts_columns, ("usd", "Cost", "money")]
     rows = [
         [feature, *(counts[name] for name in names), ledgers.usd[feature]]
         for feature, counts in sorted(ledgers.calls.items())
     ]
-    total = sum(ledgers.usd.values())
+    total, average = sum(ledgers.usd.values()), round(recalls.tokens / max(1, recalls.prompts))
     text = "$%.4f in total." % total
     days = {date: (usd,) for date, usd in ledgers.usd_by_day.items()}
     nothing = "No judge was asked: nothing was sent or spent. To switch the judges on:"
@@ -361,17 +350,10 @@ def _spend(report: Report) -> Section:
         Figures(
             ("usd", "spent on judges", "money", total),
             ("memory_tokens", "tokens added by memories", "count", recalls.tokens),
-            (
-                "tokens_per_prompt",
-                "tokens per prompt, on average",
-                "count",
-                round(recalls.tokens / max(1, recalls.prompts)),
-            ),
+            ("tokens_per_prompt", "tokens per prompt, on average", "count", average),
         ),
-        *([Chart("days", "Costs by day", days, [("usd", "accent", "US dollars")], text)] if days else []),
-        Table(
-            "features", "Features", [("feature", "Feature", "name"), *columns, ("usd", "Cost", "money")], rows
-        ),
+        *([Chart("Costs by day", days, [("usd", "accent", "US dollars")], text)] if days else []),
+        Table("features", "Features", columns, rows),
         *([] if rows else [Note(nothing, "memory judge on", "empty")]),
     ]
     about = (
@@ -384,6 +366,7 @@ def _spend(report: Report) -> Section:
 def _health(report: Report) -> Section:
     ledgers = report.ledgers
     found = [check for check in report.checks if check.status != "ok"]
+    rows = [[check.name, check.status, check.text, check.fix] for check in found]
     columns = [("name", "Check", "name"), ("status", "Status", "mark"), ("text", "Finding", "text"), _FIX]
     parts: list[Part] = [
         Figures(
@@ -393,13 +376,8 @@ def _health(report: Report) -> Section:
             ("lines", "ledger lines read", "count", ledgers.lines),
             ("lines_skipped", "unreadable lines", "count", ledgers.skipped),
         ),
-        Table(
-            "checks",
-            "Remarks",
-            columns,
-            [[check.name, check.status, check.text, check.fix] for check in found],
-        ),
-        _ranking("events", "Problems in hooks", ("event", "Event", "name"), ledgers.events, "Times"),
+        Table("checks", "Remarks", columns, rows),
+        _ranking("events", "Problems in hooks", ("Event", "name"), ledgers.events, "Times"),
     ]
     about = "What memory doctor finds now, and the problems that hooks reported in this period."
     return Section("health", "Health", about, parts)
