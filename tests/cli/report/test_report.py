@@ -161,7 +161,7 @@ def test_the_page_has_no_script_no_link_out_and_a_policy(project: Project) -> No
 def test_prompts_come_from_the_transcripts(project: Project) -> None:
     write_month(project)
     missed = report(project)["missed"]
-    assert "which region are the backups in?" in {row["prompt"] for row in missed["latest"]}
+    assert "which region are the backups in?" in {row["text"] for row in missed["latest"]}
     assert missed["prompts"] > 20
 
 

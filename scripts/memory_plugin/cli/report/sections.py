@@ -230,9 +230,9 @@ def _missed(report: Report) -> Section:
     ordered = sorted(rows.values(), key=lambda row: (row[1], row[2]), reverse=True)
     number = sum(recalls.reasons[reason] for reason in MISS_REASONS)
     columns = [
-        ("prompt", "Prompt", "name"),
+        ("text", "Prompt", "name"),
         ("times", "Times", "count"),
-        ("last", "Last asked", "date"),
+        ("time", "Last asked", "date"),
         ("nearest", "Nearest memory", "text"),
     ]
     about = (
