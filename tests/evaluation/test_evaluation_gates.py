@@ -286,6 +286,11 @@ def test_one_array_of_turns() -> None:
     assert read(json.dumps(PLAIN, indent=1)) == [(4, "user", "hi"), (2, "assistant", "yes")]
 
 
+def test_a_long_first_turn_is_no_transcript() -> None:
+    text = "a" * 100_000
+    assert read(json.dumps({"role": "user", "content": text})) == [(1, "user", text)]
+
+
 def test_blocks_are_joined() -> None:
     blocks = '{"role": "user", "content": [{"type": "text", "text": "a"}, {"text": "b"}]}'
     assert read(blocks) == [(1, "user", "a\nb")]

@@ -56,7 +56,9 @@ def test_a_folder_or_a_pattern_also_matches_the_file(project: Project, files: st
 def test_nothing_is_injected_for_a_different_file(project: Project, path: str) -> None:
     save_memory(project)
     assert touch(project, path).stdout == ""
+    assert touch(project, path, "Write").stdout == ""
     assert project.ledger("recalls") == []
+    assert not os.path.exists(os.path.join(project.state, "sessions"))
 
 
 def test_a_new_file_in_the_same_folder_gets_a_pointer_and_an_existing_one_nothing(project: Project) -> None:

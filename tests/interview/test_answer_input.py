@@ -69,6 +69,12 @@ def test_lines_mean_the_same_as_json() -> None:
         decode_memories("title: T")
 
 
+def test_too_many_parts_are_dropped() -> None:
+    element = SETUP["elements"][0]["id"]
+    answer, dropped = parse_answer({"answer": "x", "covered": [element] * 150}, SETUP)
+    assert (len(answer["covered"]), dropped) == (100, ["covered: only the first 100 of 150 are used"])
+
+
 @pytest.mark.parametrize(
     ("data", "valid", "invalid"),
     [

@@ -154,6 +154,17 @@ def test_a_disk_that_names_a_file_differently_each_time_is_written_to(
     assert os.path.exists(book.path(1))
 
 
+def test_a_file_that_is_never_the_current_one_is_given_up_soon(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = Ledger(folder, "book")
+    monkeypatch.setattr(Ledger, "_is_current", lambda _self, _handle: False)
+    started = time.monotonic()
+    assert book.append("s", "p", {"number": 1}) == "book: the file was replaced again and again"
+    assert time.monotonic() - started < 5
+    assert os.path.getsize(book.path()) == 0
+
+
 def test_on_windows_a_full_file_is_rotated_after_it_is_closed(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

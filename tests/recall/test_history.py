@@ -11,9 +11,11 @@ from memory_plugin.kernel.data import session_file
 from memory_plugin.kernel.locks import Busy, FileLock
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
+from memory_plugin.recall import history as module
 from memory_plugin.recall.history import (
     CATALOG,
     FAILURE,
+    GUARD,
     TOOL,
     RecallHistory,
     forget_session,
@@ -177,6 +179,17 @@ def test_damaged_rows_are_skipped(project: Project, damage: bytes) -> None:
         tell(paths, TOOL, "after")
         history = RecallHistory(paths, "s")
         assert [history.was_injected(key, "text", 9) for key in ("before", "after")] == [True, True]
+
+
+def test_a_record_that_is_too_large_to_read_starts_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a guard would deny every call for the rest of the session."""
+    monkeypatch.setattr(module, "_MAX_BYTES", 400)
+    with at_home(project) as paths:
+        for number in range(20):
+            tell(paths, GUARD, "key%d" % number)
+            assert RecallHistory(paths, "s", GUARD).was_injected("key%d" % number, "text", 9)
 
 
 def test_the_record_of_an_older_version_is_no_record(project: Project) -> None:

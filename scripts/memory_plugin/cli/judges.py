@@ -64,7 +64,7 @@ def where(context: CommandContext, judges: list[Judge]) -> list[str]:
     for judge in judges:
         route, endpoint = judge.address_source(), endpoint_of(judge.backend)
         if route is not None and endpoint is not None:
-            lines += address_sentences(context, route, (endpoint.base_variable,))
+            lines += address_sentences(context, route, (endpoint.base_variable, endpoint.headers_variable))
     return list(dict.fromkeys(lines))
 
 

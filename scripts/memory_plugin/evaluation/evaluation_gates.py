@@ -26,7 +26,7 @@ from ..kernel.hygiene import findings
 from ..kernel.judge.question import one_line
 from ..kernel.text.tags import without_private
 from ..kernel.text.tokens import fold
-from ..kernel.transcript.reader import Reader, open_transcript
+from ..kernel.transcript.reader import Lines, Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn
 from .rule_matching import ClaimEvidence, PackRule, RulePack, find_matches, fold_text
 
@@ -88,7 +88,7 @@ def parse_conversation(data: bytes, identity: str) -> Conversation:
     if data.lstrip()[:1] == b"[":
         (records,) = parse_lines(data.replace(b"\n", b" "))
         return conversation_of(identity, records if isinstance(records, list) else [records])
-    first = next((record for record in parse_lines(data[: 1 << 16]) if isinstance(record, dict)), {})
+    first = next(iter(Lines(io.BytesIO(data))), {})
     if "role" in first and "message" not in first:  # a transcript's records have a message
         return conversation_of(identity, parse_lines(data))
     turns = [turn for transcript_turn in Reader(io.BytesIO(data)) for turn in _split_turn(transcript_turn)]

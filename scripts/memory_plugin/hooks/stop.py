@@ -7,7 +7,13 @@ import os
 from ..kernel.data import session_file
 from ..kernel.fastjson import as_text
 from ..kernel.files import os_error_text
-from ..replies.pipeline import CompletedReply, read_last_reply, score_reply
+from ..replies.pipeline import (
+    CompletedReply,
+    encode_request,
+    may_request_grade,
+    read_last_reply,
+    score_reply,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,9 +78,7 @@ def _score(reply: CompletedReply, context: Context, taint: Taint) -> list[str]:
     """Score a reply and return the problems that occurred."""
     record, errors = score_reply(reply, context)
     problems = [str(error) for error in errors]
-    wants_judge = (
-        record["escalate"] or record["audit"]
-    )  # the rules are unsure, or the audit sample includes it
+    wants_judge = record["escalate"] or record["audit"]  # the rules are unsure, or it is in the audit sample
     if wants_judge and not _start_grading(record, reply.text, context, taint):
         problems.append("no process could be started to ask the judge")
     return problems
@@ -118,10 +122,9 @@ def _start_grading(record: dict[str, Any], text: str, context: Context, taint: T
 
     The reply is passed on standard input, so that no file holds its text.
     """
-    from ..replies.pipeline import encode_request, may_request_grade
-    from .background import MAX_INPUT, judge_variables, start
-
     if not may_request_grade(context, judges_off=taint.judges_off):
         return True
+    from .background import MAX_INPUT, judge_variables, start
+
     data = encode_request(record, text, context.session, MAX_INPUT)
     return start(["grade", "--root", context.paths.project_root], data, judge_variables(context.settings))

@@ -63,7 +63,8 @@ def _count_silent(paths: Paths) -> None:
     path = _silent_file(paths)
     try:
         make_folder(os.path.dirname(path))
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        handle = os.open(path, flags, 0o600)
         try:
             os.write(handle, b".")
         finally:

@@ -26,6 +26,9 @@ from ..kernel.text.tags import without_private
 from .interview_store import InterviewError
 
 _MAX_INPUT = 1 << 20
+_MAX_PARTS = (
+    100  # concepts, relations or covered elements of one answer: each is compared with all earlier ones
+)
 _MAX_ANSWER, _MAX_TEXT, _MAX_LABEL = 20_000, 500, 120
 _FLAGS = {"true": True, "false": False}
 _FIELDS = ("answer", "question", "concepts", "relations", "signals", "covered", "wish")
@@ -157,8 +160,10 @@ def parse_answer(data: dict[str, Any], setup: dict[str, Any]) -> tuple[dict[str,
         if not isinstance(entries, list):
             entries = []
             dropped.append("%s: expected a list" % name)
+        elif len(entries) > _MAX_PARTS:
+            dropped.append("%s: only the first %d of %d are used" % (name, _MAX_PARTS, len(entries)))
         fields[name] = []
-        for number, entry in enumerate(entries):
+        for number, entry in enumerate(entries[:_MAX_PARTS]):
             try:
                 fields[name].append(read(entry, setup))
             except InvalidAnswer as error:

@@ -1,6 +1,6 @@
 """The processes that this one descends from, and the records that hooks keep of the clients among them.
 
-A project's settings may put any variable into the environment of a command that Claude runs, also another home, config or project folder.
+A project's settings may put any variable into the environment of a command that Claude runs, even another home, config or project folder.
 They can change neither the processes that the command descends from nor the environment in which the client itself was started. On Linux
 `/proc` shows both; elsewhere `ps` shows only the processes.
 

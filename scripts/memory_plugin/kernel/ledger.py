@@ -95,6 +95,8 @@ class Ledger:
                 os.close(handle)
                 raise
             os.close(handle)
+            if monotonic() >= end:
+                raise Busy("the file was replaced again and again")
 
     def _is_current(self, handle: int) -> bool:
         """Return whether the open file is still the current one; another writer may have rotated it during the wait for the lock.

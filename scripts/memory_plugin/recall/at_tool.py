@@ -1,7 +1,7 @@
 """Recall at a tool call, from top to bottom: the memories about its file or error, the session's history, choice, block, record.
 
-The index says which memories name a file. After a failed command, the
-command and its error are looked up like a prompt, and a model of its own rates the first few matches.
+The index says which memories name a file. After a failed command, the command and its error are looked up like a prompt, and a model of
+its own rates the first few matches.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from math import log
 
 from ..kernel.clock import now_iso
 from ..kernel.data import load_data
-from ..kernel.text.stem import form
-from ..kernel.text.tokens import tokenize
+from ..kernel.text.stem import stems
 from .confidence import logistic
 from .decision import Limits, apply_feedback, choose, render_answer
 from .history import FAILURE, TOOL, RecallHistory, remaining_for_tools
@@ -153,8 +152,8 @@ def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, fl
     fixing: 1 for the categories that say what to do about a failure
     The others are signals of a match (`signals.py`).
     """
-    spoken = _stems(" ".join(word for word in failed.text.split() if "/" not in word))
-    commanded = _stems(failed.command)
+    spoken = stems(" ".join(word for word in failed.text.split() if "/" not in word))
+    commanded = stems(failed.command)
     rows = []
     for hit in hits[:MAX_EXAMINED]:
         terms: dict[str, float] = hit.parts["terms"]  # type: ignore[assignment]
@@ -172,14 +171,12 @@ def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, fl
     return rows
 
 
-def _stems(text: str) -> set[str]:
-    return {form(word).partition("~")[0] for word in tokenize(text)}
-
-
 def _fill_in(
     answer: Answer, hits: list[Hit], approvals: dict[str, str], agent: str, context: Context
 ) -> None:
     """Choose under the lock of the session's history, so that parallel calls do not repeat a memory, and fill in the answer."""
+    if not hits:
+        return
     place, settings = str(answer.record["place"]), context.settings
     wait = min(_LOCK_WAIT, context.deadline.remaining())
     try:

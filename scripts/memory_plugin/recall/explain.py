@@ -53,10 +53,8 @@ REASONS = {
     "guards_disabled": "guards are switched off in the settings",
     "unchanged": "Claude was already told this in the session, and nothing has changed",
 }
-_BY_CONFIDENCE = (
-    "below_threshold",
-    "declined",
-)  # reasons that the percentages or the judges' verdict say already
+# Reasons that the percentages or the judges' verdict say already.
+_BY_CONFIDENCE = ("below_threshold", "declined")
 _REMEDIES = {
     "disabled": "memory config set retrieval.enabled true",
     "max_inject": "memory config show retrieval",

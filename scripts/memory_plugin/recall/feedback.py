@@ -74,7 +74,7 @@ class Feedback:
         return max(_MIN_SHIFT, min(_MAX_SHIFT, shift))
 
     def counts(self, key: str) -> dict[str, int]:
-        """Return how often users called a memory feedback useful and wrong, and how many replies used it."""
+        """Return how often users called a memory useful or wrong, and how many replies used it."""
         entry = self._entries.get(_entry_key(self._project, key), {})
         return {name: _count(entry, name) for name in (USEFUL, WRONG, USED)}
 
@@ -183,11 +183,12 @@ def _repeated_in_reply(
     injected: dict[str, dict[str, Any]], reply: str, transcript: str, context: Context
 ) -> list[str]:
     """Return the memories whose rare words or paths occur in the reply or its tool calls; empty if the index cannot be read."""
+    from ..kernel.text.stem import stems
     from ..kernel.transcript.reader import turns_since_prompt
     from .index_file import INDEX_ERRORS, index_path, open_index
 
     turns = turns_since_prompt(transcript, _TRANSCRIPT_BYTES) if transcript else []
-    prompt_stems = _stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
+    prompt_stems = stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
     # The tool call at which each memory was injected; empty for other places.
     calls = {
         key: row.get("tool_use_id", "") if row.get("place") in (_TOOL, _FAILURE) else ""
@@ -196,7 +197,7 @@ def _repeated_in_reply(
     texts = {
         call: reply[-_MAX_CHARACTERS:] + "\n" + _call_arguments(turns, call) for call in set(calls.values())
     }
-    stems = {call: _stems(text) - prompt_stems for call, text in texts.items()}
+    stems_by_call = {call: stems(text) - prompt_stems for call, text in texts.items()}
     try:
         connection = open_index(index_path(context.paths))
     except INDEX_ERRORS:
@@ -206,7 +207,10 @@ def _repeated_in_reply(
             key
             for key, call in calls.items()
             if _is_used(
-                connection, key, stems[call], "" if injected[key].get("place") == _TOOL else texts[call]
+                connection,
+                key,
+                stems_by_call[call],
+                "" if injected[key].get("place") == _TOOL else texts[call],
             )
         ]
     except INDEX_ERRORS:
@@ -228,13 +232,6 @@ def _call_arguments(turns: list[Turn], injecting: str) -> str:
                     parts.append(value[:room])
                     room -= len(value)
     return "\n".join(parts)
-
-
-def _stems(text: str) -> set[str]:
-    from ..kernel.text.stem import form
-    from ..kernel.text.tokens import tokenize
-
-    return {form(word).partition("~")[0] for word in tokenize(text)}
 
 
 def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> bool:

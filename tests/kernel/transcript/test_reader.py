@@ -240,6 +240,12 @@ def test_any_rows_are_read_without_an_exception(rows: list[dict[str, Any]]) -> N
     assert totals.records == len(rows)
 
 
+def test_a_repeated_message_with_an_id_that_is_no_text_is_read() -> None:
+    odd = answer("m1", {"type": "tool_use", "id": ["c1"], "name": "Bash", "input": {}})
+    turns, _ = read(lines(answer("m1", text_block("a")), answer("m2", text_block("b")), odd))
+    assert [len(turn.calls) for turn in turns] == [0, 0, 1]
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_without_an_exception(data: bytes) -> None:
     read(data)

@@ -163,7 +163,7 @@ def _ask_scores(console: Console, session: PreparedSession) -> tuple[dict[str, f
 def _store_label(
     context: CommandContext, session: PreparedSession, scores: dict[str, float]
 ) -> dict[str, Any]:
-    """Append the scores of a session to the ledger and return the row. Raises RowNotWritten."""
+    """Append the scores of a session to the ledger and return the row. Raises LedgerError."""
     project = score_rows.project_of(session.signals.totals.folder, context.paths)
     row = score_rows.label_row(score_rows.session_id(session), project, scores)
     score_rows.append_row(context.paths, row)

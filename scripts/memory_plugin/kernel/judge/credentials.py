@@ -30,7 +30,8 @@ _CA_VARIABLE = "NODE_EXTRA_CA_CERTS"  # also read by Claude Code, for a company'
 _KEY_HEADERS = frozenset(["authorization", "x-api-key"])
 # A header of the user's own, without the names that frame a request.
 _CUSTOM = re.compile(
-    r"(?!(?:accept-encoding|connection|content-|expect|host|te|trailer|transfer-encoding|upgrade)[^:]*:)"
+    r"(?!(?:accept-encoding|connection|content-(?:encoding|length|type)|expect|host|te|trailer|transfer-encoding|upgrade)"
+    r"[ \t]*:)"
     r"([\w!#$%&'*+.^`|~-]+)[ \t]*:[ \t]*([ -~]*)",
     re.ASCII | re.IGNORECASE,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .tokens import tokenize
+
 _VOWELS = frozenset("aeiouy")
 _DOUBLES = frozenset(("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"))
 _LI_ENDING = frozenset("cdeghkmnrt")
@@ -31,6 +33,11 @@ _STEP_4 = (
 )  # fmt: skip
 # Most words have none of these endings, and one call for all of them tells.
 _ENDINGS_2, _ENDINGS_3 = (tuple(ending for ending, _ in step) for step in (_STEP_2, _STEP_3))
+
+
+def stems(text: str) -> set[str]:
+    """Return the stems of a text's words."""
+    return {form(word).partition("~")[0] for word in tokenize(text)}
 
 
 def form(word: str) -> str:

@@ -190,7 +190,7 @@ class Reader:
         return any(
             isinstance(block, dict)
             and block.get("type") == "tool_use"
-            and not _seen(self._rows, ("call", block.get("id")))
+            and not _seen(self._rows, ("call", _call_id(block)))
             for block in blocks
         )
 
@@ -228,7 +228,7 @@ class Reader:
     def _call(self, turn: Turn, block: dict[str, Any]) -> None:
         arguments = block.get("input")
         call = Call(
-            str(block.get("id") or "")[:200],
+            _call_id(block),
             str(block.get("name") or "")[:200],
             arguments if isinstance(arguments, dict) else {},
             turn.number,
@@ -315,6 +315,10 @@ def _seen(known: set[int], item: object) -> bool:
     count = len(known)
     known.add(hash(item))
     return len(known) == count
+
+
+def _call_id(block: dict[str, Any]) -> str:
+    return str(block.get("id") or "")[:200]
 
 
 def _is_side(record: dict[str, Any]) -> bool:
