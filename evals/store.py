@@ -21,7 +21,7 @@ from memory_plugin.recall.index_refresh import refresh_index
 
 
 def main() -> None:
-    """Fill the current folder, the project of a run. Beside its home is its config folder."""
+    """Fill the current folder, the project of a run. Its config folder is next to its home."""
     os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(os.path.dirname(os.environ["HOME"]), "config")
     project = os.getcwd()
     subprocess.run(["git", "init", "-q", project], check=True)

@@ -74,9 +74,8 @@ def test_a_memory_is_recalled_once_it_is_accepted(project: Project, old_index: s
 def test_the_old_ledger_is_explained_and_counted(project: Project, old_index: str) -> None:
     assert "not good enough" in project.cli("why", "p0", "--verbose").stdout
     report = project.cli("report", "--json", "--days", "3650").json
-    assert report["recall"]["why_claude_was_told_nothing"] == [
-        {"reason": "The best match was not good enough", "prompts": 1}
-    ]
+    assert report["recall"]["reasons"] == [{"reason": "below_floor", "prompts": 1}]
+    assert "The best match was not good enough" in project.cli("report", "--text", "--days", "3650").stdout
     project.prompt(ASK)
     assert [row["version"] for row in project.ledger("recalls")] == ["0.1.0", VERSION]
 

@@ -96,14 +96,19 @@ _REMOVED_OPTIONS = {  # of earlier versions; see docs/upgrading.md
     "report replay --limit": "it shows ten differences, and all with --json",
     "evaluate --subject": "scenarios are gone",
     "evaluate --runs": "scenarios are gone",
+    "evaluate --markdown": "--report writes the same",
     "interview --format": "it prints one document, or everything with --json",
     "interview --setup": "put the elements into a pack",
+    "judge --keep-address": "the command prints how to save the address",
     "replies tune --undo": "restore the backup of your settings",
     "replies score --type": "give the message with --user",
     "session --again": "a session is graded again when it or the rubric has changed",
     "session calibrate --folder": "it reads this project's sessions",
     "session calibrate --sessions": "it labels twenty sessions",
+    "session label --note": "a label is a score",
+    "session langfuse --keep-address": "memory config set sessions.langfuse.host URL",
     "session langfuse --seconds": "a command may take two minutes",
+    "capture --again": "transcripts are always read again",
     "session --moments": "its table shows the last occurrence of each signal",
 }
 _ACTION = "ACTION"
@@ -312,10 +317,8 @@ class _Parser(argparse.ArgumentParser):
         if removed:
             return "%s was removed: %s" % (word, removed)
         if word.startswith("-"):
-            return "unknown option '%s'%s" % (
-                word,
-                _nearest(word, dict(zip(self.option_names, self.option_names))),
-            )
+            known = dict(zip(self.option_names, self.option_names))
+            return "unknown option '%s'%s" % (word, _nearest(word, known))
         return "unexpected word '%s'; put a text of several words in quotes" % word
 
     def _known_names(self) -> dict[str, str]:

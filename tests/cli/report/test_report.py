@@ -56,15 +56,30 @@ def test_counts_rows_of_all_ledgers(project: Project) -> None:
     write_ledger(project, "feedback", {**HEAD, "kind": "used", "memories": ["project:decision/a"]})
     figures = report(project)
     recall = figures["recall"]
-    assert [recall[name] for name in ("prompts", "told_in_full", "sessions")] == [3, 2, 2]
-    assert recall["prompts_by_day"]["2026-11-20"]["silent"] == 1
-    assert figures["spend"]["tokens_added_by_memories"] == 180
-    assert recall["guarded_tool_calls"] == [{"outcome": "reminded", "calls": 1}]
-    (first, second) = figures["memories"]["most_used"]
-    assert (first["id"], first["told"], first["used"]) == ("project:decision/a \u00b7 shop-1", 2, 1)
-    assert (second["id"], second["pointed_to"]) == ("user:preference/b", 2)
-    assert (figures["replies"]["replies_scored"], figures["replies"]["with_filler"]) == (2, 1)
-    assert {row["rule"] for row in figures["replies"]["most_common_filler"]} == {"offer", "praise-opening"}
+    assert [recall[name] for name in ("prompts", "injected", "sessions")] == [3, 2, 2]
+    assert recall["days"]["2026-11-20"] == {
+        "injected": 2,
+        "pointed": 0,
+        "silent": 1,
+        "skipped": 0,
+        "failed": 0,
+    }
+    assert recall["reasons"] == [{"reason": "below_threshold", "prompts": 1}]
+    assert figures["spend"]["memory_tokens"] == 180
+    assert recall["guards"] == [{"outcome": "reminded", "calls": 1}]
+    (first, second) = figures["memories"]["helping"]
+    assert [first[name] for name in ("id", "project", "told", "used")] == [
+        "project:decision/a",
+        "shop-1",
+        2,
+        1,
+    ]
+    assert (second["id"], second["pointed"]) == ("user:preference/b", 2)
+    assert (figures["replies"]["replies"], figures["replies"]["padded"]) == (2, 1)
+    assert {row["rule"]: row["matches"] for row in figures["replies"]["patterns"]} == {
+        "offer": 1,
+        "praise-opening": 1,
+    }
     assert figures["missed"]["prompts"] == 1
 
 
@@ -76,7 +91,7 @@ def test_rules_of_session_starts_are_neither_most_used_nor_unused(project: Proje
     project.start()
     memories = report(project)["memories"]
     assert project.ledger("recalls")[-1]["injected"] == [key]
-    assert (memories["most_used"], memories["never_recalled"]) == ([], [])
+    assert (memories["helping"], memories["unused"]) == ([], [])
 
 
 def test_only_the_period_and_the_project_count(project: Project) -> None:
@@ -146,7 +161,7 @@ def test_the_page_has_no_script_no_link_out_and_a_policy(project: Project) -> No
 def test_prompts_come_from_the_transcripts(project: Project) -> None:
     write_month(project)
     missed = report(project)["missed"]
-    assert "which region are the backups in?" in {row["prompt"] for row in missed["latest"]}
+    assert "which region are the backups in?" in {row["text"] for row in missed["latest"]}
     assert missed["prompts"] > 20
 
 
@@ -163,12 +178,12 @@ def test_a_secret_in_a_prompt_is_not_shown(project: Project) -> None:
 def test_stale_and_unused_memories_are_named_with_a_command(project: Project) -> None:
     write_month(project)
     memories = report(project)["memories"]
-    stale = {row["memory"]: row for row in memories["may_be_out_of_date"]}["Roll back a release"]
+    stale = {row["title"]: row for row in memories["stale"]}["Roll back a release"]
     assert stale["why"] == "deploy/rollback.sh no longer exists"
-    assert stale["what_to_do"].startswith("memory edit ")
-    unused = memories["never_recalled"]
-    assert "PDF exports use WeasyPrint" in {row["memory"] for row in unused}
-    commands = {bool(row["close_calls"]): "memory edit %s --asked-as" % row["id"] for row in unused}
+    assert stale["fix"].startswith("memory edit ")
+    unused = memories["unused"]
+    assert "PDF exports use WeasyPrint" in {row["title"] for row in unused}
+    commands = {bool(row["near"]): "memory edit %s --asked-as" % row["id"] for row in unused}
     text = project.cli("report", "--text", "--days", "3650").stdout
     assert [commands[near] in text for near in (True, False)] == [True, False], "only after a close call"
 
@@ -208,12 +223,12 @@ def test_a_figure_of_many_values_is_the_value_at_its_rank() -> None:
 def test_columns_of_a_chart(
     days: dict[str, tuple[int, int]], since: str, until: str, values: list[tuple[int, int]]
 ) -> None:
-    chart = Chart("title", days, [("told", "told"), ("silent", "silent")], "text")
+    chart = Chart("title", days, [("told", "told", "told"), ("silent", "silent", "silent")], "text")
     assert [bucket.values for bucket in fill_buckets(chart, since, until, 4)] == values
 
 
 def test_columns_of_several_days_say_which() -> None:
-    chart = Chart("title", {}, [("told", "told")], "text")
+    chart = Chart("title", {}, [("told", "told", "told")], "text")
     buckets = fill_buckets(chart, "2016-01-01", "2026-01-01", 62)
     assert len(buckets) <= 62
     assert buckets[0].label == "Jan 1, 2016 to Feb 28, 2016"

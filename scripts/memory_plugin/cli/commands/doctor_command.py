@@ -76,12 +76,9 @@ def examine(context: CommandContext, overview: Survey | None = None) -> list[Che
         return [*checks, Check("trust", FAIL, error_text(error), fix)]
     findings = file_findings(survey.problems)
     if overview is None:
-        roots = [
-            store.root
-            for store in stores(context.paths)
-            if not why_not_read(store) and os.path.isdir(store.root)
-        ]
-        findings += check_memories([item.stored for item in survey.items], roots)
+        roots = (store.root for store in stores(context.paths) if not why_not_read(store))
+        memories = [item.stored for item in survey.items]
+        findings += check_memories(memories, list(filter(os.path.isdir, roots)))
     checks += [
         _stores(survey),
         _pending(survey),

@@ -6,11 +6,11 @@ Cells and figures are plain values; their kind says how they are written.
 from __future__ import annotations
 
 import datetime as dt
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 from ...kernel.text.clean import plain
+from ...recall.explain import reason_text
 from ..console import Console
 
 TITLE = "Memory report"
@@ -22,21 +22,24 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 class Figures:
-    """Figures: the label, the kind and the value of each."""
+    """Figures: the name in JSON, the label, the kind and the value of each."""
 
-    def __init__(self, *values: tuple[str, str, Any]) -> None:
+    def __init__(self, *values: tuple[str, str, str, Any]) -> None:
         self.values = values
 
 
 class Table(NamedTuple):
-    """Rows of values; the columns have headings and kinds: name, small (a second line of the name), text, command, mark or a figure.
+    """Rows of values; each column has a name in JSON, a heading and a kind.
+
+    Kinds are name, term (a name from the ledgers), small (below the name), text, command, mark, and those of figures.
 
     `about` comes before the rows, and `empty` replaces them if there are none; without it, an empty table is left out. `bar` is the
     color of bars that show the first figure. Page and text show as many rows as they have room for, and say how many they leave out.
     """
 
+    name: str
     heading: str
-    columns: Sequence[tuple[str, str]]
+    columns: Sequence[tuple[str, str, str]]
     rows: Sequence[Sequence[Any]]
     about: str = ""
     empty: str = ""
@@ -44,11 +47,14 @@ class Table(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """Values by date, one for each series, which has a color and a label; stacked. `text` describes it."""
+    """Values by date, one for each series, which has a name in JSON, a color and a label; stacked. `text` describes it.
+
+    A section has at most one; in JSON it is called `days`.
+    """
 
     title: str
     days: Mapping[str, Sequence[float]]
-    series: Sequence[tuple[str, str]]
+    series: Sequence[tuple[str, str, str]]
     text: str
 
 
@@ -131,18 +137,33 @@ def percent(part: float, whole: float) -> str:
 
 
 def shown(kind: str, value: Any) -> str:  # noqa: ANN401  (a text or a number)
-    """Return a value as it is written; amounts below one dollar get four decimals, and what is unknown is a dash."""
+    """Return a value as it is written; what is unknown is a dash."""
     if value is None:
         return "\u2013"
-    if kind == "money":
-        return "$%.2f" % value if value >= 1 or value == 0 else "$%.4f" % value
-    if kind == "ms":
-        return "%s\u00a0ms" % number_text(round(value))
-    if kind == "date":
-        return day_label(value)
-    if kind == "score":
-        return "%.2f" % value
+    if kind in _FORMS:
+        return _FORMS[kind](value)
     return value if isinstance(value, str) else number_text(value)
+
+
+def _money(value: float) -> str:
+    """Return an amount in dollars, with four decimals below one dollar."""
+    return "$%.2f" % value if value >= 1 or value == 0 else "$%.4f" % value
+
+
+def _term(name: str) -> str:
+    """Return a name from the ledgers as text: the sentence of a reason, or its words."""
+    text = reason_text(name).replace("_", " ")
+    return text[:1].upper() + text[1:] or "No reason recorded"
+
+
+_FORMS: dict[str, Callable[[Any], str]] = {
+    "money": _money,
+    "ms": lambda value: "%s\u00a0ms" % number_text(round(value)),
+    "date": day_label,
+    "score": "{:.2f}".format,
+    "term": _term,
+    "share": str,
+}
 
 
 def as_json(sections: Sequence[Section]) -> dict[str, Any]:
@@ -154,20 +175,14 @@ def _section_json(section: Section) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for part in section.parts:
         if isinstance(part, Figures):
-            record.update({_field(label): value for label, _, value in part.values})
+            record.update({name: value for name, _, _, value in part.values})
         elif isinstance(part, Chart):
-            names = [_field(label) for _, label in part.series]
-            record[_field(part.title)] = {
-                day: dict(zip(names, values)) for day, values in sorted(part.days.items())
-            }
+            names = [name for name, _, _ in part.series]
+            record["days"] = {day: dict(zip(names, values)) for day, values in sorted(part.days.items())}
         elif isinstance(part, Table):
-            names = [_field(heading) for heading, _ in part.columns]
-            record[_field(part.heading)] = [dict(zip(names, row)) for row in part.rows]
+            names = [name for name, _, _ in part.columns]
+            record[part.name] = [dict(zip(names, row)) for row in part.rows]
     return record
-
-
-def _field(label: str) -> str:
-    return re.sub(r"\W+", "_", label.partition(",")[0].strip("?").lower())
 
 
 def print_page(page: Page, console: Console) -> None:
@@ -183,7 +198,7 @@ def print_page(page: Page, console: Console) -> None:
 
 def _print(part: Part, page: Page, console: Console) -> None:
     if isinstance(part, Figures):
-        for label, kind, value in part.values:
+        for _, label, kind, value in part.values:
             console.line("  %s: %s" % (label, shown(kind, value)))
     elif isinstance(part, Chart):
         buckets = fill_buckets(part, page.since, page.until, _MAX_STEPS)
@@ -205,11 +220,13 @@ def _print(part: Part, page: Page, console: Console) -> None:
 def _print_rows(table: Table, console: Console) -> None:
     """Print rows as a table, or, with texts that may be long, each as a paragraph with its command below it."""
     left_out = ("small", "command")
-    heads = [heading for heading, kind in table.columns if kind not in left_out]
-    is_long = not {"text", "command"}.isdisjoint(kind for _, kind in table.columns)
+    heads = [heading for _, heading, kind in table.columns if kind not in left_out]
+    is_long = not {"text", "command"}.isdisjoint(kind for _, _, kind in table.columns)
     printed = []
     for row in table.rows[:_MAX_ROWS]:
-        cells = [(kind, plain(shown(kind, cell), _MAX_TEXT)) for (_, kind), cell in zip(table.columns, row)]
+        cells = [
+            (kind, plain(shown(kind, cell), _MAX_TEXT)) for (_, _, kind), cell in zip(table.columns, row)
+        ]
         printed.append([text for kind, text in cells if kind not in left_out])
         if is_long:
             facts = [
@@ -228,4 +245,4 @@ def totals(chart: Chart) -> list[tuple[str, str, str]]:
     """Return the label, the total and the share of each series."""
     sums = [sum(day[index] for day in chart.days.values()) for index in range(len(chart.series))]
     shares = [percent(one, sum(sums)) if len(sums) > 1 else "" for one in sums]
-    return [(label, number_text(one), share) for (_, label), one, share in zip(chart.series, sums, shares)]
+    return [(label, number_text(one), share) for (_, _, label), one, share in zip(chart.series, sums, shares)]

@@ -139,12 +139,8 @@ class LedgerFigures:
 
     def _add_call(self, row: dict[str, Any]) -> None:
         """Count one call of a judge: whether it was cached, failed or has no known price, its tokens and its cost."""
-        feature, failed, cost = (
-            row.get("feature") or "unknown",
-            row.get("outcome", "") != "ok",
-            row.get("cost_usd"),
-        )
-        cached = row.get("cached") is True
+        feature, cost = row.get("feature") or "unknown", row.get("cost_usd")
+        failed, cached = row.get("outcome", "") != "ok", row.get("cached") is True
         self.calls[feature].update(
             calls=1,
             cached=cached,

@@ -36,7 +36,7 @@ _MAX_ROWS = 25
 _MAX_COLUMNS = 62
 _WIDTH, _HEIGHT = 1000, 100
 _GAP = 0.22  # of a column's width, between two columns
-_NARROW = (["name", "count"], ["name", "count", "count"])  # columns of tables that stand next to each other
+_NARROW = (["name", "n"], ["name", "n", "n"])  # columns of tables that stand next to each other
 _PAGE = (
     '<!DOCTYPE html>\n%s\n<html lang="en"><head><meta charset="utf-8">'
     '<meta http-equiv="Content-Security-Policy" content="%s">'
@@ -92,7 +92,10 @@ def _section(section: Section, page: Page) -> str:
 
 
 def _is_narrow(part: Part) -> bool:
-    return isinstance(part, Table) and [kind for _, kind in part.columns if kind != "small"] in _NARROW
+    return (
+        isinstance(part, Table)
+        and [_style(kind) for _, _, kind in part.columns if kind != "small"] in _NARROW
+    )
 
 
 def _part(part: Part, page: Page) -> str:
@@ -101,7 +104,7 @@ def _part(part: Part, page: Page) -> str:
     if isinstance(part, Chart):
         return _chart(part, fill_buckets(part, page.since, page.until, _MAX_COLUMNS))
     if isinstance(part, Figures):
-        tiles = ((safe(shown(kind, value)), safe(label)) for label, kind, value in part.values)
+        tiles = ((safe(shown(kind, value)), safe(label)) for _, label, kind, value in part.values)
         return '<div class="tiles">%s</div>' % "".join(
             '<div class="tile"><b>%s</b><span>%s</span></div>' % tile for tile in tiles
         )
@@ -120,7 +123,7 @@ def _table(table: Table, most: int = _MAX_ROWS) -> str:
         return heading + _soft(table.empty) if table.empty else ""
     heads = [
         '<th scope="col" class="%s">%s</th>' % (_style(kind), safe(name))
-        for name, kind in table.columns
+        for _, name, kind in table.columns
         if kind != "small"
     ]
     heads[1:1] = ['<th scope="col" class="bar"></th>'] if table.bar else []
@@ -134,21 +137,18 @@ def _table(table: Table, most: int = _MAX_ROWS) -> str:
 
 def _style(kind: str) -> str:
     """Return the style of a column."""
-    return {"name": "name", "small": "small", "text": "text", "command": "text", "mark": "text"}.get(
-        kind, "n"
-    )
+    texts = dict.fromkeys(("text", "command", "mark"), "text")
+    return {"name": "name", "term": "name", "small": "small", **texts}.get(kind, "n")
 
 
 def _cells(table: Table, row: Sequence[Any]) -> str:
     """Return the cells of a row. After the name comes a bar for the first figure, if the table has bars."""
-    small = next(
-        (safe(value) for (_, kind), value in zip(table.columns, row) if kind == "small" and value), ""
-    )
+    smalls = [safe(value) for (_, _, kind), value in zip(table.columns, row) if kind == "small" and value]
     cells = []
-    for (head, kind), value in zip(table.columns, row):
+    for (_, head, kind), value in zip(table.columns, row):
         style, text = _style(kind), safe(shown(kind, value))
-        if kind == "name":
-            small_line = "<small>%s</small>" % small if small else ""
+        if style == "name":
+            small_line = "<small>%s</small>" % " \u00b7 ".join(smalls) if smalls else ""
             cells.append('<td class="name">%s%s</td>%s' % (text, small_line, _bar(table, row)))
         elif kind != "small":
             form = {
@@ -164,9 +164,9 @@ def _bar(table: Table, row: Sequence[Any]) -> str:
     """Return a bar for the first figure of a row; empty for a table without bars."""
     if not table.bar:
         return ""
-    column = next(index for index, (_, kind) in enumerate(table.columns) if _style(kind) == "n")
+    column = next(index for index, (_, _, kind) in enumerate(table.columns) if _style(kind) == "n")
     most = max(other[column] for other in table.rows) or 1
-    text = "%s: %s" % (table.columns[column][0], number_text(row[column]))
+    text = "%s: %s" % (table.columns[column][1], number_text(row[column]))
     return _BAR % (_WIDTH, safe(text), table.bar, _WIDTH * row[column] / most)
 
 
@@ -174,12 +174,12 @@ def _chart(chart: Chart, buckets: Sequence[Bucket]) -> str:
     """Return stacked columns with their legend, and their numbers as a collapsed table."""
     legend = "".join(
         '<li class="%s">%s: %s %s</li>' % (color, label, total, share)
-        for (color, _), (label, total, share) in zip(chart.series, totals(chart))
+        for (_, color, _), (label, total, share) in zip(chart.series, totals(chart))
         if total != "0"
     )
-    columns = [("Date", "name"), *((label, "count") for _, label in chart.series)]
+    columns = [("date", "Date", "name"), *((name, label, "count") for name, _, label in chart.series)]
     rows = [[bucket.label, *bucket.values] for bucket in buckets if any(bucket.values)]
-    numbers = _table(Table("", columns, rows), _MAX_COLUMNS)
+    numbers = _table(Table("", "", columns, rows), _MAX_COLUMNS)
     details = "<details><summary>Show as a table</summary>%s</details>" % numbers
     return '<ul class="legend">%s</ul>%s%s' % (legend, _figure(chart, buckets), details)
 
@@ -199,7 +199,7 @@ def _figure(chart: Chart, buckets: Sequence[Bucket]) -> str:
 def _column(chart: Chart, bucket: Bucket, top: float, left: float, step: float) -> str:
     """Return the stacked column of one bucket; empty without values."""
     base, parts, values = float(_HEIGHT), [], []
-    for (color, label), value in zip(chart.series, bucket.values):
+    for (_, color, label), value in zip(chart.series, bucket.values):
         if value:
             height = _HEIGHT * value / top
             base -= height

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections import Counter
 from typing import Any, NamedTuple
 
 from ...kernel.data import load_data
@@ -13,21 +13,23 @@ from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_state, shortest_names
 from ...memories.trust import TRUSTED
-from ...recall.explain import prompt_texts, reason_text
+from ...recall.explain import prompt_texts
 from ...replies.score_history import count_patterns, group_by_day, group_scores
 from ...sessions.dimensions import dimensions
 from ..console import counted, inflected
 from ..installation_checks import Check
 from .elements import Chart, Figures, Note, Part, Section, Table, day_label
-from .figures import MISS_REASONS, OUTCOMES, LedgerFigures, MemoryUse, RecallFigures, quantile, ranked
+from .figures import MISS_REASONS, LedgerFigures, MemoryUse, RecallFigures, quantile, ranked
 
 _SERIES = (
-    ("told", "told in full"),
-    ("pointed", "pointed to"),
-    ("silent", "silent"),
-    ("skipped", "not looked up"),
-    ("failed", "failed"),
+    ("injected", "told", "told in full"),
+    ("pointed", "pointed", "pointed to"),
+    ("silent", "silent", "silent"),
+    ("skipped", "skipped", "not looked up"),
+    ("failed", "failed", "failed"),
 )
+_TITLE = (("title", "Memory", "name"), ("id", "Id", "small"))
+_FIX = ("fix", "What to do", "command")
 _MAX_NAME = 120
 _MAX_EXAMPLE = 80
 
@@ -78,10 +80,11 @@ def lead(report: Report) -> str:
 
 
 def _ranking(
-    heading: str, name: str, counts: Sequence[tuple[str, int]], unit: str = "Prompts", bar: str = ""
+    name: str, heading: str, head: tuple[str, str], counts: Counter[str], unit: str = "Prompts", bar: str = ""
 ) -> Table:
-    """Return a table of names with their numbers."""
-    return Table(heading, [(name, "name"), (unit, "count")], counts, bar=bar)
+    """Return a table of names with their numbers; `head` is the heading of the names and their kind."""
+    columns = [(head[0].lower(), *head), (unit.lower(), unit, "count")]
+    return Table(name, heading, columns, ranked(counts), bar=bar)
 
 
 def _recall(report: Report) -> Section:
@@ -96,34 +99,26 @@ def _recall(report: Report) -> Section:
             " To check the installation:"
         )
         return Section("recall", "What Claude was told", about, [Note(nothing, "memory doctor", "empty")])
-    numbers = [(label, recalls.total(name)) for name, (_, label) in zip(OUTCOMES, _SERIES)]
-    summary = ", ".join("%d %s" % (number, label) for label, number in numbers)
-    reasons = [(_reason(name), number) for name, number in ranked(recalls.reasons)]
-    projects = ranked(recalls.projects)
-    guards = [(name.replace("_", " "), number) for name, number in ranked(recalls.guards)]
+    summary = ", ".join("%d %s" % (recalls.total(name), label) for name, _, label in _SERIES)
+    projects = recalls.projects if len(recalls.projects) > 1 else Counter()
     parts: list[Part] = [
         Figures(
-            ("prompts", "count", recalls.prompts),
-            *((label, "count", number) for label, number in numbers[:2]),
-            ("sessions", "count", len(recalls.sessions)),
-            ("median hook time", "ms", quantile(recalls.waits, 0.5)),
+            ("prompts", "prompts", "count", recalls.prompts),
+            *((name, label, "count", recalls.total(name)) for name, _, label in _SERIES[:2]),
+            ("sessions", "sessions", "count", len(recalls.sessions)),
+            ("ms_median", "median hook time", "ms", quantile(recalls.waits, 0.5)),
         ),
         Chart(
             "Prompts by day",
-            {day: [counts[name] for name in OUTCOMES] for day, counts in recalls.days.items()},
+            {day: [counts[name] for name, _, _ in _SERIES] for day, counts in recalls.days.items()},
             _SERIES,
             "%s to %s: %s." % (day_label(report.since), day_label(report.until), summary),
         ),
-        _ranking("Why Claude was told nothing", "Reason", reasons, bar="silent"),
-        _ranking("Projects", "Project", projects if len(projects) > 1 else [], bar="accent"),
-        _ranking("Guarded tool calls", "Outcome", guards, "Calls"),
+        _ranking("reasons", "Why Claude was told nothing", ("Reason", "term"), recalls.reasons, bar="silent"),
+        _ranking("projects", "Projects", ("Project", "name"), projects, bar="accent"),
+        _ranking("guards", "Guarded tool calls", ("Outcome", "term"), recalls.guards, "Calls"),
     ]
     return Section("recall", "What Claude was told", about, parts)
-
-
-def _reason(name: str) -> str:
-    text = reason_text(name) or "no reason recorded"
-    return text[:1].upper() + text[1:]
 
 
 def memory_rows(survey: Survey, recalls: RecallFigures, paths: Paths) -> list[MemoryRow]:
@@ -186,11 +181,12 @@ def _memories(report: Report) -> Section:
     parts: list[Part] = [
         *([Note("%d awaiting your approval:" % report.pending, "memory review")] if report.pending else []),
         Table(
+            "helping",
             "Most used",
-            [("Memory", "name"), ("Id", "small"), *((head, "count") for head in ("Told", "Pointed to", "Used", "Useful", "Wrong")),
-             ("Last recalled", "date")],
+            [*_TITLE, ("project", "Project", "small"), ("told", "Told", "count"), ("pointed", "Pointed to", "count"),
+             ("used", "Used", "count"), ("useful", "Useful", "count"), ("wrong", "Wrong", "count"), ("last", "Last recalled", "date")],
             [
-                [row.title, " \u00b7 ".join(filter(None, (row.name, row.project))), row.use.told, row.use.pointed,
+                [row.title, row.name, row.project, row.use.told, row.use.pointed,
                  row.use.used, row.use.useful, row.use.wrong, row.use.last]
                 for row in helping
             ],
@@ -198,8 +194,9 @@ def _memories(report: Report) -> Section:
             bar="told",
         ),
         Table(
+            "unused",
             "Never recalled",
-            [("Memory", "name"), ("Id", "small"), ("Updated", "date"), ("Close calls", "count"), ("What to do", "command")],
+            [*_TITLE, ("updated", "Updated", "date"), ("near", "Close calls", "count"), _FIX],
             [
                 [row.title, row.name, row.updated, row.use.near, "memory edit %s --asked-as '...'" % row.name if row.use.near else ""]
                 for row in unused
@@ -209,8 +206,9 @@ def _memories(report: Report) -> Section:
             "None: every active memory was recalled." if numbers[0] else "No memory is stored here yet.",
         ),
         Table(
+            "stale",
             "May be out of date",
-            [("Memory", "name"), ("Id", "small"), ("Why", "text"), ("What to do", "command")],
+            [*_TITLE, ("why", "Why", "text"), _FIX],
             [[row.title, row.name, row.stale, row.fix] for row in rows if row.stale],
             empty="None: no related files are missing, and nothing has expired or been superseded.",
         ),
@@ -231,14 +229,19 @@ def _missed(report: Report) -> Section:
             rows.setdefault(text.casefold(), [text, 0, row["time"], nearest])[1] += 1
     ordered = sorted(rows.values(), key=lambda row: (row[1], row[2]), reverse=True)
     number = sum(recalls.reasons[reason] for reason in MISS_REASONS)
-    columns = [("Prompt", "name"), ("Times", "count"), ("Last asked", "date"), ("Nearest memory", "text")]
+    columns = [
+        ("text", "Prompt", "name"),
+        ("times", "Times", "count"),
+        ("time", "Last asked", "date"),
+        ("nearest", "Nearest memory", "text"),
+    ]
     about = (
         "Prompts for which no memory was a good enough match. Most need none, but a question that keeps coming up is worth"
         " saving. The texts come from your own transcripts; the ledgers do not hold them."
     )
     parts: list[Part] = [
-        Figures(("prompts", "count", number), ("of all", "count", recalls.prompts)),
-        Table("Latest", columns, ordered),
+        Figures(("prompts", "prompts", "count", number), ("all_prompts", "of all", "count", recalls.prompts)),
+        Table("latest", "Latest", columns, ordered),
         Note("To save an answer:", 'memory save "..."', "soft"),
     ]
     nothing = Note("There were none in this period.", kind="empty")
@@ -260,20 +263,21 @@ def _replies(report: Report) -> Section:
     ]
     parts: list[Part] = [
         Figures(
-            ("replies scored", "count", every.replies),
-            ("with filler", "count", every.padded.k),
-            ("drifted", "count", every.drifted.k),
-            ("mean density, 0 to 1", "score", every.density),
+            ("replies", "replies scored", "count", every.replies),
+            ("padded", "with filler", "count", every.padded.k),
+            ("drifted", "drifted", "count", every.drifted.k),
+            ("density", "mean density, 0 to 1", "score", every.density),
         ),
         Chart(
             "Replies by day",
             {day.name: (day.padded.k, day.replies - day.padded.k) for day in group_by_day(replies)},
-            [("pointed", "with filler"), ("silent", "without filler")],
+            [("padded", "pointed", "with filler"), ("clean", "silent", "without filler")],
             "%d of %d replies contain filler." % (every.padded.k, every.replies),
         ),
         Table(
+            "patterns",
             "Most common filler",
-            [("Rule", "name"), ("Example", "small"), ("Matches", "count")],
+            [("rule", "Rule", "name"), ("example", "Example", "small"), ("matches", "Matches", "count")],
             rules,
             bar="pointed",
         ),
@@ -285,16 +289,17 @@ def _replies(report: Report) -> Section:
 def _effect(report: Report) -> Table:
     """Return whether corrections help, with the difference to the control group in percentage points."""
     effect = report.ledgers.effect
-    groups = (("Corrected", effect.corrected), ("Control group", effect.control))
+    groups = (("corrected", effect.corrected), ("control_group", effect.control))
     text = "Too few drifting replies for a conclusion: each group needs at least 10."
     if effect.gap is not None and effect.is_conclusive:
         verdict = "help" if effect.gap[1] > 0 else "hurt" if effect.gap[2] < 0 else "have no clear effect"
         points = tuple(("%+.0f" % (100 * part)).replace("-", "\u2212") for part in effect.gap)
         text = "Corrections %s: %s percentage points (95%% interval %s to %s)." % (verdict, *points)
     return Table(
+        "effect",
         "Do corrections help?",
-        [("Group", "name"), ("Back in line", "count")],
-        [[name, str(group)] for name, group in groups if group.n],
+        [("group", "Group", "term"), ("back_in_line", "Back in line", "share")],
+        [[name, group] for name, group in groups if group.n],
         "The share of drifting replies whose next reply was back in line. " + text,
         "No drifting reply was followed by another one that could be measured.",
     )
@@ -309,14 +314,21 @@ def _sessions(report: Report) -> Section:
     overall = [row["overall_quality"] for row in rows if row.get("overall_quality") is not None]
     quality = sum(overall) / len(overall) if overall else None
     best = {name: dimension.highest for name, dimension in dimensions().items()}
-    columns = [("Dimension", "name"), ("Mean", "score"), ("Of", "count"), ("Sessions", "count")]
+    columns = [
+        ("dimension", "Dimension", "term"),
+        ("mean", "Mean", "score"),
+        ("highest", "Of", "count"),
+        ("sessions", "Sessions", "count"),
+    ]
     grades = [
-        [name.replace("_", " "), mean, best.get(name, 1), number]
-        for name, (mean, number) in ledgers.mean_grades().items()
+        [name, mean, best.get(name, 1), number] for name, (mean, number) in ledgers.mean_grades().items()
     ]
     parts: list[Part] = [
-        Figures(("sessions graded", "count", len(rows)), ("mean quality, 0 to 1", "score", quality)),
-        Table("Mean grades", columns, grades),
+        Figures(
+            ("graded", "sessions graded", "count", len(rows)),
+            ("quality", "mean quality, 0 to 1", "score", quality),
+        ),
+        Table("scores", "Mean grades", columns, grades),
     ]
     return Section("sessions", "Sessions", about, parts)
 
@@ -324,23 +336,24 @@ def _sessions(report: Report) -> Section:
 def _spend(report: Report) -> Section:
     ledgers, recalls = report.ledgers, report.ledgers.recalls
     names = ("calls", "cached", "failed", "unpriced", "tokens")
-    columns = [(name.capitalize(), "count") for name in names]
+    counts_columns = [(name, name.capitalize(), "count") for name in names]
+    columns = [("feature", "Feature", "name"), *counts_columns, ("usd", "Cost", "money")]
     rows = [
         [feature, *(counts[name] for name in names), ledgers.usd[feature]]
         for feature, counts in sorted(ledgers.calls.items())
     ]
-    total = sum(ledgers.usd.values())
+    total, average = sum(ledgers.usd.values()), round(recalls.tokens / max(1, recalls.prompts))
     text = "$%.4f in total." % total
     days = {date: (usd,) for date, usd in ledgers.usd_by_day.items()}
     nothing = "No judge was asked: nothing was sent or spent. To switch the judges on:"
     parts: list[Part] = [
         Figures(
-            ("spent on judges", "money", total),
-            ("tokens added by memories", "count", recalls.tokens),
-            ("tokens per prompt, on average", "count", round(recalls.tokens / max(1, recalls.prompts))),
+            ("usd", "spent on judges", "money", total),
+            ("memory_tokens", "tokens added by memories", "count", recalls.tokens),
+            ("tokens_per_prompt", "tokens per prompt, on average", "count", average),
         ),
-        *([Chart("Costs by day", days, [("accent", "US dollars")], text)] if days else []),
-        Table("Features", [("Feature", "name"), *columns, ("Cost", "money")], rows),
+        *([Chart("Costs by day", days, [("usd", "accent", "US dollars")], text)] if days else []),
+        Table("features", "Features", columns, rows),
         *([] if rows else [Note(nothing, "memory judge on", "empty")]),
     ]
     about = (
@@ -353,17 +366,18 @@ def _spend(report: Report) -> Section:
 def _health(report: Report) -> Section:
     ledgers = report.ledgers
     found = [check for check in report.checks if check.status != "ok"]
-    columns = [("Check", "name"), ("Status", "mark"), ("Finding", "text"), ("What to do", "command")]
+    rows = [[check.name, check.status, check.text, check.fix] for check in found]
+    columns = [("name", "Check", "name"), ("status", "Status", "mark"), ("text", "Finding", "text"), _FIX]
     parts: list[Part] = [
         Figures(
-            ("checks passed", "count", len(report.checks) - len(found)),
-            ("checks with a remark", "count", len(found)),
-            ("slowest 5% of prompts, from", "ms", quantile(ledgers.recalls.waits, 0.95)),
-            ("ledger lines read", "count", ledgers.lines),
-            ("unreadable lines", "count", ledgers.skipped),
+            ("passed", "checks passed", "count", len(report.checks) - len(found)),
+            ("remarks", "checks with a remark", "count", len(found)),
+            ("ms_p95", "slowest 5% of prompts, from", "ms", quantile(ledgers.recalls.waits, 0.95)),
+            ("lines", "ledger lines read", "count", ledgers.lines),
+            ("lines_skipped", "unreadable lines", "count", ledgers.skipped),
         ),
-        Table("Remarks", columns, [[check.name, check.status, check.text, check.fix] for check in found]),
-        _ranking("Problems in hooks", "Event", ranked(ledgers.events), "Times"),
+        Table("checks", "Remarks", columns, rows),
+        _ranking("events", "Problems in hooks", ("Event", "name"), ledgers.events, "Times"),
     ]
     about = "What memory doctor finds now, and the problems that hooks reported in this period."
     return Section("health", "Health", about, parts)
