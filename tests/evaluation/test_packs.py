@@ -140,3 +140,22 @@ def test_examples_that_do_not_match_as_stated_are_faults(tmp_path: Path) -> None
 
 def test_a_gate_without_a_function_is_a_fault(tmp_path: Path) -> None:
     assert any("gates: magic" in fault for fault in check_pack(pack(tmp_path, gates={"magic": {}})).faults)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no search can be ended there")
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param({"neutral": ["(a+)+$"]}, id="neutral"),
+        pytest.param({"contrast": ["(a+)+$"]}, id="contrast"),
+        pytest.param({"answers": {"often": ["(a+)+$"]}}, id="answers"),
+        pytest.param({"disclosure": {"every": 3, "phrases": ["(a+)+$"]}}, id="disclosure"),
+    ],
+)
+def test_a_catastrophic_pattern_beside_the_rules_is_a_fault(tmp_path: Path, part: dict[str, object]) -> None:
+    (name,) = part
+    path = pack(tmp_path, rules={"r": RULE}, **part)
+    assert [
+        fault for fault in check_pack(path).faults if fault.startswith(name) and "takes too long" in fault
+    ]
