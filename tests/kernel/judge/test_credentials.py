@@ -197,6 +197,13 @@ def test_a_custom_header_with_a_key_replaces_ours(make_bench: MakeBench) -> None
         assert secret not in bench.written() + repr(access(bench))
 
 
+def test_a_key_of_the_helper_is_not_sent_beside_a_header_with_a_key(make_bench: MakeBench) -> None:
+    bench = make_bench("anthropic")
+    bench.env = {"ANTHROPIC_CUSTOM_HEADERS": "Authorization: Bearer gateway-secret-0123456789"}
+    bench.more["apiKeyHelper"] = "echo from-helper"
+    assert [name for name, _ in access(bench, helper=True).headers] == ["authorization"]
+
+
 def test_custom_headers_go_only_to_the_clients_own_api(make_bench: MakeBench) -> None:
     bench = make_bench("openai")
     bench.env["ANTHROPIC_CUSTOM_HEADERS"] = "x-team: red"

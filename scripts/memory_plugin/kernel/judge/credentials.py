@@ -171,7 +171,7 @@ def resolve_access(
 ) -> ServerAccess:
     """Return the access to a backend's server.
 
-    With `helper`, the user's `apiKeyHelper` is run if no variable holds a key, which may take seconds. Raises JudgeError `bad_url` or
+    With `helper`, the user's `apiKeyHelper` is run if no variable or header holds a key, which may take seconds. Raises JudgeError `bad_url` or
     `no_key`.
     """
     route = address_source("judge.base_url", [endpoint.base_variable], endpoint.base, settings, variables)
@@ -179,11 +179,12 @@ def resolve_access(
     if address is None:
         raise JudgeError("bad_url", "%s: expected https://, or http:// to this machine" % route.name)
     custom = _custom_headers(variables.get(endpoint.headers_variable))
+    has_key = not _KEY_HEADERS.isdisjoint(dict(custom))
     headers: tuple[tuple[str, str], ...] = ()
     try:
-        headers = _key_headers(endpoint, settings, variables, address, helper)
+        headers = _key_headers(endpoint, settings, variables, address, helper and not has_key)
     except JudgeError:
-        if _KEY_HEADERS.isdisjoint(dict(custom)):
+        if not has_key:
             raise
     # The later of two equal names is sent, so the user's headers replace ours.
     return ServerAccess(address, headers + custom, proxy_for(address, variables), variables.get(_CA_VARIABLE))
