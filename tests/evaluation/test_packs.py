@@ -153,7 +153,7 @@ def test_a_gate_without_a_function_is_a_fault(tmp_path: Path) -> None:
         pytest.param({"disclosure": {"every": 3, "phrases": ["(a+)+$"]}}, id="disclosure"),
     ],
 )
-def test_a_catastrophic_pattern_beside_the_rules_is_a_fault(tmp_path: Path, part: dict[str, object]) -> None:
+def test_a_catastrophic_pattern_beside_the_rules_is_a_fault(tmp_path: Path, part: dict[str, Any]) -> None:
     (name,) = part
     path = pack(tmp_path, rules={"r": RULE}, **part)
     assert [

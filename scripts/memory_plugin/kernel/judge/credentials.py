@@ -171,8 +171,8 @@ def resolve_access(
 ) -> ServerAccess:
     """Return the access to a backend's server.
 
-    With `helper`, the user's `apiKeyHelper` is run if no variable or header holds a key, which may take seconds. Raises JudgeError `bad_url` or
-    `no_key`.
+    With `helper`, the user's `apiKeyHelper` is run if no variable or header holds a key, which may take seconds. Raises JudgeError
+    `bad_url` or `no_key`.
     """
     route = address_source("judge.base_url", [endpoint.base_variable], endpoint.base, settings, variables)
     address = parse_address(route.url)
