@@ -55,7 +55,8 @@ class World:
         self.streams = [os.path.join(folder, name) for name in ("in", "out", "err")]
 
     def save_state(self, state: str) -> None:
-        """Copy the present project and home as a state."""
+        """Copy the present project and home as a state, once no refresh writes into them."""
+        self.project.wait_for_background()
         self.templates[state] = os.path.join(self.folder, "state-%d" % len(self.templates))
         shutil.copytree(os.path.dirname(self.project.root), self.templates[state], symlinks=True)
 
