@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ...hooks.prompt import MAX_CHARACTERS
-from ...hooks.tool_use import count_silent_calls
+from ...hooks.tool_use import MAX_SILENT, count_silent_calls
 from ...kernel.settings.values import USER
 from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
@@ -164,7 +164,8 @@ def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
         if of:
             context.console.line("All rules: memory list --rules")
     if facts["silent_calls"]:
-        context.console.line("No memory applied to %s." % counted(facts["silent_calls"], "tool call"))
+        least = "at least " if facts["silent_calls"] >= MAX_SILENT else ""
+        context.console.line("No memory applied to %s%s." % (least, counted(facts["silent_calls"], "tool call")))
 
 
 def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context: CommandContext) -> None:
