@@ -2,13 +2,14 @@
 
 The words of each command are found without quotes and redirections, in lists, pipes, groups, substitutions and heredocs. The reader never
 raises, takes linear time, and continues where a shell would stop with a syntax error. Aliases, variables, globs, brace expansion and
-arithmetic are not resolved: such words stay as they are written, a substitution as `$()`. Where a shell would read something else, such
-as the patterns of `case`, the reader finds more commands rather than fewer.
+arithmetic are not resolved: such words stay as they are written, a substitution as `$()`. Where a shell would read something else, the
+reader finds more commands rather than fewer.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,21 +26,24 @@ _PROCESS_SUBSTITUTIONS = ("<(", ">(")
 _TEXT, _HEREDOC, _TABBED_HEREDOC = "<<<", "<<", "<<-"  # redirections whose target is no file
 # Words before a command that are not part of it; the words after `for`, `select`, `case` and `[[` are not commands either.
 _RESERVED = frozenset(
-    ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "{", "}", "]]", "coproc", "function"]
+    ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "{", "}", "]]", "coproc", "function"]
 )  # fmt: skip
 
 _SKIPPED = re.compile(r"[ \t]+|\\\n|#[^\n]*")
 _REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<[>&]?|>[>&|]?")
-_SEPARATOR = re.compile(r"&&|\|\||\|&|[;&|]")
+_SEPARATOR = re.compile(r";;&?|;&|&&|\|\||\|&|[;&|]")
 _NO_PARAMETERS = re.compile(r"\([ \t]*\)")
 _ASSIGNMENT = re.compile(r"[^\W\d]\w*(?:\[[^\]\n]{0,100}\])?\+?=")
 _PLAIN = re.compile(r"[^ \t\n;&|()<>\\'\"$`]+")
 _SINGLE = re.compile(r"'([^']*)'?")
 _ANSI = re.compile(r"\$'((?:[^'\\]+|\\.)*)'?", re.DOTALL)
+_PARAMETER = re.compile(r"\$\{(?![ \t\n|])")  # after a blank or `|` comes a list of commands
 _BACKTICKS = re.compile(r"`((?:[^`\\]+|\\.)*)`?", re.DOTALL)
-_IN_QUOTES = re.compile(r".[^\"$`\\]*", re.DOTALL)
+_IN_QUOTES = re.compile(r".[^}'\"$`\\]*", re.DOTALL)
 _DOUBLE_ESCAPES = '$`"\\'
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
+)
 _CONTROLS = dict(zip("ntrabfveE", "\n\t\r\a\b\f\v\x1b\x1b"))
 
 
@@ -71,13 +75,17 @@ class _Word:
 
 
 class _CommandList:
-    """The state of a command list being read: the command so far, the number of open brackets, and the role of the next word."""
+    """The state of a command list being read: the command so far, the number of open brackets, and the role of the next word.
 
-    __slots__ = ("brackets", "command", "names_function", "target")
+    `cases` counts the open `case` commands; the words up to the next `)` may be a pattern of the last one.
+    """
+
+    __slots__ = ("brackets", "cases", "command", "in_pattern", "names_function", "target")
 
     def __init__(self) -> None:
         self.command = SimpleCommand()
-        self.brackets = 0
+        self.brackets = self.cases = 0
+        self.in_pattern = False
         self.target = ""  # the redirection whose target the next word is
         self.names_function = False
 
@@ -120,9 +128,10 @@ class _Reader:
             elif char == ")":
                 self._at += 1
                 self._end_command(block)
-                if in_brackets and not block.brackets:
+                if in_brackets and not (block.brackets or block.in_pattern):
                     return
-                block.brackets = max(0, block.brackets - 1)
+                block.brackets = max(0, block.brackets - (not block.in_pattern))
+                block.in_pattern = False
             else:
                 self._operator(block)
         self._end_command(block)
@@ -164,8 +173,15 @@ class _Reader:
             block.target = ""
         elif block.names_function:
             block.names_function = False
+        elif word.plain and text == "esac" and not words:
+            block.cases, block.in_pattern = max(0, block.cases - 1), False
+        elif block.in_pattern:
+            return
         elif words or not (word.assigns or (word.plain and text in _RESERVED)):
             words.append(text)
+            if words[0] == "case" and words[2:] == ["in"]:
+                self._end_command(block)
+                block.cases, block.in_pattern = block.cases + 1, True
         else:
             block.names_function = text == "function"
 
@@ -177,6 +193,8 @@ class _Reader:
             self._redirect(block, redirection[0])
         elif separator:
             self._end_command(block, separator[0])
+            if block.cases and separator[0].startswith((";;", ";&")):
+                block.in_pattern = True
             self._at = separator.end()
         else:
             self._open(block)
@@ -197,7 +215,7 @@ class _Reader:
             self._at = function.end()
             return
         self._end_command(block)
-        block.brackets += 1
+        block.brackets += not block.in_pattern
         self._at += 1
 
     def _is_process_substitution(self) -> bool:
@@ -247,11 +265,18 @@ class _Reader:
             word.parts.append(text[at + 1 : at + 2])
             self._at += 2
 
-    def _read_quoted(self, parts: list[str], closing: str) -> None:
-        """Read a text in which only escapes and expansions have a meaning, up to and including the closing quote."""
+    def _read_quoted(self, parts: list[str], closing: str, special: str = '"') -> None:
+        """Read a text in which only escapes and expansions have a meaning, up to and including the closing quote or bracket.
+
+        The characters in `special` have their usual meaning inside `${...}`.
+        """
         while self._at < len(self._text) and self._text[self._at] != closing:
-            if self._text[self._at] in "$`":
-                self._expansion(parts)
+            if self._text[self._at] in special:
+                word = _Word(assigns=False)
+                self._piece(word)
+                parts += word.parts
+            elif self._text[self._at] in "$`":
+                self._expansion(parts, special)
             elif self._text[self._at] == "\\":
                 escaped = self._text[self._at + 1 : self._at + 2]
                 self._at += 2
@@ -264,8 +289,8 @@ class _Reader:
                 self._at = piece.end()
         self._at += 1
 
-    def _expansion(self, parts: list[str]) -> None:
-        """Read a substitution, whose commands are read, too, or the `$` of a variable."""
+    def _expansion(self, parts: list[str], special: str = "'\"$`\\") -> None:
+        """Read a substitution, whose commands are read, too, `${...}`, or the `$` of a variable."""
         backticks = _BACKTICKS.match(self._text, self._at)
         if backticks:
             self._at = backticks.end()
@@ -274,6 +299,13 @@ class _Reader:
             parts.append("$()")
         elif self._text.startswith("$(", self._at) and self._may_descend():
             self._substitution(parts)
+        elif _PARAMETER.match(self._text, self._at) and self._may_descend():
+            parts.append("${")
+            self._at += 2
+            self._depth += 1
+            self._read_quoted(parts, "}", special)
+            self._depth -= 1
+            parts.append("}")
         else:
             parts.append("$")
             self._at += 1
@@ -296,13 +328,13 @@ class _Reader:
         if as_script:
             nested.read_list()
         else:
-            nested._read_quoted([], "\0")
+            nested._read_quoted([], "\0", "")
         self.found += nested.found
 
 
 def _unescaped(escape: Match[str]) -> str:
     """Return the character of an escape in `$'...'`."""
-    hexadecimal, octal = escape[1] or escape[2], escape[3]
+    hexadecimal, octal = escape[1] or escape[2] or escape[3], escape[4]
     if hexadecimal or octal:
-        return chr(int(hexadecimal, 16) if hexadecimal else int(octal, 8))
-    return _CONTROLS.get(escape[4], escape[4])
+        return chr(min(int(hexadecimal, 16) if hexadecimal else int(octal, 8), sys.maxunicode))
+    return _CONTROLS.get(escape[5], escape[5])

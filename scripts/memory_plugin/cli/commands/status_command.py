@@ -165,7 +165,9 @@ def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
             context.console.line("All rules: memory list --rules")
     if facts["silent_calls"]:
         least = "at least " if facts["silent_calls"] >= MAX_SILENT else ""
-        context.console.line("No memory applied to %s%s." % (least, counted(facts["silent_calls"], "tool call")))
+        context.console.line(
+            "No memory applied to %s%s." % (least, counted(facts["silent_calls"], "tool call"))
+        )
 
 
 def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context: CommandContext) -> None:
