@@ -189,7 +189,8 @@ def test_a_command_is_found_whatever_complete_lines_come_before(text: str) -> No
 
 
 REPEATED = [
-    "git push;", "$(", "`", "(", "((", "${", '"${x:-"', "${x:-'a' ", "'a' ", '"', "\\", "<<E\n", "<(", "=", "a=", "x=(", "sudo ", "bash -c ", "eval ",
+    "git push;", "$(", "`", "(", "((", "${",
+    '"${x:-"', "${x:-'a' ", "'a' ", '"', "\\", "<<E\n", "<(", "=", "a=", "x=(", "sudo ", "bash -c ", "eval ",
     "env A=b ", "case x in a) ", "[[ ", "$((", "find -exec ", "# ", "-=", '"$(', "git push --force --force ", "xargs -I ", "$'\\x",
 ]  # fmt: skip
 

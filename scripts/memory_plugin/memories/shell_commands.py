@@ -9,7 +9,6 @@ reader finds more commands rather than fewer.
 from __future__ import annotations
 
 import re
-import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +40,7 @@ _PARAMETER = re.compile(r"\$\{(?![ \t\n|])")  # after a blank or `|` comes a lis
 _BACKTICKS = re.compile(r"`((?:[^`\\]+|\\.)*)`?", re.DOTALL)
 _IN_QUOTES = re.compile(r".[^}'\"$`\\]*", re.DOTALL)
 _DOUBLE_ESCAPES = '$`"\\'
-_ESCAPE = re.compile(
-    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
-)
+_ESCAPE = re.compile(r"(?s)\\(?:x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|U([\da-fA-F]{1,8})|([0-7]{1,3})|(.))")
 _CONTROLS = dict(zip("ntrabfveE", "\n\t\r\a\b\f\v\x1b\x1b"))
 
 
@@ -336,5 +333,5 @@ def _unescaped(escape: Match[str]) -> str:
     """Return the character of an escape in `$'...'`."""
     hexadecimal, octal = escape[1] or escape[2] or escape[3], escape[4]
     if hexadecimal or octal:
-        return chr(min(int(hexadecimal, 16) if hexadecimal else int(octal, 8), sys.maxunicode))
+        return chr(min(0x10FFFF, int(hexadecimal, 16) if hexadecimal else int(octal, 8)))
     return _CONTROLS.get(escape[5], escape[5])
