@@ -233,8 +233,9 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
         row, tried = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record, True
     if row is None:
         raise CommandError(_nothing_found(arguments.prompt, arguments.place))
+    also = explain.same_turn(context.paths, row)
     if arguments.json:
-        context.console.json({"pointed": [], **row})
+        context.console.json({"pointed": [], **row, "also": also})
         return
     _print_off(context)
     if tried:
@@ -244,7 +245,7 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
         named = _prompt(row, explain.prompt_texts([row], context.paths), _MAX_LINE)
         context.console.paragraph(", ".join(filter(None, (_local(row), named))))
     _explain(row, context)
-    for other in [] if tried else explain.same_turn(context.paths, row):
+    for other in also:
         context.console.paragraph(plain("Also in this turn: %s." % explain.sentence(other), _MAX_LINE))
     if arguments.verbose:
         _print_scores(row, context)
