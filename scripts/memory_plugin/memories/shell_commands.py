@@ -25,20 +25,25 @@ _PROCESS_SUBSTITUTIONS = ("<(", ">(")
 _TEXT, _HEREDOC, _TABBED_HEREDOC = "<<<", "<<", "<<-"  # redirections whose target is no file
 # Words before a command that are not part of it; the words after `for`, `select`, `case` and `[[` are not commands either.
 _RESERVED = frozenset(
-    ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "{", "}", "]]", "coproc", "function"]
+    ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "{", "}", "]]", "coproc", "function"]
 )  # fmt: skip
 
 _SKIPPED = re.compile(r"[ \t]+|\\\n|#[^\n]*")
 _REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<[>&]?|>[>&|]?")
-_SEPARATOR = re.compile(r";;&?|;&|&&|\|\||\|&|[;&|]")
+# The pattern of a clause of `case`, if it is on one line and holds no substitution.
+_PATTERN = r"(?:\s*(?=\S)\(?(?!esac\b)(?:[^()\n;&'\"`$\\]|'[^'\n]{0,99}'|\"[^\"$`\\\n]{0,99}\"|\$\w{1,99}(?!\w)|\\.){1,200}\))?"
+_CASE = re.compile(_PATTERN)
+_SEPARATOR = re.compile(r"(;;&?|;&|&&|\|\||\|&|[;&|])(?:(?<=;[;&])%s)?" % _PATTERN)
 _NO_PARAMETERS = re.compile(r"\([ \t]*\)")
 _ASSIGNMENT = re.compile(r"[^\W\d]\w*(?:\[[^\]\n]{0,100}\])?\+?=")
-_PLAIN = re.compile(r"[^ \t\n;&|()<>\\'\"$`]+")
+# Words without quotes, with `${...}` as far as this holds no quotes and substitutions: a `#` in it begins no comment.
+_PLAIN = re.compile(
+    r"(?:[^ \t\n;&|()<>\\'\"$`]+|\$\{(?=[^ \t\n|])(?:[^{}'\"`$\\\n]|\$\w{1,99}(?!\w)|\$\{\w{1,99}\}){0,200}\})+"
+)
 _SINGLE = re.compile(r"'([^']*)'?")
 _ANSI = re.compile(r"\$'((?:[^'\\]+|\\.)*)'?", re.DOTALL)
-_PARAMETER = re.compile(r"\$\{(?![ \t\n|])")  # after a blank or `|` comes a list of commands
 _BACKTICKS = re.compile(r"`((?:[^`\\]+|\\.)*)`?", re.DOTALL)
-_IN_QUOTES = re.compile(r".[^}'\"$`\\]*", re.DOTALL)
+_IN_QUOTES = re.compile(r".[^\"$`\\]*", re.DOTALL)
 _DOUBLE_ESCAPES = '$`"\\'
 _ESCAPE = re.compile(r"(?s)\\(?:x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|U([\da-fA-F]{1,8})|([0-7]{1,3})|(.))")
 _CONTROLS = dict(zip("ntrabfveE", "\n\t\r\a\b\f\v\x1b\x1b"))
@@ -72,17 +77,13 @@ class _Word:
 
 
 class _CommandList:
-    """The state of a command list being read: the command so far, the number of open brackets, and the role of the next word.
+    """The state of a command list being read: the command so far, the number of open brackets, and the role of the next word."""
 
-    `cases` counts the open `case` commands; the words up to the next `)` may be a pattern of the last one.
-    """
-
-    __slots__ = ("brackets", "cases", "command", "in_pattern", "names_function", "target")
+    __slots__ = ("brackets", "command", "names_function", "target")
 
     def __init__(self) -> None:
         self.command = SimpleCommand()
-        self.brackets = self.cases = 0
-        self.in_pattern = False
+        self.brackets = 0
         self.target = ""  # the redirection whose target the next word is
         self.names_function = False
 
@@ -125,10 +126,9 @@ class _Reader:
             elif char == ")":
                 self._at += 1
                 self._end_command(block)
-                if in_brackets and not (block.brackets or block.in_pattern):
+                if in_brackets and not block.brackets:
                     return
-                block.brackets = max(0, block.brackets - (not block.in_pattern))
-                block.in_pattern = False
+                block.brackets = max(0, block.brackets - 1)
             else:
                 self._operator(block)
         self._end_command(block)
@@ -157,7 +157,9 @@ class _Reader:
             self._at = found.end()
             command.inputs.append(body)
             if word.plain and self._may_descend():
-                self._read_nested(body, as_script=False)
+                nested = _Reader(body, self._depth + 1)
+                nested._read_quoted([], "\0")
+                self.found += nested.found
 
     def _take(self, block: _CommandList, word: _Word) -> None:
         """Assign a word its role: a redirection's target, a function's name, a word before the command, or part of the command."""
@@ -170,15 +172,12 @@ class _Reader:
             block.target = ""
         elif block.names_function:
             block.names_function = False
-        elif word.plain and text == "esac" and not words:
-            block.cases, block.in_pattern = max(0, block.cases - 1), False
-        elif block.in_pattern:
-            return
         elif words or not (word.assigns or (word.plain and text in _RESERVED)):
             words.append(text)
             if words[0] == "case" and words[2:] == ["in"]:
                 self._end_command(block)
-                block.cases, block.in_pattern = block.cases + 1, True
+                pattern = _CASE.match(self._text, self._at)
+                self._at = pattern.end() if pattern else self._at
         else:
             block.names_function = text == "function"
 
@@ -189,9 +188,7 @@ class _Reader:
         if redirection:
             self._redirect(block, redirection[0])
         elif separator:
-            self._end_command(block, separator[0])
-            if block.cases and separator[0].startswith((";;", ";&")):
-                block.in_pattern = True
+            self._end_command(block, separator[1])
             self._at = separator.end()
         else:
             self._open(block)
@@ -212,7 +209,7 @@ class _Reader:
             self._at = function.end()
             return
         self._end_command(block)
-        block.brackets += not block.in_pattern
+        block.brackets += 1
         self._at += 1
 
     def _is_process_substitution(self) -> bool:
@@ -262,18 +259,11 @@ class _Reader:
             word.parts.append(text[at + 1 : at + 2])
             self._at += 2
 
-    def _read_quoted(self, parts: list[str], closing: str, special: str = '"') -> None:
-        """Read a text in which only escapes and expansions have a meaning, up to and including the closing quote or bracket.
-
-        The characters in `special` have their usual meaning inside `${...}`.
-        """
+    def _read_quoted(self, parts: list[str], closing: str) -> None:
+        """Read a text in which only escapes and expansions have a meaning, up to and including the closing quote."""
         while self._at < len(self._text) and self._text[self._at] != closing:
-            if self._text[self._at] in special:
-                word = _Word(assigns=False)
-                self._piece(word)
-                parts += word.parts
-            elif self._text[self._at] in "$`":
-                self._expansion(parts, special)
+            if self._text[self._at] in "$`":
+                self._expansion(parts)
             elif self._text[self._at] == "\\":
                 escaped = self._text[self._at + 1 : self._at + 2]
                 self._at += 2
@@ -286,23 +276,16 @@ class _Reader:
                 self._at = piece.end()
         self._at += 1
 
-    def _expansion(self, parts: list[str], special: str = "'\"$`\\") -> None:
-        """Read a substitution, whose commands are read, too, `${...}`, or the `$` of a variable."""
+    def _expansion(self, parts: list[str]) -> None:
+        """Read a substitution, whose commands are read, too, or the `$` of a variable."""
         backticks = _BACKTICKS.match(self._text, self._at)
         if backticks:
             self._at = backticks.end()
             if self._may_descend():
-                self._read_nested(re.sub(r"\\([`$\\])", r"\1", backticks[1]), as_script=True)
+                self.found += shell_commands(re.sub(r"\\([`$\\])", r"\1", backticks[1]), self._depth + 1)
             parts.append("$()")
         elif self._text.startswith("$(", self._at) and self._may_descend():
             self._substitution(parts)
-        elif _PARAMETER.match(self._text, self._at) and self._may_descend():
-            parts.append("${")
-            self._at += 2
-            self._depth += 1
-            self._read_quoted(parts, "}", special)
-            self._depth -= 1
-            parts.append("}")
         else:
             parts.append("$")
             self._at += 1
@@ -318,15 +301,6 @@ class _Reader:
             self.found[count:] = [command for command in self.found[count:] if command.depth > self._depth]
         self._depth -= 1
         parts.append("$()")
-
-    def _read_nested(self, text: str, *, as_script: bool) -> None:
-        """Read a separate text: a script in backticks, or a text in which only substitutions are executed."""
-        nested = _Reader(text, self._depth + 1)
-        if as_script:
-            nested.read_list()
-        else:
-            nested._read_quoted([], "\0", "")
-        self.found += nested.found
 
 
 def _unescaped(escape: Match[str]) -> str:
