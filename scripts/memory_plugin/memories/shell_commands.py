@@ -31,7 +31,7 @@ _RESERVED = frozenset(
 _SKIPPED = re.compile(r"[ \t]+|\\\n|#[^\n]*")
 _REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<[>&]?|>[>&|]?")
 # The pattern of a clause of `case`, if it is on one line and holds no substitution.
-_PATTERN = r"(?:\s*(?=\S)\(?(?!esac\b)(?:[^()\n;&'\"`$\\]|'[^'\n]{0,99}'|\"[^\"$`\\\n]{0,99}\"|\$\w{1,99}(?!\w)|\\.){1,200}\))?"
+_PATTERN = r"(?:\s*(?=\S)\(?(?!esac\b)(?:[^()\n;&'\"`$\\]|'[^'\n]{0,99}'|\"[^\"(`\\\n]{0,99}\"|\$\w{1,99}(?!\w)|\\.){1,200}\))?"
 _CASE = re.compile(_PATTERN)
 _SEPARATOR = re.compile(r"(;;&?|;&|&&|\|\||\|&|[;&|])(?:(?<=;[;&])%s)?" % _PATTERN)
 _NO_PARAMETERS = re.compile(r"\([ \t]*\)")
