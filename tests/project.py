@@ -260,6 +260,11 @@ class Project:
         if not os.path.isdir("/proc/self"):
             time.sleep(2)
 
+    def remove(self, folder: str) -> None:
+        """Delete a folder once no refresh writes into it."""
+        self.wait_for_background()
+        shutil.rmtree(folder)
+
     def _is_running(self) -> bool:
         """Return whether a process has this project's home.
 
