@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 _REJECTED_PHRASES = (
     "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
 )
-_STORED = (
-    "%s; what you saved is pending, because your approval was not recorded. Solve that, then: memory review"
-)
+_STORED = "%s; what you saved is pending: your approval was not recorded. Solve that, then: memory review"
 
 
 class Removal(NamedTuple):

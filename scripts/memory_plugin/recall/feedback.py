@@ -164,11 +164,8 @@ def injected_in_session(context: Context) -> dict[str, dict[str, Any]]:
         if row.get("session") == context.session and row.get("place") not in _IGNORED_PLACES:
             for key in row.get("guards") or row.get("injected", ()):
                 if "guards" in row and key in injected:
-                    first = injected[key]
-                    injected[key] = {
-                        **row,
-                        **{name: first.get(name, "") for name in ("place", "tool_use_id")},
-                    }
+                    where = {name: injected[key].get(name, "") for name in ("place", "tool_use_id")}
+                    injected[key] = {**row, **where}
                 elif key in row.get("injected", ()):
                     injected[key] = row
     return dict(list(injected.items())[-_MAX_MEMORIES:])

@@ -289,23 +289,6 @@ def test_check_of_a_judge_that_is_off_asks_nothing(create_user: CreateUser) -> N
     assert (result.code, result.json["failure"]) == (1, "disabled")
     assert user.run("check").out == "The judge is off. To switch it on: memory judge on\n"
     assert user.run("check", "scoring").out == "The judge is off. To switch it on: memory judge on scoring\n"
-
-
-@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
-def test_check_says_why_a_project_does_not_switch_a_judge_on(create_user: CreateUser, name: str) -> None:
-    user = create_user()
-    user.run("off", "all")
-    path = os.path.join(user.bench.project, ".claude", name)
-    os.makedirs(os.path.dirname(path))
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(
-            {"memory": {"retrieval": {"judge": {"enabled": True}}, "scoring": {"mode": "hybrid"}}}, file
-        )
-    for feature, key in (("retrieval", "retrieval.judge.enabled"), ("scoring", "scoring.mode")):
-        first, last = user.run("check", feature).out.splitlines()
-        assert first.startswith("%s in %s does not count: " % (key, path))
-        assert last.startswith("The judge is off. To switch it on: memory judge on")
-    assert user.run("check", "interview").out.count("\n") == 1
     assert user.bench.calls() == []
 
 

@@ -338,7 +338,7 @@ def test_an_approval_that_cannot_be_recorded_leaves_a_pending_memory_and_says_so
     run = project.cli(*command)
     assert (run.returncode, run.stdout) == (1, "")
     assert (
-        "what you saved is pending, because your approval was not recorded. Solve that, then: memory review\n"
+        "what you saved is pending: your approval was not recorded. Solve that, then: memory review\n"
         in run.stderr
     )
     os.unlink(os.path.join(project.state, "trust", "texts"))

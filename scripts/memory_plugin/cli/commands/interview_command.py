@@ -271,9 +271,7 @@ def _discard(arguments: argparse.Namespace, context: CommandContext, store: Inte
         raise UsageError(
             "discard: expected --session ID, so that none is deleted by mistake; `memory interview status` lists them"
         )
-    session = store.delete(arguments.session)
-    if session:
-        Reminder(context.paths, session).delete()
+    Reminder(context.paths, store.delete(arguments.session)).delete()
     context.console.result(arguments.json, {"discarded": arguments.session}, "deleted %s" % arguments.session)
     return 0
 

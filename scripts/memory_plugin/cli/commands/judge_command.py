@@ -67,9 +67,7 @@ _OFFER = "No key was found. Ask through Claude Code, with your own login? The ca
 _ALL = "all"
 _CHECK_SECONDS = 10.0
 _OFF = "The judge is off. To switch it on: memory judge on"
-_REFUSED = (
-    "%s in %s does not count: a judge sends text and costs money, so only your own settings switch it on."
-)
+_REFUSED = "%s in %s does not count: only your own settings can switch a judge on, because it sends text."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
