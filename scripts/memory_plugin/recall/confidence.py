@@ -7,10 +7,10 @@ Four small models over the signals of `signals.py`:
 - `concerns`, logistic: is the prompt about what this store is about?
 - `stands_out`, logistic: is this memory far ahead of the others? It covers long questions and long texts, which the trees rarely saw.
 
-`confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin), where `answers` has phrases_ease in addition for a memory
-with phrases, and min(`stands_out` scaled by `concerns`, `answers` + ahead_ease). It is capped at `concerns` + concerns_ease, and below even
-odds it is scaled by `concerns`. `pointer_confidence` is max(`confidence`, min(`wants`, `answers` + pointer_ease)); a memory without phrases
-has plain_ease in addition.
+`confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin), where `answers` has phrases_ease in addition for a
+memory with phrases, and min(`stands_out` scaled by `concerns`, `answers` + ahead_ease). It is capped at `concerns` + concerns_ease, and
+below even odds it is scaled by `concerns`. `pointer_confidence` is max(`confidence`, min(`wants`, `answers` + pointer_ease)); a memory
+without phrases has plain_ease in addition.
 """
 
 from __future__ import annotations
