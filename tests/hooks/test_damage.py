@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import json
 import os
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from memory_plugin.kernel.locks import lock_handle
 from memory_plugin.recall.index_file import changed_paths, open_index
 from memory_plugin.recall.index_tables import create_index
 from tests.events import CLI, PROMPT_HOOK
@@ -172,7 +172,7 @@ def locked(path: str) -> Any:  # noqa: ANN401 (an open file)
     """Return an open file, locked as another process would lock it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     file = open(path, "ab")  # noqa: SIM115
-    fcntl.flock(file, fcntl.LOCK_EX)
+    assert lock_handle(file.fileno(), 0.0)
     return file
 
 

@@ -8,6 +8,7 @@ import tempfile
 
 import pytest
 
+from memory_plugin.kernel import files
 from memory_plugin.kernel.files import (
     Unreadable,
     error_text,
@@ -80,8 +81,15 @@ def test_a_pipe_or_folder_is_refused_at_once(folder: str, make: object) -> None:
         read_regular(make(folder), 1000)
 
 
-def test_a_link_is_followed_where_that_is_asked_for(folder: str) -> None:
-    assert read_regular(linked(folder), 10, follow=True)[0] == b"x"
+@pytest.mark.parametrize("flag", [files._NO_LINKS, 0], ids=["posix", "windows"])
+def test_a_link_is_followed_only_where_that_is_asked_for(
+    folder: str, flag: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_NO_LINKS", flag)
+    link = linked(folder)
+    assert read_regular(link, 10, follow=True)[0] == b"x"
+    with pytest.raises(Unreadable, match="a symbolic link"):
+        read_regular(link, 10)
 
 
 @pytest.mark.parametrize("name", ["missing", "missing/below", "plain/below"])

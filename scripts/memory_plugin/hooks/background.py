@@ -92,6 +92,7 @@ def start(arguments: Sequence[str], data: bytes = b"", variables: Sequence[str] 
 
 
 def _spawn_elsewhere(command: list[str], environment: dict[str, str], data: bytes) -> bool:
+    import subprocess
     from subprocess import DEVNULL, PIPE, Popen
 
     process = Popen(
@@ -102,6 +103,7 @@ def _spawn_elsewhere(command: list[str], environment: dict[str, str], data: byte
         stderr=DEVNULL,
         close_fds=True,
         start_new_session=True,
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # else Ctrl+C in the client's console ends it
     )
     assert process.stdin is not None
     try:

@@ -67,6 +67,8 @@ def read_regular(path: str, limit: int, follow: bool = False) -> tuple[bytes, os
 
     Raises FileNotFoundError when nothing is there and Unreadable, naming the cause, for everything else.
     """
+    if not _NO_LINKS and not follow and os.path.islink(path):  # Windows opens what the link names
+        raise Unreadable("%s: a symbolic link" % path)
     try:
         handle = os.open(path, _READ if follow else _READ | _NO_LINKS)
     except (FileNotFoundError, NotADirectoryError):
