@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -18,7 +17,9 @@ __all__ = ["PLUGIN_ROOT", "SESSION", "Project", "Run"]
 
 IS_WINDOWS = os.name == "nt"
 HAS_PROC = not IS_WINDOWS and os.path.isdir("/proc/self")
-_GIT_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
+_GIT_CONFIG = (
+    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
+)
 
 
 class Run(NamedTuple):
@@ -99,7 +100,9 @@ class Project:
             "CLAUDE_CONFIG_DIR": self.config,
             "TMPDIR": os.path.join(os.path.dirname(self.root), "tmp"),
             "LANG": "C.UTF-8",
-            "SYSTEMROOT": os.environ.get("SYSTEMROOT"),  # Windows has no random numbers and no sockets without it
+            "SYSTEMROOT": os.environ.get(
+                "SYSTEMROOT"
+            ),  # Windows has no random numbers and no sockets without it
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_AUTHOR_NAME": "Ada",
             "GIT_AUTHOR_EMAIL": "ada@example.org",

@@ -122,7 +122,7 @@ def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
     prepare_streams()
     if os.name == "nt":
-        os.environ["NoDefaultCurrentDirectoryInExePath"] = "1"  # a repository may hold a `notepad.exe`
+        os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"  # a repository may hold a `notepad.exe`
     try:
         words, ticket = (argv[:-2], argv[-1]) if argv[-2:-1] == [_TICKET] else (argv, "")
         code = _guarded(list(words), ticket, Console())

@@ -103,7 +103,9 @@ def _spawn_elsewhere(command: list[str], environment: dict[str, str], data: byte
         stderr=DEVNULL,
         close_fds=True,
         start_new_session=True,
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # else Ctrl+C in the client's console ends it
+        creationflags=getattr(
+            subprocess, "CREATE_NO_WINDOW", 0
+        ),  # else Ctrl+C in the client's console ends it
     )
     assert process.stdin is not None
     try:
