@@ -165,6 +165,14 @@ def test_the_project_is_where_the_client_started_and_not_its_current_folder(reca
     assert TOLD in recalling.hook("UserPromptSubmit", event, CLAUDE_PROJECT_DIR=below).context
 
 
+def test_a_project_with_a_long_path_is_recalled(tmp_path: Path) -> None:
+    project = Project(str(tmp_path.joinpath(*["a folder with a long näme"] * 10)))
+    assert len(project.root) > 260
+    no_threshold(project)
+    project.save(TITLE, BODY)
+    assert TOLD in project.prompt(ASK).context
+
+
 def test_an_older_client_names_the_project_only_in_the_event(recalling: Project) -> None:
     event = recalling.event("UserPromptSubmit", prompt=ASK)
     recalling.root, root = os.path.dirname(recalling.root), recalling.root

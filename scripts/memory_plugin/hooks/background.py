@@ -84,9 +84,10 @@ def start(arguments: Sequence[str], data: bytes = b"", variables: Sequence[str] 
     environment[OFF] = "1"
     try:
         environment[HANDED_OVER] = hand_over()
-        return _spawn_posix(command, environment, data)
-    except (AttributeError, NotImplementedError):  # no posix_spawn, or none that can leave the session
-        return _spawn_elsewhere(command, environment, data)
+        try:
+            return _spawn_posix(command, environment, data)
+        except (AttributeError, NotImplementedError):  # no posix_spawn, or none that can leave the session
+            return _spawn_elsewhere(command, environment, data)
     except OSError:
         return False
 
