@@ -351,7 +351,7 @@ def test_a_file_in_place_of_a_state_folder_or_vice_versa_causes_no_error(
 @pytest.mark.parametrize(
     "content",
     [b"", b"null", b"[" * 100_000, b'{"turn": "x", "given": []}', b'{"turn": 1e400}', b"\xff"],
-    ids=repr,
+    ids=["empty", "null", "nested", "a text", "infinity", "no text"],
 )
 def test_damaged_session_state_is_treated_as_missing(recalling: Project, content: bytes) -> None:
     (name,) = os.listdir(os.path.join(recalling.state, "sessions"))

