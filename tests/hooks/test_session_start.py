@@ -55,6 +55,7 @@ def test_new_phrases_of_a_trusted_memory_are_announced(project: Project) -> None
     put(project, "port", memory("The port", "It is 7777.", asked_as=["where does it listen"]))
     new = "memory: new phrases of 1 memory await approval. To review: /memory:review"
     assert project.start().message.split("\n")[0] == new
+    project.wait_for_background()  # what is put while an index is refreshed may be announced later
     put(project, "host", memory("The host", "It is example.org."))
     both = "1 memory awaits approval and is not recalled until then; new phrases of 1 memory await approval"
     assert both in project.start().message
