@@ -127,7 +127,8 @@ class Project:
         done = subprocess.run(  # noqa: PLW1510 (the exit code is what a test looks at)
             command, input=stdin, capture_output=True, cwd=self.root, timeout=60, env=full
         )
-        return Run(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace"))
+        errors = done.stderr.replace(b"\r\n", b"\n").decode("utf-8", "replace")
+        return Run(done.returncode, done.stdout.decode("utf-8"), errors)
 
     def script(self, options: tuple[str, ...], words: list[str], stdin: bytes, **env: str | None) -> Run:
         """Run one of the plugin's scripts: in a fork if that behaves like a process, else as a process."""
