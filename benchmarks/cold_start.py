@@ -36,6 +36,7 @@ CATEGORIES = {
 }
 PRIMARY = {"decision": "decision", "constraint": "rule", "preference": "value", "runbook": "steps"}
 LONG_PROMPT = 2500
+_MAX_WAIT = 1200  # seconds for the index of a new store
 
 
 # A process is born with the memory of the one that starts it in its record (getrusage(2)), so that it has to be a small one.
@@ -131,16 +132,13 @@ def prepare(
         "PATH": os.environ["PATH"],
     }
     start = time.perf_counter()
-    for command in (
-        ["accept", "--all"],
-        ["refresh"],
-    ):  # an accept leaves the index of a large store to the background
-        subprocess.run(
-            [sys.executable, COMMAND, *command, "--root", root],
-            env=environment,
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+    command = [sys.executable, COMMAND, "accept", "--all", "--root", root]
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    # An accept leaves the index of a large store to the background, which holds the lock of the index meanwhile.
+    command = [sys.executable, COMMAND, "refresh", "--root", root]
+    while subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False).returncode:
+        if time.perf_counter() - start > _MAX_WAIT:
+            raise TimeoutError("the index was not refreshed in %d s" % _MAX_WAIT)
     seconds = time.perf_counter() - start
     folder = os.path.join(home, ".claude", "lcars", "memory", "index")
     size_of_index = sum(

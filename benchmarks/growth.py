@@ -57,6 +57,10 @@ class Store:
             raise ValueError("%s failed" % command)
         return float(seconds), int(peak) / 1024
 
+    def interpreter(self) -> list[float]:
+        """Return the CPU seconds of a few empty interpreters, run beside each round because other work changes the speed of a machine."""
+        return [self.run(["-S", "-c", "pass"])[0] for _ in range(3)]
+
     def command(self, *words: str) -> tuple[float, float]:
         """Run `memory` with these words, in which `@` stands for a text that differs in every run."""
         text = "Topic %d of run %d is settled" % (time.time_ns(), self._runs)
@@ -149,14 +153,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="memory-growth-", ignore_cleanup_errors=True) as folder:
         for size in map(int, arguments.sizes.split(",")):
             store = Store(folder, size)
-            base = statistics.median(store.run(["-S", "-c", "pass"])[0] for _ in range(15))
-            print(
-                "%d memories, accepted and indexed in %.1f s; interpreter %.1f ms"
-                % (size, store.facts["accept_and_index_s"], base * 1000)
-            )
+            print("%d memories, accepted and indexed in %.1f s" % (size, store.facts["accept_and_index_s"]))
             for name, measure in cases(store).items():
-                seconds, peaks = zip(*(measure() for _ in range(arguments.rounds)))
-                cpu = statistics.median(seconds)
+                rounds = [(*measure(), *store.interpreter()) for _ in range(arguments.rounds)]
+                seconds, peaks, *empty = zip(*rounds)
+                cpu, base = statistics.median(seconds), statistics.median(sum(empty, ()))
                 print(
                     "  %-30s %8.1f ms  x%-6.1f %5.0f MB" % (name, cpu * 1000, cpu / base, max(peaks)),
                     flush=True,

@@ -274,6 +274,11 @@ class Project:
         while self._is_running() and time.monotonic() < end:
             time.sleep(0.02)
 
+    def remove(self, folder: str) -> None:
+        """Delete a folder once no refresh writes into it."""
+        self.wait_for_background()
+        shutil.rmtree(folder)
+
     def _is_running(self) -> bool:
         """Return whether a process has this project's home.
 

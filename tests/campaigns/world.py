@@ -63,8 +63,7 @@ class World:
     def reset(self, state: str) -> None:
         """Replace project and home with the copy of a state."""
         folder = os.path.dirname(self.project.root)
-        self.project.wait_for_background()  # a prompt starts a refresh, which writes into the state folder
-        shutil.rmtree(folder)
+        self.project.remove(folder)
         shutil.copytree(self.templates[state], folder, symlinks=True)
 
     def start(self, action: Action, prepare: Callable[[], object], number: int = 0) -> int:
@@ -307,7 +306,7 @@ def build(folder: str) -> World:
                 file.seek(200)
                 file.write(b"\xff" * 3000)
     world.save_state("damaged index")
-    shutil.rmtree(os.path.join(project.state, "index"))
+    project.remove(os.path.join(project.state, "index"))
     world.save_state("no index")
     project.write("db/a.sql", "select 1;")
     for name, text in {"recalls.jsonl": PLANTED.decode(), "trust/trusted.jsonl.1.aabbccdd.tmp": "x"}.items():

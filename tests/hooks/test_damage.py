@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import random
-import shutil
 import sqlite3
 import sys
 import time
@@ -230,7 +229,7 @@ def test_a_missing_index_is_created_at_the_prompt(recalling: Project) -> None:
 
 
 def test_without_state_no_memory_is_trusted_and_none_is_lost(recalling: Project) -> None:
-    shutil.rmtree(recalling.state)
+    recalling.remove(recalling.state)
     assert ask(recalling, "after") == ""
     assert recalling.cli("accept", "--all").returncode == 0
     assert TOLD in ask(recalling, "later")
@@ -271,7 +270,7 @@ def test_a_full_disk_loses_at_most_the_ledger_entry(recalling: Project, state: s
             memory("The port of the ledger proxy", "The ledger proxy listens on port 7777."),
         )
     elif state == "no state":
-        shutil.rmtree(recalling.state)
+        recalling.remove(recalling.state)
     event = json.dumps(recalling.event("UserPromptSubmit", prompt=ASK, session_id="full")).encode()
     run = limited(recalling, size, "-I", "-S", PROMPT_HOOK, stdin=event)
     assert run.returncode == 0
@@ -342,7 +341,7 @@ def test_a_file_in_place_of_a_state_folder_or_vice_versa_causes_no_error(
 ) -> None:
     path = os.path.join(recalling.config, *what.split("/"))
     if os.path.isdir(path):
-        shutil.rmtree(path)
+        recalling.remove(path)
         overwrite(path, b"a file")
     else:
         os.unlink(path)

@@ -143,7 +143,7 @@ def test_state_is_never_written_inside_the_project(recalling: Project, kind: str
         os.symlink(inside, config)
     elif kind == "state that leads into the project":
         config = recalling.config
-        shutil.rmtree(os.path.join(config, "lcars"))
+        recalling.remove(os.path.join(config, "lcars"))
         os.symlink(inside, os.path.join(config, "lcars"))
     assert ask(recalling, CLAUDE_CONFIG_DIR=config) == ""
     assert os.listdir(inside) == []

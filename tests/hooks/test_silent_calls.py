@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from memory_plugin.hooks.tool_use import MAX_SILENT
 from tests.project import Project
 
 READ = {"tool_name": "Read", "tool_input": {"file_path": "src/app.py"}}
@@ -34,3 +35,13 @@ def test_a_count_that_cannot_be_saved_is_harmless(project: Project) -> None:
     os.unlink(os.path.join(folder, name))
     os.mkdir(os.path.join(folder, name))
     calls(project, 1)
+
+
+def test_the_count_has_an_end(project: Project) -> None:
+    calls(project, 1)
+    folder = os.path.join(project.state, "silent")
+    path = os.path.join(folder, *os.listdir(folder))
+    os.truncate(path, MAX_SILENT)
+    calls(project, 1)
+    assert os.path.getsize(path) == MAX_SILENT
+    assert "No memory applied to at least 1000000 tool calls." in project.cli("status").stdout

@@ -115,7 +115,7 @@ def test_losing_state_grants_nothing(mine: Project, lost: str) -> None:
     if lost == "index":
         os.unlink(index_file(mine))
     else:
-        shutil.rmtree(os.path.join(mine.state, "trust") if lost == "trust" else mine.state)
+        mine.remove(os.path.join(mine.state, "trust") if lost == "trust" else mine.state)
     assert recalled(mine, WHICH) == ""
     assert (TOLD in recalled(mine)) == (lost == "index")
 

@@ -113,16 +113,44 @@ def test_the_words_of_a_guard(pattern: str, words: list[str]) -> None:
         pytest.param("if a; then b; else c; fi", [["a"], ["b"], ["c"]], id="if"),
         pytest.param(
             "case x in (a) b;; c|d) e;& *) f;;& esac; g",
-            [["case", "x", "in"], ["a"], ["b"], ["c"], ["d"], ["e"], ["*"], ["f"], ["g"]],
+            [["case", "x", "in"], ["b"], ["e"], ["f"], ["g"]],
             id="case",
         ),
+        pytest.param(
+            "case x in a) b;; esac; c) d", [["case", "x", "in"], ["b"], ["c"], ["d"]], id="case ends"
+        ),
+        pytest.param(
+            "case x in\n a | 'b c')\n case y in c|\"d $e\") d;; esac ;;\n ?e\\ f*) e;;\n f) f\nesac\ng",
+            [["case", "x", "in"], ["case", "y", "in"], ["d"], ["e"], ["f"], ["g"]],
+            id="case in a case",
+        ),
+        pytest.param(
+            "a $(case x in b) c;; esac) d",
+            [["case", "x", "in"], ["c"], ["a", "$()", "d"]],
+            id="case in a substitution",
+        ),
+        pytest.param("echo case x in a) b", [["echo", "case", "x", "in", "a"], ["b"]], id="the word case"),
         pytest.param("[[ a && (b || c) ]] && d", [["[[", "a"], ["b"], ["c"], ["d"]], id="a test"),
         pytest.param("((a = b << 2)); c", [["a", "=", "b"], ["c"]], id="arithmetic with a shift"),
         pytest.param("((a); b)", [["a"], ["b"]], id="two groups"),
         pytest.param("a $((1 << 2)) <<E\nb\nE\nc", [["a", "$()"], ["c"]], id="a shift is no heredoc"),
         pytest.param("a $'x\\ty\\x41\\101\\u00e9'", [["a", "x\tyAA\u00e9"]], id="ansi escapes"),
+        pytest.param("a $'\\U0001F600\\U62c'", [["a", "\U0001f600\u062c"]], id="long ansi escapes"),
+        pytest.param("a $'\\UFFFFFFFF'", [["a", "\U0010ffff"]], id="an ansi escape beyond Unicode"),
         pytest.param('a "b\\c\\"\\\nd"', [["a", 'b\\c"d']], id="escapes in double quotes"),
         pytest.param("a ${b:-'}'} c", [["a", "${b:-}}", "c"]], id="a bracket in quotes in an expansion"),
+        pytest.param("a ${b:- #}; c", [["a", "${b:- #}"], ["c"]], id="no comment in an expansion"),
+        pytest.param(
+            "a ${b:-${c} $d #;} ${b:-$(c; d)} e",
+            [["c"], ["d"], ["a", "${b:-${c} $d #;}", "${b:-$()}", "e"]],
+            id="nested expansions",
+        ),
+        pytest.param(
+            'a "${b:-it\'s}"; c', [["a", "${b:-it's}"], ["c"]], id="an apostrophe in a quoted expansion"
+        ),
+        pytest.param("a ${b:-it\\'s}; c", [["a", "${b:-it's}"], ["c"]], id="an apostrophe in an expansion"),
+        pytest.param("a <<E\n${b:-it's} $(c)\nE\nd", [["a"], ["c"], ["d"]], id="an expansion in a heredoc"),
+        pytest.param("a ${ b; }; c", [["a", "${", "b"], ["c"]], id="the output of a list"),
         pytest.param("a `b \\`c\\``", [["c"], ["b", "$()"], ["a", "$()"]], id="nested backticks"),
         pytest.param("a <(b) >(c)", [["b"], ["c"], ["a", "$()", "$()"]], id="process substitutions"),
         pytest.param("function f { a; }", [["a"]], id="function"),
@@ -160,7 +188,8 @@ def test_a_command_is_found_whatever_complete_lines_come_before(text: str) -> No
 
 
 REPEATED = [
-    "git push;", "$(", "`", "(", "((", "${", "'a' ", '"', "\\", "<<E\n", "<(", "=", "a=", "x=(", "sudo ", "bash -c ", "eval ",
+    "git push;", "$(", "`", "(", "((", "${", "${a$bcd", "${x ", "case x in $abc",
+    "'a' ", '"', "\\", "<<E\n", "<(", "=", "a=", "x=(", "sudo ", "bash -c ", "eval ",
     "env A=b ", "case x in a) ", "[[ ", "$((", "find -exec ", "# ", "-=", '"$(', "git push --force --force ", "xargs -I ", "$'\\x",
 ]  # fmt: skip
 

@@ -287,3 +287,25 @@ def test_the_call_at_which_a_memory_was_injected_is_no_use(
     ]
     write_transcript(os.path.join(project.config, "projects", "p", SESSION + ".jsonl"), *rows)
     assert bool(stop(project)) == used
+
+
+@pytest.mark.parametrize(
+    ("edits", "used"),
+    [
+        pytest.param(1, True, id="the edit was not repeated, so the guard was followed"),
+        pytest.param(2, False, id="the edit went through"),
+    ],
+)
+def test_a_guard_does_not_replace_the_record_of_an_injection_at_a_file(
+    project: Project, edits: int, used: bool
+) -> None:
+    """Otherwise the path in the edit would count as a use."""
+    project.save(TITLE, BODY, "--file", "billing/schema.sql", "--guard-file", "billing/*.sql")
+    file = os.path.join(project.root, "billing/schema.sql")
+    rows = [user_record("Go on.")]
+    for number, tool in enumerate(["Read"] + ["Edit"] * edits):
+        call(project, tool, "t%d" % number, file_path=file)
+        rows.append(call_record(tool, {"file_path": file}, "t%d" % number))
+    rows.append(assistant_record("Done."))
+    write_transcript(os.path.join(project.config, "projects", "p", SESSION + ".jsonl"), *rows)
+    assert bool(stop(project)) == used

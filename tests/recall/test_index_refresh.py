@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
@@ -240,7 +240,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the folders that refreshes list from now on."""
     folders: list[str] = []
 
-    def listing(folder: str, most: int | None = None) -> list[tuple[str, os.stat_result]]:
+    def listing(folder: str, most: int | None = None) -> Iterator[tuple[str, os.stat_result]]:
         folders.append(os.path.basename(folder))
         return memory_files.listing(folder, most)
 

@@ -226,6 +226,17 @@ def test_the_invented_stores_are_answered() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("form", "least"), [("phrases", 0.5), ("plain", 0.2)])
+def test_stores_that_no_fit_has_seen_are_answered(form: str, least: float) -> None:
+    unseen = sets(os.path.join(PLUGIN_ROOT, "benchmarks", "unseen"))
+    found = figures([one for source in unseen for one in whole_store(source, form)], LIMITS)
+    assert found["injected"] >= least
+    assert found["reached"] >= 0.55
+    assert found["right"] >= 0.8
+    assert found["spoke"] <= 0.1
+
+
+@pytest.mark.slow
 def test_growth_changes_little() -> None:
     sized = [
         one

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.replies.grading import GradeRequest
+from memory_plugin.replies.grading import GradeMaterial, GradeRequest, grade_question
 from memory_plugin.replies.phrases import USER_PACK
 from memory_plugin.replies.pipeline import (
     CompletedReply,
@@ -84,11 +84,22 @@ def test_a_request_survives_json(paths: Paths) -> None:
     assert request.text == PADDED
 
 
-def test_the_end_of_a_very_long_reply_is_left_out(paths: Paths) -> None:
+def test_the_middle_of_a_very_long_reply_is_left_out(paths: Paths) -> None:
     text = "Great question! " + PLAIN * 400 + " Let me know if you need anything else."
     request = GradeRequest(request_for(paths, text))
-    assert request.text == text[:40_000]
-    assert request.phrases() == ["Great question"]
+    assert len(request.text) == len(text) > 40_000
+    assert request.text[:20_000] == text[:20_000]
+    assert request.text[-20_000:] == text[-20_000:]
+    assert request.text[20_000:-20_000].strip() == "[...]"
+    assert request.phrases() == ["Great question", "Let me know if you need anything else"]
+    message = grade_question(GradeMaterial("code", "", [], request.text), ["SyA"]).message
+    assert "Great question! " in message
+    assert "Let me know if you need anything else." in message
+
+
+def test_the_end_of_a_very_long_reply_with_a_private_part_is_left_out(paths: Paths) -> None:
+    text = PLAIN * 200 + "<private>" + PLAIN * 200 + "the code is 4711</private>"
+    assert GradeRequest(request_for(paths, text)).text == text[:40_000]
 
 
 @pytest.mark.parametrize("char", ["a", "\u597d", "\U0001f680"])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .events import Event
 
 _FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
+MAX_SILENT = 1_000_000  # calls, with a byte each
 
 
 def handle(event: Event) -> dict[str, object] | None:
@@ -51,7 +52,7 @@ def handle_failure(event: Event) -> dict[str, object] | None:
 
 
 def count_silent_calls(paths: Paths) -> int:
-    """Return the number of tool calls of this project without output."""
+    """Return the number of tool calls of this project without output; at most MAX_SILENT are counted."""
     try:
         return os.stat(_silent_file(paths)).st_size
     except OSError:
@@ -66,7 +67,8 @@ def _count_silent(paths: Paths) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
         handle = os.open(path, flags, 0o600)
         try:
-            os.write(handle, b".")
+            if os.fstat(handle).st_size < MAX_SILENT:
+                os.write(handle, b".")
         finally:
             os.close(handle)
     except OSError:

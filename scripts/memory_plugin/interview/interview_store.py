@@ -61,12 +61,16 @@ class Interview:
 
 
 class InterviewStore:
-    """The interviews of one user, in all projects. Every method raises InterviewError for SQLite and disk errors."""
+    """The interviews of one user, in all projects. Every method raises InterviewError for SQLite and disk errors.
 
-    __slots__ = ("_connection", "_path")
+    `last_read` is the id of the interview that was read last; an error in its data may follow.
+    """
+
+    __slots__ = ("_connection", "last_read", "path")
 
     def __init__(self, folder: str) -> None:
-        self._path = os.path.join(folder, "interviews.sqlite")
+        self.path = os.path.join(folder, "interviews.sqlite")
+        self.last_read = ""
         self._connection: Connection | None = None
 
     def close(self) -> None:
@@ -76,11 +80,15 @@ class InterviewStore:
             self._connection = None
 
     def find(self, identity: str) -> Interview:
-        """Return the interview with an id. Raises InterviewError if there is none."""
-        rows = self._rows("SELECT %s FROM interviews WHERE id = ?" % _COLUMNS, (identity,))
+        """Return the interview with an id. Raises InterviewError if there is none, ValueError if it is damaged."""
+        return Interview(self._row(_COLUMNS, identity))
+
+    def _row(self, columns: str, identity: str) -> tuple[Any, ...]:
+        rows = self._rows("SELECT %s FROM interviews WHERE id = ?" % columns, (identity,))
         if not rows:
             raise InterviewError("no interview %r; `memory interview status` lists them" % identity[:80])
-        return Interview(rows[0])
+        self.last_read = identity
+        return rows[0]
 
     def current(self, identity: str, project: str, session: str) -> Interview:
         """Return the interview with that id, or without an id the project's current one.
@@ -132,10 +140,12 @@ class InterviewStore:
             statements.append((insert, values))
         self._write(interview.id, expected, [_saved(interview), *statements])
 
-    def delete(self, identity: str) -> None:
-        """Delete an interview and all its events."""
+    def delete(self, identity: str) -> str:
+        """Delete an interview, even a damaged one, and all its events; return its session."""
+        session: str = self._row("session", identity)[0]
         events = ("DELETE FROM events WHERE interview = ?", (identity,))
         self._write(identity, None, [events, ("DELETE FROM interviews WHERE id = ?", (identity,))])
+        return session
 
     def _write(self, identity: str, expected_events: int | None, statements: list[Statement]) -> None:
         """Run statements in one transaction, if the interview still has the expected number of events."""
@@ -150,28 +160,28 @@ class InterviewStore:
                 for sql, values in statements if is_current else ():
                     connection.execute(sql, values)
         except SqliteError as error:
-            raise InterviewError("%s: %s; nothing was changed" % (self._path, error)) from None
+            raise InterviewError("%s: %s; nothing was changed" % (self.path, error)) from None
         if not is_current:
             raise InterviewError(
                 "another answer arrived in the meantime; nothing was changed, see: memory interview status"
             )
 
     def _rows(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        if not os.path.lexists(self._path):  # reading must not create it
+        if not os.path.lexists(self.path):  # reading must not create it
             return []
         try:
             return list(self._open().execute(sql, values))
         except SqliteError as error:
-            raise InterviewError("%s: %s" % (self._path, error)) from None
+            raise InterviewError("%s: %s" % (self.path, error)) from None
 
     def _open(self) -> Connection:
         if self._connection is None:
             if connect is None:
                 raise InterviewError("this Python was built without SQLite, which interviews need")
-            make_folder(os.path.dirname(self._path))
+            make_folder(os.path.dirname(self.path))
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-            os.close(os.open(self._path, flags, 0o600))  # SQLite itself would make it readable by everyone
-            self._connection = connect(self._path, timeout=2.0, isolation_level=None)
+            os.close(os.open(self.path, flags, 0o600))  # SQLite itself would make it readable by everyone
+            self._connection = connect(self.path, timeout=2.0, isolation_level=None)
             for statement in _SETUP:
                 self._connection.execute(statement)
         return self._connection

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _REJECTED_PHRASES = (
     "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
 )
+_STORED = "%s; what you saved is pending: your approval was not recorded. Solve that, then: memory review"
 
 
 class Removal(NamedTuple):
@@ -68,9 +69,15 @@ def _added(paths: Paths, store: Store, data: dict[str, Any]) -> Written | Invali
 
 
 def _trust(paths: Paths, batch: Iterable[Written], approved: bool, how: str) -> None:
-    """Trust what was written, if the user approved it. The files exist already and are pending until this succeeds."""
-    if approved:
-        load_trust(paths).accept([written.stored for written in batch if written.is_exact], how)
+    """Trust what was written, if the user approved it. The files exist already and are pending until this succeeds.
+
+    Raises OSError, which says so.
+    """
+    exact = [written.stored for written in batch if written.is_exact] if approved else []
+    try:
+        load_trust(paths).accept(exact, how) if exact else None
+    except OSError as error:
+        raise OSError(error.errno, _STORED % (error.strerror or error), error.filename) from None
 
 
 def edit(

@@ -153,27 +153,21 @@ def is_read(folder: str) -> bool:
     return modes.S_ISDIR(status.st_mode) and not os.path.lexists(os.path.join(folder, ".git"))
 
 
-def listing(folder: str, max_entries: int | None = None) -> list[tuple[str, os.stat_result]]:
-    """Return the JSON files of a folder with their status; links, folders and hidden files are skipped, and all after 200,000 entries.
-
-    Empty for a missing folder. Raises OSError if it cannot be read, and TooManyEntries if it has more than `max_entries` entries (None: no
-    limit).
-    """
-    return list(_entries(folder, max_entries))
-
-
-def examined(paths: Iterable[str]) -> dict[str, os.stat_result]:
-    """Return the status of those of these files that exist, as `listing` does for a folder."""
-    found: dict[str, os.stat_result] = {}
+def examined(paths: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the status of those of these files that exist, as `listing` does for a folder."""
     for path in paths:
         with suppress(OSError):
             status = os.lstat(path)
             if modes.S_ISREG(status.st_mode) and _has_memory_name(os.path.basename(path)):
-                found[path] = status
-    return found
+                yield path, status
 
 
-def _entries(folder: str, max_entries: int | None = None) -> Iterator[tuple[str, os.stat_result]]:
+def listing(folder: str, max_entries: int | None = None) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the JSON files of a folder with their status; links, folders and hidden files are skipped, and all after 200,000 entries.
+
+    None for a missing folder. Raises OSError if it cannot be read, and TooManyEntries if it has more than `max_entries` entries (None: no
+    limit).
+    """
     try:
         entries = os.scandir(folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -232,11 +226,11 @@ def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Ite
     reported: list[FileProblem] = [] if problems is None else problems
     for category, folder in category_folders(store):
         try:
-            files = sorted(listing(folder))
+            files = sorted(path for path, _status in listing(folder))
         except OSError as error:
             reported.append(FileProblem(folder, error.strerror or "cannot be read", passes=True))
             continue
-        for path, _status in files:
+        for path in files:
             try:
                 yield read_memory(store, category, path)
             except FileNotFoundError:

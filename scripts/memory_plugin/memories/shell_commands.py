@@ -2,8 +2,8 @@
 
 The words of each command are found without quotes and redirections, in lists, pipes, groups, substitutions and heredocs. The reader never
 raises, takes linear time, and continues where a shell would stop with a syntax error. Aliases, variables, globs, brace expansion and
-arithmetic are not resolved: such words stay as they are written, a substitution as `$()`. Where a shell would read something else, such
-as the patterns of `case`, the reader finds more commands rather than fewer.
+arithmetic are not resolved: such words stay as they are written, a substitution as `$()`. Where a shell would read something else, the
+reader finds more commands rather than fewer.
 """
 
 from __future__ import annotations
@@ -30,16 +30,22 @@ _RESERVED = frozenset(
 
 _SKIPPED = re.compile(r"[ \t]+|\\\n|#[^\n]*")
 _REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<[>&]?|>[>&|]?")
-_SEPARATOR = re.compile(r"&&|\|\||\|&|[;&|]")
+# The pattern of a clause of `case`, if it is on one line and holds no substitution.
+_PATTERN = r"(?:\s*(?=\S)\(?(?!esac\b)(?:[^()\n;&'\"`$\\]|'[^'\n]{0,99}'|\"[^\"(`\\\n]{0,99}\"|\$\w{1,99}(?!\w)|\\.){1,200}\))?"
+_CASE = re.compile(_PATTERN)
+_SEPARATOR = re.compile(r"(;;&?|;&|&&|\|\||\|&|[;&|])(?:(?<=;[;&])%s)?" % _PATTERN)
 _NO_PARAMETERS = re.compile(r"\([ \t]*\)")
 _ASSIGNMENT = re.compile(r"[^\W\d]\w*(?:\[[^\]\n]{0,100}\])?\+?=")
-_PLAIN = re.compile(r"[^ \t\n;&|()<>\\'\"$`]+")
+# Words without quotes, with `${...}` as far as this holds no quotes and substitutions: a `#` in it begins no comment.
+_PLAIN = re.compile(
+    r"(?:[^ \t\n;&|()<>\\'\"$`]+|\$\{(?=[^ \t\n|])(?:[^{}'\"`$\\\n]|\$\w{1,99}(?!\w)|\$\{\w{1,99}\}){0,200}\})+"
+)
 _SINGLE = re.compile(r"'([^']*)'?")
 _ANSI = re.compile(r"\$'((?:[^'\\]+|\\.)*)'?", re.DOTALL)
 _BACKTICKS = re.compile(r"`((?:[^`\\]+|\\.)*)`?", re.DOTALL)
 _IN_QUOTES = re.compile(r".[^\"$`\\]*", re.DOTALL)
 _DOUBLE_ESCAPES = '$`"\\'
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
+_ESCAPE = re.compile(r"(?s)\\(?:x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|U([\da-fA-F]{1,8})|([0-7]{1,3})|(.))")
 _CONTROLS = dict(zip("ntrabfveE", "\n\t\r\a\b\f\v\x1b\x1b"))
 
 
@@ -151,7 +157,9 @@ class _Reader:
             self._at = found.end()
             command.inputs.append(body)
             if word.plain and self._may_descend():
-                self._read_nested(body, as_script=False)
+                nested = _Reader(body, self._depth + 1)
+                nested._read_quoted([], "\0")
+                self.found += nested.found
 
     def _take(self, block: _CommandList, word: _Word) -> None:
         """Assign a word its role: a redirection's target, a function's name, a word before the command, or part of the command."""
@@ -166,6 +174,10 @@ class _Reader:
             block.names_function = False
         elif words or not (word.assigns or (word.plain and text in _RESERVED)):
             words.append(text)
+            if words[0] == "case" and words[2:] == ["in"]:
+                self._end_command(block)
+                pattern = _CASE.match(self._text, self._at)
+                self._at = pattern.end() if pattern else self._at
         else:
             block.names_function = text == "function"
 
@@ -176,7 +188,7 @@ class _Reader:
         if redirection:
             self._redirect(block, redirection[0])
         elif separator:
-            self._end_command(block, separator[0])
+            self._end_command(block, separator[1])
             self._at = separator.end()
         else:
             self._open(block)
@@ -270,7 +282,7 @@ class _Reader:
         if backticks:
             self._at = backticks.end()
             if self._may_descend():
-                self._read_nested(re.sub(r"\\([`$\\])", r"\1", backticks[1]), as_script=True)
+                self.found += shell_commands(re.sub(r"\\([`$\\])", r"\1", backticks[1]), self._depth + 1)
             parts.append("$()")
         elif self._text.startswith("$(", self._at) and self._may_descend():
             self._substitution(parts)
@@ -290,19 +302,10 @@ class _Reader:
         self._depth -= 1
         parts.append("$()")
 
-    def _read_nested(self, text: str, *, as_script: bool) -> None:
-        """Read a separate text: a script in backticks, or a text in which only substitutions are executed."""
-        nested = _Reader(text, self._depth + 1)
-        if as_script:
-            nested.read_list()
-        else:
-            nested._read_quoted([], "\0")
-        self.found += nested.found
-
 
 def _unescaped(escape: Match[str]) -> str:
     """Return the character of an escape in `$'...'`."""
-    hexadecimal, octal = escape[1] or escape[2], escape[3]
+    hexadecimal, octal = escape[1] or escape[2] or escape[3], escape[4]
     if hexadecimal or octal:
-        return chr(int(hexadecimal, 16) if hexadecimal else int(octal, 8))
-    return _CONTROLS.get(escape[4], escape[4])
+        return chr(min(0x10FFFF, int(hexadecimal, 16) if hexadecimal else int(octal, 8)))
+    return _CONTROLS.get(escape[5], escape[5])

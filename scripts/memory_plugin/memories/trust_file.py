@@ -85,7 +85,7 @@ class DecisionFile:
         self.end = NOTHING
         self._data = b""
         self._searches = 0
-        self._tables: dict[bytes, dict[bytes, int]] = {}
+        self._tables: dict[bytes, dict[int, int]] = {}
 
     def load(self) -> None:
         """Read the file if it changed. Raises TrustUnreadable."""
@@ -131,11 +131,12 @@ class DecisionFile:
         at = (
             self._data.rfind(mark + rest)
             if self._searches < _MAX_SEARCHES
-            else self._table(mark).get(rest, -1)
+            else self._table(mark).get(hash(rest), -1)
         )
         while at >= 0:
             start = self._data.rfind(b"\n", 0, at) + 1
-            decision = _parse(self._line(start))
+            line = self._line(start)
+            decision = _parse(line) if mark + rest in line else None
             if decision is not None:
                 return decision
             at = self._data.rfind(mark + rest, 0, start)
@@ -145,15 +146,16 @@ class DecisionFile:
         end = self._data.find(b"\n", start)
         return self._data[start:end] if end >= 0 else self._data[start:]
 
-    def _table(self, mark: bytes) -> dict[bytes, int]:
-        """Return the last offset of each digest or name. No value can contain the mark, because JSON escapes its quotes."""
+    def _table(self, mark: bytes) -> dict[int, int]:
+        """Return the last offset of each digest or name by its hash. No value can contain the mark, because JSON escapes its quotes."""
         if mark not in self._tables:
-            table: dict[bytes, int] = {}
+            table: dict[int, int] = {}
             end = b'"' if mark == _DIGEST else b"}"
             at = self._data.find(mark)
-            for piece in self._data.split(mark)[1:]:
-                table[piece[: piece.find(end) + 1]] = at
-                at += len(mark) + len(piece)
+            while at >= 0:
+                start = at + len(mark)
+                table[hash(self._data[start : self._data.find(end, start) + 1])] = at
+                at = self._data.find(mark, start)
             self._tables[mark] = table
         return self._tables[mark]
 

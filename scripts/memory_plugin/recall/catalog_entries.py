@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
 
-_MAX_RULES = 1000
+_MAX_RULES = 500
 _MAX_RELATED = 20
 _MAX_STEMS = 60
 # A word in more memories than this, and more than this share of them, says nothing about the work.
@@ -32,7 +32,7 @@ _USES = ("used", "useful")
 _MATCHED = ("already_injected", "already_pointed")  # it bore on a prompt, but Claude had it already
 # How a text became trusted although somebody else wrote it: accepted, imported, or trusted in another clone before.
 _FROM_OTHERS = (b"accept", b"import", b"seen")
-_TRUST_LINE = b'{"schema":1,"time":"'  # then digest and how, in this order: see `trust_file`
+_DIGEST = slice(52, 84)  # in a line of `trust_file`; how follows
 _MAX_TRUST = 8 << 20  # bytes
 # The same conditions as in the partial indexes of `index_tables`; otherwise SQLite would not use these.
 _LISTABLE = "injectable = 1 AND scope != 'native'"
@@ -93,23 +93,24 @@ def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
     The user's own come first, so that no accepted pull displaces them; then those that applied most often lately; then the last changed.
     Only a store with too many rules pays for this.
     """
-    ways, uses = _ways(context), _applications(context)
+    digests = {rule.key: rule.digest.encode("ascii", "replace") for rule in rules}
+    ways, uses = _ways(context, set(digests.values())), _applications(context)
 
     def rank(rule: CatalogEntry) -> tuple[bool, int]:
-        way = ways.get(rule.digest.encode("ascii", "replace"), _FROM_OTHERS[0])
+        way = ways.get(digests[rule.key], _FROM_OTHERS[0])
         is_own = rule.key.startswith("user:") or way not in _FROM_OTHERS
         return not is_own, -uses.get(rule.key, 0)
 
     return sorted(rules, key=rank)
 
 
-def _ways(context: Context) -> dict[bytes, bytes]:
+def _ways(context: Context, digests: set[bytes]) -> dict[bytes, bytes]:
     """Return digest -> how the user came to trust a text, from the raw lines: importing what parses them takes longer than a start may."""
     try:
         data, _ = read_regular(context.paths.state("trust", "trusted.jsonl"), _MAX_TRUST)
     except OSError:
         return {}
-    lines = (line.split(b'"', 14) for line in data.splitlines() if line.startswith(_TRUST_LINE))
+    lines = (line.split(b'"', 14) for line in data.split(b"\n") if line[_DIGEST] in digests)
     return {line[9]: line[13] for line in lines if len(line) > 14}
 
 
@@ -145,9 +146,10 @@ def named_titles(connection: Connection, keys: list[str]) -> list[CatalogEntry]:
 
 
 def count_memories(connection: Connection) -> int:
-    """Return the number of trusted, unexpired memories, without the notes that Claude Code lists itself. Raises SqliteError."""
-    query = "SELECT count(*) FROM documents WHERE %s AND %s" % (_LISTABLE, _UNEXPIRED)
-    count: int = connection.execute(query, (now_iso(),)).fetchone()[0]
+    """Return the number of trusted memories, without the notes that Claude Code lists itself. Raises SqliteError."""
+    notes = "SELECT count(*) FROM documents WHERE injectable = 1 AND scope = 'native'"
+    query = "SELECT documents - (%s) FROM totals WHERE injectable = 1" % notes
+    count: int = connection.execute(query).fetchone()[0]
     return count
 
 

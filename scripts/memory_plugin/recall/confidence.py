@@ -7,9 +7,10 @@ Four small models over the signals of `signals.py`:
 - `concerns`, logistic: is the prompt about what this store is about?
 - `stands_out`, logistic: is this memory far ahead of the others? It covers long questions and long texts, which the trees rarely saw.
 
-`confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin), and min(`stands_out` scaled by `concerns`, `answers` +
-ahead_ease). It is capped at `concerns` + concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is
-max(`confidence`, min(`wants`, `answers` + pointer_ease)); a memory without phrases has plain_ease in addition.
+`confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin), where `answers` has phrases_ease in addition for a
+memory with phrases, and min(`stands_out` scaled by `concerns`, `answers` + ahead_ease). It is capped at `concerns` + concerns_ease, and
+below even odds it is scaled by `concerns`. `pointer_confidence` is max(`confidence`, min(`wants`, `answers` + pointer_ease)); a memory
+without phrases has plain_ease in addition.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
     lead_log_odds = _log_odds(concerns * (base + (1 - base) * signals["stands_out"]))
     if _is_thin_match(signals, settings):
         lead_log_odds = -inf
-    by_relevance = min(answers, wants - settings["wants_margin"])
+    eased = answers + settings["phrases_ease"] * (1 - signals["unasked"])
+    by_relevance = min(eased, wants - settings["wants_margin"])
     by_lead = min(lead_log_odds, answers + settings["ahead_ease"])
     chance = sigmoid(min(max(by_relevance, by_lead), _log_odds(concerns) + settings["concerns_ease"]))
     confidence = _scaled(chance, concerns, base)

@@ -153,7 +153,8 @@ def _write(paths: Paths, entries: dict[str, dict[str, Any]]) -> None:
 def injected_in_session(context: Context) -> dict[str, dict[str, Any]]:
     """Return the records by which memories were injected in this session, by key, at most the last 30, from the end of the ledger.
 
-    Of a guarded call that Claude repeats, the record is that of the repeated call. Empty if the ledger cannot be read.
+    If its guard was asked since, the record is that of the guard, but with the place and the call of the injection. Empty if the ledger
+    cannot be read.
     """
     from ..kernel.records import Records
 
@@ -161,8 +162,12 @@ def injected_in_session(context: Context) -> dict[str, dict[str, Any]]:
     paths = context.paths
     for row in Records(paths.state(), "recalls", project=paths.project_key, tail=_TAIL_BYTES):
         if row.get("session") == context.session and row.get("place") not in _IGNORED_PLACES:
-            injected.update(dict.fromkeys(row.get("injected", ()), row))
-            injected.update((key, row) for key in row.get("guards", ()) if key in injected)
+            for key in row.get("guards") or row.get("injected", ()):
+                if "guards" in row and key in injected:
+                    where = {name: injected[key].get(name, "") for name in ("place", "tool_use_id")}
+                    injected[key] = {**row, **where}
+                elif key in row.get("injected", ()):
+                    injected[key] = row
     return dict(list(injected.items())[-_MAX_MEMORIES:])
 
 

@@ -96,6 +96,7 @@ class Lookup:
             return None
 
     def _ranked(self, connection: Connection, query: Query, pool: int) -> list[Hit]:
+        connection.execute("BEGIN")  # else each statement locks the file, with eight system calls
         changed = changed_paths(connection)
         if changed != set():
             self.problem = self.problem or "refreshing"

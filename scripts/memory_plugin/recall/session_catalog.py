@@ -207,7 +207,8 @@ def pending_texts(connection: Connection) -> list[tuple[str, str]]:
     Superseded ones are left out. Raises SqliteError.
     """
     return connection.execute(
-        "SELECT key, new_phrases FROM documents WHERE (trust = ? OR new_phrases != '') AND status = 'active' "
+        "SELECT key, new_phrases FROM documents WHERE rowid IN (SELECT rowid FROM documents WHERE trust = ? "
+        "UNION SELECT rowid FROM documents WHERE new_phrases != '') AND status = 'active' "
         "AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
         (_PENDING,),
     ).fetchall()

@@ -111,12 +111,12 @@ def hook_read_budget() -> ReadBudget:
 
 
 class DueFile(NamedTuple):
-    """A file to read, its status, and what the index knows about it; None for a new file."""
+    """A file to read, its size, and what the index knows about it; None for a new file."""
 
     store: Store
     category: Category
     path: str
-    status: os.stat_result
+    size: int
     known: IndexedFile | None
 
 
@@ -200,24 +200,22 @@ def _find_due(run: RefreshPass, store: Store) -> tuple[list[DueFile], list[str],
             gone += file_marks(connection, store.scope, folder)
             continue
         if run.edited is None or run.has_changed(folder):
-            try:
-                files = dict(listing(folder, left))
-            except OSError as error:
-                run.check_again([folder])
-                problem = problem or os_error_text(error)
-                continue
-            left = None if left is None else left - len(files)
-            marks = file_marks(connection, store.scope, folder)
+            files, marks = listing(folder, left), file_marks(connection, store.scope, folder)
         else:
             paths = named.get(folder, [])
             files = examined(paths)
             marks = {path: row.mark for path in paths if (row := indexed_file(connection, store.scope, path))}
-        for path, status in files.items():
-            is_same = marks.pop(path, None) in (stamp(status), _unread_mark(status))
-            if not is_same or run.is_edited(path):
-                known = indexed_file(connection, store.scope, path)
-                due.append(DueFile(store, category, path, status, known))
-        gone += marks
+        try:
+            for path, status in files:
+                left = left and left - 1
+                is_same = marks.pop(path, None) in (stamp(status), _unread_mark(status))
+                if not is_same or run.is_edited(path):
+                    known = indexed_file(connection, store.scope, path)
+                    due.append(DueFile(store, category, path, status.st_size, known))
+            gone += marks
+        except OSError as error:
+            run.check_again([folder])
+            problem = problem or os_error_text(error)
     return due, gone, problem
 
 
@@ -239,9 +237,9 @@ def _drop_files(run: RefreshPass, store: Store, files: list[str]) -> int:
 
 def _within_budget(run: RefreshPass, due: list[DueFile]) -> tuple[list[DueFile], list[DueFile]]:
     """Return the files to read now and those to read later, in this order: files known to be edited, then small files."""
-    due.sort(key=lambda file: (not run.is_edited(file.path), file.status.st_size, file.path))
+    due.sort(key=lambda file: (not run.is_edited(file.path), file.size, file.path))
     for at, file in enumerate(due):
-        if not run.budget.reserve(file.status.st_size):
+        if not run.budget.reserve(file.size):
             return due[:at], due[at:]
     return due, []
 
@@ -251,11 +249,11 @@ def _batches(files: list[DueFile]) -> list[list[DueFile]]:
     result: list[list[DueFile]] = []
     room = 0
     for file in files:
-        if not result or len(result[-1]) >= _BATCH_FILES or room < file.status.st_size:
+        if not result or len(result[-1]) >= _BATCH_FILES or room < file.size:
             result.append([])
             room = _BATCH_BYTES
         result[-1].append(file)
-        room -= file.status.st_size
+        room -= file.size
     return result
 
 
@@ -305,6 +303,7 @@ def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], l
     problem = ""
     for file in files:
         try:
+            status = os.lstat(file.path)  # before it is read, so that a later change shows
             memories.append(read_memory(file.store, file.category, file.path))
         except ReadFailed as error:
             problem = problem or "a memory could not be read: %s" % os_error_text(error)
@@ -312,9 +311,9 @@ def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], l
         except FileNotFoundError:
             run.check_again([os.path.dirname(file.path)])
         except (InvalidMemory, Unreadable) as error:
-            reason, mark = str(error).removeprefix(file.path + ": "), _unread_mark(file.status)
+            reason, mark = str(error).removeprefix(file.path + ": "), _unread_mark(status)
             unreadable.append(unreadable_document(file.store.scope, file.path, mark, reason))
-            if 0 <= time() - file.status.st_mtime < _RACY_SECONDS:
+            if 0 <= time() - status.st_mtime < _RACY_SECONDS:
                 # Another process may still be writing it, which does not change its folder's mark.
                 run.check_again([os.path.dirname(file.path)])
     run.defer(failed)

@@ -37,14 +37,15 @@ DISABLING_FAILURES = ("no_key", "disabled", "bad_url", "http_401", "http_403")
 _MAX_USER, _MAX_REPLY, _MAX_PHRASE, _MAX_CALL = 800, 6000, 120, 240  # characters
 _MAX_PHRASES, _MAX_CALLS, _MAX_MISSED = 20, 12, 5
 _TAIL_BYTES = 2 << 20
+_CUT = "[...]"
 _MAX_ARGUMENTS, _MAX_RESULT = 100, 100  # characters
 
 
 class GradeRequest:
     """A reply that a judge should see, from the Stop hook.
 
-    `score` is the reply's record in `scores.jsonl`; its matches are [start, end, rule] in `text`, the reply or the beginning of a very
-    long one.
+    `score` is the reply's record in `scores.jsonl`; its matches are [start, end, rule] in `text`, the reply. Of a very long one the middle
+    is blank, so that all offsets stay as they are.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -53,7 +54,8 @@ class GradeRequest:
             fields: Any = loads(data.decode("ascii"))
             self.score: dict[str, Any] = fields["score"]
             self.session: str = fields["session"]
-            self.text: str = fields["text"]
+            head, cut, tail = fields["text"]
+            self.text: str = head + _CUT.center(cut)[:cut] + tail
             self.id: str = self.score["id"]
             self.padding: int = self.score["padding_count"]
             self.matches: list[tuple[int, int, str]] = self.score["matches"]

@@ -172,12 +172,20 @@ def may_request_grade(context: Context, *, judges_off: bool) -> bool:
 
 
 def encode_request(record: dict[str, Any], text: str, session: str, limit: int) -> bytes:
-    """Return the request to grade a scored reply, for `GradeRequest`: JSON of at most `limit` bytes, with as much text as fits."""
-    size = _MAX_CHARACTERS
+    """Return the request to grade a scored reply, for `GradeRequest`: JSON of at most `limit` bytes, with as much text as fits.
+
+    Of a longer text these are the beginning and the end, but the end may be inside of a `<private>` part whose tag was cut off.
+    """
+    from ..kernel.text.tags import without_private
+
+    size, is_public = _MAX_CHARACTERS, without_private(text) == text
     while True:
-        matches = [match for match in record["matches"] if match[1] <= size]
+        after = max(size // 2, len(text) - size // 2) if is_public else len(text)
+        head, tail = text[: size // 2 if is_public else size], text[after:]
+        matches = [match for match in record["matches"] if match[1] <= len(head) or match[0] >= after]
         score = {**record, "matches": matches, "text": ""}
-        data = dumps({"session": session, "score": score, "text": text[:size]}).encode("ascii")
+        cut = after - len(head) if tail else 0
+        data = dumps({"session": session, "score": score, "text": [head, cut, tail]}).encode("ascii")
         if len(data) <= limit or size <= _MIN_CHARACTERS:  # a character may take twelve bytes as JSON
             return data
         size //= 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from tests.project import Project
 
@@ -11,9 +10,7 @@ from tests.project import Project
 def test_the_demo_shows_five_prompts_and_leaves_nothing(project: Project) -> None:
     box = os.path.dirname(project.root)
     before = {at: (folders, names) for at, folders, names in os.walk(box) if ".git" not in at}
-    begun = time.monotonic()
     run = project.cli("demo", "--json")
-    assert time.monotonic() - begun < 20
     assert (run.returncode, run.stderr) == (0, "")
     prompts = run.json["prompts"]
     assert [bool(row["told"]) for row in prompts].count(False) == 2

@@ -195,6 +195,34 @@ def test_a_damaged_file_is_named(project: Project) -> None:
     assert "interviews.sqlite" in run.stderr
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param("UPDATE interviews SET state = substr(state, 1, 40)", id="a state that was cut off"),
+        pytest.param("UPDATE interviews SET setup = substr(setup, 1, 40)", id="a setup that was cut off"),
+        pytest.param("UPDATE interviews SET state = '[]'", id="another type"),
+        pytest.param("UPDATE interviews SET setup = '{\"topic\": 5}'", id="missing fields"),
+        pytest.param('UPDATE interviews SET state = \'{"turns": [5], "nodes": 7}\'', id="other types inside"),
+    ],
+)
+def test_a_damaged_interview_is_named_and_can_be_discarded(project: Project, damage: str) -> None:
+    name = begin(project)
+    path = os.path.join(project.state, "interviews.sqlite")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(damage)
+        connection.commit()
+    way_out = "memory interview discard --session %s" % name
+    for action in ("export", "finish", "answer"):
+        run = project.cli("interview", action, stdin="for clerks" if action == "answer" else "")
+        assert (run.returncode, run.stdout) == (1, "")
+        assert run.stderr.startswith(
+            "memory: the interview %s in %s is damaged, or this is a bug: " % (name, path)
+        )
+        assert run.stderr.endswith(". To delete it: %s\n" % way_out)
+    assert project.cli(*way_out.split()[1:]).returncode == 0
+    assert talk(project, "status") == {"interviews": []}
+
+
 def test_the_output_for_people(project: Project) -> None:
     begin(project)
     run = project.cli("interview", "answer", stdin="clerks use it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 
 import pytest
 
@@ -316,3 +317,30 @@ def test_a_replaced_memory_is_not_listed_as_similar(project: Project) -> None:
     old = project.save(*MYSQL)
     words = ("--category", "decision", "--title", MYSQL[0], "--body", "Again.", "--supersedes", old)
     assert project.cli("save", *words, "--json").json["similar"] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("save", *WORDS, "--body", "Postgres 16"), id="save"),
+        pytest.param(("edit", "mail", "--body", "Ask Ada."), id="edit"),
+        pytest.param(("import", "notes.md"), id="import"),
+    ],
+)
+def test_an_approval_that_cannot_be_recorded_leaves_a_pending_memory_and_says_so(
+    project: Project, command: tuple[str, ...]
+) -> None:
+    project.save("Mail", "Ask.")
+    project.write("notes.md", "# Rules\n\n- Always use Postgres.\n")
+    shutil.rmtree(os.path.join(project.state, "trust", "texts"))
+    with open(os.path.join(project.state, "trust", "texts"), "w", encoding="utf-8"):
+        pass
+    run = project.cli(*command)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert (
+        "what you saved is pending: your approval was not recorded. Solve that, then: memory review\n"
+        in run.stderr
+    )
+    os.unlink(os.path.join(project.state, "trust", "texts"))
+    (pending,) = project.memories("--status", "pending")
+    assert project.cli("accept", pending["id"]).returncode == 0

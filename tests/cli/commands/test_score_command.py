@@ -183,7 +183,7 @@ def test_a_grade_that_cannot_be_recorded_fails(project: Project) -> None:
         "audit": 0,
         "severity": "",
     }
-    request = {"score": score, "session": "s", "text": PLAIN}
+    request = {"score": score, "session": "s", "text": [PLAIN, 0, ""]}
     os.makedirs(os.path.join(project.state, "scores.jsonl"))
     assert project.cli("grade", stdin=json.dumps(request)).returncode == 1
     assert str(project.ledger("events")[-1]["what"]).startswith("scores: ")

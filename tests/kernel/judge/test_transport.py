@@ -188,15 +188,15 @@ def test_a_look_up_that_hangs_keeps_neither_the_ask_nor_the_process(tmp_path: Pa
     assert run.stderr == b""
 
 
-def test_two_questions_wait_once(make_bench: MakeBench) -> None:
+def test_two_questions_are_asked_in_parallel(make_bench: MakeBench) -> None:
+    both = threading.Barrier(2, timeout=20)
+
     def choose(seen: Seen) -> server.Act:
+        both.wait()  # nothing is answered before both questions are there
         key = "relevant" if '{"relevant"' in json.dumps(seen.body).replace('\\"', '"') else "useful"
-        return server.after(3, server.answer(payload("anthropic", '{"%s": [1]}' % key)))
+        return server.answer(payload("anthropic", '{"%s": [1]}' % key))
 
     with serving(server.by_request(choose)) as api:
         judge = make_bench("anthropic", api.url).asker()
-        deadline = Deadline(10)
-        verdicts = judge.ask_all([question(), question(rubric="usefulness")], deadline)
-        took = deadline.elapsed_ms()
+        verdicts = judge.ask_all([question(), question(rubric="usefulness")], Deadline(20))
     assert [verdict.values for verdict in verdicts] == [{"chosen": [1], "dropped": 0}] * 2
-    assert took < 5900

@@ -39,7 +39,7 @@ _REJECT_EXAMPLES = """\
   memory list --status rejected
   memory accept use-mysql                 undoes a rejection
 """
-_BATCH = 1000
+_FIRST_BATCH, _BATCH = 200, 1000  # the first is small, so that the user soon sees progress
 _GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a guard by name, so that the user decides about each"
 _UNDO = "  To undo this: memory accept ID. The files stay where they are."
 
@@ -199,8 +199,9 @@ def _accept_batches(
     A batch is recorded before the next is read: a store may be large, and the command may be killed.
     """
     trust = load_trust(context.paths, context.accept_from)
-    found = _pending(context, trust)
-    while batch := list(islice(found, _BATCH)):
+    found, size = _pending(context, trust), _FIRST_BATCH
+    while batch := list(islice(found, size)):
+        size = _BATCH
         chosen = [stored for stored in batch if _fits(arguments, stored)]
         trust.accept(chosen, "accept")
         yield chosen, [stored for stored in batch if not _fits(arguments, stored)]

@@ -9,10 +9,12 @@ import argparse
 import os
 from typing import Any
 
+from ...hooks.events import error_location
 from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
 from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore
 from ...kernel.ledger import Ledger
+from ...memories import InvalidMemory
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import counted
 from ..options import add_flag, require_existing
@@ -43,6 +45,7 @@ the memory's title, body, context, category, tags or asked_as.
 _STEPS = ("answer", "check-question", "skip", "deeper", "wrap-up", "resume")
 ACTIONS = ("start", *_STEPS, "status", "explain", "replay", "export", "pack", "finish", "discard")
 _SECONDS = 10.0
+_DAMAGED = "the interview %s in %s is damaged, or this is a bug: %s. To delete it: memory interview discard --session %s"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -74,8 +77,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Run one action."""
+    """Run one action. Raises CommandError, which says what to do, if the stored interview is damaged."""
     store = InterviewStore(context.paths.state())
+    try:
+        return _run(arguments, context, store)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        if not store.last_read or isinstance(error, InvalidMemory):  # that is about what would be written
+            raise
+        what = "%s at %s: %s" % (type(error).__name__, error_location(error), error)
+        raise CommandError(_DAMAGED % (store.last_read, store.path, what, store.last_read)) from error
+
+
+def _run(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     if arguments.action == "start":
         return _start(arguments, context, store)
     if arguments.action in _HANDLERS:
@@ -258,11 +271,8 @@ def _discard(arguments: argparse.Namespace, context: CommandContext, store: Inte
         raise UsageError(
             "discard: expected --session ID, so that none is deleted by mistake; `memory interview status` lists them"
         )
-    interview = store.find(arguments.session)
-    store.delete(interview.id)
-    if interview.session:
-        Reminder(context.paths, interview.session).delete()
-    context.console.result(arguments.json, {"discarded": interview.id}, "deleted %s" % interview.id)
+    Reminder(context.paths, store.delete(arguments.session)).delete()
+    context.console.result(arguments.json, {"discarded": arguments.session}, "deleted %s" % arguments.session)
     return 0
 
 

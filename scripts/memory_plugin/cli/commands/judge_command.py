@@ -67,6 +67,7 @@ _OFFER = "No key was found. Ask through Claude Code, with your own login? The ca
 _ALL = "all"
 _CHECK_SECONDS = 10.0
 _OFF = "The judge is off. To switch it on: memory judge on"
+_REFUSED = "%s in %s does not count: only your own settings can switch a judge on, because it sends text."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -211,6 +212,10 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         records = [_check_record(*result, feature, context) for result in results]
         context.console.json(records[0] if len(records) == 1 else {"judges": records})
     elif not context.settings.is_judge_enabled(feature):
+        key = JUDGE_SWITCHES[feature][0]
+        for problem in context.settings.problems:
+            if problem.kind == "refused" and ".".join(problem.path).endswith(key):
+                context.console.paragraph(_REFUSED % (key, terminal_safe(problem.file)))
         context.console.paragraph(_OFF + _argument(feature))
     else:
         for judge, verdict in results:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ...hooks.prompt import MAX_CHARACTERS
-from ...hooks.tool_use import count_silent_calls
+from ...hooks.tool_use import MAX_SILENT, count_silent_calls
 from ...kernel.settings.values import USER
 from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
@@ -68,14 +68,14 @@ def _configure_why(parser: argparse.ArgumentParser) -> None:
 def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what is stored and pending, the last decisions, and the doctor's problems."""
     console, survey = context.console, context.overview()
-    has_state = context.paths.state_dir is not None
+    has_state, has_guards = context.paths.state_dir is not None, context.settings.flag("guards.enabled")
     last = max(0, arguments.last) if has_state else 0
     rows = explain.decisions(context.paths, last=last) if last else []
     problems = [check for check in examine(context, survey) if check.status in (WARN, FAIL)]
     facts: dict[str, Any] = {
         "recall": context.settings.flag("retrieval.enabled"),
         "notes": len(named_notes(context)),
-        "guards": _guards_in_force(context) if has_state else 0,
+        "guards": len(GuardFile(context.paths).guards) if has_state and has_guards else 0,
         "catalog": _catalog(context) if has_state else None,
         "silent_calls": count_silent_calls(context.paths) if has_state else 0,
     }
@@ -129,10 +129,6 @@ def _print_waiting(survey: Survey, labels: dict[str, str], context: CommandConte
         context.console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
 
 
-def _guards_in_force(context: CommandContext) -> int:
-    return len(GuardFile(context.paths).guards) if context.settings.flag("guards.enabled") else 0
-
-
 def _catalog(context: CommandContext) -> dict[str, int] | None:
     """Return the size of the last session catalog in this project; None if there was none, or catalogs are off."""
     if not context.settings.integer("retrieval.catalog.max_tokens"):
@@ -164,7 +160,9 @@ def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
         if of:
             context.console.line("All rules: memory list --rules")
     if facts["silent_calls"]:
-        context.console.line("No memory applied to %s." % counted(facts["silent_calls"], "tool call"))
+        calls = counted(facts["silent_calls"], "tool call")
+        least = "at least " if facts["silent_calls"] >= MAX_SILENT else ""
+        context.console.line("No memory applied to %s%s." % (least, calls))
 
 
 def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context: CommandContext) -> None:
@@ -230,8 +228,9 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
         row, tried = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record, True
     if row is None:
         raise CommandError(_nothing_found(arguments.prompt, arguments.place))
+    also = explain.same_turn(context.paths, row)
     if arguments.json:
-        context.console.json({"pointed": [], **row})
+        context.console.json({"pointed": [], **row, "also": also})
         return
     _print_off(context)
     if tried:
@@ -241,7 +240,7 @@ def _why(arguments: argparse.Namespace, context: CommandContext) -> None:
         named = _prompt(row, explain.prompt_texts([row], context.paths), _MAX_LINE)
         context.console.paragraph(", ".join(filter(None, (_local(row), named))))
     _explain(row, context)
-    for other in [] if tried else explain.same_turn(context.paths, row):
+    for other in also:
         context.console.paragraph(plain("Also in this turn: %s." % explain.sentence(other), _MAX_LINE))
     if arguments.verbose:
         _print_scores(row, context)
