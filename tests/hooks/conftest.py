@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.project import Project
+from tests.project import IS_WINDOWS, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold
 
 
@@ -14,4 +14,6 @@ def recalling(project: Project) -> Project:
     no_threshold(project)
     project.save(TITLE, BODY)
     assert TOLD in project.prompt(ASK, session_id="before").context
+    if IS_WINDOWS:  # removes no index that a process has open
+        project.wait_for_background()
     return project

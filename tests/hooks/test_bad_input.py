@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.events import PROMPT_HOOK, SCRIPTS, events_slow_except
-from tests.project import PLUGIN_ROOT, Project, Run
+from tests.project import IS_WINDOWS, PLUGIN_ROOT, Project, Run
 from tests.recall.store_files import (
     ASK,
     BODY,
@@ -185,7 +185,8 @@ def test_a_missing_home_folder_is_created(project: Project) -> None:
         )
     )
     assert run.stdout == ""  # nobody accepted this store there
-    assert os.stat(os.path.join(home, ".claude", "lcars", "memory")).st_mode & 0o777 == 0o700
+    state = os.stat(os.path.join(home, ".claude", "lcars", "memory"))
+    assert IS_WINDOWS or state.st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("event", events_slow_except("UserPromptSubmit", "Stop"))

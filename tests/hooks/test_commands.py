@@ -12,8 +12,9 @@ import pytest
 
 from tests.events import EVENTS, events_slow_except
 from tests.hooks.test_entries import ANSWER, copied
-from tests.project import PLUGIN_ROOT, Project, Run
+from tests.project import PLUGIN_ROOT, Project, Run, posix
 
+pytestmark = posix("needs a POSIX shell, which on Windows is that of Git")
 FOLDERS = ["plain", "with some  space", "it's", "100% $HOME `id` !x", "ünïcode-日本"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import json
 import os
@@ -15,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from memory_plugin.kernel.locks import lock_handle
 from memory_plugin.recall.index_file import changed_paths, open_index
 from memory_plugin.recall.index_tables import create_index
 from tests.events import CLI, PROMPT_HOOK
-from tests.project import Project, Run
+from tests.project import Project, Run, posix
 from tests.recall.store_files import (
     ASK,
     TITLE,
@@ -34,6 +34,9 @@ from tests.recall.store_files import (
     store,
     without_rights,
 )
+
+FIFO = pytest.param("FIFO", marks=posix("makes a pipe"))
+LIMIT = "limits the size of a file"
 
 
 def told_later(project: Project, question: str, awaited: str) -> str:
@@ -171,7 +174,7 @@ def locked(path: str) -> Any:  # noqa: ANN401 (an open file)
     """Return an open file, locked as another process would lock it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     file = open(path, "ab")  # noqa: SIM115
-    fcntl.flock(file, fcntl.LOCK_EX)
+    assert lock_handle(file.fileno(), 0.0)
     return file
 
 
@@ -198,7 +201,7 @@ def test_a_lock_held_by_another_process_does_not_delay_the_prompt(recalling: Pro
     assert "7777" in told_later(recalling, "Which port does the ledger proxy listen on?", "7777")
 
 
-@pytest.mark.parametrize("kind", ["folder", "folder with files", "FIFO", "link to nowhere"])
+@pytest.mark.parametrize("kind", ["folder", "folder with files", FIFO, "link to nowhere"])
 def test_a_non_regular_file_in_place_of_the_index_causes_no_error(recalling: Project, kind: str) -> None:
     path = index_file(recalling)
     os.unlink(path)
@@ -254,6 +257,7 @@ def limited(project: Project, size: int, *command: str, stdin: bytes = b"") -> R
     return project.process(full, stdin, CLAUDE_PROJECT_DIR=project.root)
 
 
+@posix(LIMIT)
 @pytest.mark.parametrize("state", ["an index", "no index", "a changed store", "no state"])
 @pytest.mark.parametrize("size", [0, pytest.param(10, marks=pytest.mark.slow), 5000])
 def test_a_full_disk_loses_at_most_the_ledger_entry(recalling: Project, state: str, size: int) -> None:
@@ -281,6 +285,7 @@ def test_a_full_disk_loses_at_most_the_ledger_entry(recalling: Project, state: s
     assert all(isinstance(row, dict) for row in recalling.ledger("recalls"))
 
 
+@posix(LIMIT)
 def test_a_save_on_a_full_disk_reports_an_error_and_leaves_no_partial_file(recalling: Project) -> None:
     words = [
         "save",
@@ -350,7 +355,7 @@ def test_a_file_in_place_of_a_state_folder_or_vice_versa_causes_no_error(
 @pytest.mark.parametrize(
     "content",
     [b"", b"null", b"[" * 100_000, b'{"turn": "x", "given": []}', b'{"turn": 1e400}', b"\xff"],
-    ids=repr,
+    ids=["empty", "null", "nested", "a text", "infinity", "no text"],
 )
 def test_damaged_session_state_is_treated_as_missing(recalling: Project, content: bytes) -> None:
     (name,) = os.listdir(os.path.join(recalling.state, "sessions"))
@@ -359,6 +364,7 @@ def test_damaged_session_state_is_treated_as_missing(recalling: Project, content
     assert ask(recalling, "before") == ""
 
 
+@posix("measures memory with `resource`")
 def test_the_hook_uses_less_than_40_mb_of_memory(recalling: Project) -> None:
     """A hook may use 40 MB; a small index needs far less, which leaves room for a large one."""
     measured = (

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.hooks import background
-from tests.project import PLUGIN_ROOT, Project
+from tests.project import HAS_PROC, PLUGIN_ROOT, Project
 
 START = """import os, sys
 sys.path.insert(0, {scripts!r})
@@ -60,7 +60,7 @@ def seen_by_child(project: Project, script: str, report: str) -> dict[str, Any]:
         return {**json.load(file), "parent session": int(session)}
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="looks at /proc")
+@pytest.mark.skipif(not HAS_PROC, reason="looks at /proc")
 @pytest.mark.parametrize("way", ["posix_spawn", "subprocess"])
 def test_the_process_is_fully_detached_from_the_hook(project: Project, way: str) -> None:
     box = os.path.dirname(project.root)

@@ -13,7 +13,7 @@ from memory_plugin.hooks import entry, stop
 from memory_plugin.hooks.entry import HANDLERS
 from memory_plugin.hooks.events import Event
 from memory_plugin.kernel.settings.user_file import keys
-from tests.project import PLUGIN_ROOT, SESSION, Project
+from tests.project import IS_WINDOWS, PLUGIN_ROOT, SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, problems
 
 LOCAL, SHARED = ".claude/settings.local.json", ".claude/settings.json"
@@ -149,7 +149,7 @@ def test_state_is_never_written_inside_the_project(recalling: Project, kind: str
     assert os.listdir(inside) == []
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
 @pytest.mark.parametrize("name", [".claude", ".claude/lcars/memory"])
 def test_state_owned_by_another_user_is_not_touched(recalling: Project, name: str) -> None:
     os.chown(os.path.join(recalling.home, name), 12345, 12345)
@@ -163,6 +163,14 @@ def test_the_project_is_where_the_client_started_and_not_its_current_folder(reca
     os.makedirs(below)
     event = recalling.event("UserPromptSubmit", prompt=ASK, cwd="/")
     assert TOLD in recalling.hook("UserPromptSubmit", event, CLAUDE_PROJECT_DIR=below).context
+
+
+def test_a_project_with_a_long_path_is_recalled(tmp_path: Path) -> None:
+    """Wine resolves no path of more than 260 characters; there the project's own path is shorter, and those of its index are not."""
+    project = Project(str(tmp_path.joinpath(*["a folder with a long näme"] * (5 if IS_WINDOWS else 10))))
+    no_threshold(project)
+    project.save(TITLE, BODY)
+    assert TOLD in project.prompt(ASK).context
 
 
 def test_an_older_client_names_the_project_only_in_the_event(recalling: Project) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from memory_plugin.hooks import environment
 from memory_plugin.hooks.environment import clean, is_sensitive, launch_folder, switched_off
-from tests.project import Project
+from tests.project import Project, posix
 
 
 @pytest.fixture(autouse=True)
@@ -134,6 +134,7 @@ def test_encodings_the_client_reads_are_decoded_and_others_treated_as_unsafe(
     assert taint.judges_off
 
 
+@posix("makes a pipe")
 def test_a_settings_file_that_is_a_pipe_does_not_block(project: Project) -> None:
     os.makedirs(os.path.join(project.root, ".claude"))
     os.mkfifo(os.path.join(project.root, ".claude", "settings.json"))

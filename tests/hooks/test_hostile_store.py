@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.events import PROMPT_HOOK
-from tests.project import Project
+from tests.project import Project, posix
 from tests.recall.forged import FORGED, assert_nothing_forged, assert_nothing_hidden
 from tests.recall.store_files import (
     ASK,
@@ -44,6 +44,7 @@ def test_a_prompt_does_not_create_a_missing_store(project: Project) -> None:
     assert problems(project) == []
 
 
+@posix("makes links, pipes and sockets")
 @pytest.mark.parametrize("kind", ["link to a file", "link to nowhere", "FIFO", "folder", "device", "socket"])
 def test_anything_but_a_regular_file_is_skipped(recalling: Project, kind: str) -> None:
     path = store(recalling, "decisions", "postgres.json")

@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from tests.project import Project, Run
+from memory_plugin.kernel.text.clean import terminal_safe
+from tests.project import Project, Run, posix
 from tests.recall.store_files import BODY, TITLE, memory, problems, put
 
 
@@ -54,6 +55,7 @@ def test_new_phrases_of_a_trusted_memory_are_announced(project: Project) -> None
     put(project, "port", memory("The port", "It is 7777.", asked_as=["where does it listen"]))
     new = "memory: new phrases of 1 memory await approval. To review: /memory:review"
     assert project.start().message.split("\n")[0] == new
+    project.wait_for_background()  # what is put while an index is refreshed may be announced later
     put(project, "host", memory("The host", "It is example.org."))
     both = "1 memory awaits approval and is not recalled until then; new phrases of 1 memory await approval"
     assert both in project.start().message
@@ -74,6 +76,7 @@ def test_a_malformed_event_is_harmless(project: Project, fields: dict[str, objec
     assert project.hook("SessionStart", {"cwd": project.root, **fields}) == Run(0, "", "")
 
 
+@posix("on Windows, nothing is below a file")
 def test_session_state_that_cannot_be_reset_is_logged(project: Project) -> None:
     sessions = os.path.join(project.state, "sessions")
     os.makedirs(project.state)
@@ -87,11 +90,8 @@ def test_unreadable_settings_are_reported_in_one_line(project: Project) -> None:
     with open(project.settings_path, "w", encoding="utf-8") as file:
         file.write('{"memory": {')
     said = project.start().json["systemMessage"]
-    assert (
-        said
-        == "memory: %s cannot be read, so its settings have no effect; see: memory config check"
-        % project.settings_path
-    )
+    what = "cannot be read, so its settings have no effect; see: memory config check"
+    assert said == "memory: %s %s" % (terminal_safe(project.settings_path), what)
     assert project.start("compact").stdout == ""
 
 

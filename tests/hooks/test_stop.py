@@ -11,7 +11,7 @@ import pytest
 
 from memory_plugin.replies.escalation import is_sampled
 from memory_plugin.replies.pipeline import score_id
-from tests.project import PLUGIN_ROOT, SESSION, Project, Run
+from tests.project import PLUGIN_ROOT, SESSION, Project, Run, posix
 from tests.replies.builders import (
     PADDED,
     PLAIN,
@@ -324,6 +324,7 @@ def test_audited_replies_are_judged_without_counting_as_drift(project: Project) 
     assert project.ledger("drift") == []
 
 
+@posix("lists the modules of POSIX")
 def test_the_hook_imports_only_the_allowed_modules(project: Project) -> None:
     stop(project, PADDED)
     event = {**project.event("Stop"), "last_assistant_message": PADDED}

@@ -46,9 +46,10 @@ def mine(project: Project) -> Project:
 
 
 def commit(project: Project) -> None:
-    """Commit everything."""
-    project.git("add", "-A")
-    project.git("commit", "-q", "-m", "change")
+    """Commit everything, where there is git."""
+    if shutil.which("git") is not None:
+        project.git("add", "-A")
+        project.git("commit", "-q", "-m", "change")
 
 
 def put_accepted(project: Project, name: str, data: object, folder: str = "decisions") -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -107,6 +108,12 @@ def test_the_output_of_ps_is_taken_apart() -> None:
 def test_without_proc_and_ps_there_is_no_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ancestry, "_PROC", "/nowhere")
     monkeypatch.setattr(ancestry, "_PS", ("/nowhere/ps",))
+    assert ancestors() == []
+
+
+def test_windows_has_no_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ancestry, "os", SimpleNamespace(name="nt", getpid=os.getpid, path=os.path))
+    assert not ancestry.has_proc()
     assert ancestors() == []
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
+from threading import Timer
 
 import pytest
 
+from memory_plugin.kernel import files
 from memory_plugin.kernel.files import (
     Unreadable,
     error_text,
@@ -17,6 +19,7 @@ from memory_plugin.kernel.files import (
     replace_file,
     stamp,
 )
+from tests.project import posix
 
 
 @pytest.fixture
@@ -71,6 +74,7 @@ def bound(_folder: str) -> str:
     return path
 
 
+@posix("makes pipes, links and sockets")
 @pytest.mark.parametrize(
     "make", [linked, looped, piped, bound, lambda folder: folder, lambda _: "/dev/zero", lambda _: "a\0b"]
 )
@@ -80,8 +84,16 @@ def test_a_pipe_or_folder_is_refused_at_once(folder: str, make: object) -> None:
         read_regular(make(folder), 1000)
 
 
-def test_a_link_is_followed_where_that_is_asked_for(folder: str) -> None:
-    assert read_regular(linked(folder), 10, follow=True)[0] == b"x"
+@posix("makes links")
+@pytest.mark.parametrize("flag", [files._NO_LINKS, 0], ids=["posix", "windows"])
+def test_a_link_is_followed_only_where_that_is_asked_for(
+    folder: str, flag: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_NO_LINKS", flag)
+    link = linked(folder)
+    assert read_regular(link, 10, follow=True)[0] == b"x"
+    with pytest.raises(Unreadable, match="a symbolic link"):
+        read_regular(link, 10)
 
 
 @pytest.mark.parametrize("name", ["missing", "missing/below", "plain/below"])
@@ -106,6 +118,7 @@ def test_a_stamp_tells_every_kind_of_change(folder: str) -> None:
     assert len(stamps) == 4
 
 
+@posix("has modes")
 def test_folders_are_made_private_and_left_as_they_are(folder: str) -> None:
     os.chmod(folder, 0o755)
     below = os.path.join(folder, "a", "b")
@@ -122,6 +135,7 @@ def test_a_file_in_the_place_of_a_folder_is_an_error(folder: str) -> None:
             make_folder(wanted)
 
 
+@posix("has modes")
 @pytest.mark.parametrize("durable", [True, False])
 def test_a_replaced_file_is_private_and_leaves_no_draft(folder: str, durable: bool) -> None:
     path = put(folder, "a", b"old")
@@ -129,6 +143,14 @@ def test_a_replaced_file_is_private_and_leaves_no_draft(folder: str, durable: bo
     assert read_regular(path, 1 << 20)[0] == b"new" * 100_000
     assert os.stat(path).st_mode & 0o777 == 0o600
     assert os.listdir(folder) == ["a"]
+
+
+def test_a_file_that_a_reader_has_open_is_replaced(folder: str) -> None:
+    path = put(folder, "a", b"old")
+    with open(path, "rb") as reader:
+        Timer(0.05, reader.close).start()
+        replace_file(path, b"new")
+    assert read_regular(path, 10)[0] == b"new"
 
 
 def test_a_link_is_replaced_and_not_followed(folder: str) -> None:
@@ -181,6 +203,7 @@ def test_an_os_error_is_shown_without_its_number(error: OSError, words: str) -> 
     assert error_text(error) == words
 
 
+@posix("says that a name is too long")
 def test_a_file_that_cannot_be_opened_is_named_once(folder: str) -> None:
     path = os.path.join(folder, "a" * 300)
     with pytest.raises(Unreadable) as caught:

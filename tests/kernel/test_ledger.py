@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from memory_plugin import VERSION
 from memory_plugin.kernel import ledger as module
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.locks import lock_handle
-from tests.project import PLUGIN_ROOT, Project
+from tests.project import IS_WINDOWS, PLUGIN_ROOT, Project, posix
 
 WRITERS, EACH = 50, 20
 PROGRAM = """
@@ -72,8 +71,9 @@ def test_every_record_says_when_where_and_by_whom(folder: str) -> None:
         "version": VERSION,
         "a": [1, None, "ä\ud800"],
     }
-    assert os.stat(book.path()).st_mode & 0o777 == 0o600
-    assert os.stat(folder).st_mode & 0o777 == 0o700
+    if not IS_WINDOWS:
+        assert os.stat(book.path()).st_mode & 0o777 == 0o600
+        assert os.stat(folder).st_mode & 0o777 == 0o700
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_after_kills_every_line_is_whole_or_closed(project: Project, folder: str
         running = [writer(project, folder, number, times=100_000) for number in range(4)]
         time.sleep(delay)
         for process in running:
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             process.communicate()
     book = Ledger(folder, "book")
     before, skipped = rows(book)
@@ -127,7 +127,7 @@ def test_disk_use_is_bounded_and_the_youngest_stay(folder: str) -> None:
     book = Ledger(folder, "book", 1000)
     for number in range(200):
         book.append("s", "p", {"number": number})
-    names = sorted(os.listdir(folder))
+    names = sorted(name for name in os.listdir(folder) if name != "book.lock")
     assert set(names) <= {"book.1.jsonl", "book.2.jsonl", "book.3.jsonl", "book.jsonl"}
     longest = len(json.dumps(rows(book)[0][-1])) + 1
     assert sum(os.path.getsize(os.path.join(folder, name)) for name in names) <= 4 * (1000 + longest)
@@ -165,6 +165,7 @@ def test_a_file_that_is_never_the_current_one_is_given_up_soon(
     assert os.path.getsize(book.path()) == 0
 
 
+@posix("simulates Windows")
 def test_on_windows_a_full_file_is_rotated_after_it_is_closed(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,7 +204,10 @@ def test_bytes_stay_as_they_are_where_a_system_has_files_of_text(project: Projec
     assert (run.returncode, run.stderr) == (0, "")
 
 
+@posix("limits the size of a file")
 def test_a_full_disk_loses_the_record_and_nothing_else(project: Project, folder: str) -> None:
+    import resource
+
     book = Ledger(folder, "book")
     book.append("s", "p", {"first": 1})
     size = os.path.getsize(book.path())
@@ -219,6 +223,7 @@ def test_a_full_disk_loses_the_record_and_nothing_else(project: Project, folder:
     assert len(rows(book)[0]) == 2
 
 
+@posix("makes pipes and links")
 @pytest.mark.parametrize("odd", ["full", "pipe", "folder", "link"])
 def test_append_returns_why_a_file_cannot_be_written(folder: str, odd: str) -> None:
     os.makedirs(folder)

@@ -15,7 +15,11 @@ from tests.platforms.test_simulated import ASK, MEMORY, SAVE, Machine, missing
 from tests.project import PLUGIN_ROOT
 
 PYTHON = os.environ.get("MEMORY_TEST_WINDOWS_PYTHON", "")
-QUIET = {"WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml="}  # neither traces nor .NET and a browser
+QUIET = {
+    "WINEDEBUG": "-all",
+    "WINEDLLOVERRIDES": "mscoree,mshtml=",
+    "LC_ALL": "C.UTF-8",
+}  # no traces, .NET and browser
 pytestmark = pytest.mark.slow
 
 
@@ -64,6 +68,14 @@ class WindowsMachine(Machine):
         return super().hook(script, event, **{"cwd": windows(self.project), **fields})
 
 
+def put_postgres(machine: Machine) -> None:
+    """Write a memory into the project with a byte order mark and CR LF, as an editor of Windows does."""
+    folder = machine.project / ".claude" / "memory" / "decisions"
+    folder.mkdir(parents=True)
+    text = json.dumps({**MEMORY, "asked_as": ["which database does billing use"]}, indent=2)
+    (folder / "postgres.json").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+
+
 @pytest.fixture
 def machine(tmp_path: Path, wine: dict[str, str]) -> WindowsMachine:
     """Return a new machine."""
@@ -74,6 +86,25 @@ def test_a_memory_is_saved_recalled_and_explained(machine: WindowsMachine) -> No
     machine.check()
     assert "Billing runs on Postgres" in machine.hook("session_start.py", "SessionStart", source="startup")
     assert "FAIL" not in machine.memory("doctor")
+
+
+def test_the_first_commands_of_a_user_write_utf_8_and_line_feeds(machine: WindowsMachine) -> None:
+    save = ("--category", "decision", "--title", "Zahlungen über Postgres", "--body", "Größer, 日本.")
+    machine.memory("save", *save, "--asked-as", "which database does billing use")
+    machine.prompt()
+    said = {words: machine.memory(*words.split()) for words in ("list", "why", "search Zahlungen")}
+    assert [words for words, text in said.items() if "Zahlungen über Postgres" not in text] == []
+    assert "日本" in said["search Zahlungen"]
+    assert machine.memory("review") == "Nothing is pending.\n"
+    said["status"] = machine.memory("status")
+    assert [words for words, text in said.items() if "\r" in text] == []
+
+
+def test_a_git_in_the_current_folder_is_not_run(machine: WindowsMachine) -> None:
+    put_postgres(machine)
+    (machine.project / "git.bat").write_text("@echo run > trapped\r\n", encoding="utf-8")
+    assert "Billing runs on Postgres" in machine.memory("review")
+    assert not (machine.project / "trapped").exists()
 
 
 def test_paths_of_windows_at_files_and_guards(machine: WindowsMachine) -> None:
@@ -97,10 +128,7 @@ def test_a_failure_recalls(machine: WindowsMachine) -> None:
 
 
 def test_what_a_pull_brings_waits_for_the_user(machine: WindowsMachine) -> None:
-    folder = machine.project / ".claude" / "memory" / "decisions"
-    folder.mkdir(parents=True)
-    text = json.dumps({**MEMORY, "asked_as": ["which database does billing use"]}, indent=2)
-    (folder / "postgres.json").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    put_postgres(machine)
     assert machine.prompt() == ""
     machine.env["CLAUDECODE"] = "1"
     with pytest.raises(AssertionError, match="the user must allow it"):

@@ -20,7 +20,7 @@ from memory_plugin.memories.trust import load_trust
 from memory_plugin.recall import index_documents
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_refresh import refresh_index
-from tests.project import Project
+from tests.project import IS_WINDOWS, Project
 
 TITLE = "Use Postgres for the billing database"
 BODY = "The billing service stores its invoices in Postgres 15, never in MySQL."
@@ -128,6 +128,8 @@ def everything_written(project: Project) -> bytes:
 
 def without_rights(project: Project) -> list[str]:
     """Return the beginning of a command that runs without the right to read everything, which root has."""
+    if IS_WINDOWS:
+        pytest.skip("takes away rights of POSIX")
     if os.geteuid() != 0:
         return []
     caps = "-dac_override,-dac_read_search"

@@ -26,7 +26,7 @@ from ..kernel.paths import locate
 from ..memories import InvalidMemory
 from .caller import identify
 from .command_context import CommandContext, CommandError, UsageError, needed_approval, require_approval
-from .console import Console, finish_streams, open_closed_streams, terminal_width, wrapped
+from .console import Console, finish_streams, prepare_streams, terminal_width, wrapped
 from .options import add_actions, add_common_options, require_existing
 
 USAGE = 2
@@ -120,7 +120,9 @@ _CUTOFF = 0.6  # how similar a suggested word must be
 
 def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
-    open_closed_streams()
+    prepare_streams()
+    if os.name == "nt":
+        os.environ["NODEFAULTCURRENTDIRECTORYINEXEPATH"] = "1"  # a repository may hold a `notepad.exe`
     try:
         words, ticket = (argv[:-2], argv[-1]) if argv[-2:-1] == [_TICKET] else (argv, "")
         code = _guarded(list(words), ticket, Console())

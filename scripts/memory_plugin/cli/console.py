@@ -276,12 +276,19 @@ def _write(stream: TextIO, text: str) -> None:
     stream.flush()
 
 
-def open_closed_streams() -> None:
-    """Open the null device for each standard stream that was closed at startup, so that no file of ours gets its descriptor."""
+def prepare_streams() -> None:
+    """Prepare the standard streams.
+
+    Each that was closed at startup becomes the null device, so that no file of ours gets its descriptor. On Windows, pipes and files get
+    UTF-8 with LF, which the programs that read them expect, instead of the code page and CR LF.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             handle = os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor, which is the stream's
             setattr(sys, name, os.fdopen(handle, mode, encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if os.name == "nt" and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
 
 
 def finish_streams(code: int) -> int:

@@ -214,8 +214,9 @@ def edit_draft(
     replace_file(path, text.encode("utf-8", "backslashreplace"))
     default = "notepad" if os.name == "nt" else "vi"
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or default
+    words = editor.replace("\\", "\\\\") if os.name == "nt" else editor  # there they separate folders
     try:
-        code = subprocess.run([*shlex.split(editor), path], check=False).returncode
+        code = subprocess.run([*shlex.split(words), path], check=False).returncode
     except (OSError, ValueError) as error:
         raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % error_text(error)) from None
     try:

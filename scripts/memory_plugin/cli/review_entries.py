@@ -359,7 +359,8 @@ def _logged(store: Store) -> list[tuple[str, ClaimedCommit, str]]:
 def _output(store: Store) -> str:
     """Return git's log of a store; empty if git fails, takes too long, or is not installed."""
     git = shutil.which("git")
-    if git is None or not os.path.isdir(store.root):
+    # On Windows `which` looks into the current folder first, and a repository may hold a program of this name.
+    if git is None or not os.path.isabs(git) or not os.path.isdir(store.root):
         return ""
     settings = [word for name, value in _OFF.items() for word in ("-c", "%s=%s" % (name, value))]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

@@ -84,14 +84,16 @@ def start(arguments: Sequence[str], data: bytes = b"", variables: Sequence[str] 
     environment[OFF] = "1"
     try:
         environment[HANDED_OVER] = hand_over()
-        return _spawn_posix(command, environment, data)
-    except (AttributeError, NotImplementedError):  # no posix_spawn, or none that can leave the session
-        return _spawn_elsewhere(command, environment, data)
+        try:
+            return _spawn_posix(command, environment, data)
+        except (AttributeError, NotImplementedError):  # no posix_spawn, or none that can leave the session
+            return _spawn_elsewhere(command, environment, data)
     except OSError:
         return False
 
 
 def _spawn_elsewhere(command: list[str], environment: dict[str, str], data: bytes) -> bool:
+    import subprocess
     from subprocess import DEVNULL, PIPE, Popen
 
     process = Popen(
@@ -102,6 +104,9 @@ def _spawn_elsewhere(command: list[str], environment: dict[str, str], data: byte
         stderr=DEVNULL,
         close_fds=True,
         start_new_session=True,
+        creationflags=getattr(
+            subprocess, "CREATE_NO_WINDOW", 0
+        ),  # else Ctrl+C in the client's console ends it
     )
     assert process.stdin is not None
     try:

@@ -136,7 +136,7 @@ class Ancestor:
 
 def has_proc() -> bool:
     """Return whether the processes can be read without starting another program."""
-    return os.path.exists(_PROC + "/self/stat")
+    return os.name == "posix" and os.path.exists(_PROC + "/self/stat")
 
 
 def walk() -> Iterator[Ancestor]:
@@ -187,6 +187,8 @@ def _read_proc(pid: int, name: str) -> str:
 
 
 def _read_ps() -> dict[int, Ancestor]:
+    if os.name != "posix":  # on Windows any user may put a program there
+        return {}
     from subprocess import DEVNULL, PIPE, SubprocessError, run
 
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat as modes
+from time import sleep
 
 # Without it Windows writes CR before each LF, and reads no further than 0x1A.
 BINARY = getattr(os, "O_BINARY", 0)
@@ -67,6 +68,8 @@ def read_regular(path: str, limit: int, follow: bool = False) -> tuple[bytes, os
 
     Raises FileNotFoundError when nothing is there and Unreadable, naming the cause, for everything else.
     """
+    if not _NO_LINKS and not follow and os.path.islink(path):  # Windows opens what the link names
+        raise Unreadable("%s: a symbolic link" % path)
     try:
         handle = os.open(path, _READ if follow else _READ | _NO_LINKS)
     except (FileNotFoundError, NotADirectoryError):
@@ -150,10 +153,20 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True
                 os.fsync(handle)
         finally:
             os.close(handle)
-        os.replace(draft, path)
+        _rename(draft, path)
     except BaseException:
         os.unlink(draft)
         raise
+
+
+def _rename(draft: str, path: str) -> None:
+    """Rename a file over another; on Windows, wait for up to a quarter of a second while a reader has the other open."""
+    for _ in range(25 if os.name == "nt" else 0):
+        try:
+            return os.replace(draft, path)
+        except PermissionError:
+            sleep(0.01)
+    return os.replace(draft, path)
 
 
 def replace_if_changed(path: str, content: bytes, limit: int) -> bool:

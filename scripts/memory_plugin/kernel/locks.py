@@ -23,14 +23,16 @@ except ImportError:  # Windows
     from msvcrt import LK_NBLCK, locking  # type: ignore[attr-defined,unused-ignore]
 
     def _try_lock(handle: int) -> None:
-        # Windows does not let others read a locked range, so the locked byte is far behind the data.
-        os.lseek(handle, 1 << 40, os.SEEK_SET)
+        # Windows does not let others read a locked range, so the locked byte is far behind the data. Some of its C libraries, and Wine's,
+        # lock at the low 32 bits of the position.
+        os.lseek(handle, 0x7FFF0000, os.SEEK_SET)
         locking(handle, LK_NBLCK, 1)
 
 
 _PAUSE = 0.002
-# Errors of `flock` for a lock that another process holds, and for a file system without locks; any other error is raised.
-_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.EINTR)
+# Errors of `flock` for a lock that another process holds (Wine sets no number), and for a file system without locks; any other error is
+# raised.
+_HELD = (0, errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.EINTR)
 _NO_LOCKS = (
     errno.ENOLCK,
     errno.ENOSYS,

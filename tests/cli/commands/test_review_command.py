@@ -309,6 +309,16 @@ def test_review_works_without_git(team: Project) -> None:
 
 
 @terminal
+def test_a_git_in_the_current_folder_is_not_run(team: Project) -> None:
+    """Windows searches that folder first, which a relative folder on the PATH stands for here."""
+    trap = os.path.join(os.path.dirname(team.root), "trapped")
+    os.chmod(team.write("git", "#!/bin/sh\necho run > '%s'\n" % trap), 0o700)
+    run = team.cli("review", "--json", PATH=".:" + os.defpath)
+    assert len(run.json["groups"]) == 2
+    assert not os.path.exists(trap)
+
+
+@terminal
 def test_a_log_of_any_size_is_read_up_to_a_limit(team: Project) -> None:
     folder = os.path.dirname(team.write("bin/git", "#!/bin/sh\nexec /usr/bin/yes\n"))
     os.chmod(os.path.join(folder, "git"), 0o700)
