@@ -136,6 +136,7 @@ def test_the_words_of_a_guard(pattern: str, words: list[str]) -> None:
         pytest.param("a $((1 << 2)) <<E\nb\nE\nc", [["a", "$()"], ["c"]], id="a shift is no heredoc"),
         pytest.param("a $'x\\ty\\x41\\101\\u00e9'", [["a", "x\tyAA\u00e9"]], id="ansi escapes"),
         pytest.param("a $'\\U0001F600\\U62c'", [["a", "\U0001f600\u062c"]], id="long ansi escapes"),
+        pytest.param("a $'\\562m'", [["a", "rm"]], id="an octal escape of more than a byte"),
         pytest.param("a $'\\UFFFFFFFF'", [["a", "\U0010ffff"]], id="an ansi escape beyond Unicode"),
         pytest.param('a "b\\c\\"\\\nd"', [["a", 'b\\c"d']], id="escapes in double quotes"),
         pytest.param("a ${b:-'}'} c", [["a", "${b:-}}", "c"]], id="a bracket in quotes in an expansion"),
@@ -150,7 +151,7 @@ def test_the_words_of_a_guard(pattern: str, words: list[str]) -> None:
         ),
         pytest.param("a ${b:-it\\'s}; c", [["a", "${b:-it's}"], ["c"]], id="an apostrophe in an expansion"),
         pytest.param("a <<E\n${b:-it's} $(c)\nE\nd", [["a"], ["c"], ["d"]], id="an expansion in a heredoc"),
-        pytest.param("a ${ b; }; c", [["a", "${", "b"], ["c"]], id="the output of a list"),
+        pytest.param("a ${ b; }; c", [["a", "${"], ["b"], ["c"]], id="the output of a list"),
         pytest.param("a `b \\`c\\``", [["c"], ["b", "$()"], ["a", "$()"]], id="nested backticks"),
         pytest.param("a <(b) >(c)", [["b"], ["c"], ["a", "$()", "$()"]], id="process substitutions"),
         pytest.param("function f { a; }", [["a"]], id="function"),
@@ -159,6 +160,27 @@ def test_the_words_of_a_guard(pattern: str, words: list[str]) -> None:
 )
 def test_the_commands_of_a_text(text: str, words: list[list[str]]) -> None:
     assert [command.words for command in shell_commands(text)] == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("'case' x in\n(rm y)", id="a command named case"),
+        pytest.param("a=b case x in\n(rm y)", id="case after an assignment"),
+        pytest.param(">a case x in\n(rm y)", id="case after a redirection"),
+        pytest.param("case x 'in'\n(rm y)", id="a quoted in"),
+        pytest.param('(echo ${x:-"a";;b} | rm y)', id="the end of a clause in an expansion"),
+        pytest.param('case x in a) (echo ${x:-"a";;b} | rm y);; esac', id="the same inside of a case"),
+        pytest.param("case x in a) b;; esac; (c;; rm y)", id="the end of a clause after the case"),
+        pytest.param("echo ${x:-'a' #}; rm y", id="a number sign after quotes in an expansion"),
+        pytest.param("echo ${x:-$(a)b\n#}; rm y", id="a number sign after a substitution in an expansion"),
+        pytest.param("echo ${x:-<(rm y)}", id="a process substitution in an expansion"),
+        pytest.param("echo $${x; rm y; echo }", id="a bracket after the number of the process"),
+        pytest.param("x=${ rm y; }", id="the output of a list in an assignment"),
+    ],
+)
+def test_a_command_that_a_shell_runs_is_not_hidden(text: str) -> None:
+    assert ["rm", "y"] in [command.words for command in shell_commands(text)]
 
 
 PIECES = st.sampled_from(

@@ -33,12 +33,13 @@ _REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<[>&]?|>[>&|]?")
 # The pattern of a clause of `case`, if it is on one line and holds no substitution.
 _PATTERN = r"(?:\s*(?=\S)\(?(?!esac\b)(?:[^()\n;&'\"`$\\]|'[^'\n]{0,99}'|\"[^\"(`\\\n]{0,99}\"|\$\w{1,99}(?!\w)|\\.){1,200}\))?"
 _CASE = re.compile(_PATTERN)
-_SEPARATOR = re.compile(r"(;;&?|;&|&&|\|\||\|&|[;&|])(?:(?<=;[;&])%s)?" % _PATTERN)
+_SEPARATOR = re.compile(r";;&?|;&|&&|\|\||\|&|[;&|]")
+_ENDS_CLAUSE = (";;", ";&", ";;&")
 _NO_PARAMETERS = re.compile(r"\([ \t]*\)")
 _ASSIGNMENT = re.compile(r"[^\W\d]\w*(?:\[[^\]\n]{0,100}\])?\+?=")
-# Words without quotes, with `${...}` as far as this holds no quotes and substitutions: a `#` in it begins no comment.
+# Words without quotes, with `${...}` as far as this holds no quotes, substitutions and brackets.
 _PLAIN = re.compile(
-    r"(?:[^ \t\n;&|()<>\\'\"$`]+|\$\{(?=[^ \t\n|])(?:[^{}'\"`$\\\n]|\$\w{1,99}(?!\w)|\$\{\w{1,99}\}){0,200}\})+"
+    r"(?:[^ \t\n;&|()<>\\'\"$`]+|\$\{(?=[^ \t\n|])(?:[^(){}'\"`$\\\n]|\$\w{1,99}(?!\w)|\$\{\w{1,99}\}){0,200}\})+"
 )
 _SINGLE = re.compile(r"'([^']*)'?")
 _ANSI = re.compile(r"\$'((?:[^'\\]+|\\.)*)'?", re.DOTALL)
@@ -77,13 +78,15 @@ class _Word:
 
 
 class _CommandList:
-    """The state of a command list being read: the command so far, the number of open brackets, and the role of the next word."""
+    """The state of a command list being read: the command so far, the open brackets and `case`s, and the role of the next word."""
 
-    __slots__ = ("brackets", "command", "names_function", "target")
+    __slots__ = ("brackets", "cases", "command", "is_simple", "names_function", "target")
 
     def __init__(self) -> None:
         self.command = SimpleCommand()
+        self.is_simple = False  # whether the command is none of the shell's own, such as `case`
         self.brackets = 0
+        self.cases: list[int] = []  # of each open `case`, the number of brackets open around it
         self.target = ""  # the redirection whose target the next word is
         self.names_function = False
 
@@ -101,12 +104,13 @@ def shell_commands(text: str, depth: int = 0) -> list[SimpleCommand]:
 class _Reader:
     """A text, the position up to which it was read, and the commands and pending heredocs that were found."""
 
-    __slots__ = ("_at", "_depth", "_heredocs", "_text", "_unended", "found")
+    __slots__ = ("_at", "_braces", "_depth", "_heredocs", "_text", "_unended", "found")
 
     def __init__(self, text: str, depth: int) -> None:
         self._text = text
         self._depth = depth
         self._at = 0
+        self._braces = 0  # the open `${`, in which a `#` begins no comment
         self._heredocs: list[tuple[SimpleCommand, _Word, str]] = []
         self._unended = 0
         self.found: list[SimpleCommand] = []
@@ -117,12 +121,14 @@ class _Reader:
         while self._at < len(self._text):
             char = self._text[self._at]
             skipped = _SKIPPED.match(self._text, self._at)
-            if skipped:
+            if skipped and not (char == "#" and self._braces):
                 self._at = skipped.end()
             elif char == "\n":
                 self._end_line(block)
             elif char not in _OPERATORS or self._is_process_substitution():
                 self._take(block, self._word())
+                if self._text.startswith("${", self._at - 2):  # `${ command; }` of bash 5.3
+                    self._end_command(block)
             elif char == ")":
                 self._at += 1
                 self._end_command(block)
@@ -140,6 +146,7 @@ class _Reader:
         elif self.found and not self.found[-1].operator:  # the operator after a group
             self.found[-1].operator = operator
         block.command = SimpleCommand()
+        block.is_simple = False
         block.target = ""
 
     def _end_line(self, block: _CommandList) -> None:
@@ -174,12 +181,22 @@ class _Reader:
             block.names_function = False
         elif words or not (word.assigns or (word.plain and text in _RESERVED)):
             words.append(text)
-            if words[0] == "case" and words[2:] == ["in"]:
+            block.is_simple |= not word.plain and len(words) != 2
+            block.is_simple |= len(words) == 1 and bool(block.command.redirections)
+            if words[0] == "case" and words[2:] == ["in"] and not block.is_simple:
                 self._end_command(block)
-                pattern = _CASE.match(self._text, self._at)
-                self._at = pattern.end() if pattern else self._at
+                block.cases.append(block.brackets)
+                self._skip_pattern(block)
         else:
+            block.is_simple |= word.assigns
             block.names_function = text == "function"
+            if text == "esac" and block.cases:
+                block.cases.pop()
+
+    def _skip_pattern(self, block: _CommandList) -> None:
+        if block.cases[-1:] == [block.brackets] and not self._braces:
+            pattern = _CASE.match(self._text, self._at)
+            self._at = pattern.end() if pattern else self._at
 
     def _operator(self, block: _CommandList) -> None:
         """Read a redirection, an opening bracket, or an operator that ends a command."""
@@ -188,8 +205,10 @@ class _Reader:
         if redirection:
             self._redirect(block, redirection[0])
         elif separator:
-            self._end_command(block, separator[1])
+            self._end_command(block, separator[0])
             self._at = separator.end()
+            if separator[0] in _ENDS_CLAUSE:
+                self._skip_pattern(block)
         else:
             self._open(block)
 
@@ -239,6 +258,7 @@ class _Reader:
         if plain:
             word.parts.append(plain[0])
             self._at = plain.end()
+            self._braces = max(0, self._braces - plain[0].count("}") + plain[0].count("${"))
             return
         if text.startswith("\\\n", at):  # the line continues
             self._at += 2
@@ -246,6 +266,7 @@ class _Reader:
         quoted = _SINGLE.match(text, at) or _ANSI.match(text, at)
         is_double = text.startswith(('"', '$"'), at)
         if not (quoted or is_double) and text[at] != "\\":
+            self._braces += text.startswith("${", at)
             self._expansion(word.parts)
             return
         word.plain = False
@@ -287,8 +308,9 @@ class _Reader:
         elif self._text.startswith("$(", self._at) and self._may_descend():
             self._substitution(parts)
         else:
-            parts.append("$")
-            self._at += 1
+            size = 2 if self._text.startswith("$$", self._at) else 1  # `$$` is a variable
+            parts.append("$" * size)
+            self._at += size
 
     def _substitution(self, parts: list[str], opening: str = "$(") -> None:
         """Read a substitution, arithmetic or an array; of the last two, only the commands of substitutions inside count."""
@@ -307,5 +329,5 @@ def _unescaped(escape: Match[str]) -> str:
     """Return the character of an escape in `$'...'`."""
     hexadecimal, octal = escape[1] or escape[2] or escape[3], escape[4]
     if hexadecimal or octal:
-        return chr(min(0x10FFFF, int(hexadecimal, 16) if hexadecimal else int(octal, 8)))
+        return chr(min(0x10FFFF, int(hexadecimal, 16) if hexadecimal else int(octal, 8) & 0xFF))
     return _CONTROLS.get(escape[5], escape[5])
