@@ -49,6 +49,29 @@ def test_the_last_decision_counts_without_its_line_end(path: str) -> None:
     assert loaded(path).last_of(FIRST.digest) == FIRST
 
 
+@pytest.mark.parametrize("project", ["p", "/home/ada/a}b", '/home/ada/"}'])
+@pytest.mark.parametrize("cut", [0, 1], ids=["", "without its line end"])
+def test_many_searches_find_what_one_finds(tmp_path: Path, project: str, cut: int) -> None:
+    path = str(tmp_path / "trusted.jsonl")
+    decisions = [
+        Decision("%032x" % number, "accept", project, "decision", "m%d" % number) for number in range(40)
+    ]
+    DecisionFile(path).append(decisions)
+    os.truncate(path, os.path.getsize(path) - cut)
+    named, digests = loaded(path), loaded(path)
+    assert [named.last_named(decision.name) for decision in decisions] == decisions
+    assert [digests.last_of(decision.digest) for decision in decisions] == decisions
+
+
+def test_texts_of_the_same_hash_are_told_apart(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory_plugin.memories.trust_file.hash", lambda _text: 7, raising=False)
+    monkeypatch.setattr("memory_plugin.memories.trust_file._MAX_SEARCHES", 0)
+    DecisionFile(path).append([SECOND])
+    file = loaded(path)
+    assert (file.last_of(FIRST.digest), file.last_of(SECOND.digest)) == (FIRST, SECOND)
+    assert (file.last_of("c" * 32), file.last_named(FIRST.name)) == (None, FIRST)
+
+
 def test_an_incomplete_write_is_an_error_and_undone(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before, write = content(path), os.write
     monkeypatch.setattr(os, "write", lambda handle, lines: write(handle, lines[:20]))

@@ -150,12 +150,11 @@ class DecisionFile:
         """Return the last offset of each digest or name by its hash. No value can contain the mark, because JSON escapes its quotes."""
         if mark not in self._tables:
             table: dict[int, int] = {}
-            end = b'"' if mark == _DIGEST else b"}"
             at = self._data.find(mark)
             while at >= 0:
-                start = at + len(mark)
-                table[hash(self._data[start : self._data.find(end, start) + 1])] = at
-                at = self._data.find(mark, start)
+                rest = self._line(at + len(mark))
+                table[hash(rest[: rest.find(b'"') + 1] if mark == _DIGEST else rest)] = at
+                at = self._data.find(mark, at + 1)
             self._tables[mark] = table
         return self._tables[mark]
 
