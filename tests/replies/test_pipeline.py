@@ -88,9 +88,11 @@ def test_the_middle_of_a_very_long_reply_is_left_out(paths: Paths) -> None:
     text = "Great question! " + PLAIN * 400 + " Let me know if you need anything else."
     request = GradeRequest(request_for(paths, text))
     assert len(request.text) == len(text) > 40_000
-    assert request.text[:20_000] == text[:20_000]
-    assert request.text[-20_000:] == text[-20_000:]
-    assert request.text[20_000:-20_000].strip() == "[...]"
+    head, tail = request.text.split("[...]")
+    assert (head.rstrip(" ") + " ", " " + tail.lstrip(" ")) == (
+        text[: text.rindex(" ", 0, 20_000) + 1],
+        text[text.index(" ", len(text) - 20_000) :],
+    )
     assert request.phrases() == ["Great question", "Let me know if you need anything else"]
     message = grade_question(GradeMaterial("code", "", [], request.text), ["SyA"]).message
     assert "Great question! " in message
@@ -99,7 +101,24 @@ def test_the_middle_of_a_very_long_reply_is_left_out(paths: Paths) -> None:
 
 def test_the_end_of_a_very_long_reply_with_a_private_part_is_left_out(paths: Paths) -> None:
     text = PLAIN * 200 + "<private>" + PLAIN * 200 + "the code is 4711</private>"
-    assert GradeRequest(request_for(paths, text)).text == text[:40_000]
+    assert GradeRequest(request_for(paths, text)).text == text[: text.rindex(" ", 0, 40_000) + 1]
+
+
+def test_a_match_in_the_middle_of_a_whole_reply_is_kept(paths: Paths) -> None:
+    words = "Let me know if you need anything else"
+    request = GradeRequest(request_for(paths, (PLAIN * 400)[:19_980] + ".\n\n%s." % words))
+    assert request.phrases() == [words]
+
+
+@pytest.mark.parametrize("before", [605, 1230, 2480, 4980])
+@pytest.mark.parametrize("is_end", [False, True])
+def test_no_half_of_a_secret_is_sent(paths: Paths, before: int, *, is_end: bool) -> None:
+    """A reply of emoji takes so many bytes that its parts are shorter than what the judge is shown."""
+    secret = " ghp_" + "A1b2C3d4E5f6" * 3 + " "
+    others = "\U0001f600" * (12_000 - before)
+    parts = (others, secret, "\U0001f600" * before)
+    request = GradeRequest(request_for(paths, "".join(parts if is_end else reversed(parts))))
+    assert "A1b2" not in grade_question(GradeMaterial("code", "", [], request.text), ["SyA"]).message
 
 
 @pytest.mark.parametrize("char", ["a", "\u597d", "\U0001f680"])

@@ -308,7 +308,7 @@ def _read(run: RefreshPass, files: list[DueFile]) -> tuple[list[StoredMemory], l
         except ReadFailed as error:
             problem = problem or "a memory could not be read: %s" % os_error_text(error)
             failed.append(file)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             run.check_again([os.path.dirname(file.path)])
         except (InvalidMemory, Unreadable) as error:
             reason, mark = str(error).removeprefix(file.path + ": "), _unread_mark(status)

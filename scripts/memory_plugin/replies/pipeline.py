@@ -174,18 +174,24 @@ def may_request_grade(context: Context, *, judges_off: bool) -> bool:
 def encode_request(record: dict[str, Any], text: str, session: str, limit: int) -> bytes:
     """Return the request to grade a scored reply, for `GradeRequest`: JSON of at most `limit` bytes, with as much text as fits.
 
-    Of a longer text these are the beginning and the end, but the end may be inside of a `<private>` part whose tag was cut off.
+    Of a longer text these are the beginning and the end, but the end may be inside of a `<private>` part whose tag was cut off. No word
+    is cut in two: half of a secret would not be redacted.
     """
     from ..kernel.text.tags import without_private
 
-    size, is_public = _MAX_CHARACTERS, without_private(text) == text
+    size, is_public, words = _MAX_CHARACTERS, without_private(text) == text, text.replace("\n", " ")
     while True:
-        after = max(size // 2, len(text) - size // 2) if is_public else len(text)
-        head, tail = text[: size // 2 if is_public else size], text[after:]
-        matches = [match for match in record["matches"] if match[1] <= len(head) or match[0] >= after]
+        end = after = len(text)
+        if end > size:
+            half = size // 2 if is_public else size
+            end = words.rfind(" ", 0, half) + 1 or half
+            start = after - half if is_public else after
+            after = max(start, words.find(" ", start))
+        matches = [match for match in record["matches"] if match[1] <= end or match[0] >= after]
         score = {**record, "matches": matches, "text": ""}
-        cut = after - len(head) if tail else 0
-        data = dumps({"session": session, "score": score, "text": [head, cut, tail]}).encode("ascii")
+        cut = after - end if after < len(text) else 0
+        parts = [text[:end], cut, text[after:]]
+        data = dumps({"session": session, "score": score, "text": parts}).encode("ascii")
         if len(data) <= limit or size <= _MIN_CHARACTERS:  # a character may take twelve bytes as JSON
             return data
         size //= 2
