@@ -110,15 +110,17 @@ def test_a_match_in_the_middle_of_a_whole_reply_is_kept(paths: Paths) -> None:
     assert request.phrases() == [words]
 
 
-@pytest.mark.parametrize("before", [605, 1230, 2480, 4980])
+@pytest.mark.parametrize("before", [2470, 2485])
 @pytest.mark.parametrize("is_end", [False, True])
 def test_no_half_of_a_secret_is_sent(paths: Paths, before: int, *, is_end: bool) -> None:
-    """A reply of emoji takes so many bytes that its parts are shorter than what the judge is shown."""
+    """A reply in Chinese takes so many bytes that its parts are shorter than what the judge is shown."""
     secret = " ghp_" + "A1b2C3d4E5f6" * 3 + " "
-    others = "\U0001f600" * (12_000 - before)
-    parts = (others, secret, "\U0001f600" * before)
+    others = "\u597d" * (12_000 - before)
+    parts = (others, secret, "\u597d" * before)
     request = GradeRequest(request_for(paths, "".join(parts if is_end else reversed(parts))))
-    assert "A1b2" not in grade_question(GradeMaterial("code", "", [], request.text), ["SyA"]).message
+    message = grade_question(GradeMaterial("code", "", [], request.text), ["SyA"]).message
+    assert "A1b2" not in message
+    assert "E5f6" not in message
 
 
 @pytest.mark.parametrize("char", ["a", "\u597d", "\U0001f680"])
