@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from memory_plugin.recall.index_documents import (
     IndexedFile,
     drop,
     file_marks,
+    files_of_texts,
     files_outside,
     indexed_file,
     put,
@@ -25,6 +26,7 @@ from memory_plugin.recall.index_documents import (
 )
 from memory_plugin.recall.index_file import transaction
 from memory_plugin.recall.index_tables import create_index
+from memory_plugin.recall.session_catalog import pending_texts
 from tests.recall.memories import memory
 from tests.recall.store_files import all_documents
 
@@ -159,3 +161,22 @@ def test_any_history_equals_a_fresh_build(tmp_path: Path, steps: list[tuple[Any,
         for table in ("postings", "postings_held"):
             for token in ("postgr", "postgr+", "bill", "数据+"):
                 assert found_by_fts5(grown, table, token) == found_by_fts5(fresh, table, token)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        pytest.param(
+            lambda connection: files_of_texts(connection, ["0123"]), id="the files of a decided text"
+        ),
+        pytest.param(pending_texts, id="what awaits approval"),
+    ],
+)
+def test_a_query_of_a_large_store_does_not_read_it_all(
+    read: Callable[[Connection], object], connection: Connection
+) -> None:
+    put(connection, [memory("Title %d" % number) for number in range(500)])
+    steps: list[None] = []
+    connection.set_progress_handler(lambda: steps.append(None), 100)
+    read(connection)
+    assert len(steps) < 5  # a scan takes several steps for each document

@@ -80,7 +80,8 @@ def files_of_texts(connection: Connection, digests: Iterable[str]) -> set[str]:
     files: set[str] = set()
     for digest in digests:
         rows = connection.execute(
-            "SELECT path FROM documents WHERE full_digest = ? OR text_digest = ? OR new_phrases = ?",
+            # The last condition lets SQLite use the partial index; without it, each digest reads the whole table.
+            "SELECT path FROM documents WHERE full_digest = ? OR text_digest = ? OR (new_phrases = ? AND new_phrases != '')",
             (digest, digest, digest),
         )
         files.update(path for (path,) in rows)
