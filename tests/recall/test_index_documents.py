@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.sqlite import Connection
+from memory_plugin.recall.catalog_entries import count_memories
 from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import (
     IndexedFile,
@@ -180,3 +181,9 @@ def test_a_query_of_a_large_store_does_not_read_it_all(
     connection.set_progress_handler(lambda: steps.append(None), 100)
     read(connection)
     assert len(steps) < 5  # a scan takes several steps for each document
+
+
+def test_a_memory_that_expired_since_it_was_indexed_is_not_counted(connection: Connection) -> None:
+    put(connection, [memory("New"), memory("Old", expires_at="2020-01-01T00:00:00Z")])
+    assert total_documents(connection) == 2
+    assert count_memories(connection) == 1

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
 
 _MAX_RULES = 500
+_MAX_COUNTED = 2000
 _MAX_RELATED = 20
 _MAX_STEMS = 60
 # A word in more memories than this, and more than this share of them, says nothing about the work.
@@ -146,10 +147,16 @@ def named_titles(connection: Connection, keys: list[str]) -> list[CatalogEntry]:
 
 
 def count_memories(connection: Connection) -> int:
-    """Return the number of trusted memories, without the notes that Claude Code lists itself. Raises SqliteError."""
+    """Return the number of trusted, unexpired memories, without the notes that Claude Code lists itself. Raises SqliteError.
+
+    In a large store, those that expired since they were indexed are included, because counting its rows takes too long.
+    """
     notes = "SELECT count(*) FROM documents WHERE injectable = 1 AND scope = 'native'"
     query = "SELECT documents - (%s) FROM totals WHERE injectable = 1" % notes
     count: int = connection.execute(query).fetchone()[0]
+    if count <= _MAX_COUNTED:
+        query = "SELECT count(*) FROM documents WHERE %s AND %s" % (_LISTABLE, _UNEXPIRED)
+        (count,) = connection.execute(query, (now_iso(),)).fetchone()
     return count
 
 
