@@ -84,6 +84,20 @@ def test_a_memory_that_stands_out_needs_less(
     assert (combined(answers, 2.0, concerns, stands_out)[0] >= 0.5) is injected
 
 
+def test_a_memory_with_phrases_needs_less_to_be_told() -> None:
+    outputs = {
+        "answers": -0.1,
+        "wants": 5.0,
+        "concerns": 0.95,
+        "stands_out": 0.0,
+        "missed": 0.0,
+        "matched": log(1 + 2),
+        "named": 0.0,
+    }
+    with_phrases, plain = (combine({**outputs, "unasked": unasked}, SETTINGS)[0] for unasked in (0.0, 1.0))
+    assert plain < 0.5 <= with_phrases
+
+
 def test_two_words_without_the_heaviest_do_not_stand_out() -> None:
     assert combined(-1.0, 2.0, 0.95, 0.9, missed=1.0)[0] < 0.5
 
