@@ -46,8 +46,8 @@ def run_timed(steps: list[Step], what: str, action: Callable[[], object]) -> Non
     steps.append(Step(what, time.monotonic() - start))
 
 
-def publish(sandbox: Sandbox) -> None:
-    """Commit the release tree to a repository, which the user's git takes for OWNER/REPOSITORY on GitHub."""
+def publish(sandbox: Sandbox) -> str:
+    """Commit the release tree to a repository, which the user's git takes for OWNER/REPOSITORY on GitHub; return its path."""
     hub = os.path.join(sandbox.folder, "hub")
     tree = os.path.join(hub, "OWNER", "REPOSITORY.git")
     make_tree(tree)
@@ -57,6 +57,7 @@ def publish(sandbox: Sandbox) -> None:
     author = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     for words in (["init", "-q"], ["add", "-A"], [*author, "commit", "-q", "-m", "Release"]):
         subprocess.run(["git", *words], cwd=tree, env=sandbox.environment(), check=True)
+    return tree
 
 
 def first_recall(sandbox: Sandbox) -> tuple[list[Step], bool]:
