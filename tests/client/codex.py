@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 BUILD = os.path.join(HERE, "..", "..", "build", "codex")
+# Without the last two settings, Codex puts a `.git` into the folder of temporary files while a command runs, so that for tests beside it this
+# folder is a project.
 CONFIG = """\
 model = "gpt-5.5"
 model_provider = "fake"
@@ -28,6 +30,9 @@ wire_api = "responses"
 env_key = "FAKE_KEY"
 request_max_retries = 0
 stream_max_retries = 0
+[sandbox_workspace_write]
+exclude_slash_tmp = true
+exclude_tmpdir_env_var = true
 """
 
 

@@ -189,6 +189,7 @@ def test_a_malformed_file_causes_no_error_and_is_not_modified(recalling: Project
         assert file.read() == text  # nothing is repaired behind the user's back
 
 
+@posix("Windows has no such names")
 @pytest.mark.parametrize(
     "name",
     [
@@ -217,6 +218,7 @@ def test_a_file_with_an_invalid_name_is_skipped(recalling: Project, name: str) -
     assert "DB2" not in context
 
 
+@posix("Windows has no such names")
 def test_a_file_whose_name_is_not_utf8_is_skipped(recalling: Project) -> None:
     with open(os.fsencode(store(recalling, "decisions")) + b"/\xff\xfe.json", "wb") as file:
         file.write(json.dumps(memory()).encode())
