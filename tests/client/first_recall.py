@@ -1,12 +1,13 @@
 """Time each step of a new user in the real client, from the install to the first recall.
 
-Run as a script, this prints the table of docs/start.md. The fake API is the model, so a model's thinking time is not included. A repository
+Run with `python3 -m tests.client.first_recall`, this prints the table of docs/start.md. The fake API is the model, so a model's thinking time is not included. A repository
 in a folder stands in for the one on GitHub, so its download takes no time.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -96,8 +97,12 @@ def main() -> int:
     if client is None:
         sys.stderr.write("no client: tests/client/install_client.sh installs it\n")
         return 1
-    with tempfile.TemporaryDirectory() as folder, Sandbox(folder, client) as sandbox:
-        steps, was_recalled = first_recall(sandbox)
+    folder = tempfile.mkdtemp()
+    try:
+        with Sandbox(folder, client) as sandbox:
+            steps, was_recalled = first_recall(sandbox)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)  # detached work of the last session may still write there
     for number, step in enumerate(steps, 1):
         sys.stdout.write("| %d | %s | %.1f |\n" % (number, step.what, step.seconds))
     sys.stdout.write("| | total | %.1f |\n" % sum(step.seconds for step in steps))
