@@ -1,7 +1,7 @@
 """Time each step of a new user in the real client, from the install to the first recall.
 
-Run with `python3 -m tests.client.first_recall`, this prints the table of docs/start.md. The fake API is the model, so a model's thinking time is not included. A repository
-in a folder stands in for the one on GitHub, so its download takes no time.
+`python3 -m tests.client.first_recall` prints the table of docs/start.md. The fake API is the model, so a model's thinking time is not
+included. A repository in a folder stands in for the one on GitHub, so its download takes no time.
 """
 
 from __future__ import annotations
