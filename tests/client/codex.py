@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 BUILD = os.path.join(HERE, "..", "..", "build", "codex")
-# Without the last two settings, Codex puts a `.git` into the folder of temporary files while a command runs, so that for tests beside it this
-# folder is a project.
+# Without the last two settings, Codex puts a `.git` into the folder of temporary files while a command runs, so that for tests beside it
+# this folder is a project.
 CONFIG = """\
 model = "gpt-5.5"
 model_provider = "fake"

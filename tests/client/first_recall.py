@@ -1,12 +1,13 @@
 """Time each step of a new user in the real client, from the install to the first recall.
 
-Run as a script, this prints the table of docs/start.md. The fake API is the model, so a model's thinking time is not included. A repository
-in a folder stands in for the one on GitHub, so its download takes no time.
+`python3 -m tests.client.first_recall` prints the table of docs/start.md. The fake API is the model, so a model's thinking time is not
+included. A repository in a folder stands in for the one on GitHub, so its download takes no time.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -46,8 +47,8 @@ def run_timed(steps: list[Step], what: str, action: Callable[[], object]) -> Non
     steps.append(Step(what, time.monotonic() - start))
 
 
-def publish(sandbox: Sandbox) -> None:
-    """Commit the release tree to a repository, which the user's git takes for OWNER/REPOSITORY on GitHub."""
+def publish(sandbox: Sandbox) -> str:
+    """Commit the release tree to a repository, which the user's git takes for OWNER/REPOSITORY on GitHub; return its path."""
     hub = os.path.join(sandbox.folder, "hub")
     tree = os.path.join(hub, "OWNER", "REPOSITORY.git")
     make_tree(tree)
@@ -57,6 +58,7 @@ def publish(sandbox: Sandbox) -> None:
     author = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
     for words in (["init", "-q"], ["add", "-A"], [*author, "commit", "-q", "-m", "Release"]):
         subprocess.run(["git", *words], cwd=tree, env=sandbox.environment(), check=True)
+    return tree
 
 
 def first_recall(sandbox: Sandbox) -> tuple[list[Step], bool]:
@@ -95,8 +97,12 @@ def main() -> int:
     if client is None:
         sys.stderr.write("no client: tests/client/install_client.sh installs it\n")
         return 1
-    with tempfile.TemporaryDirectory() as folder, Sandbox(folder, client) as sandbox:
-        steps, was_recalled = first_recall(sandbox)
+    folder = tempfile.mkdtemp()
+    try:
+        with Sandbox(folder, client) as sandbox:
+            steps, was_recalled = first_recall(sandbox)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)  # detached work of the last session may still write there
     for number, step in enumerate(steps, 1):
         sys.stdout.write("| %d | %s | %.1f |\n" % (number, step.what, step.seconds))
     sys.stdout.write("| | total | %.1f |\n" % sum(step.seconds for step in steps))

@@ -1,14 +1,18 @@
-"""The plugin is added as a marketplace, installed, disabled and uninstalled in the client; the memories stay."""
+"""The plugin is added as a marketplace, installed, updated, disabled and uninstalled in the client; the memories stay."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
 
 import pytest
 
-from tests.client.plugin import ASK, hooks_succeeded, is_recalled, memory, with_memory
+from tests.client.first_recall import ADD, publish
+from tests.client.plugin import ASK, count_memory, hooks_succeeded, is_recalled, memory, with_memory
 from tests.client.sandbox import Sandbox
+from tests.client.terminal import READY
 from tests.client.turn import Turn
 from tests.project import PLUGIN_ROOT
 from tests.release_tree import copy_plugin, make_tree
@@ -87,3 +91,51 @@ def test_an_uninstalled_plugin_is_gone_and_the_memories_stay(sandbox: Sandbox) -
     turn = sandbox.prompt(ASK)
     assert (is_loaded(turn), is_recalled(turn), sandbox.hook_records(turn.session)) == (False, False, [])
     assert "Postgres 15" in json.dumps(memory(sandbox, "search", "billing database"))
+
+
+def raise_version(sandbox: Sandbox, tree: str) -> None:
+    """Commit a release with a higher version, and with another format of the index."""
+    changes = {
+        ".claude-plugin/plugin.json": (r'"version": "[\d.]+"', '"version": "99.0.0"'),
+        "scripts/memory_plugin/recall/index_file.py": (r"(?m)^SCHEMA = \d+", "SCHEMA = 99"),
+    }
+    for name, (pattern, new) in changes.items():
+        path = os.path.join(tree, name)
+        text, number = re.subn(pattern, new, Sandbox.read(path))
+        assert number == 1
+        Sandbox.write(path, text)
+    author = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    command = ["git", *author, "commit", "-q", "-a", "-m", "Release"]
+    subprocess.run(command, cwd=tree, env=sandbox.environment(), check=True)
+
+
+@pytest.mark.terminal
+@pytest.mark.usefixtures("tmux")
+def test_an_update_keeps_memories_trust_and_settings_and_repeats_nothing(sandbox: Sandbox) -> None:
+    """A session that is open meanwhile keeps its version, and its index next to the new one."""
+    tree = publish(with_memory(sandbox))
+    run_plugin_command(sandbox, *ADD[1:])
+    run_plugin_command(sandbox, "install", NAME)
+    memory(sandbox, "config", "set", "retrieval.max_inject", "2")
+    terminal = sandbox.terminal()
+    terminal.wait(READY)
+    counts = []
+    for prompt in (ASK, "Again: " + ASK):
+        terminal.submit(prompt)
+        terminal.wait(re.escape(prompt) + ".*Hello\\.")
+        terminal.settle()
+        (*_, request) = [request for request in sandbox.api.requests if request.kind == "main"]
+        counts.append(count_memory(request))
+        if len(counts) == 1:
+            raise_version(sandbox, tree)
+            run_plugin_command(sandbox, "marketplace", "update", "memory-plugin")
+            run_plugin_command(sandbox, "update", NAME)
+            turn = sandbox.prompt(ASK)
+            assert is_recalled(turn)
+            assert hooks_succeeded(sandbox, turn)
+    assert counts == [1, 1]
+    (plugin,) = [plugin for plugin in turn.init["plugins"] if plugin["name"] == "memory"]
+    assert os.path.basename(plugin["path"]) == "99.0.0"
+    assert memory(sandbox, "config", "get", "retrieval.max_inject")["value"] == 2
+    names = os.listdir(os.path.join(sandbox.config, "lcars", "memory", "index"))
+    assert len([name for name in names if name.endswith(".sqlite3")]) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import glob
 import os
+import shutil
 
 import pytest
 
@@ -15,6 +16,7 @@ from memory_plugin.recall.explain import (
     decisions,
     find_decision,
     outcomes,
+    prompt_texts,
     reason_text,
     sentence,
     would_phrases_help,
@@ -60,6 +62,16 @@ def test_every_reason_has_a_text() -> None:
 )
 def test_a_reason_becomes_a_sentence_with_its_detail(reason: str, sentence: str) -> None:
     assert reason_text(reason) == sentence
+
+
+@pytest.mark.parametrize("typed", ["why did it fail?", "/memory:review", "/memory:save the port is 81"])
+def test_a_prompt_is_shown_as_it_was_typed(project: Project, typed: str) -> None:
+    folder = os.path.join(project.config, "projects", "-shop")
+    os.makedirs(folder)
+    shutil.copy(project.write_typed(typed, "p1"), folder)
+    project.prompt(typed, "p1")
+    with at_home(project) as paths:
+        assert prompt_texts(decisions(paths), paths) == {"p1": typed}
 
 
 def test_the_last_decision_of_this_project_comes_first(project: Project) -> None:

@@ -15,7 +15,7 @@ from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import MAX_LINE, open_transcript
-from ..kernel.transcript.rows import user_input_of
+from ..kernel.transcript.rows import COMMAND, plain_text, user_input_of, user_text
 from ..memories.hygiene import CUT_MARGIN, shown_line
 from .decision import shifted_threshold
 
@@ -265,5 +265,10 @@ def _add_texts(texts: dict[str, str], path: str, ids: set[str]) -> None:
                 continue
             with suppress(ValueError):
                 record = loads(line.decode("utf-8", "replace"))
-                if isinstance(record, dict) and record.get("promptId") in ids and user_input_of(record)[1]:
-                    texts.setdefault(str(record["promptId"]), shown_prompt(user_input_of(record)[1]))
+                if not isinstance(record, dict) or record.get("promptId") not in ids:
+                    continue
+                kind, text = user_input_of(record)
+                if kind == COMMAND:  # with its name: many commands have no arguments
+                    text = user_text(COMMAND, plain_text(record["message"]["content"]))
+                if text:
+                    texts.setdefault(str(record["promptId"]), shown_prompt(text))

@@ -74,9 +74,9 @@ def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approva
         raise CommandError(_GUARDS_INSIDE)
     entries = _entries(arguments, context)
     if entries:
-        noun = "entry" if arguments.group else "candidate"
-        titles = [entry.title for entry in entries]
-        return Approval(titled(arguments.command, titles, noun), {entry.version for entry in entries})
+        # A group is of one kind, and entries named by their ids are candidates.
+        action = titled(arguments.command, [entry.title for entry in entries], entries[0].kind)
+        return Approval(action, {entry.version for entry in entries})
     chosen = _named(arguments, context)
     if arguments.all:
         trust = load_trust(context.paths, context.accept_from)
