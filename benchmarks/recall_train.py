@@ -6,8 +6,8 @@
     recall_train.py --natural DIR --sets DIR --write            fit and write the models
 
 `--natural` is a folder of small projects' stores with prompts as people type them (format: `recall_natural.py`), `--sets` a folder of a
-retrieval benchmark's sets (format: `recall_stores.py`). `benchmarks/made` and `benchmarks/harbor` are always included. Fitting needs
-scikit-learn (`pip install '.[train]'`); the same data and version give the same models.
+retrieval benchmark's sets (format: `recall_stores.py`). Our own `harbor`, `made/invoicing` and `made/reservas` are always included. Fitting
+needs scikit-learn (`pip install '.[train]'`); the same data and version give the same models.
 
 The training examples use each store in several variants: unchanged, with plain memories, and with half of each. Examples of stores that
 were cut down or grown with other stores' memories, and more of the sets, made the models worse at prompts as people type them: of the plain

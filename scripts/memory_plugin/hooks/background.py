@@ -94,19 +94,17 @@ def start(arguments: Sequence[str], data: bytes = b"", variables: Sequence[str] 
 
 def _spawn_elsewhere(command: list[str], environment: dict[str, str], data: bytes) -> bool:
     import subprocess
-    from subprocess import DEVNULL, PIPE, Popen
 
-    process = Popen(
+    process = subprocess.Popen(
         command,
         env=environment,
-        stdin=PIPE,
-        stdout=DEVNULL,
-        stderr=DEVNULL,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         close_fds=True,
         start_new_session=True,
-        creationflags=getattr(
-            subprocess, "CREATE_NO_WINDOW", 0
-        ),  # else Ctrl+C in the client's console ends it
+        # Without it, Ctrl+C in the client's console on Windows ends the process.
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
     )
     assert process.stdin is not None
     try:
