@@ -100,6 +100,21 @@ def test_a_title_is_covered_by_the_mass_of_its_words() -> None:
     ] == pytest.approx(5 / 13)
 
 
+@pytest.mark.parametrize(
+    ("body", "covered"),
+    [
+        pytest.param("databas", 1.0, id="a word that the title lacks"),
+        pytest.param("bill", 0.0, id="the title again"),
+        pytest.param("bill databas", 1.0, id="both"),
+        pytest.param(" ".join([*map("w{}".format, range(20)), "databas"]), 0.0, id="too late in the body"),
+    ],
+)
+def test_the_opening_of_a_body_counts_beyond_the_title(body: str, covered: float) -> None:
+    found = signals_of_match("bill databas", BILLING, title="bill", body=body)
+    assert found["opening_covered"] == pytest.approx(covered)
+    assert bool(found["opening_held"]) is bool(covered)
+
+
 def test_the_heaviest_missing_word_counts() -> None:
     terms = [*BILLING, term("authent", 0, 10.0)]
     assert signals_of_match("bill databas authent", terms, title="bill databas")["missed"] == pytest.approx(
@@ -134,6 +149,7 @@ def test_shares_are_between_zero_and_one(title: list[str], phrases: list[str]) -
         "covered",
         "strong",
         "title_covered",
+        "opening_covered",
         "phrase_covered",
         "phrase_share",
         "missed",

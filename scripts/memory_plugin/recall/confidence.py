@@ -7,10 +7,10 @@ Four small models over the signals of `signals.py`:
 - `concerns`, logistic: is the prompt about what this store is about?
 - `stands_out`, logistic: is this memory far ahead of the others? It covers long questions and long texts, which the trees rarely saw.
 
-`confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin), where `answers` has phrases_ease in addition for a
-memory with phrases, and min(`stands_out` scaled by `concerns`, `answers` + ahead_ease). It is capped at `concerns` + concerns_ease, and
-below even odds it is scaled by `concerns`. `pointer_confidence` is max(`confidence`, min(`wants`, `answers` + pointer_ease)); a memory
-without phrases has plain_ease in addition.
+`confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin) and min(`stands_out` scaled by `concerns`, `answers` +
+ahead_ease). In the first, a memory with phrases has phrases_ease in addition to `answers`, and one without has plain_margin_ease in addition
+to `wants`. The result is capped at `concerns` + concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is
+max(`confidence`, min(`wants`, `answers` + pointer_ease)); a memory without phrases has plain_ease in addition.
 """
 
 from __future__ import annotations
@@ -112,10 +112,11 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
     answers, wants, concerns = signals["answers"], signals["wants"], signals["concerns"]
     base = settings["base"]
     lead_log_odds = _log_odds(concerns * (base + (1 - base) * signals["stands_out"]))
-    if _is_thin_match(signals, settings):
+    if _is_thin_match(signals, settings["thin"]):
         lead_log_odds = -inf
     eased = answers + settings["phrases_ease"] * (1 - signals["unasked"])
-    by_relevance = min(eased, wants - settings["wants_margin"])
+    margin = settings["wants_margin"] - settings["plain_margin_ease"] * signals["unasked"]
+    by_relevance = -inf if _is_half_a_title(signals, settings) else min(eased, wants - margin)
     by_lead = min(lead_log_odds, answers + settings["ahead_ease"])
     chance = sigmoid(min(max(by_relevance, by_lead), _log_odds(concerns) + settings["concerns_ease"]))
     confidence = _scaled(chance, concerns, base)
@@ -123,13 +124,15 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
     return confidence, max(confidence, sigmoid(min(wants, answers + ease)))
 
 
-def _is_thin_match(signals: dict[str, float], settings: dict[str, Any]) -> bool:
-    """Return whether a match has only a few words of a title, without the word that the prompt is about."""
-    return (
-        signals["missed"] >= 1 - _TINY
-        and not signals["named"]
-        and signals["matched"] <= log(1 + settings["thin"])
-    )
+def _is_thin_match(signals: dict[str, float], terms: int) -> bool:
+    """Return whether a match has at most this many terms, without the word that the prompt is about."""
+    return signals["missed"] >= 1 - _TINY and not signals["named"] and signals["matched"] <= log(1 + terms)
+
+
+def _is_half_a_title(signals: dict[str, float], settings: dict[str, Any]) -> bool:
+    """Return whether a thin match lies in the title alone, although the memory says more."""
+    is_beyond = signals["opening_held"] or signals["phrase"] or not signals["has_opening"]
+    return not is_beyond and _is_thin_match(signals, settings["half_a_title"])
 
 
 def _scaled(chance: float, concerns: float, base: float) -> float:

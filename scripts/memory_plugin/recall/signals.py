@@ -26,7 +26,8 @@ _MIN_LOG_SHARE = -5.5
 _MIN_LENGTH = 0.3
 _RELATED = 0.5  # weight of a word that shares only its prefix
 # Positions in Match.fields: title, tags, body, files, asked_as, the column order of ranking._pool and of weights in ranking.json.
-_TITLE, _TAGS, _FILES, _ASKED_AS = 0, 1, 3, 4
+_TITLE, _TAGS, _BODY, _FILES, _ASKED_AS = range(5)
+_OPENING = 20  # words, about the first sentence of a body
 _FIXING = ("RUNBOOK", "TECH_DEBT")  # categories
 
 
@@ -72,10 +73,10 @@ def _is_topical(term: Term) -> bool:
 
 
 def stems_to_compare(matches: list[Match], prompt: PromptTerms) -> set[str]:
-    """Return the stems whose idf `match_signals` needs: those of titles and phrases that share a word with the prompt."""
+    """Return the stems whose idf `match_signals` needs: those of titles, openings and phrases that share a word with the prompt."""
     wanted: set[str] = set()
     for match in matches:
-        for text in (match.fields[_TITLE], *match.fields[_ASKED_AS].split("\n")):
+        for text in (match.fields[_TITLE], _opening(match), *match.fields[_ASKED_AS].split("\n")):
             stems = _stems(text)
             if not stems.isdisjoint(prompt.masses) or not prompt.prefixes.isdisjoint(
                 stem[:PREFIX] for stem in stems
@@ -87,6 +88,13 @@ def stems_to_compare(matches: list[Match], prompt: PromptTerms) -> set[str]:
 def _stems(text: str) -> set[str]:
     """Return the distinct stems of an analyzed text, whose words have the form `stem~ending`."""
     return {token.partition("~")[0] for token in text.split()}
+
+
+def _opening(match: Match) -> str:
+    """Return the first words of a body that the title lacks: a body often repeats its title, which is no second sign."""
+    title = _stems(match.fields[_TITLE])
+    words = [token for token in match.fields[_BODY].split() if token.partition("~")[0] not in title]
+    return " ".join(words[:_OPENING])
 
 
 def match_signals(match: Match, matches: list[Match], prompt: PromptTerms) -> dict[str, float]:
@@ -146,6 +154,7 @@ def match_signals(match: Match, matches: list[Match], prompt: PromptTerms) -> di
         "length": log(1 + sum(match.lengths)),
         "fixes": float(match.category in _FIXING),
         **_title_signals(match.fields[_TITLE], prompt),
+        **_opening_signals(_opening(match), prompt),
         **_phrase_signals(match.fields[_ASKED_AS], prompt),
     }
 
@@ -177,6 +186,11 @@ def _title_signals(title: str, prompt: PromptTerms) -> dict[str, float]:
         "title_held": log(1 + mass),
         "title_head": 1 / (1 + named.index(True)) if True in named else 0.0,
     }
+
+
+def _opening_signals(opening: str, prompt: PromptTerms) -> dict[str, float]:
+    share, mass = _coverage(opening, prompt)
+    return {"has_opening": float(bool(opening)), "opening_covered": share, "opening_held": log(1 + mass)}
 
 
 def _phrase_signals(asked_as: str, prompt: PromptTerms) -> dict[str, float]:
