@@ -77,7 +77,7 @@ def first_recall(sandbox: Sandbox) -> tuple[list[Step], bool]:
         terminal = sandbox.terminal("--permission-mode", "default")  # only a typed prompt is trusted
         terminal.wait(READY)
         terminal.submit(SAVE_PROMPT)
-        terminal.wait("Claude saved " + TITLE[:20])
+        terminal.wait('Claude saved "' + TITLE[:20])
         terminal.submit("/exit")
 
     def ask() -> None:

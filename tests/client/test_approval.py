@@ -158,7 +158,7 @@ def test_three_saves_that_the_user_typed_need_no_click_and_are_shown(sandbox: Sa
     saves = [bash(SAVE % (at, at)) for at in range(4)]
     sandbox.set_script({"turns": [*saves, {"text": DONE}], "default": {"text": DONE}})
     terminal = started(sandbox, prompt=prompt)
-    screen = terminal.wait("Claude saved Port 2")
+    screen = terminal.wait('Claude saved "Port 2')
     assert DIALOG not in screen
     assert sorted(trust(sandbox).values()) == ["pending", "trusted", "trusted", "trusted"]
 

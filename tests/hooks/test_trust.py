@@ -306,7 +306,7 @@ def test_a_grant_covers_three_saves_and_each_is_shown_once(mine: Project) -> Non
 def test_a_save_not_shown_by_a_stop_hook_is_shown_on_the_next_prompt(mine: Project) -> None:
     mine.user_types("Please remember that the port is 7777")
     mine.save("The port", "It is 7777.", inside=True)
-    assert "Claude saved The port" in mine.prompt("fix the login bug").json["systemMessage"]
+    assert 'Claude saved "The port' in mine.prompt("fix the login bug").json["systemMessage"]
     assert mine.prompt("fix the login bug").stdout == ""
 
 

@@ -138,6 +138,7 @@ def test_every_title_has_an_id_that_is_a_file_name(title: str) -> None:
         ("Crème brûlée", "creme-brulee"),
         ("Größe, Œuvre, Ørsted, Łódź", "grosse-oeuvre-orsted-lodz"),
         ("../../etc/passwd", "etc-passwd"),
+        ("Don't, and don\u2019t", "dont-and-dont"),
         ("--", "memory-"),
         ("x" * 50, "x" * 40),
         ("Deploy from the release branch and tag ita", "deploy-from-the-release-branch-and-tag"),

@@ -167,6 +167,13 @@ def test_nothing_is_repeated_but_a_pointer_may_become_a_text(name: str) -> None:
     assert choice.reason == reason or (full or pointer)
 
 
+@pytest.mark.parametrize(("turns", "pointer"), [(1, ""), (4, ""), (5, "a"), (60, "a")])
+def test_a_pointer_comes_again_some_prompts_later(turns: int, pointer: str) -> None:
+    history = history_with(pointed="a")
+    history.turn += turns
+    assert chosen_keys(decide([hit("a", MIDDLE)], history=history)) == ("", pointer)
+
+
 def test_what_was_injected_before_takes_no_place() -> None:
     choice = decide(FIVE, history=history_with(injected="a b", pointed="c"))
     assert chosen_keys(choice) == ("c d e", "")

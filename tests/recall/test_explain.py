@@ -147,7 +147,7 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},
-            ("not told", "90% sure; Claude was already told in this session"),
+            ("not told", "Claude was already told in this session"),
         ),
         (
             {"judge": {"verdicts": {"a": [True, False]}}, "pointed": ["a"]},

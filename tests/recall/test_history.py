@@ -46,6 +46,18 @@ def test_a_text_counts_as_injected_for_a_number_of_turns(project: Project) -> No
             told.save()
 
 
+def test_a_pointer_counts_for_a_number_of_turns_or_forever(project: Project) -> None:
+    with at_home(project) as paths:
+        pointed = RecallHistory(paths, "s")
+        pointed.record_pointer("key", "line")
+        pointed.save()
+        for turn in range(2, 6):
+            pointed = RecallHistory(paths, "s")
+            assert (pointed.turn, pointed.was_pointed("key", "line", 4)) == (turn, turn < 5)
+            assert pointed.was_pointed("key", "line")
+            pointed.save()
+
+
 def tell(paths: Paths, place: str, key: str, agent: str = "") -> None:
     """Record that a place gave a full text and a pointer."""
     with RecallHistory(paths, "s", place, agent) as history:

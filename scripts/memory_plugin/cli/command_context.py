@@ -101,8 +101,8 @@ class CommandContext(Context):
         """Queue a notice that tells the user what Claude saved; `memories` are (name, title) pairs."""
         from ..memories.hygiene import shown_line
 
-        line = "memory: Claude saved %s (%s), as you asked; to undo: memory forget %s"
-        self.notify([line % (shown_line(title), name, name) for name, title in memories])
+        line = 'memory: Claude saved "%s", as you asked; to undo: memory forget %s'
+        self.notify([line % (shown_line(title), name) for name, title in memories])
 
     def notify(self, lines: list[str]) -> None:
         """Queue lines that tell the user, when the turn ends, what a command of Claude changed."""

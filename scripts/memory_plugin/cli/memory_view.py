@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import NamedTuple
 
 from ..memories.claude_notes import NativeNote, native_folders, notes
@@ -92,15 +93,15 @@ def guard_lines(memory: Memory) -> list[str]:
         commands = memory.guard.commands
         covered = [set(guard_words(command)) for command in commands]
         others = [other for command in commands for other in other_spellings(command)]
-        return [
-            "guard: " + shown_line(guard_in_words(memory.guard), _MAX_GUARD),
-            *(
-                "not covered, though it does the same: `%s`; to add it, give both with --guard-command"
-                % shown_line(other)
-                for other in others
-                if set(other.split()) not in covered
-            ),
-        ]
+        missing = [other for other in others if set(other.split()) not in covered]
+        lines = ["guard: " + shown_line(guard_in_words(memory.guard), _MAX_GUARD)]
+        if missing:
+            options = "".join(" --guard-command " + shlex.quote(each) for each in (*commands, *missing))
+            what = ", ".join("`%s`" % other for other in missing), memory.id, options
+            lines.append(
+                shown_line("not covered, though it does the same: %s; to add it: memory edit %s%s" % what)
+            )
+        return lines
     problem = guard_problem(memory)
     return ["its guard is invalid: " + shown_line(problem, _MAX_GUARD)] if problem else []
 

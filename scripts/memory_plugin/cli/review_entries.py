@@ -176,7 +176,8 @@ def _changes(item: Item, fields: dict[str, list[str]], trust: Trust) -> list[Fie
 
 def _text_lines(fields: dict[str, list[str]]) -> list[str]:
     """Return the memory's text, indented, then its other fields: `name: value` if it has one line, else indented below its name."""
-    lines = [TEXT + ":", *_indented(fields.get(TEXT, []))]
+    is_in_title = fields.get(TEXT) == fields[TITLE]
+    lines = [TEXT + ": the title"] if is_in_title else [TEXT + ":", *_indented(fields.get(TEXT, []))]
     for name, text in fields.items():
         if name in (TITLE, TEXT):  # the heading shows the title
             continue

@@ -13,7 +13,7 @@ from .hygiene import clean_text
 from .memory_files import StoredMemory, all_memories
 from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
 from .relations import name_for, older_names
-from .trust import TRUSTED, load_trust, with_phrases
+from .trust import REJECTED, TRUSTED, load_trust, with_phrases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -237,11 +237,13 @@ def archive(paths: Paths, stored: StoredMemory, reason: str) -> Written:
 
 
 def restore(paths: Paths, stored: StoredMemory, approved: bool) -> Written:
-    """Make a retired or archived memory active again. Raises InvalidMemory when it is active."""
+    """Make a retired or archived memory active again; a text rejected before stays rejected. Raises InvalidMemory when it is active."""
     if stored.memory.status == ACTIVE:
         raise InvalidMemory("%s is active already" % stored.memory.id)
     dropped = {"retired_at": None, "retired_reason": None, "archived_at": None, "archived_reason": None}
     fields = {name: value for name, value in dropped.items() if name in stored.memory.data}
+    before = stored.memory._replace(status=ACTIVE, data={**stored.memory.data, "record_status": ACTIVE})
+    approved = approved and load_trust(paths).state_of(stored._replace(memory=before)) != REJECTED
     return edit(paths, stored, lambda _: {"record_status": ACTIVE, **fields}, "restored", approved)
 
 

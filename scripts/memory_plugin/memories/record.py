@@ -222,7 +222,7 @@ _LETTERS = str.maketrans(
 
 def slug(title: str) -> str:
     """Return the id made from a title: its first words in ASCII letters and digits, joined by hyphens; a digest if it has none."""
-    decomposed = unicodedata.normalize("NFKD", title.lower().translate(_LETTERS))
+    decomposed = unicodedata.normalize("NFKD", title.lower().replace("'", "").translate(_LETTERS))
     letters = decomposed.encode("ascii", "ignore").decode("ascii").lower()
     words = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
     words = words or "memory-" + digest(title.encode("utf-8", "replace"), 4)

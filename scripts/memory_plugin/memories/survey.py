@@ -190,7 +190,7 @@ def choose(items: list[Item], name: str) -> Item:
         trusted = [(item, _comparable(item.stored.memory.title)) for item in hits if item.trust == TRUSTED]
         hits = [item for item, title in trusted if title == _comparable(name)] or hits
     if not hits:
-        raise InvalidMemory("%s: no memory has this id; `memory list --status all` shows all" % name)
+        raise InvalidMemory("%s: no memory has this id or title; to find it: memory search WORDS" % name)
     if len(hits) > 1:
         names = shortest_names(items)
         shown = ", ".join(sorted(names[item.stored.key] for item in hits)[:_MAX_NAMED])

@@ -29,6 +29,7 @@ _TITLES_CLOSE = "</memory-titles>\n"
 # Estimates for Claude's tokenizers: a token is about 4 characters of English, and about 1.5 characters of other scripts.
 _ASCII_PER_TOKEN, _OTHER_PER_TOKEN = 4.0, 1.5
 _MAX_CHARACTERS = 9000  # the client cuts a hook's output at 10,000
+_POINT_AGAIN_AFTER = 5  # turns; a title that came up on another subject says nothing by then
 _MAX_RECEIPT_TITLES = 2
 _MAX_SHORT_TITLE = 52  # characters, in a pointer, and in a receipt of several titles
 
@@ -173,7 +174,7 @@ class _Selection:
             return "note"  # Claude Code lists its notes at the start of a session, and `memory show` cannot show them
         if self._history.was_injected(hit.key, hit.injection_text):
             return "already_injected"
-        if self._history.was_pointed(hit.key, line):
+        if self._history.was_pointed(hit.key, line, _POINT_AGAIN_AFTER):
             return "already_pointed"
         if len(self.choice.pointers) >= self._limits.max_pointers:
             return "over_limit"

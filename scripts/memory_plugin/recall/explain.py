@@ -55,6 +55,7 @@ REASONS = {
 }
 # Reasons that the percentages or the judges' verdict say already.
 _BY_CONFIDENCE = ("below_threshold", "declined")
+_HAD_BEFORE = ("already_injected", "already_pointed")  # however sure, Claude has it
 _REMEDIES = {
     "disabled": "memory config set retrieval.enabled true",
     "max_inject": "memory config show retrieval",
@@ -207,7 +208,9 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
         result, sure = _TOLD, candidate.get("confidence")
     text = _WAYS.get(candidate.get("way", "")) or ("?" if sure is None else _percent(sure)) + " sure"
     withheld = candidate.get("withheld", "")
-    if result == NOT_TOLD and withheld not in ("", *_BY_CONFIDENCE):
+    if result == NOT_TOLD and withheld in _HAD_BEFORE:
+        text = reason_text(withheld)
+    elif result == NOT_TOLD and withheld not in ("", *_BY_CONFIDENCE):
         opinion += "; " + reason_text(withheld)
     elif result == NOT_TOLD and not opinion and sure is not None and needed is not None:
         needed = shifted_threshold(needed, candidate.get("shift", 0.0))

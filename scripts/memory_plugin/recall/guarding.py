@@ -7,7 +7,7 @@ in the prepared file can do that, and on any fault the call goes through.
 from __future__ import annotations
 
 from ..kernel.fastjson import as_text
-from .history import Answer
+from .history import FOREVER, Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's
 _COMMAND_TOOL = "Bash"
 _FILE_TOOLS = {"Edit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
-_FOREVER = 1 << 30  # turns
 _LOCK_WAIT = 0.5  # seconds
 _MAX_REASON = 9000  # characters; the client shows a longer output of a hook as a file
 _MAX_COVERED = 600
@@ -142,7 +141,7 @@ def _is_due(guard: GuardInForce, call: GuardedCall, history: RecallHistory) -> b
     """
     # Not the memory's own key, because the memory may be injected otherwise.
     key, mark = "guard " + guard.key, call.text(guard, "mark")
-    if history.was_injected(key, mark, _FOREVER):
+    if history.was_injected(key, mark, FOREVER):
         siblings = _calls_of_message(call.transcript, call.id) if call.id else set()
         return any(history.was_pointed(key, sibling) for sibling in siblings)
     history.record_injected(guard.key, call.text(guard, "block"))

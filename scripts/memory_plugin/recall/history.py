@@ -28,6 +28,7 @@ PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"
 SUBAGENT, GUARD = "subagent", "guard"
 _MAX_BYTES = 4 << 20  # tens of thousands of records
 _REPEAT_AFTER = 40  # turns
+FOREVER = 1 << 30  # turns
 _LOCK_WAIT = 0.05  # seconds; a hook holds the lock for a few milliseconds
 _APPEND = os.O_RDWR | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -110,7 +111,7 @@ class RecallHistory:
     def _read(self) -> None:
         """Read the history from scratch; damaged or incomplete lines are skipped."""
         self._injected: dict[str, tuple[str, int]] = {}
-        self._pointed: dict[str, str] = {}
+        self._pointed: dict[str, tuple[str, int]] = {}
         self._counts: dict[str, list[int]] = {}
         self._unsaved: dict[str, dict[str, str]] = {"injected": {}, "pointed": {}}
         self._has_rows = False
@@ -135,7 +136,7 @@ class RecallHistory:
         self.turn += place == PROMPT
         self.has_header = self.has_header or "header" in row
         self._injected.update((key, (text, self.turn)) for key, text in injected)
-        self._pointed.update(pointed)
+        self._pointed.update((key, (line, self.turn)) for key, line in pointed)
         self._count(place, len(injected), len(pointed))
 
     def _count(self, place: str, injected: int, pointed: int) -> None:
@@ -148,9 +149,10 @@ class RecallHistory:
         digest, turn = self._injected.get(_digest(key), ("", 0))
         return digest == _digest(text) and self.turn - turn < repeat_after
 
-    def was_pointed(self, key: str, line: str) -> bool:
-        """Return whether exactly this line was injected as a pointer to a memory at any place."""
-        return self._pointed.get(_digest(key)) == _digest(line)
+    def was_pointed(self, key: str, line: str, repeat_after: int = FOREVER) -> bool:
+        """Return whether exactly this line was injected as a pointer to a memory at any place fewer than `repeat_after` turns ago."""
+        digest, turn = self._pointed.get(_digest(key), ("", 0))
+        return digest == _digest(line) and self.turn - turn < repeat_after
 
     def injected_counts(self, *places: str) -> tuple[int, int]:
         """Return how many full texts and how many pointers these places injected in this session, for their common limit."""
@@ -165,7 +167,7 @@ class RecallHistory:
 
     def record_pointer(self, key: str, line: str) -> None:
         """Record that a pointer to a memory is injected now at this place."""
-        self._pointed[_digest(key)] = _digest(line)
+        self._pointed[_digest(key)] = (_digest(line), self.turn)
         self._unsaved["pointed"][_digest(key)] = _digest(line)
         self._count(self._place, 0, 1)
 

@@ -26,7 +26,7 @@ from .catalog_entries import (
     standing_rules,
 )
 from .decision import estimated_tokens
-from .history import CATALOG, SUBAGENT, Answer, RecallHistory
+from .history import CATALOG, FOREVER, SUBAGENT, Answer, RecallHistory
 from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_path, open_index
 
 TYPE_CHECKING = False
@@ -41,7 +41,6 @@ _SUBAGENT_TOKENS = 300
 _REFRESH_WAIT = 0.2  # seconds
 _MIN_LINE = 5  # tokens; no list has more lines than its tokens divided by this
 _MAX_USED = 50  # older memories that are listed because they were used recently
-_FOREVER = 1 << 30  # turns
 # Keys in a session's history: of the catalog's whole content, and the prefix for one of its titles, which is not a pointer.
 _WHOLE, _LISTED = "catalog", "catalog "
 _PENDING, _PHRASES = "pending", "phrases"
@@ -93,7 +92,7 @@ def session_catalog(connection: Connection, source: str, context: Context) -> An
     if source == _RESUME:
         if history.was_pointed(_WHOLE, content):
             return answer
-        known = {entry.key for entry in rules if history.was_injected(entry.key, entry.inject, _FOREVER)}
+        known = {entry.key for entry in rules if history.was_injected(entry.key, entry.inject, FOREVER)}
         known |= {
             entry.key for entry in rules + titles if history.was_pointed(_LISTED + entry.key, entry.title)
         }

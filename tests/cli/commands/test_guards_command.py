@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 
 import pytest
 
@@ -158,8 +159,9 @@ def test_a_save_names_the_other_form_of_an_option(project: Project) -> None:
     options = ("save", "--category", "constraint", "--title", TITLE, "--body", RULE, "--guard-command")
     text = " ".join(project.cli(*options, FORCE).stdout.split())
     assert "not covered, though it does the same: `git push -f`" in text
-    both = project.cli("edit", IDENTITY, "--guard-command", FORCE, "--guard-command", "git push -f")
+    both = project.cli(*shlex.split(text.partition("to add it: memory ")[2]))
     assert "not covered" not in both.stdout
+    assert project.cli("guards", "test", "git push -f", "--json").json["matches"]
 
 
 def test_accepting_everything_leaves_guards_out(project: Project) -> None:

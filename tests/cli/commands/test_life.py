@@ -190,5 +190,8 @@ def test_restoring_a_rejected_memory_names_the_command_that_does_it(project: Pro
     put(project, "port", memory("The port", "It is 7777."))
     project.cli("reject", "port")
     run = project.cli("restore", "port")
+    assert [len(project.memories(*options)) for options in ((), ("--status", "rejected"))] == [0, 1]
     expected = "memory: port was rejected, not forgotten; to undo that: memory accept port\n"
     assert (run.returncode, run.stderr) == (1, expected)
+    project.cli("forget", "port")
+    assert "restored: port (rejected)" in project.cli("restore", "port").stdout

@@ -86,13 +86,26 @@ def test_all_of_a_group_after_reading_some_of_it_and_quitting(project: Project) 
     review.press("o")
     assert "The body of a." in review.until(GROUP)
     review.press("n")
-    assert "[a] accept it and the other 2" in review.until(GROUP)
+    assert "[a] accept it and 2 more" in review.until(GROUP)
     review.press("a")
     review.until(GROUP)
     review.press("q")
     assert review.end() == 0
     expected = {"a": "rejected", **dict.fromkeys("bcd", "trusted"), "other": "pending"}
     assert trust(project) == expected
+
+
+@terminal
+def test_a_one_line_memory_is_shown_once_and_a_question_fits_80_columns(project: Project) -> None:
+    for name in ("use-uv", "use-ruff"):
+        put(project, name, by="Bo", title="We say " + name, content={"decision": "We say " + name})
+    review = PseudoTerminal(project, "review")
+    assert review.until(GROUP).count("We say use-uv") == 1
+    review.press("o")
+    assert review.until(GROUP).count("We say use-ruff") == 1
+    review.press("q")
+    assert review.end() == 0
+    assert max(map(len, re.findall(r"\[[ay]\].*: ", review.seen))) <= 80
 
 
 @terminal

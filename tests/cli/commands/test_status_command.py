@@ -26,13 +26,14 @@ def test_stored_and_pending_memories_are_listed(project: Project) -> None:
     run = project.cli("status")
     assert "project\tdecision\tpending\t1" in run.stdout
     assert "project\tdecision\ttrusted\t1" in run.stdout
-    assert "  Claude's own (claude-s-own), you have not accepted it" in run.stdout
+    assert "1 memory awaiting your approval (to decide: memory review):\n" in run.stdout
+    assert "\n  Claude's own (claudes-own)\n" in run.stdout
     found = project.cli("status", "--json").json
     assert found["stored"] == [
         {"scope": "project", "category": "decision", "trust": "pending", "memories": 1},
         {"scope": "project", "category": "decision", "trust": "trusted", "memories": 1},
     ]
-    assert [item["id"] for item in found["waiting"]] == ["claude-s-own"]
+    assert [item["id"] for item in found["waiting"]] == ["claudes-own"]
 
 
 def test_recall_that_is_off_is_named_first(project: Project) -> None:

@@ -109,7 +109,8 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
         return item.waits
     if arguments.status == REJECTED:
         return item.trust == REJECTED
-    return arguments.status in (ALL, item.stored.memory.status)
+    is_refused = arguments.status == ACTIVE and item.trust == REJECTED
+    return arguments.status in (ALL, item.stored.memory.status) and not is_refused
 
 
 def _nothing(result: Survey, arguments: argparse.Namespace) -> str:

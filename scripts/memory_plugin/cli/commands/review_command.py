@@ -134,7 +134,7 @@ class Review:
     def _decide_group(self, group: Group) -> None:
         """Show the beginning of each text, so that nothing is accepted unseen, and ask about the group."""
         self._list(group.entries)
-        question = "[a] accept all %d, [n] reject all, [o] one by one, [l] show in full, [s] skip, [q] quit: "
+        question = "[a] accept %d, [n] reject, [o] one by one, [l] in full, [s] skip, [q] quit: "
         keys = (_ACCEPT_ALL, _REJECT_ALL, _ONE_BY_ONE, _LIST, _SKIP, _QUIT)
         key = self._ask(question % len(group.together), keys)
         while key == _LIST:
@@ -152,7 +152,8 @@ class Review:
         for entry in entries:
             note = " (%s)" % entry.note if entry.note else ""
             self._console.line("  %s  %s%s" % (entry.id, entry.title, note))
-            self._console.line("      " + entry.first_line)
+            if entry.first_line != entry.title[: len(entry.first_line)]:
+                self._console.line("      " + entry.first_line)
 
     def _one_by_one(self, entries: Sequence[ReviewEntry]) -> None:
         for at, entry in enumerate(entries):
@@ -176,7 +177,7 @@ class Review:
         """Ask about an entry until it is decided or skipped; return the key."""
         actions = {action.key: action for action in entry.actions}
         words = ["[%s] %s" % (action.key, action.name) for action in entry.actions] + ["[s] skip"]
-        words += ["[a] accept it and the other %d" % (rest - 1)] if rest > 1 else []
+        words += ["[a] accept it and %d more" % (rest - 1)] if rest > 1 else []
         question = ", ".join([*words, "[q] quit: "])
         keys = [*actions, _SKIP, _QUIT, *([_ACCEPT_ALL] if rest > 1 else [])]
         while True:

@@ -157,9 +157,9 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
         "superseded": superseded,
         "similar": [row._asdict() for row in similar],
     }
-    done = "saved" if written.created else "already stored as"
-    title, undo = shown_line(memory.title, _LONG_TITLE), "; to undo: memory forget %s" % name
-    lines = ["%s %s (%s): %s%s" % (done, name, memory.category, title, undo * written.created)]
+    saved, known = "saved as {0}: {1}; to undo: memory forget {2}", "already stored as {2} ({0}): {1}"
+    line = saved if written.created else known
+    lines = [line.format(memory.category, shown_line(memory.title, _LONG_TITLE), name)]
     if len(arguments.title) > MAX_TITLE:
         lines.append("  The title was cut to %d characters." % MAX_TITLE)
     lines += ["  " + line for line in redaction_lines(written) + guard_lines(memory)]

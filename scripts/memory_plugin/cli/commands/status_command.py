@@ -15,7 +15,7 @@ from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import Survey, life_cycle_state, shortest_names
+from ...memories.survey import NEW, Survey, life_cycle_state, shortest_names
 from ...recall import explain
 from ...recall.gate import Prompt
 from ...recall.history import Answer, RecallHistory
@@ -28,7 +28,7 @@ from ..options import add_flag
 from .doctor_command import examine
 
 _LAST = 5
-_MAX_PENDING = 20
+_MAX_PENDING = 5
 _MAX_LINE, _MAX_WORD, _MAX_PROMPT = 1000, 100, 70
 _ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
 _MARK = max(map(len, explain.RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
@@ -122,9 +122,11 @@ def _print_waiting(survey: Survey, labels: dict[str, str], context: CommandConte
     items = [item for item in survey.items if item.waits]
     if items:
         context.console.line()
-        context.console.line("Awaiting your approval (to decide: memory review):")
+        number = counted(len(items), "memory")
+        context.console.line("%s awaiting your approval (to decide: memory review):" % number)
     for item in items[:_MAX_PENDING]:
-        context.console.line("  %s, %s" % (labels[item.stored.key], item.reason))
+        reason = "" if item.reason == NEW else ", " + item.reason
+        context.console.line("  %s%s" % (labels[item.stored.key], reason))
     if len(items) > _MAX_PENDING:
         context.console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
 

@@ -206,8 +206,8 @@ def _print(part: Part, page: Page, console: Console) -> None:
             values = [bucket.values[index] for bucket in buckets]
             if any(values):
                 steps = (round((len(_BLOCKS) - 1) * value / max(values)) for value in values)
-                course = "".join(_BLOCKS[step] for step in steps)
-                console.line("  %-14s %9s %4s  %s" % (label, total, share, course))
+                course = "".join(_BLOCKS[step] for step in steps) if sum(map(bool, values)) > 1 else ""
+                console.line(("  %-14s %9s %4s  %s" % (label, total, share, course)).rstrip())
     elif isinstance(part, Note):
         console.paragraph("%s %s" % (part.text, part.command), "  ", 2)
     elif part.rows:
