@@ -26,7 +26,7 @@ def test_the_form_of_a_statement_decides_its_category(row: dict[str, str]) -> No
 
 def test_the_form_decides_for_statements_that_were_not_read() -> None:
     right = [statement_category(row["text"]) == row["category"] for row in SAVES["held_out"]]
-    assert (sum(right), len(right)) == (23, 25)
+    assert (sum(right), len(right)) == (24, 25)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form["id"])
@@ -36,8 +36,9 @@ def test_a_form_has_examples(form: dict[str, Any]) -> None:
     assert form["reason"]
 
 
-@pytest.mark.parametrize("char", "a -,.no")
-def test_a_long_statement_is_fast(char: str) -> None:
+@pytest.mark.parametrize("piece", [*"a -,.no", "fails ", "when it fails ", "run, "])
+def test_a_long_statement_is_fast(piece: str) -> None:
     start = time.process_time()
-    statement_category("to " + char * 20_000)
+    statement_category("to " + piece * (20_000 // len(piece)))
+    statement_category(piece * (20_000 // len(piece)))
     assert time.process_time() - start < 1
