@@ -13,7 +13,7 @@ from uuid import uuid4
 from ...interview.answer_input import InvalidAnswer, decode_memories
 from ...kernel.judge.asking import Judge
 from ...kernel.judge.question import Question, excerpt, explain_failure, load_rubric, one_line
-from ...kernel.text.clean import terminal_safe
+from ...kernel.text.clean import plain, terminal_safe
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import add_phrases
@@ -78,17 +78,17 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         name = str(row.get("id"))
         try:
             written = add_phrases(context.paths, *_checked(due.get(name), row.get("asked_as")))
+            due.pop(name)
             stored.append({"id": name, "asked_as": list(written.stored.memory.asked_as)})
         except InvalidMemory as error:
             refused.append({"id": shown_line(name, _MAX_PHRASE), "reason": str(error)})
     if stored:
         refresh_index(context)
         context.notify([_NOTICE % counted(len(stored), "memory")])
-    left = len(due) - len(stored)
     lines = ["%s: %s" % (row["id"], "; ".join(row["asked_as"])) for row in stored]
     lines += ["%s: refused: %s" % (row["id"], row["reason"]) for row in refused]
-    record = {"stored": stored, "refused": refused, "left": left}
-    context.console.result(arguments.json, record, *lines, _LEFT % counted(left, "memory"))
+    record = {"stored": stored, "refused": refused, "left": len(due)}
+    context.console.result(arguments.json, record, *lines, _LEFT % counted(len(due), "memory"))
 
 
 def _due(context: CommandContext) -> dict[str, Item]:
@@ -147,7 +147,7 @@ def _checked(item: Item | None, phrases: object) -> tuple[StoredMemory, list[str
         raise InvalidMemory("no trusted memory without phrases has this id")
     if not isinstance(phrases, list) or not all(isinstance(phrase, str) for phrase in phrases):
         raise InvalidMemory(_FORMS)
-    lines = list(filter(None, dict.fromkeys(" ".join(phrase.split()) for phrase in phrases)))
+    lines = list(filter(None, dict.fromkeys(plain(phrase, _MAX_PHRASE + 1) for phrase in phrases)))
     if not 1 <= len(lines) <= MAX_ASKED_AS or max(map(len, lines)) > _MAX_PHRASE:
         raise InvalidMemory(_FORMS)
     return item.stored, lines
