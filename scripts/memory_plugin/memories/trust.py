@@ -130,14 +130,17 @@ class Trust:
                 for text in dict.fromkeys(each.text for each in digests)
                 if self._is_rejected(text)
             )
-            # The digest with the phrases comes last: the last decision about a name leads to the text for comparisons. New phrases
-            # of a trusted text leave the decision about it alone.
+            # The digest with the phrases comes last: the last decision about a name leads to the text for comparisons.
             self.trusted.append(
-                self._decision(stored, full, how)
-                for stored, (told, whole) in new
-                for full in dict.fromkeys(each.full for each in (told, whole))
-                if full == whole.full or not self._is_accepted(full)
+                self._decision(stored, full, self._way(full, how))
+                for stored, digests in new
+                for full in dict.fromkeys(each.full for each in digests)
             )
+
+    def _way(self, full: str, how: str) -> str:
+        """Return how a text became trusted, so that a decision about its phrases does not change whose it is; otherwise `how`."""
+        last = self.trusted.last_of(full, SEEN) if self._is_accepted(full) else None
+        return last.how if last else how
 
     def reject(self, *memories: StoredMemory) -> None:
         """Reject these texts under any id and in any project, until the user saves or accepts them. Raises OSError.
