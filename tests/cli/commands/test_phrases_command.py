@@ -128,6 +128,15 @@ def test_a_memory_that_is_named_twice_gets_the_first_phrases(staging: Project) -
     assert staging.cli("show", "staging", "--json").json["waits_because"] == ""
 
 
+def test_a_phrase_that_several_memories_hold_leads_to_none(project: Project) -> None:
+    names = [project.save("Service %d" % n, "It listens on port 80%d." % n) for n in range(4)]
+    (own,) = rows("Fix the  bug", "port of the last one", name=names[3])["memories"]
+    given = [rows("fix the bug", name=name)["memories"][0] for name in names[:3]]
+    done = write(project, {"memories": [*given, own]}).json
+    assert [row["asked_as"] for row in done["stored"]] == [["fix the bug"]] * 2 + [["port of the last one"]]
+    assert "other memories have these phrases" in done["refused"][0]["reason"]
+
+
 def test_existing_phrases_are_never_changed(staging: Project) -> None:
     write(staging, rows(*PHRASES))
     assert write(staging, rows("buy this instead")).json["stored"] == []
