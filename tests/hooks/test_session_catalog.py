@@ -243,7 +243,7 @@ def test_what_is_not_the_users_word_changes_nobodys_claim(project: Project, way:
     put_rules(project, 40)
     if way == "phrases by Claude":
         due = project.cli("check", "phrases", "--json").json["memories"]
-        rows = "\n".join("memory: %s\nasked_as: how are tests called" % row["id"] for row in due)
+        rows = "\n".join("memory: %s\nasked_as: name for %s" % (row["id"], row["id"]) for row in due)
         assert len(project.cli("check", "phrases", "--json", "-", stdin=rows).json["stored"]) == 20
     else:
         shutil.copytree(project.root, project.root + "-clone")

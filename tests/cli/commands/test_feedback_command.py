@@ -21,8 +21,7 @@ def test_a_rated_memory_says_its_thresholds(stored: Project) -> None:
     run = stored.cli("wrong", ID)
     assert run.returncode == 0, run.stderr
     assert (
-        "told in full at 65% or more, pointed to at 65% or more (other memories: 50% and 50%)"
-        in run.stdout
+        "told in full at 65% or more, pointed to at 65% or more (other memories: 50% and 50%)" in run.stdout
     )
     (found,) = stored.cli("useful", ID, "--json").json["memories"]
     assert (found["useful"], found["wrong"], found["inject_threshold"]) == (1, 1, 0.55)
