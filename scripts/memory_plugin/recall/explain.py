@@ -20,7 +20,7 @@ from ..memories.hygiene import CUT_MARGIN, shown_line
 from .decision import shifted_threshold
 
 REASONS = {
-    "disabled": "recall is switched off in the settings",
+    "disabled": "recall was switched off in the settings",
     "empty": "the prompt was empty, or all of it was private",
     "command": "the prompt was a slash command",
     "not_typed": "the prompt was a notice from Claude Code",
@@ -56,7 +56,6 @@ REASONS = {
 # Reasons that the percentages or the judges' verdict say already.
 _BY_CONFIDENCE = ("below_threshold", "declined")
 _REMEDIES = {
-    "disabled": "memory config set retrieval.enabled true",
     "max_inject": "memory config show retrieval",
     "no_fallback": "memory judge check",
     "no_match": "memory search WORDS",
