@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -209,6 +210,48 @@ def test_a_teammates_rules_do_not_displace_the_users_own(project: Project) -> No
     (row, _) = catalogs(project)
     assert (row["rules"], row["listed"], row["unlisted"]) == (42, 42 - rules, 0)
     assert len(project.cli("list", "--rules", "--json").json["memories"]) == 42
+
+
+def put_rules(project: Project, number: int) -> None:
+    """Write rules of a teammate, all newer than the user's, and accept them."""
+    for n in range(number):
+        rule = memory("Name test %03d after its module" % n, "x", category="preference")
+        text = "So that pytest -k module%03d finds each of them at once." % n
+        data = {**rule, "updated_at": "2099-01-01T00:00:00Z", "content": {"value": text}}
+        put(project, "r%03d" % n, data, "preferences")
+    project.cli("accept", "--all")
+
+
+def test_of_very_many_rules_the_users_own_and_those_that_applied_come_first(project: Project) -> None:
+    project.save("Never log request bodies", "They hold addresses.", category="constraint")
+    put_rules(project, 520)
+    old = memory("Sign each tag", "With the release key.", category="preference")
+    data = {**old, "updated_at": "2001-01-01T00:00:00Z", "content": {"value": "With the release key."}}
+    put(project, "signed", data, "preferences")
+    project.cli("accept", "--all")
+    assert project.cli("feedback", "useful", "signed").returncode == 0
+    told = project.start().context.split("More rules, by title:")[0]
+    assert "- Never log request bodies. They hold addresses.\n- Sign each tag." in told
+    assert " of 522; all: memory list --rules):" in told
+    assert catalogs(project)[0]["rules"] == 522
+
+
+@pytest.mark.parametrize("way", ["phrases by Claude", "another clone"])
+def test_what_is_not_the_users_word_changes_nobodys_claim(project: Project, way: str) -> None:
+    """Phrases make a teammate's rules nobody's own, and a clone in which the user's rule is seen takes nothing from the user."""
+    project.save("Never log request bodies", "They hold addresses.", category="constraint")
+    put_rules(project, 40)
+    if way == "phrases by Claude":
+        due = project.cli("check", "phrases", "--json").json["memories"]
+        rows = "\n".join("memory: %s\nasked_as: name for %s" % (row["id"], row["id"]) for row in due)
+        assert len(project.cli("check", "phrases", "--json", "-", stdin=rows).json["stored"]) == 20
+    else:
+        shutil.copytree(project.root, project.root + "-clone")
+        project.root += "-clone"
+        project.cli("refresh")
+        with open(os.path.join(project.state, "trust", "trusted.jsonl"), encoding="ascii") as file:
+            assert file.read().count('"seen"') == 41
+    assert "- Never log request bodies." in project.start("clear").context
 
 
 def test_rules_that_all_fit_stay_in_the_order_of_their_changes(project: Project) -> None:

@@ -83,3 +83,16 @@ def test_an_answer_with_five_thousand_concepts_takes_less_than_three_seconds(sto
     )
     assert time.process_time() - started < 3
     assert decision["stop"] is False
+
+
+def test_the_beginning_of_an_id_is_enough_if_it_fits_one_interview(store: InterviewStore) -> None:
+    for identity in ("export-a1", "export-b2", "labels"):
+        store.save(interview_about_topic(identity), {}, {})
+    assert store.find("lab").id == "labels"
+    assert store.find("export-b2").id == "export-b2"
+    with pytest.raises(InterviewError, match="export: 2 interviews fit; name one of export-a1, export-b2"):
+        store.find("export")
+    with pytest.raises(InterviewError, match="no interview 'none'"):
+        store.find("none")
+    with pytest.raises(InterviewError, match="no interview 'lab'"):
+        store.delete("lab")

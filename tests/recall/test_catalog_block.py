@@ -22,8 +22,8 @@ def arranged(
     rules: list[str], titles: list[str], max_tokens: int = 900, *, only_rules: bool = False
 ) -> CatalogBlock:
     """Return the block of rules with these lines, whose titles are the same, and of memories with these titles."""
-    rule_entries = [CatalogEntry("", rule, rule, "", "", "") for rule in rules]
-    title_entries = [CatalogEntry("", title, "", "", "", "") for title in titles]
+    rule_entries = [CatalogEntry("", rule, rule, "", "", "", 0) for rule in rules]
+    title_entries = [CatalogEntry("", title, "", "", "", "", 0) for title in titles]
     return arrange(rule_entries, title_entries, max_tokens, only_rules=only_rules)
 
 

@@ -80,8 +80,14 @@ class InterviewStore:
             self._connection = None
 
     def find(self, identity: str) -> Interview:
-        """Return the interview with an id. Raises InterviewError if there is none, ValueError if it is damaged."""
-        return Interview(self._row(_COLUMNS, identity))
+        """Return the interview with an id, or whose id alone begins so. Raises InterviewError, and ValueError if it is damaged."""
+        begun = "SELECT id FROM interviews WHERE substr(id, 1, ?) = ? ORDER BY id"
+        ids = [str(row[0]) for row in self._rows(begun, (len(identity), identity))]
+        if len(ids) > 1 and identity not in ids:
+            raise InterviewError(
+                "%s: %d interviews fit; name one of %s" % (identity, len(ids), ", ".join(ids[:5]))
+            )
+        return Interview(self._row(_COLUMNS, ids[0] if len(ids) == 1 else identity))
 
     def _row(self, columns: str, identity: str) -> tuple[Any, ...]:
         rows = self._rows("SELECT %s FROM interviews WHERE id = ?" % columns, (identity,))

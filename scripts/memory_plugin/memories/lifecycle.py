@@ -117,6 +117,8 @@ def add_phrases(paths: Paths, stored: StoredMemory, phrases: list[str]) -> Writt
     def added(present: dict[str, Any]) -> dict[str, Any]:
         if present.get("asked_as"):
             raise InvalidMemory("%s: it has phrases already" % stored.memory.id)
+        if present != stored.memory.data:
+            raise InvalidMemory("%s: someone else changed it in the meantime" % stored.memory.id)
         return {"asked_as": phrases}
 
     return edit(paths, stored, added, "phrases added", approved=True, how="phrases")

@@ -27,6 +27,7 @@ from .trust_file import SEEN, Decision, DecisionFile, decision_paths, trust_lock
 TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
 WITHDRAWN, LIFTED = "withdrawn", "lifted"
 _PHRASES_REJECTED = "phrases rejected"
+_OWN = ("save", "edit", "interview", "capture")  # how texts of the user become trusted
 _MAX_TEXT = 1 << 20
 
 
@@ -110,6 +111,11 @@ class Trust:
             and stored.memory.data.get("guard") is None
         )
 
+    def is_own(self, stored: StoredMemory) -> bool:
+        """Return whether the user wrote this text, instead of accepting or importing it; names that were only seen decide nothing."""
+        decisions = (self.trusted.last_of(each.full, SEEN) for each in _digests(stored))
+        return stored.store.scope == USER or next((row.how in _OWN for row in decisions if row), False)
+
     def accept(self, memories: Iterable[StoredMemory], how: str) -> None:
         """Trust these texts, also those rejected before; `how` names the user's action. Raises OSError, and then trusts none of them."""
         accepted = [(stored, _digests(stored)) for stored in memories]
@@ -126,10 +132,15 @@ class Trust:
             )
             # The digest with the phrases comes last: the last decision about a name leads to the text for comparisons.
             self.trusted.append(
-                self._decision(stored, full, how)
+                self._decision(stored, full, self._way(full, how))
                 for stored, digests in new
                 for full in dict.fromkeys(each.full for each in digests)
             )
+
+    def _way(self, full: str, how: str) -> str:
+        """Return how a text became trusted, so that a decision about its phrases does not change whose it is; otherwise `how`."""
+        last = self.trusted.last_of(full, SEEN) if self._is_accepted(full) else None
+        return last.how if last else how
 
     def reject(self, *memories: StoredMemory) -> None:
         """Reject these texts under any id and in any project, until the user saves or accepts them. Raises OSError.

@@ -105,9 +105,9 @@ class DecisionFile:
         """Return the number of lines without a decision, such as the torn line of a killed writer."""
         return sum(bool(line.strip()) and _parse(line) is None for line in self._data.splitlines())
 
-    def last_of(self, digest: str) -> Decision | None:
-        """Return the last decision about a text; None if there is none."""
-        return self._last(_DIGEST, digest.encode("ascii", "replace") + b'"')
+    def last_of(self, digest: str, skipped: str = "") -> Decision | None:
+        """Return the last decision about a text, except those of one kind; None if there is none."""
+        return self._last(_DIGEST, digest.encode("ascii", "replace") + b'"', skipped)
 
     def last_named(self, name: bytes) -> Decision | None:
         """Return the last decision about the memory with this `Decision.name`."""
@@ -126,7 +126,7 @@ class DecisionFile:
             return None
         return filter(None, map(_parse, BytesIO(self._data[end[1] :])))
 
-    def _last(self, mark: bytes, rest: bytes) -> Decision | None:
+    def _last(self, mark: bytes, rest: bytes, skipped: str = "") -> Decision | None:
         self._searches += 1
         at = (
             self._data.rfind(mark + rest)
@@ -137,7 +137,7 @@ class DecisionFile:
             start = self._data.rfind(b"\n", 0, at) + 1
             line = self._line(start)
             decision = _parse(line) if mark + rest in line else None
-            if decision is not None:
+            if decision is not None and decision.how != skipped:
                 return decision
             at = self._data.rfind(mark + rest, 0, start)
         return None

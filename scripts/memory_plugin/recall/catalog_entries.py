@@ -10,7 +10,7 @@ import os
 from math import log
 
 from ..kernel.clock import now_iso
-from ..kernel.files import read_regular, stamp
+from ..kernel.files import stamp
 from ..kernel.records import Records
 from ..kernel.text.tags import escape_content
 from .decision import tokens_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _MAX_RULES = 500
 _MAX_COUNTED = 2000
 _MAX_RELATED = 20
+_MAX_NAMED = 500  # SQLite takes at most 999 values
 _MAX_STEMS = 60
 # A word in more memories than this, and more than this share of them, says nothing about the work.
 _RARE_COUNT = 3
@@ -31,18 +32,15 @@ _RARE_SHARE = 0.05
 _TAIL_BYTES = 64 * 1024
 _USES = ("used", "useful")
 _MATCHED = ("already_injected", "already_pointed")  # it bore on a prompt, but Claude had it already
-# How a text became trusted although somebody else wrote it: accepted, imported, or trusted in another clone before.
-_FROM_OTHERS = (b"accept", b"import", b"seen")
-_DIGEST = slice(52, 84)  # in a line of `trust_file`; how follows
-_MAX_TRUST = 8 << 20  # bytes
 # The same conditions as in the partial indexes of `index_tables`; otherwise SQLite would not use these.
 _LISTABLE = "injectable = 1 AND scope != 'native'"
 _RULE = "rule != ''"
 _UNEXPIRED = "(expires_at = '' OR expires_at > ?)"
 _SELECT = (
-    "SELECT key, title, rule, updated_at, inject, full_digest, path, stamp FROM documents WHERE %s AND "
+    "SELECT key, title, rule, updated_at, inject, full_digest, own, path, stamp FROM documents WHERE %s AND "
     + _LISTABLE
 )
+_NEWEST, _OWN_FIRST = "updated_at DESC", "own DESC, updated_at DESC"
 
 MAX_RULE_TOKENS = 400
 MAX_RULE_LENGTH, MAX_TITLE_LENGTH = 200, 120
@@ -64,28 +62,45 @@ _MORE_RULES, _TITLES = "More rules, by title:\n", "Other memories, by title:\n"
 _UNLISTED = "and %d more: memory search WORDS\n"
 _FRAME = tokens_of(_OPEN + _HEADER + _RULES + _TITLES + _UNLISTED % 99_999 + _CLOSE) + 1
 _RULES_FRAME = tokens_of(_OPEN + _HEADER + _RULES + _CLOSE) + 1
-_COUNT_FRAME = tokens_of(_SOME_RULES % (99, 9_999) + _MORE_RULES) - tokens_of(_RULES)
+_COUNT_FRAME = tokens_of(_SOME_RULES % (99, 99_999) + _MORE_RULES) - tokens_of(_RULES)
 _LINE_END, _RULE_MARK = tokens_of("\n"), tokens_of("- ")
 _ENDS = (".", "!", "?", ":", "\u3002")
 
 
 class CatalogEntry:
-    """One memory in the catalog: key, title, rule line (empty unless it is a rule), time of change, full text, and the text's digest."""
+    """One memory in the catalog.
 
-    __slots__ = ("digest", "inject", "key", "rule", "title", "updated_at")
+    `rule` is its line, empty unless it is a rule; `inject` the full text, `digest` that of the text; `is_own` whether the user wrote it.
+    """
 
-    def __init__(self, key: str, title: str, rule: str, updated_at: str, inject: str, digest: str) -> None:
+    __slots__ = ("digest", "inject", "is_own", "key", "rule", "title", "updated_at")
+
+    def __init__(
+        self, key: str, title: str, rule: str, updated_at: str, inject: str, digest: str, is_own: object
+    ) -> None:
         self.key = key
         self.title = " ".join(title.split())
         self.rule = rule
         self.updated_at = updated_at
         self.inject = inject
         self.digest = digest
+        self.is_own = bool(is_own)
 
 
-def standing_rules(connection: Connection) -> list[CatalogEntry]:
-    """Return the trusted rules that have not expired, the last changed first. Raises SqliteError."""
-    return _entries(connection, _RULE, (), _MAX_RULES)
+def standing_rules(connection: Connection, context: Context) -> tuple[list[CatalogEntry], int]:
+    """Return the trusted rules that have not expired, the last changed first, and how many more there are. Raises SqliteError.
+
+    Of very many, those are returned that `by_claim` can put first.
+    """
+    rules, more = _entries(connection, _RULE, (), _MAX_RULES, _OWN_FIRST), 0
+    if len(rules) > _MAX_RULES // 2:  # without those whose file has just changed
+        query = "SELECT count(*) FROM documents WHERE %s AND %s AND %s" % (_RULE, _LISTABLE, _UNEXPIRED)
+        more = max(0, connection.execute(query, (now_iso(),)).fetchone()[0] - _MAX_RULES)
+    if more:
+        present = {rule.key for rule in rules}
+        applied = _named(connection, _RULE, [key for key in _applications(context) if key not in present])
+        rules, more = rules + applied, more - len(applied)
+    return sorted(rules, key=lambda rule: rule.updated_at, reverse=True), more
 
 
 def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
@@ -94,25 +109,8 @@ def by_claim(rules: list[CatalogEntry], context: Context) -> list[CatalogEntry]:
     The user's own come first, so that no accepted pull displaces them; then those that applied most often lately; then the last changed.
     Only a store with too many rules pays for this.
     """
-    digests = {rule.key: rule.digest.encode("ascii", "replace") for rule in rules}
-    ways, uses = _ways(context, set(digests.values())), _applications(context)
-
-    def rank(rule: CatalogEntry) -> tuple[bool, int]:
-        way = ways.get(digests[rule.key], _FROM_OTHERS[0])
-        is_own = rule.key.startswith("user:") or way not in _FROM_OTHERS
-        return not is_own, -uses.get(rule.key, 0)
-
-    return sorted(rules, key=rank)
-
-
-def _ways(context: Context, digests: set[bytes]) -> dict[bytes, bytes]:
-    """Return digest -> how the user came to trust a text, from the raw lines: importing what parses them takes longer than a start may."""
-    try:
-        data, _ = read_regular(context.paths.state("trust", "trusted.jsonl"), _MAX_TRUST)
-    except OSError:
-        return {}
-    lines = (line.split(b'"', 14) for line in data.split(b"\n") if line[_DIGEST] in digests)
-    return {line[9]: line[13] for line in lines if len(line) > 14}
+    uses = _applications(context)
+    return sorted(rules, key=lambda rule: (not rule.is_own, -uses.get(rule.key, 0)))
 
 
 def _applications(context: Context) -> dict[str, int]:
@@ -135,15 +133,18 @@ def _latest(ledger: str, context: Context) -> Records:
 
 def newest_titles(connection: Connection, limit: int) -> list[CatalogEntry]:
     """Return at most `limit` trusted memories that are not rules, the last changed first. Raises SqliteError."""
-    return _entries(connection, "rule = ''", (), limit)
+    return _entries(connection, "rule = ''", (), limit, _NEWEST)
 
 
 def named_titles(connection: Connection, keys: list[str]) -> list[CatalogEntry]:
     """Return the trusted memories with these keys, except rules. Raises SqliteError."""
-    if not keys:
-        return []
+    return _named(connection, "rule = ''", keys)
+
+
+def _named(connection: Connection, condition: str, keys: list[str]) -> list[CatalogEntry]:
+    keys = keys[:_MAX_NAMED]
     marks = ", ".join("?" * len(keys))
-    return _entries(connection, "rule = '' AND key IN (%s)" % marks, keys, len(keys))
+    return _entries(connection, "%s AND key IN (%s)" % (condition, marks), keys, len(keys), _NEWEST)
 
 
 def count_memories(connection: Connection) -> int:
@@ -161,11 +162,11 @@ def count_memories(connection: Connection) -> int:
 
 
 def _entries(
-    connection: Connection, condition: str, values: list[str] | tuple[()], limit: int
+    connection: Connection, condition: str, values: list[str] | tuple[()], limit: int, order: str
 ) -> list[CatalogEntry]:
-    query = "%s AND %s ORDER BY updated_at DESC LIMIT ?" % (_SELECT % condition, _UNEXPIRED)
+    query = "%s AND %s ORDER BY %s LIMIT ?" % (_SELECT % condition, _UNEXPIRED, order)
     rows = connection.execute(query, (*values, now_iso(), limit))
-    return [CatalogEntry(*row[:6]) for row in rows.fetchall() if _is_current(*row[6:])]
+    return [CatalogEntry(*row[:7]) for row in rows.fetchall() if _is_current(*row[7:])]
 
 
 def _is_current(path: str, indexed: str) -> bool:

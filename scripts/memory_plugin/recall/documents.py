@@ -63,6 +63,7 @@ class Document(NamedTuple):
     inject: the text to inject, already redacted and escaped
     rule: the line of a standing rule in the session catalog, redacted but not escaped; empty for other memories
     superseded_by, supersedes: other memories that it names
+    own: whether the user wrote it, instead of accepting or importing it
     new_phrases: the digest of a trusted text with phrases that await approval; empty if none do
     status: that of the memory; UNREADABLE for a file that is no memory, whose key is its path and whose `inject` is the reason
     """
@@ -91,6 +92,7 @@ class Document(NamedTuple):
     supersedes: Sequence[str] = ()
     status: str = ACTIVE
     created_at: str = ""
+    own: bool = False
     new_phrases: str = ""
 
 

@@ -20,7 +20,7 @@ from ..memories.hygiene import CUT_MARGIN, shown_line
 from .decision import shifted_threshold
 
 REASONS = {
-    "disabled": "recall is switched off in the settings",
+    "disabled": "recall was switched off in the settings",
     "empty": "the prompt was empty, or all of it was private",
     "command": "the prompt was a slash command",
     "not_typed": "the prompt was a notice from Claude Code",
@@ -57,7 +57,6 @@ REASONS = {
 _BY_CONFIDENCE = ("below_threshold", "declined")
 _HAD_BEFORE = ("already_injected", "already_pointed")  # however sure, Claude has it
 _REMEDIES = {
-    "disabled": "memory config set retrieval.enabled true",
     "max_inject": "memory config show retrieval",
     "no_fallback": "memory judge check",
     "no_match": "memory search WORDS",

@@ -113,7 +113,9 @@ def find_document(connection: Connection, key: str) -> Document | None:
 def _document(row: tuple[Any, ...]) -> Document:
     values = dict(zip(_COLUMNS, row))
     lists = {name: texts(values[name]) for name in _LISTS}
-    return Document(**{**values, **lists, "injectable": bool(values["injectable"])})
+    return Document(
+        **{**values, **lists, "injectable": bool(values["injectable"]), "own": bool(values["own"])}
+    )
 
 
 def texts(value: object) -> list[str]:
@@ -241,11 +243,10 @@ def drop(connection: Connection, keys: Iterable[str]) -> None:
     changes.write()
 
 
-def set_new_phrases(connection: Connection, key: str, new_phrases: str) -> None:
-    """Record which phrases of a document await approval (`Document.new_phrases`)."""
+def set_decision(connection: Connection, key: str, own: bool, new_phrases: str) -> None:
+    """Record what the user's decisions say of a document, apart from its trust (`Document.own` and `Document.new_phrases`)."""
     connection.execute(
-        "UPDATE documents SET new_phrases = ? WHERE key = ? AND new_phrases != ?",
-        (new_phrases, storable(key), new_phrases),
+        "UPDATE documents SET own = ?, new_phrases = ? WHERE key = ?", (int(own), new_phrases, storable(key))
     )
 
 
@@ -304,7 +305,7 @@ def _row(document: Document) -> list[object]:
         if name in _LISTS:
             row.append(dumps([storable(item) for item in value]))
         else:
-            row.append(int(value) if name == "injectable" else storable(value))
+            row.append(int(value) if isinstance(value, bool) else storable(value))
     return [*row, storable(plain_title(document.title))]
 
 

@@ -23,7 +23,8 @@ CREATE TABLE documents (
   title TEXT NOT NULL, tags TEXT NOT NULL, files TEXT NOT NULL, asked_as TEXT NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL,
   digest TEXT NOT NULL, injectable INTEGER NOT NULL, trust TEXT NOT NULL, expires_at TEXT NOT NULL, updated_at TEXT NOT NULL,
   inject TEXT NOT NULL, full_digest TEXT NOT NULL, text_digest TEXT NOT NULL, rule TEXT NOT NULL, created_at TEXT NOT NULL,
-  superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL, new_phrases TEXT NOT NULL, plain_title TEXT NOT NULL);
+  superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL, own INTEGER NOT NULL, new_phrases TEXT NOT NULL,
+  plain_title TEXT NOT NULL);
 CREATE INDEX full_digests ON documents (full_digest);
 CREATE INDEX text_digests ON documents (text_digest);
 CREATE INDEX phrases ON documents (new_phrases) WHERE new_phrases != '';
@@ -32,7 +33,7 @@ CREATE INDEX files ON documents (scope, path);
 CREATE INDEX ids ON documents (id);
 CREATE INDEX titles ON documents (plain_title);
 CREATE INDEX newest ON documents (updated_at, expires_at) WHERE injectable = 1 AND scope != 'native';
-CREATE INDEX newest_rules ON documents (updated_at) WHERE rule != '';
+CREATE INDEX newest_rules ON documents (own, updated_at) WHERE rule != '';
 CREATE TABLE vectors (
   rowid INTEGER PRIMARY KEY, expires_at TEXT NOT NULL, title TEXT NOT NULL, tags TEXT NOT NULL, body TEXT NOT NULL,
   files TEXT NOT NULL, asked_as TEXT NOT NULL);

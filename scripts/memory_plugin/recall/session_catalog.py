@@ -81,7 +81,7 @@ def session_catalog(connection: Connection, source: str, context: Context) -> An
 
     A resumed session gets a catalog only if something changed, and then only the rules and titles that it does not have.
     """
-    rules = standing_rules(connection)
+    rules, more = standing_rules(connection, context)
     titles = newest_titles(connection, context.settings.integer("retrieval.catalog.max_tokens") // _MIN_LINE)
     if not rules and not titles:
         return None
@@ -101,7 +101,8 @@ def session_catalog(connection: Connection, source: str, context: Context) -> An
     ordered = _ordered(
         connection, [entry for entry in titles if entry.key not in known], known, total, context
     )
-    _fill_in(answer, [entry for entry in rules if entry.key not in known], ordered, total, history, context)
+    rules = [entry for entry in rules if entry.key not in known]
+    _fill_in(answer, rules, more, ordered, total, history, context)
     return answer
 
 
@@ -135,24 +136,28 @@ def subagent_rules(connection: Connection, agent: str, context: Context) -> Answ
 
     It has its own history, because its context is its own.
     """
-    rules = standing_rules(connection)
+    rules, more = standing_rules(connection, context)
     if not rules:
         return None
     answer = Answer(SUBAGENT, answered_by="index").withhold("unchanged")
     history = RecallHistory(context.paths, context.session, SUBAGENT, agent)
-    _fill_in(answer, rules, [], 0, history, context)
+    _fill_in(answer, rules, more, [], 0, history, context)
     return answer
 
 
 def _fill_in(
     answer: Answer,
     rules: list[CatalogEntry],
+    more: int,
     titles: list[CatalogEntry],
     total: int,
     history: RecallHistory,
     context: Context,
 ) -> None:
-    """Fill in the answer with the rules and titles that fit, and add them to the session's history; rules count as injected."""
+    """Fill in the answer with the rules and titles that fit, and add them to the session's history; rules count as injected.
+
+    `more` is the number of rules that have not been read.
+    """
     max_tokens = context.settings.integer("retrieval.catalog.max_tokens")
     only_rules = answer.record["place"] == SUBAGENT
     if only_rules:
@@ -161,6 +166,7 @@ def _fill_in(
     if len(block.rules) < len(rules):
         rules = by_claim(rules, context)
         block = arrange(rules, titles, max_tokens, only_rules=only_rules)
+    block.number += more
     injected = rules[: len(block.rules)]
     listed = rules[len(injected) :][: len(block.more_rules)] + titles[: len(block.titles)]
     if not injected and not listed:
@@ -171,12 +177,12 @@ def _fill_in(
         history.record_pointer(_LISTED + entry.key, entry.title)
     unlisted = max(0, total - len(injected) - len(listed))
     answer.block = block.render(unlisted)
-    answer.receipt = _receipt(len(injected), len(rules), len(listed))
+    answer.receipt = _receipt(len(injected), block.number, len(listed))
     answer.record.update(
         outcome="injected" if injected else "listed",
         reason="",
         injected=[entry.key for entry in injected],
-        rules=len(rules),
+        rules=block.number,
         listed=len(listed),
         unlisted=unlisted,
         tokens=estimated_tokens(answer.block),

@@ -40,8 +40,8 @@ from .index_documents import (
     indexed_file,
     notes_by_file,
     put,
+    set_decision,
     set_flags,
-    set_new_phrases,
 )
 from .index_file import UNSURE, set_unread, transaction, unread_files
 
@@ -272,18 +272,19 @@ def _refresh_batch(run: RefreshPass, files: list[DueFile]) -> RefreshReport:
             stored, row = trust.with_accepted_phrases(whole), known.get(whole.path)
             state, new_phrases = trust.state_of(stored), trust.new_phrases(whole)
             injectable = may_inject(stored, state) and stored.key not in superseded
+            own = trust.is_own(stored)
             if (
                 row is not None
                 and row.digest == stored.digest
                 and _has_same_phrases(connection, whole, stored)
             ):
                 set_flags(connection, stored.key, injectable, state, stored.stamp)
-                set_new_phrases(connection, stored.key, new_phrases)
+                set_decision(connection, stored.key, own, new_phrases)
                 continue
             if row is not None and row.key != stored.key:
                 moved.append(row.key)
             document = memory_document(stored, state)
-            documents.append(document._replace(injectable=injectable, new_phrases=new_phrases))
+            documents.append(document._replace(injectable=injectable, own=own, new_phrases=new_phrases))
         drop(connection, [*moved, *(row.key for row in replaced)])
         put(connection, documents)
         update_guards(connection, memories, trust)

@@ -95,6 +95,7 @@ def test_twenty_memories_are_one_batch(project: Project) -> None:
         pytest.param(rows(*map(str, range(9))), "1 to 8 texts", id="too many"),
         pytest.param(rows("x" * 121), "at most 120 characters", id="too long"),
         pytest.param(rows(7), "1 to 8 texts", id="no text"),
+        pytest.param(rows("\u200b", "\u202e "), "1 to 8 texts", id="nothing visible"),
         pytest.param({"memories": [{"id": "staging-is-reset-every-night"}]}, "1 to 8 texts", id="no list"),
     ],
 )
@@ -117,6 +118,23 @@ def test_another_form_is_refused(staging: Project, text: str) -> None:
     run = staging.cli("phrases", "--json", "-", stdin=text)
     assert run.returncode == 1
     assert run.stderr.startswith("memory: phrases: ")
+
+
+def test_a_memory_that_is_named_twice_gets_the_first_phrases(staging: Project) -> None:
+    (first,), (second,) = rows(*PHRASES)["memories"], rows("another one")["memories"]
+    done = write(staging, {"memories": [first, second]}).json
+    assert [row["asked_as"] for row in done["stored"]] == [PHRASES]
+    assert (len(done["refused"]), done["left"]) == (1, 0)
+    assert staging.cli("show", "staging", "--json").json["waits_because"] == ""
+
+
+def test_a_phrase_that_several_memories_hold_leads_to_none(project: Project) -> None:
+    names = [project.save("Service %d" % n, "It listens on port 80%d." % n) for n in range(4)]
+    (own,) = rows("Fix the  bug", "port of the last one", name=names[3])["memories"]
+    given = [rows("fix the bug", name=name)["memories"][0] for name in names[:3]]
+    done = write(project, {"memories": [*given, own]}).json
+    assert [row["asked_as"] for row in done["stored"]] == [["fix the bug"]] * 2 + [["port of the last one"]]
+    assert "other memories have these phrases" in done["refused"][0]["reason"]
 
 
 def test_existing_phrases_are_never_changed(staging: Project) -> None:

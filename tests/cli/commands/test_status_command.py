@@ -41,6 +41,12 @@ def test_recall_that_is_off_is_named_first(project: Project) -> None:
     assert project.cli("status").stdout.startswith("Recall is off (retrieval.enabled in your settings): ")
     assert project.cli("status", "--json").json["recall"] is False
     assert project.start().message.startswith("memory: recall is off; ")
+    project.prompt(ASK)
+    assert project.cli("why").stdout.count("memory config set retrieval.enabled true") == 1
+    project.cli("config", "unset", "retrieval.enabled")
+    why = project.cli("why").stdout
+    assert "recall was switched off in the settings" in why
+    assert "retrieval.enabled" not in why
 
 
 def test_the_last_decisions_with_their_near_misses(project: Project) -> None:

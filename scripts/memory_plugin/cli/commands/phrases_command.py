@@ -7,13 +7,14 @@ the user's approval.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from typing import Any
 from uuid import uuid4
 
 from ...interview.answer_input import InvalidAnswer, decode_memories
 from ...kernel.judge.asking import Judge
 from ...kernel.judge.question import Question, excerpt, explain_failure, load_rubric, one_line
-from ...kernel.text.clean import terminal_safe
+from ...kernel.text.clean import plain, terminal_safe
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import add_phrases
@@ -37,6 +38,7 @@ EXAMPLES = """\
 """
 _BATCH = 20
 _MAX_PHRASE = 120
+_MAX_HOLDERS = 2  # memories with one phrase
 _MAX_BODY = 1500
 _SECONDS = 120.0
 _FORM = "phrases: expected a line `memory: ID`, and below it `asked_as: PHRASE; PHRASE`, for each memory"
@@ -74,21 +76,24 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     rows = _judged(due, arguments, context) if arguments.judge else _read(text_of("-", "phrases"))
     stored: list[dict[str, Any]] = []
     refused = []
+    held = Counter(text.casefold() for item in context.survey().items for text in item.stored.memory.asked_as)
     for row in rows:
         name = str(row.get("id"))
         try:
-            written = add_phrases(context.paths, *_checked(due.get(name), row.get("asked_as")))
+            item, phrases = _checked(due.get(name), row.get("asked_as"), held)
+            written = add_phrases(context.paths, item, phrases)
+            due.pop(name)
+            held.update(map(str.casefold, phrases))
             stored.append({"id": name, "asked_as": list(written.stored.memory.asked_as)})
         except InvalidMemory as error:
             refused.append({"id": shown_line(name, _MAX_PHRASE), "reason": str(error)})
     if stored:
         refresh_index(context)
         context.notify([_NOTICE % counted(len(stored), "memory")])
-    left = len(due) - len(stored)
     lines = ["%s: %s" % (row["id"], "; ".join(row["asked_as"])) for row in stored]
     lines += ["%s: refused: %s" % (row["id"], row["reason"]) for row in refused]
-    record = {"stored": stored, "refused": refused, "left": left}
-    context.console.result(arguments.json, record, *lines, _LEFT % counted(left, "memory"))
+    record = {"stored": stored, "refused": refused, "left": len(due)}
+    context.console.result(arguments.json, record, *lines, _LEFT % counted(len(due), "memory"))
 
 
 def _due(context: CommandContext) -> dict[str, Item]:
@@ -141,15 +146,18 @@ def _answer(value: object) -> dict[str, Any] | None:
     return {"memories": rows} if is_right else None
 
 
-def _checked(item: Item | None, phrases: object) -> tuple[StoredMemory, list[str]]:
-    """Return a memory and its phrases, each on one line. Raises InvalidMemory."""
+def _checked(item: Item | None, phrases: object, held: Counter[str]) -> tuple[StoredMemory, list[str]]:
+    """Return a memory and its phrases, each on one line, without those that several memories hold. Raises InvalidMemory."""
     if item is None:
         raise InvalidMemory("no trusted memory without phrases has this id")
     if not isinstance(phrases, list) or not all(isinstance(phrase, str) for phrase in phrases):
         raise InvalidMemory(_FORMS)
-    lines = list(filter(None, dict.fromkeys(" ".join(phrase.split()) for phrase in phrases)))
+    lines = list(filter(None, dict.fromkeys(plain(phrase, _MAX_PHRASE + 1) for phrase in phrases)))
     if not 1 <= len(lines) <= MAX_ASKED_AS or max(map(len, lines)) > _MAX_PHRASE:
         raise InvalidMemory(_FORMS)
+    lines = [line for line in lines if held[line.casefold()] < _MAX_HOLDERS]
+    if not lines:
+        raise InvalidMemory("asked_as: other memories have these phrases, so they lead to none")
     return item.stored, lines
 
 
