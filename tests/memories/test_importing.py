@@ -349,10 +349,27 @@ def test_a_record_that_does_not_hold_any_more_is_archived(
         assert data["record_status"] == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "title"), [("runbooks/queue.md", "Queue is stuck"), ("docs/queue.md", "Queue runbook")]
+)
+def test_a_section_of_a_runbook_stays_one_memory(project: Project, name: str, title: str) -> None:
+    steps = "## Restart\n1. Stop it, which\n   takes a while\n2. Start it\n\n"
+    text = "# %s\nAsk first.\n\n%s## After\nThen:\n\n- Tell support\n- Write it down\n"
+    drafts = read(project.write(name, text % (title, steps))).drafts
+    assert [(draft.data["category"], draft.data["title"]) for draft in drafts] == [
+        ("decision", title),
+        ("runbook", title + ": Restart"),
+        ("decision", title + ": After"),
+    ]
+    assert drafts[1].data["content"] == {"steps": ["Stop it, which takes a while", "Start it"]}
+
+
 def test_bare_lines_get_their_category_and_entries_with_titles_do_not(project: Project) -> None:
     path = project.write(
         "notes.json", ["Never push to main", {"title": "Ports", "text": "Never push to main"}]
     )
     assert titles(path) == [("constraint", "Never push to main"), ("decision", "Ports")]
-    path = project.write("notes.md", "- Always use UTC in the database\n- Invoices live in Postgres 16 now\n")
+    path = project.write(
+        "notes.md", "- **Always** use UTC in the database\n- Invoices live in Postgres 16 now\n"
+    )
     assert [category for category, _ in titles(path)] == ["constraint", "decision"]
