@@ -338,6 +338,9 @@ def test_a_record_is_asked_for_by_its_symptoms_and_questions(project: Project) -
         ("Accepted", "active"),
         ("Supersedes ADR 3", "active"),
         ("Accepted, not deprecated", "active"),
+        ("Accepted\n- Superseded by: none", "active"),
+        ("Superceded by [9](9.md)", "archived"),
+        ("[Superseded](https://badges.test/superseded)", "archived"),
     ],
 )
 def test_a_record_that_does_not_hold_any_more_is_archived(
@@ -362,6 +365,13 @@ def test_a_section_of_a_runbook_stays_one_memory(project: Project, name: str, ti
         ("decision", title + ": After"),
     ]
     assert drafts[1].data["content"] == {"steps": ["Stop it, which takes a while", "Start it"]}
+
+
+def test_a_short_heading_over_code_is_named_after_its_document(project: Project) -> None:
+    path = project.write(
+        "apps.md", "# Apps by machine\n## Backend\n```\nsignon\n```\n## Lists of all apps\n```\nsignon\n```\n"
+    )
+    assert [title for _, title in titles(path)] == ["Apps by machine: Backend", "Lists of all apps"]
 
 
 def test_bare_lines_get_their_category_and_entries_with_titles_do_not(project: Project) -> None:

@@ -72,6 +72,7 @@ _LISTS = ("memories", "results", "items", "data", "entries", "notes", "records",
 _STORED = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
+_SOMEBODY = r"(?!.*(?::|\b(?:none|nothing|n/?a))\W*$)"  # not "Superseded by: none"
 _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
 _CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
 
@@ -180,12 +181,16 @@ def _read_markdown(path: str, text: str, category: str, reading: Reading) -> Non
         _collect(reading, path, path, partial(_note_data, fields, rest, stem, category))
     else:
         bound = bound or _own_folder(path, reading.root)
-        named = "%s\n%s" % (title, os.path.basename(os.path.dirname(path)))
-        runbook = without_markdown(title) if form("runbook").search(named) else ""
+        names = "%s\n%s" % (title, os.path.basename(os.path.dirname(path)))
+        runbook = without_markdown(title) if form("runbook").search(names) else ""
+        lead = "" if runbook or form("document").search(title) else title
         for section in others:
-            for statement in statements_in(section, runbook):
-                source = "%s:%d" % (path, statement.line + skipped)
-                kind = category or ("runbook" if runbook and statement.text[0].isdigit() else "")
+            for raw in statements_in(section, runbook):
+                source = "%s:%d" % (path, raw.line + skipped)
+                kind = category or ("runbook" if runbook and raw.text[0].isdigit() else "")
+                # A heading of one or two words says nothing without its document.
+                is_bare = lead and raw.title == section.heading and not raw.title.split()[2:]
+                statement = raw._replace(title=title_for("%s: %s" % (lead, raw.title))) if is_bare else raw
                 _collect(reading, source, path, partial(_statement_data, statement, section, kind, bound))
 
 
@@ -252,8 +257,8 @@ def _record_data(record: DecisionRecord, fields: Fields, category: str) -> dict[
     more = {name: text.strip() for name, text in texts.items() if name != ANSWER}
     data["content"] = {**more, **data["content"]}
     status = texts.get("status", "").strip()
-    over = tuple(load_data("memories", "importing")["over"])
-    if any(without_markdown(line).lower().startswith(over) for line in status.splitlines()):
+    over = "(?:%s)" % "|".join(load_data("memories", "importing")["over"]) + _SOMEBODY
+    if any(re.match(over, without_markdown(line).lower()) for line in status.splitlines()):
         data.update(record_status=ARCHIVED, archived_reason=status[:200])
     return data
 

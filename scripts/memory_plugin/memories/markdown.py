@@ -350,8 +350,7 @@ def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], 
     for piece in pieces:
         groups.setdefault(owner_of(piece), []).append(piece)
     records = {owner: _record(owner or title, group) for owner, group in groups.items()}
-    found = [record for record in records.values() if record is not None]
-    return found, [part for part in parts if records[owner_of(part)] is None]
+    return list(filter(None, records.values())), [part for part in parts if records[owner_of(part)] is None]
 
 
 def _named_paragraphs(part: Section) -> list[Section]:
