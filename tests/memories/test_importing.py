@@ -326,6 +326,8 @@ def test_a_record_is_asked_for_by_its_symptoms_and_questions(project: Project) -
     text = "# Numbers\n## Context\nIt fails. Which port is it?\n\n- Which host is it?\n- Why?\n## Decision\nPort 1.\n"
     (data,) = import_file(project, "adr.md", text)
     assert data["asked_as"] == ["Which port is it?", "Which host is it?"]
+    (data,) = import_file(project, "adr.md", "## Status\n![Accepted](https://b.test/a)\n" + text)
+    assert data["content"]["status"] == "Accepted"
 
 
 @pytest.mark.parametrize(

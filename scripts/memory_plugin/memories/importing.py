@@ -72,7 +72,7 @@ _LISTS = ("memories", "results", "items", "data", "entries", "notes", "records",
 _STORED = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
-_SOMEBODY = r"(?!.*(?::|\b(?:none|nothing|n/?a))\W*$)"  # not "Superseded by: none"
+_BADGE = re.compile(r"!\[([^\[\]\n]{0,100})\]\(https?://[^()\s]{0,500}\)")
 _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
 _CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
 
@@ -254,11 +254,10 @@ def _record_data(record: DecisionRecord, fields: Fields, category: str) -> dict[
         "body": texts[ANSWER],
     }
     data = item_data(head, category or record.category)
-    more = {name: text.strip() for name, text in texts.items() if name != ANSWER}
+    more = {name: _BADGE.sub(r"\1", text).strip() for name, text in texts.items() if name != ANSWER}
     data["content"] = {**more, **data["content"]}
     status = texts.get("status", "").strip()
-    over = "(?:%s)" % "|".join(load_data("memories", "importing")["over"]) + _SOMEBODY
-    if any(re.match(over, without_markdown(line).lower()) for line in status.splitlines()):
+    if any(form("over").match(without_markdown(line)) for line in status.splitlines()):
         data.update(record_status=ARCHIVED, archived_reason=status[:200])
     return data
 

@@ -29,7 +29,8 @@ _MAX_LIST_LENGTH = 4000  # characters of all items
 MAX_SUPERSEDES = 20
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
-_WRAPPED = re.compile(r"(?<=[^\s:?])\n[ \t]+(?=[^\W\d_])")  # a line of prose that goes on with a step
+# A line of prose goes on with the step before it; commands stay lines of their own.
+_WRAPPED = re.compile(r"(?<=[^\s:?])\n[ \t]+(?=[^\W\d_]|[\[(`\"])")
 _STEP_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _LISTED = frozenset(["steps"])
 _DATE = re.compile(
