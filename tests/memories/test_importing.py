@@ -326,6 +326,8 @@ def test_a_record_is_asked_for_by_its_symptoms_and_questions(project: Project) -
     text = "# Numbers\n## Context\nIt fails. Which port is it?\n\n- Which host is it?\n- Why?\n## Decision\nPort 1.\n"
     (data,) = import_file(project, "adr.md", text)
     assert data["asked_as"] == ["Which port is it?", "Which host is it?"]
+    (data,) = import_file(project, "adr.md", "## Status\n![Accepted](https://b.test/a)\n" + text)
+    assert data["content"]["status"] == "Accepted"
 
 
 @pytest.mark.parametrize(
@@ -338,6 +340,9 @@ def test_a_record_is_asked_for_by_its_symptoms_and_questions(project: Project) -
         ("Accepted", "active"),
         ("Supersedes ADR 3", "active"),
         ("Accepted, not deprecated", "active"),
+        ("Accepted\n- Superseded by: none", "active"),
+        ("Superceded by [9](9.md)", "archived"),
+        ("[Superseded](https://badges.test/superseded)", "archived"),
     ],
 )
 def test_a_record_that_does_not_hold_any_more_is_archived(
@@ -349,10 +354,34 @@ def test_a_record_that_does_not_hold_any_more_is_archived(
         assert data["record_status"] == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "title"), [("runbooks/queue.md", "Queue is stuck"), ("docs/queue.md", "Queue runbook")]
+)
+def test_a_section_of_a_runbook_stays_one_memory(project: Project, name: str, title: str) -> None:
+    steps = "## Restart\n1. Stop it, which\n   takes a while\n2. Start it\n\n"
+    text = "# %s\nAsk first.\n\n%s## After\nThen:\n\n- Tell support\n- Write it down\n"
+    drafts = read(project.write(name, text % (title, steps))).drafts
+    assert [(draft.data["category"], draft.data["title"]) for draft in drafts] == [
+        ("decision", title),
+        ("runbook", title + ": Restart"),
+        ("decision", title + ": After"),
+    ]
+    assert drafts[1].data["content"] == {"steps": ["Stop it, which takes a while", "Start it"]}
+
+
+def test_a_short_heading_over_code_is_named_after_its_document(project: Project) -> None:
+    path = project.write(
+        "apps.md", "# Apps by machine\n## Backend\n```\nsignon\n```\n## Lists of all apps\n```\nsignon\n```\n"
+    )
+    assert [title for _, title in titles(path)] == ["Apps by machine: Backend", "Lists of all apps"]
+
+
 def test_bare_lines_get_their_category_and_entries_with_titles_do_not(project: Project) -> None:
     path = project.write(
         "notes.json", ["Never push to main", {"title": "Ports", "text": "Never push to main"}]
     )
     assert titles(path) == [("constraint", "Never push to main"), ("decision", "Ports")]
-    path = project.write("notes.md", "- Always use UTC in the database\n- Invoices live in Postgres 16 now\n")
+    path = project.write(
+        "notes.md", "- **Always** use UTC in the database\n- Invoices live in Postgres 16 now\n"
+    )
     assert [category for category, _ in titles(path)] == ["constraint", "decision"]

@@ -9,14 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.fastjson import loads
-from memory_plugin.kernel.paths import data_path
 from memory_plugin.memories.markdown import (
-    DecisionRecord,
     Section,
-    document_title,
     front_matter,
-    records_in,
     sections,
     statements_in,
     title_for,
@@ -66,6 +61,15 @@ def test_sections_with_their_lines_and_headings_above() -> None:
 def test_a_heading_inside_a_code_fence_is_code(fence: str) -> None:
     text = "# A\n%s sh\n# not a heading\n%s\n# B\nend" % (fence, fence)
     assert [section.heading for section in sections(text)] == ["A", "B"]
+
+
+def test_code_on_one_line_opens_no_fence() -> None:
+    assert [section.heading for section in sections("# A\n```Case``` has states\n# B\nb")] == ["A", "B"]
+    assert title_for("```Case``` has states") == "```Case``` has states"
+
+
+def test_a_line_between_sections_belongs_to_none() -> None:
+    assert [section.text for section in sections("# A\na\n\n---\n\n# B\nb\n***\nc")] == ["a", "b\n***\nc"]
 
 
 def test_a_shorter_or_other_fence_closes_nothing() -> None:
@@ -156,152 +160,6 @@ def test_a_list_in_a_code_fence_is_code() -> None:
     assert titles_and_contexts("## Config file\n```yaml\n- a: 1\n- b: 2\n```\n") == [("Config file", "")]
 
 
-NYGARD = """# 7. Use Postgres for billing
-
-Date: 2024-03-01
-
-## Status
-Accepted
-
-## Context
-MySQL lost row locks. How do we keep invoice numbers unique? MariaDB was considered.
-
-## Decision
-Billing runs on Postgres 16.
-
-## Consequences
-One more database.
-"""
-MADR = """# Use MySQL
-
-## Context and Problem Statement
-Which database should billing use?
-
-## Considered Options
-* MySQL
-* Oracle
-
-## Decision Outcome
-MySQL, since we know it.
-
-### Consequences
-* Good, since cheap
-
-## Pros and Cons of the Options
-### MySQL
-Well known.
-"""
-RUNBOOK = """# Queue is stuck
-## Symptoms
-- `subscription locked` in the log
-- "shop shows no sales"
-## Cause
-A dead extractor.
-## Fix
-1. kill it
-2. restart it
-"""
-MANY = """# Decisions
-## ADR-1: Use Redis
-### Context
-Cookies too large.
-### Decision
-Redis.
-## ADR-2: Use S3
-### Problem
-Disk full.
-### Solution
-S3.
-"""
-
-
-def read(text: str) -> list[DecisionRecord]:
-    return records_in(sections(text), document_title(text, "0009-from-the-file"))
-
-
-def test_nygard_s_template_is_one_decision() -> None:
-    (record,) = read(NYGARD)
-    assert (record.title, record.category, record.line) == ("Use Postgres for billing", "decision", 1)
-    assert record.fields["answer"] == "Billing runs on Postgres 16."
-    assert record.fields["context"].startswith("MySQL lost row locks.")
-    assert record.fields["notes"] == "Date: 2024-03-01"
-
-
-def test_madr_is_one_decision_with_its_options() -> None:
-    (record,) = read(MADR)
-    assert record.fields["alternatives"] == "* MySQL\n* Oracle\n\nMySQL: Well known."
-    assert record.fields["consequences"] == "* Good, since cheap"
-
-
-def test_the_steps_of_a_runbook_are_its_answer() -> None:
-    (record,) = read(RUNBOOK)
-    assert (record.category, record.fields["answer"]) == ("runbook", "1. kill it\n2. restart it")
-
-
-def test_a_file_of_records_is_one_memory_each() -> None:
-    found = [(record.title, record.fields["answer"], record.fields["context"]) for record in read(MANY)]
-    assert found == [("Use Redis", "Redis.", "Cookies too large."), ("Use S3", "S3.", "Disk full.")]
-
-
-def test_a_record_without_a_title_is_named_by_its_file() -> None:
-    (record,) = read("## Context\nx\n## Decision\ny\n")
-    assert record.title == "from the file"
-
-
-@pytest.mark.parametrize(
-    ("heading", "title"),
-    [
-        ("ADR-012: Use Redis", "Use Redis"),
-        ("3 - Use CoAP", "Use CoAP"),
-        ("2 databases are enough", "2 databases are enough"),
-        ("ADR 7", "We use a queue"),
-        ("12", "We use a queue"),
-    ],
-)
-def test_the_number_of_a_record_is_no_title(heading: str, title: str) -> None:
-    (record,) = read("# %s\n## Context\nx\n## Decision\nWe use a queue.\n" % heading)
-    assert record.title == title
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "# Shop\n## Code style\nTabs.\n## Deploy\nrun a\n",
-        "# A\n## Decision\nonly the answer\n",
-        "# A\n## Context\nonly the problem\n",
-        "# A\n## Context\nx\n## Context\ny\n## Decision\nz\n",
-        "intro\n# A\n## One\n### Context\nx\n### Decision\ny\n## Style\nTabs.\n",
-        "```\n## Context\n## Decision\n```\n",
-    ],
-    ids=["nothing", "notes", "no context", "no answer", "twice", "a record among notes", "code"],
-)
-def test_a_document_that_is_not_a_record_stays_sections(text: str) -> None:
-    assert read(text) == []
-
-
-def test_a_heading_means_one_field() -> None:
-    with open(data_path("memories", "importing.json"), encoding="utf-8") as file:
-        table = loads(file.read())
-    assert isinstance(table, dict)
-    headings = [heading for names in table["roles"].values() for heading in names]
-    assert len(headings) == len(set(headings))
-    assert all(heading == heading.lower().strip() for heading in headings)
-
-
-PIECES = st.sampled_from(
-    ["# A", "## Context", "## Decision", "### Fix", "## Symptoms", "## x", "text?", "- a line", "```", ""]
-)
-
-
-@given(st.lists(PIECES, max_size=12))
-def test_any_document_is_read(lines: list[str]) -> None:
-    text = "\n".join(lines)
-    for record in read(text):
-        assert record.fields["answer"]
-        assert len(record.fields) > 1
-
-
 @pytest.mark.parametrize(
     ("text", "titles"),
     [
@@ -321,6 +179,8 @@ def test_any_document_is_read(lines: list[str]) -> None:
         pytest.param("The build fails because:\n- No cache is left on the runner\n- The token is missing\n",
                      ["The build fails because: No cache is left on the runner", "The build fails because: The token is missing"],
                      id="lead that needs its items"),
+        pytest.param("## Anti-patterns\n- **NEVER** amend commits\n- **ALWAYS** sign commits\n- Long functions\n",
+                     ["NEVER amend commits", "ALWAYS sign commits", "Anti-patterns: Long functions"], id="orders need no heading"),
         pytest.param("## Files\n- `src/main.py`\n- `src/db/session.py`\n", [], id="bare paths"),
         pytest.param("## Links\n- [Guide](https://a.test/)\n", [], id="links"),
         pytest.param("## Commands\n- Build: TBD\n- Test: `{{TEST}}`\n", [], id="placeholders"),

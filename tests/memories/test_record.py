@@ -158,6 +158,9 @@ def test_the_steps_of_a_runbook_are_its_lines_without_marks() -> None:
     assert body_content(categories()["runbook"], body) == {
         "steps": ["stop it", "start it", "look at", "the log", "run x - y"]
     }
+    wrapped = "1. stop it, which\n   takes\n   [a while](b.md)\n2. run:\n   make x\n\n   make y"
+    steps = ["stop it, which takes [a while](b.md)", "run:", "   make x", "   make y"]
+    assert body_content(categories()["runbook"], wrapped) == {"steps": steps}
     assert body_content(DECISION, " 1. stay \n") == {"decision": "1. stay"}
 
 

@@ -22,6 +22,7 @@ from .markdown import (
     Section,
     Statement,
     document_title,
+    form,
     front_matter,
     records_in,
     sections,
@@ -45,7 +46,6 @@ from .record import (
 _MAX_BYTES = 32 << 20
 _OF_FOLDERS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")
 _NAMES = (".cursorrules", ".windsurfrules", ".clinerules")  # Markdown without an ending
-_ABOUT_ITSELF = "This file provides guidance to Claude Code"  # the line that `/init` writes
 
 _BOUND = ("globs", "paths", "applyto")
 _EVERYTHING = ("**", "*", "**/*", "")
@@ -72,6 +72,7 @@ _LISTS = ("memories", "results", "items", "data", "entries", "notes", "records",
 _STORED = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\Z", re.IGNORECASE)
+_BADGE = re.compile(r"!\[([^\[\]\n]{0,100})\]\(https?://[^()\s]{0,500}\)")
 _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
 _CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
 
@@ -170,21 +171,27 @@ def _read_markdown(path: str, text: str, category: str, reading: Reading) -> Non
     bound = [name for field in _BOUND for name in texts_in(fields.get(field))]
     bound = [name for name in bound if name not in _EVERYTHING][:_MAX_FILES]
     parts = sections(rest)
-    records = records_in(parts, document_title(rest, stem))
+    title = document_title(rest, stem)
+    records, others = records_in(parts, title)
     is_note = bool(fields) and not (bound or path.endswith(".mdc") or "alwaysapply" in fields)
     for record in records:
         source = "%s:%d" % (path, record.line + skipped)
         _collect(reading, source, path, partial(_record_data, record, fields, category))
     if is_note and not records:
         _collect(reading, path, path, partial(_note_data, fields, rest, stem, category))
-    elif not records:
+    else:
         bound = bound or _own_folder(path, reading.root)
-        for section in parts:
-            for statement in statements_in(section):
-                source = "%s:%d" % (path, statement.line + skipped)
-                if not statement.text.startswith(_ABOUT_ITSELF):
-                    make = partial(_statement_data, statement, section, category, bound)
-                    _collect(reading, source, path, make)
+        names = "%s\n%s" % (title, os.path.basename(os.path.dirname(path)))
+        runbook = without_markdown(title) if form("runbook").search(names) else ""
+        lead = "" if runbook or form("document").search(title) else title
+        for section in others:
+            for raw in statements_in(section, runbook):
+                source = "%s:%d" % (path, raw.line + skipped)
+                kind = category or ("runbook" if runbook and raw.text[0].isdigit() else "")
+                # A heading of one or two words says nothing without its document.
+                is_bare = lead and raw.title == section.heading and not raw.title.split()[2:]
+                statement = raw._replace(title=title_for("%s: %s" % (lead, raw.title))) if is_bare else raw
+                _collect(reading, source, path, partial(_statement_data, statement, section, kind, bound))
 
 
 def _own_folder(path: str, root: str) -> list[str]:
@@ -247,10 +254,10 @@ def _record_data(record: DecisionRecord, fields: Fields, category: str) -> dict[
         "body": texts[ANSWER],
     }
     data = item_data(head, category or record.category)
-    more = {name: text.strip() for name, text in texts.items() if name != ANSWER}
+    more = {name: _BADGE.sub(r"\1", text).strip() for name, text in texts.items() if name != ANSWER}
     data["content"] = {**more, **data["content"]}
     status = texts.get("status", "").strip()
-    if status.lower().lstrip("*_[").startswith(tuple(load_data("memories", "importing")["over"])):
+    if any(form("over").match(without_markdown(line)) for line in status.splitlines()):
         data.update(record_status=ARCHIVED, archived_reason=status[:200])
     return data
 
@@ -349,7 +356,7 @@ def item_data(item: object, category: str, identity: str = "") -> dict[str, Any]
 
 def statement_category(text: str) -> str:
     """Return the category of a statement for which nobody named one, by the form of its first sentence; in doubt a decision."""
-    sentence = _STATEMENT_END.split(text.strip(), maxsplit=1)[0]
+    sentence = without_markdown(_STATEMENT_END.split(text.strip(), maxsplit=1)[0])
     forms = load_data("memories", "importing")["forms"]
     hits = (form["category"] for form in forms if re.search(form["pattern"], sentence, re.IGNORECASE))
     return next(hits, DEFAULT_CATEGORY)

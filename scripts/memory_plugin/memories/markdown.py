@@ -10,32 +10,33 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ..kernel.data import load_data
-from .record import MAX_TITLE
+from .record import CONTEXT, MAX_TITLE
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
 _DASH = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+# Code in backticks on one line opens no fence, however many there are.
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
+_FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
+_LINE = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")  # between sections
 _ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
 _MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+|#{1,6})\s+")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,500}\])")
 # No mark is looked for behind the next one of its kind, so that many open ones take no quadratic time.
 _STRONG = re.compile(r"(\*\*|~~)(?=\S)((?:(?!\1).)+?)(?<=\S)\1")
 _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
-_CODE_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)[^`\n]+(?:\n[^`\n]+)?\1(?!`)")
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]+(?:\n[^`\n]+)?\1(?!`)")
 _ASIDE = re.compile(r"\0(\d+)\0")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PART_END = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)")
 _SENTENCE_END = re.compile(
     r"(?<![A-Z.])(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!](?=\s+(?:`|[\"'(]?[^\Wa-z_]))|\u3002"
 )
-_NUMBER = re.compile(r"\A(?:(?:ADR|RFC)[\s#-]*)?\d+(?:[.:)]|\s*[\u2013\u2014-])\s+", re.IGNORECASE)
+_NUMBER = re.compile(r"\A(?:(?:ADR|RFC)[\s#-]*)?\d+(?:[.:)]|\s*[\u2013\u2014\u00b7-])\s+", re.IGNORECASE)
+_NAMED = re.compile(r"^(?:[-*+][ \t]+)?\*\*([^*\n]{1,40}?)(?:[:.]\*\*|\*\*:)[ \t]*", re.MULTILINE)
 _STATUS_LINE = re.compile(r"^\W*status\W*:\W*(\S.*)$", re.IGNORECASE | re.MULTILINE)
-_TOP = 1
 _MIN_WORDS = 3
-_MIN_TITLE_WORDS = 2
 _MAX_LEAD = 400
 _LONG_ITEM = 9  # words; names in lists are shorter
 _TEXT, _RULE, _STEP = "text", "rule", "step"
@@ -46,10 +47,7 @@ Fields = dict[str, "str | list[str]"]
 
 
 class Section(NamedTuple):
-    """A heading with the text below it, up to the next heading; `above` is the heading that holds this one.
-
-    `line` is the line of the heading and `first` that of the text's first line, both counted from 1.
-    """
+    """A heading, the heading `above` it, the text up to the next one, and the lines of the heading and of the text, counted from 1."""
 
     heading: str
     above: str
@@ -153,8 +151,8 @@ def _headed(text: str) -> list[Section]:
 
 def _section(heading: str, open_headings: list[tuple[int, str]], lines: list[str], line: int) -> Section:
     # The title of the whole document is above every section and distinguishes none.
-    above = [text for level, text in open_headings[:-1] if level > _TOP]
-    text = "\n".join(lines).rstrip()
+    above = [text for level, text in open_headings[:-1] if level > 1]
+    text = _LINE.sub("", "\n".join(lines)).rstrip()
     first = line + (1 if heading else 0) + len(text) - len(text.lstrip("\n"))
     return Section(heading, above[-1] if above else "", text.lstrip("\n"), line, first)
 
@@ -205,26 +203,27 @@ def _first_sentence(text: str) -> str:
     return (line[: match.end()] if match else line).rstrip(" .:;,")
 
 
-def statements_in(section: Section) -> list[Statement]:
+def statements_in(section: Section, runbook: str = "") -> list[Statement]:
     """Return a statement for each rule of a list, with the words above that it needs; one for a procedure, a list of names or a text.
 
-    Empty for a section of links, placeholders or bare paths, which say nothing without what they point to.
+    Empty for a section of links, placeholders or bare paths, which say nothing without what they point to. A section of a runbook
+    stays one statement, since its parts are followed together; its title begins with that of the runbook.
     """
     heading = without_markdown(section.heading)
     blocks = list(_blocks(section.text))
     above = without_markdown(section.above)
-    if any(map(_form("structure").match, (heading, above))) or not any(
+    if any(map(form("structure").match, (heading, above))) or not any(
         _content(block.text) for block in blocks
     ):
         return []
-    if all(block.kind == _TEXT for block in blocks):
-        return [_whole(section, heading)]
+    if runbook or all(block.kind == _TEXT for block in blocks):
+        return [_whole(section, heading, runbook)]
     statements: list[Statement] = []
     lead = ""
     for is_list, group in groupby(blocks, key=lambda block: block.kind != _TEXT):
         part = list(group)
         if is_list:
-            if not _form("structure").match(lead):
+            if not form("structure").match(lead):
                 statements += _of_list(part, lead, heading, section.first)
             lead = ""
             continue
@@ -245,35 +244,33 @@ def statements_in(section: Section) -> list[Statement]:
     return statements
 
 
-def _whole(section: Section, heading: str) -> Statement:
+def _whole(section: Section, heading: str, runbook: str = "") -> Statement:
     """Return a section without a list as one statement; a heading that is a rule is part of it."""
     sentence = _first_sentence(section.text)
-    says = len(heading.split()) >= _MIN_WORDS and not _form("document").search(heading)
+    says = len(heading.split()) >= _MIN_WORDS and not form("document").search(heading)
     title = heading if says else _with_lead(heading, sentence)
-    text = "%s\n\n%s" % (heading, section.text) if _states(heading) else section.text
+    text = "%s\n\n%s" % (heading, section.text) if _states(heading) and not runbook else section.text
+    if runbook:
+        title = runbook if heading in ("", runbook) else _with_lead(runbook, heading)
     return Statement(title_for(title), text, "", section.line if section.heading else section.first)
 
 
 def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[Statement]:
     """Return a statement for each item that is a rule, after the heading if that changes its meaning; or one for the whole list."""
-    items = [item for item in items if _content(item.text) and not _form("placeholder").search(item.text)]
+    items = [item for item in items if _content(item.text) and not form("placeholder").search(item.text)]
     texts = [_MARK.sub("", item.text) for item in items]
     sentences = [_first_sentence(text) for text in texts]
     # What completes an order, as in `Always state:`, is no rule of its own just because it is long.
     orders = bool(lead) and _states(lead)
-    alone = [
-        _states(sentence) or (not orders and _is_sentence(text)) for text, sentence in zip(texts, sentences)
-    ]
-    is_rule_heading = (
-        _states(heading) and len(heading.split()) > _MIN_WORDS and not _form("question").match(heading)
-    )
-    name = lead if len(lead.split()) >= _MIN_WORDS and not is_rule_heading else _with_lead(heading, lead)
+    alone = [_states(said) or (not orders and _is_sentence(text)) for text, said in zip(texts, sentences)]
+    is_order = _states(heading) and len(heading.split()) > _MIN_WORDS and not form("question").match(heading)
+    name = lead if len(lead.split()) >= _MIN_WORDS and not is_order else _with_lead(heading, lead)
     if not items or not (name or any(alone)):
         return []
     line = first + items[0].line
     if name and (items[0].kind == _STEP or 2 * sum(alone) < len(alone)):
         is_procedure = items[0].kind == _STEP and len(heading.split()) >= _MIN_WORDS and not lead
-        names_it = is_rule_heading or (is_procedure and not _form("question").match(heading))
+        names_it = is_order or (is_procedure and not form("question").match(heading))
         rest = (lead if len(lead.split()) >= _MIN_WORDS else "") if names_it else ", ".join(sentences)
         title = _with_lead(heading if names_it else name, rest)
         text = "\n".join(item.text for item in items)
@@ -281,16 +278,14 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
         return [Statement(title_for(title), body, "", line)]
     ended = lead.endswith((".", "\u3002"))  # a whole sentence says something beside its items
     name = heading if ended else name
-    binding = next(
-        (words for words in ("" if ended else lead, heading) if _form("binding").search(words)), ""
-    )
-    binding = "" if is_rule_heading and binding == heading else binding
+    binding = next((words for words in ("" if ended else lead, heading) if form("binding").search(words)), "")
+    binding = "" if is_order and binding == heading else binding
     found = []
     for item, text, sentence, is_rule in zip(items, texts, sentences, alone):
-        above = binding or ("" if is_rule else name)
+        above = "" if form("order").match(sentence) else binding or ("" if is_rule else name)
         title = title_for(_with_lead(above, sentence)) if above else title_for(text, heading)
         if is_rule or binding or _content(sentence) > 1:
-            context = lead if lead not in ("", above) else heading if is_rule_heading and not above else ""
+            context = lead if lead not in ("", above) else heading if is_order and not above else ""
             found.append(Statement(title, _with_lead(above, text), context, first + item.line))
     return found
 
@@ -298,24 +293,22 @@ def _of_list(items: list[_Block], lead: str, heading: str, first: int) -> list[S
 def _states(sentence: str) -> bool:
     """Return whether a sentence states or orders something by its own words, also after a label, as in `Names: use ...`."""
     pieces = (sentence, sentence.partition(": ")[2], sentence.partition(" - ")[2])
-    return not _form("label").match(sentence) and any(_form("states").search(piece) for piece in pieces)
+    return not form("label").match(sentence) and any(form("states").search(piece) for piece in pieces)
 
 
 def _is_sentence(text: str) -> bool:
     """Return whether a text is too long for a name, or ends like a sentence."""
-    words = len(_first_sentence(text).split())
-    return not _form("label").match(text) and (
-        words >= _LONG_ITEM or (words > _MIN_WORDS and text.rstrip().endswith((".", "\u3002")))
-    )
+    words, ends = len(_first_sentence(text).split()), text.rstrip().endswith((".", "\u3002"))
+    return not form("label").match(text) and (words >= _LONG_ITEM or (ends and words > _MIN_WORDS))
 
 
 def _content(text: str) -> int:
     """Return the number of words of a text beside code, paths, addresses and placeholders."""
-    return len(_WORD.findall(_form("nothing").sub(" ", _COMMENT.sub(" ", text))))
+    return len(_WORD.findall(form("nothing").sub(" ", _COMMENT.sub(" ", text))))
 
 
 @cache
-def _form(name: str) -> re.Pattern[str]:
+def form(name: str) -> re.Pattern[str]:
     """Return a pattern of `forms_of_text` in `config/memories/importing.json`."""
     return re.compile(load_data("memories", "importing")["forms_of_text"][name], re.IGNORECASE | re.MULTILINE)
 
@@ -341,35 +334,48 @@ def _blocks(text: str) -> Iterator[_Block]:
         yield _Block(kind, "\n".join(lines).rstrip(), start)
 
 
-def records_in(parts: list[Section], title: str) -> list[DecisionRecord]:
-    """Return the decision records and runbooks of a document: the whole document, or one below each heading.
+def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], list[Section]]:
+    """Return the decision records and runbooks of a document, and its other sections: the whole document is one, or what a heading holds.
 
-    A record has an answer and at least one other field, none twice; a document of other sections has no records. `title` is the
-    document's. The headings of each field are data (`roles` in `config/memories/importing.json`): those of Nygard's template, of
-    MADR, and of common runbooks.
+    A record has an answer and another field, and no heading twice; `title` is the document's. The names of fields, as headings or in
+    bold before a paragraph, are `roles` in `config/memories/importing.json`: those of Nygard's template, MADR, and runbooks.
     """
-    owners = {part.above for part in parts if _role(part.heading) and not _role(part.above)}
+    pieces = [piece for part in parts for piece in _named_paragraphs(part)]
+    owners = {part.above for part in pieces if _role(part.heading) and not _role(part.above)}
+
+    def owner_of(part: Section) -> str:
+        return next((name for name in (part.above, part.heading) if name in owners), "")
+
     groups: dict[str, list[Section]] = {}
-    for part in parts:
-        owner = next((name for name in (part.above, part.heading) if name in owners), "")
-        groups.setdefault(owner, []).append(part)
-    records = [_record(owner or title, group) for owner, group in groups.items()]
-    found = [record for record in records if record is not None]
-    return found if len(found) == len(records) else []
+    for piece in pieces:
+        groups.setdefault(owner_of(piece), []).append(piece)
+    records = {owner: _record(owner or title, group) for owner, group in groups.items()}
+    return list(filter(None, records.values())), [part for part in parts if records[owner_of(part)] is None]
+
+
+def _named_paragraphs(part: Section) -> list[Section]:
+    """Return the paragraphs of a section that name their field in bold as sections below it, if an answer is among them; else itself."""
+    roles = list(filter(None, map(_role, _NAMED.findall(part.text))))
+    if len(roles) != len(set(roles)) or {ANSWER, "steps"}.isdisjoint(roles) or _role(part.heading):
+        return [part]
+    text = _NAMED.sub(lambda mark: "\n###### %s\n" % mark[1] if _role(mark[1]) else mark[0], part.text)
+    pieces = [piece._replace(above=part.heading, line=part.line) for piece in sections(text)]
+    return [piece if piece.heading else part._replace(text=piece.text) for piece in pieces]
 
 
 def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
     fields: dict[str, list[str]] = {}
-    roles = [role for role in map(_role, (part.heading for part in parts)) if role]
-    if (
-        len(roles) != len(set(roles))
-        or set(roles).isdisjoint((ANSWER, "steps"))
-        or set(roles) <= {ANSWER, "steps"}
-    ):
+    names = [part.heading.lower() for part in parts if _role(part.heading)]
+    roles = set(filter(None, map(_role, [*names, *(part.above for part in parts)])))
+    has_context = {"status", CONTEXT} <= roles and (_NUMBER.match(title) or "consequences" in roles)
+    answer = CONTEXT if has_context and ANSWER not in roles else ANSWER
+    if len(names) != len(set(names)) or roles.isdisjoint((answer, "steps")) or roles <= {ANSWER, "steps"}:
         return None
     for part in parts:
         role = _role(part.heading)
-        text = part.text if role or part.heading in ("", title) else "%s: %s" % (part.heading, part.text)
+        is_named = role in fields or not (role or part.heading in ("", title))
+        text = "%s: %s" % (part.heading, part.text) if is_named else part.text
+        role = ANSWER if role == answer else role
         fields.setdefault(role or _role(part.above) or _NOTES, []).append(text)
     texts = {role: "\n\n".join(lines) for role, lines in fields.items()}
     texts[ANSWER] = "\n".join(filter(None, (texts.get(ANSWER), texts.pop("steps", ""))))
@@ -378,17 +384,16 @@ def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
         texts["status"] = status[1].strip()
     category = "decision" if _RUNBOOK_FIELDS.isdisjoint(roles) else "runbook"
     title = title_for(_NUMBER.sub("", title))
-    if len(re.findall(r"[^\W\d_]+", title)) < _MIN_TITLE_WORDS:  # only a number, or "ADR 7"
-        title = title_for(texts[ANSWER])
+    title = title if " " in title else title.replace("-", " ")
+    words = re.findall(r"[^\W\d_]+", title)
+    if not words[1:]:  # only a number, or "ADR 7"; but a name, such as that of an alert, is kept
+        title = title_for(_with_lead(title if words and not title.isupper() else "", texts[ANSWER]))
     return DecisionRecord(title, category, texts, parts[0].line)
 
 
+@cache
 def _role(heading: str) -> str:
     """Return the field for a heading; empty if there is none."""
-    return _roles().get(" ".join(re.findall(r"[^\W\d_]+", heading.lower())), "")
-
-
-@cache
-def _roles() -> dict[str, str]:
-    roles = load_data("memories", "importing")["roles"]
-    return {heading: role for role, headings in roles.items() for heading in headings}
+    words = " ".join(re.findall(r"[^\W\d_]+", heading.lower()))
+    roles = load_data("memories", "importing")["roles"].items()
+    return next((role for role, headings in roles if words in headings), "")

@@ -29,6 +29,8 @@ _MAX_LIST_LENGTH = 4000  # characters of all items
 MAX_SUPERSEDES = 20
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
+# A line of prose goes on with the step before it; commands stay lines of their own.
+_WRAPPED = re.compile(r"(?<=[^\s:?])\n[ \t]+(?=[^\W\d_]|[\[(`\"])")
 _STEP_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _LISTED = frozenset(["steps"])
 _DATE = re.compile(
@@ -273,7 +275,7 @@ def body_content(category: Category, body: str) -> dict[str, Any]:
     """Return the content with a plain body in the category's main field; for a runbook, its lines without list marks are the steps."""
     if category.primary not in _LISTED:
         return {category.primary: body.strip()}
-    lines = (_STEP_MARK.sub("", line, count=1).rstrip() for line in body.splitlines())
+    lines = (_STEP_MARK.sub("", line, count=1).rstrip() for line in _WRAPPED.sub(" ", body).splitlines())
     return {category.primary: [line for line in lines if line]}
 
 

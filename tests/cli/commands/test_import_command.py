@@ -45,6 +45,15 @@ def test_a_dry_run_writes_nothing(project: Project) -> None:
     assert not os.path.exists(os.path.join(project.root, ".claude"))
 
 
+def test_a_record_that_another_one_replaces_is_archived(project: Project) -> None:
+    text = "# %s\n## Status\n%s\n## Context\nx\n## Decision\ny\n"
+    project.write("adr/1.md", text % ("Keep the gem", "Accepted"))
+    project.write("adr/2.md", text % ("Drop the gem", "Accepted\n\nSupersedes [ADR-1](1.md) and ADR-9"))
+    path = project.write("adr/3.md", text % ("Use two gems", "Accepted, amends [2](2.md)\nSuperseded by 4"))
+    items = project.cli("import", os.path.dirname(path), "--json").json["items"]
+    assert [item["status"] for item in items] == ["archived", "active", "archived"]
+
+
 def test_invalid_lines_are_reported_and_the_others_stored(project: Project) -> None:
     lines = [
         '{"title": "One", "body": "b", "tags": ["x"]}',

@@ -17,7 +17,16 @@ from ...memories.hygiene import Redacted, clean_data
 from ...memories.importing import Draft, read
 from ...memories.lifecycle import save_all
 from ...memories.memory_files import named_store
-from ...memories.record import ACTIVE, CONTEXT, DEFAULT_CATEGORY, MAX_TITLE, Memory, categories, parse_memory
+from ...memories.record import (
+    ACTIVE,
+    ARCHIVED,
+    CONTEXT,
+    DEFAULT_CATEGORY,
+    MAX_TITLE,
+    Memory,
+    categories,
+    parse_memory,
+)
 from ...memories.writing import Written
 from ..after_change import phrase_lines, refresh_index, similar_to
 from ..command_context import Approval, CommandContext, titled
@@ -45,6 +54,7 @@ LONG = 200  # lines; Claude Code's documentation advises to stay below
 _LOADED = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"))
 _RULES = os.path.join(".claude", "rules")
 _MAX_BYTES = 1 << 20
+_REPLACES = re.compile(r"(?im)^\W*(?:supersedes|supercedes|replaces)\b[^()\n]*\]\(([^()\s#]+)")
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _NAMED = re.compile(r"(?<![\w@/.])@((?:~/|\.{0,2}/)?[\w.-][\w./-]*)")
 
@@ -105,8 +115,9 @@ def _gather(
     taken = TakenTitles(context.survey().items, arguments.scope)
     drafts: list[Draft] = []
     others: list[dict[str, Any]] = []
-    for path in arguments.paths:
-        reading = read(path, arguments.category or "", root)
+    readings = [read(path, arguments.category or "", root) for path in arguments.paths]
+    _archive_replaced([draft for reading in readings for draft in reading.drafts])
+    for reading in readings:
         others += [_skipped(source, why) for source, why in reading.problems]
         for draft in reading.drafts:
             data, reason = draft.data, ""
@@ -121,6 +132,16 @@ def _gather(
             else:
                 drafts.append(draft)
     return drafts, others
+
+
+def _archive_replaced(drafts: list[Draft]) -> None:
+    """Archive the records that another one says it replaces, whether or not their own status was changed."""
+    by_path = {draft.path: draft.data for draft in drafts}
+    for draft in drafts:
+        for link in _REPLACES.findall(str(draft.data["content"].get("status", ""))):
+            old = by_path.get(os.path.normpath(os.path.join(os.path.dirname(draft.path), link)), {})
+            if old.get("record_status") == ACTIVE:
+                old.update(record_status=ARCHIVED, archived_reason="replaced by " + draft.data["title"])
 
 
 def _skipped(source: str, reason: str) -> dict[str, Any]:
