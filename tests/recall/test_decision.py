@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.settings.values import Settings
-from memory_plugin.recall.decision import Choice, Limits, choose, estimated_tokens, pointer_line, render
+from memory_plugin.recall.decision import (
+    UNASKED,
+    Choice,
+    Limits,
+    choose,
+    estimated_tokens,
+    pointer_line,
+    render,
+)
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.ranking import Hit
 
@@ -89,6 +97,26 @@ def test_the_judges_go_before_the_thresholds(
     choice = decide([hit("a", confidence)], {"a": approval} if approval else {})
     assert chosen_keys(choice) == (full, pointed)
     assert choice.withheld.get("a", "") == reason
+
+
+SHARES: dict[str, tuple[float, float, dict[str, str], str, str]] = {
+    "close": (0.4, MIDDLE, {}, "b", ""),
+    "far behind": (0.39, MIDDLE, {}, "", "far_behind"),
+    "far behind and unsure": (0.39, LOW, {}, "", "below_threshold"),
+    "far behind, but sure": (0.39, HIGH, {}, "b", ""),
+    "far behind, but approved by a judge": (0.39, MIDDLE, {"b": "one"}, "b", ""),
+    "far behind, no judge answered": (0.39, LOW, {"b": UNASKED}, "b", ""),
+}
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_a_pointer_takes_a_share_of_the_best_score(name: str) -> None:
+    share, confidence, approvals, pointed, reason = SHARES[name]
+    best, other = hit("a", HIGH), hit("b", confidence)
+    other.score = share * best.score
+    choice = decide([best, other], approvals, max_inject=1)
+    assert chosen_keys(choice) == ("a", pointed)
+    assert choice.withheld.get("b", "") == reason
 
 
 FIVE = [hit(name, 0.9 - at / 100) for at, name in enumerate("abcde")]

@@ -130,15 +130,33 @@ def test_a_secret_in_a_file_name_is_redacted() -> None:
     assert key not in document.body
 
 
+@pytest.mark.parametrize("field", ["context", "alternatives"])
 @pytest.mark.parametrize(
     ("length", "shown"), [(MAX_CONTEXT, True), (MAX_CONTEXT + 1, False)], ids=["one line", "longer"]
 )
-def test_a_context_is_matched_in_full_and_injected_where_it_is_short(length: int, *, shown: bool) -> None:
-    content = {"decision": "DB2 archives.", "context": "x" * length, "rationale": "cheap"}
+def test_the_background_is_matched_in_full_and_injected_where_it_is_short(
+    field: str, length: int, *, shown: bool
+) -> None:
+    content = {"decision": "DB2 archives.", field: "x" * length, "consequences": "cheap"}
     document = memory_document(stored({**memory("The archive"), "content": content}), "trusted")
-    assert "context: " + "x" * length in document.body
-    assert ("context: x" in document.inject) is shown
-    assert "rationale: cheap" in document.inject
+    assert field + ": " + "x" * length in document.body
+    assert (field + ": x" in document.inject) is shown
+    assert "consequences: cheap" in document.inject
+
+
+@pytest.mark.parametrize(
+    ("content", "is_whole"),
+    [
+        pytest.param({"decision": "DB2 archives."}, True, id="short"),
+        pytest.param({"decision": "DB2 archives. " * 200}, False, id="cut"),
+        pytest.param({"decision": "DB2 archives.", "context": "x" * 300}, False, id="background left out"),
+    ],
+)
+def test_a_text_that_is_not_told_in_full_says_how_to_get_the_rest(
+    content: dict[str, str], *, is_whole: bool
+) -> None:
+    told = memory_document(stored({**memory("The archive"), "content": content}), "trusted").inject
+    assert ("More: memory show ID" not in told.split("\n")) is is_whole
 
 
 def test_a_memory_that_names_a_successor_is_never_injectable() -> None:
@@ -159,6 +177,13 @@ def test_a_memory_that_names_a_successor_is_never_injectable() -> None:
         pytest.param("Use pnpm", "pnpm is fast", ["Use pnpm", "pnpm is fast"], id="other words"),
         pytest.param("Use C++", "Use C# here", ["Use C++", "Use C# here"], id="signs are words"),
         pytest.param("Use pnpm", "Use pnpmx", ["Use pnpm", "Use pnpmx"], id="a longer word"),
+        pytest.param(
+            "Tools: Use pnpm, as\u2026",
+            "Use pnpm, as npm is slow.",
+            ["Tools:", "Use pnpm, as npm is slow."],
+            id="heading",
+        ),
+        pytest.param("Tools: pnpm", "Use pnpm", ["Tools: pnpm", "Use pnpm"], id="heading and other words"),
     ],
 )
 def test_a_body_that_repeats_its_title_is_told_once(title: str, body: str, lines: list[str]) -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_tables import create_index
-from memory_plugin.recall.query import correct, is_one_edit
+from memory_plugin.recall.model import load_model
+from memory_plugin.recall.query import analyze, correct, is_one_edit, weigh_terms
 from tests.recall.memories import memory
 
 PAIRS = {
@@ -55,3 +56,21 @@ def test_the_store_s_own_word(tmp_path: Path, stem: str, expected: str) -> None:
     with closing(create_index(str(tmp_path / "i"))) as connection:
         put(connection, [memory("Migrate the store"), memory("held migratoins", injectable=False)])
         assert correct(connection, stem) == expected
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        pytest.param("why did the migartion fail", "migrat", id="no word"),
+        pytest.param("is the number plain", "number", id="an everyday word"),
+    ],
+)
+def test_only_a_word_unknown_to_everyday_english_is_corrected(
+    tmp_path: Path, prompt: str, expected: str
+) -> None:
+    with closing(create_index(str(tmp_path / "i"))) as connection:
+        put(connection, [memory("Migration of the numeral plan")])
+        terms = weigh_terms(
+            connection, analyze(prompt), load_model(connection), only_injectable=True, documents=1
+        )
+        assert expected in {term.stem for term in terms}

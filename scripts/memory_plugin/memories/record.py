@@ -21,6 +21,8 @@ MAX_TITLE = 120
 _MAX_SLUG = 40
 DEFAULT_CATEGORY = "decision"  # of a text for which nobody named one
 CONTEXT = "context"
+# The problem, and what was not chosen.
+_BACKGROUND = (CONTEXT, "alternatives")
 MAX_CHANGES = 50
 MAX_ASKED_AS = 8
 MAX_LISTED = 64  # tags, and also files
@@ -279,16 +281,17 @@ def body_content(category: Category, body: str) -> dict[str, Any]:
     return {category.primary: [line for line in lines if line]}
 
 
-def body_text(memory: Memory, max_context: int | None = None) -> str:
+def body_text(memory: Memory, max_background: int | None = None) -> str:
     """Return the content as a person would read it: one `name: value` line per field, the category's main field first and unnamed.
 
     Then come its other fields, and unknown ones as in the file, with their names in quotation marks.
-    A context of more than `max_context` characters is left out; None means no limit.
+    Context and alternatives of more than `max_background` characters each are left out; None means no limit.
     """
     category = categories()[memory.category]
     content = memory.data["content"]
-    if max_context is not None and len(_readable(content.get(CONTEXT))) > max_context:
-        content = {name: value for name, value in content.items() if name != CONTEXT}
+    if max_background is not None:
+        long = {name for name in _BACKGROUND if len(_readable(content.get(name))) > max_background}
+        content = {name: value for name, value in content.items() if name not in long}
     lines = []
     for name in dict.fromkeys([category.primary, *category.fields, *content]):
         text = _readable(content.get(name))

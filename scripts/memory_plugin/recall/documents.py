@@ -29,9 +29,10 @@ from .catalog_entries import MAX_RULE_LENGTH, rule_line
 from .named_files import FILE, PATTERN, TEXT, folded
 
 MAX_LESSON = 1500
-# A context is indexed in full, because prompts are worded like the problem. It is injected only if it is short, because Claude needs the
-# answer.
+# Context and alternatives are indexed in full, because prompts are worded like the problem. They are injected only if they are short,
+# because Claude needs the answer.
 MAX_CONTEXT = 160
+_MORE = "More: memory show ID"
 MAX_INDEXED = 20_000
 FIELDS = ("title", "tags", "body", "files", "asked_as")
 # Words of one field that are indexed: a memory is a note, and a pasted log must not outweigh a thousand notes.
@@ -126,7 +127,7 @@ def memory_document(stored: StoredMemory, trust: str) -> Document:
         trust=trust,
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
-        inject=_block(memory.id, memory.category, memory.updated_at, title, lesson, files),
+        inject=_block(memory.id, memory.category, memory.updated_at, title, lesson, files, body),
         full_digest=digests.full,
         text_digest=digests.text,
         rule=rule_line(title, rule_text) if is_standing_rule(memory) else "",
@@ -171,22 +172,35 @@ def note_document(note: NativeNote) -> Document:
         body=body,
         injectable=True,
         trust=TRUSTED,
-        inject=_block(os.path.basename(note.path), "note", "", title, body, []),
+        inject=_block(os.path.basename(note.path), "note", "", title, body, [], ""),
     )
 
 
-def _block(name: str, category: str, updated: str, title: str, body: str, files: list[str]) -> str:
+def _block(
+    name: str, category: str, updated: str, title: str, body: str, files: list[str], whole: str
+) -> str:
     """Return a memory as an element of `<memory-context>`, escaped so that it cannot close the block or forge an attribute.
 
-    `name` is the id that `memory show` accepts, or the file name of a note; it takes a third of the tokens of a path.
+    `name` is the id that `memory show` accepts, or the file name of a note; it takes a third of the tokens of a path. `whole` is the text
+    that the command shows, if it does.
     """
     date = ' updated="%s"' % updated[:10] if _DAY.match(updated) else ""
     head = '<memory id="%s" category="%s"%s>' % (escape(plain(name, 300)), escape(category), date)
     lesson = block(body, MAX_LESSON)
-    lines = [head, "" if repeats_title(lesson, title) else escape_content(title), escape_content(lesson)]
+    lines = [head, escape_content(_untold(title, lesson)), escape_content(lesson)]
     if files:
         lines.append("Files: " + escape_content(", ".join(files[:_MAX_SHOWN_FILES])))
+    if whole not in ("", lesson):
+        lines.append(_MORE)
     return "\n".join([*filter(None, lines), "</memory>"])
+
+
+def _untold(title: str, lesson: str) -> str:
+    """Return what the text does not repeat of its title: all of it, the heading before the first sentence, or nothing."""
+    heading, separator, sentence = title.partition(": ")
+    if separator and repeats_title(lesson, sentence):
+        return heading + ":"
+    return "" if repeats_title(lesson, title) else title
 
 
 class Terms:

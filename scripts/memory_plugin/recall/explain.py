@@ -34,6 +34,7 @@ REASONS = {
     "no_fallback": "no judge answered, and retrieval.judge.fallback_top_k is 0",
     "already_injected": "Claude was already told in this session",
     "already_pointed": "Claude was already pointed to it in this session",
+    "far_behind": "another memory matches the prompt much better",
     "over_limit": "other memories used up the limit for this prompt (retrieval.max_inject, retrieval.max_pointers)",
     "note": "Claude Code itself lists its notes for Claude",
     "over_budget": "it did not fit the rest of retrieval.max_tokens",

@@ -148,7 +148,7 @@ def weigh_terms(
     corrections = model.ranking["corrections"]
     for term in terms:
         _look_up(connection, term, only_injectable)
-        if not term.strong + term.weak and corrections:
+        if not (term.strong + term.weak or term.share) and corrections:
             corrections -= 1
             corrected = correct(connection, term.stem)
             if corrected:
