@@ -45,7 +45,7 @@ _PLAIN = re.compile(
 _SINGLE = re.compile(r"'([^']*)'?")
 _ANSI = re.compile(r"\$'((?:[^'\\]+|\\.)*)'?", re.DOTALL)
 _BACKTICKS = re.compile(r"`((?:[^`\\]+|\\.)*)`?", re.DOTALL)
-_FUNCTION_SUBSTITUTION = re.compile(r"\$\{(?:\||(?=[ \t\n]))")  # `${ command; }` and `${| command; }` of bash 5.3
+_FUNCTION_SUBSTITUTION = re.compile(r"\$\{(?:\||(?=[ \t\n]))")  # `${ command; }` of bash 5.3
 _IN_QUOTES = re.compile(r".[^\"$`\\}]*", re.DOTALL)
 _QUOTED_QUOTE = "'\"'"  # as in `${x%'"'}`
 _DOUBLE_ESCAPES = '$`"\\'
