@@ -74,7 +74,9 @@ KEY = PEM_BEGIN + "Zz09qRst\n" * 20 + PEM_END
         pytest.param("one two", 50, "one two", "", id="a short text"),
         pytest.param("\u597d" * 9, 4, "\u597d" * 4, "\u597d" * 5, id="no blanks"),
         pytest.param("a " + KEY + " b", 60, "a ", " RSA PRIV" + "ATE KEY----- b", id="a key"),
-        pytest.param("a " + KEY + " b", 8, "a ", " RSA PRIV" + "ATE KEY----- b", id="the first line of a key"),
+        pytest.param(
+            "a " + KEY + " b", 8, "a ", " RSA PRIV" + "ATE KEY----- b", id="the first line of a key"
+        ),
         pytest.param("a " + PEM_BEGIN + "Zz09qRst\n" * 20, 60, "a ", "", id="a key without an end"),
         pytest.param(KEY + " a b", len(KEY) + 1, KEY + " ", " b", id="after a key"),
         pytest.param(
@@ -84,6 +86,8 @@ KEY = PEM_BEGIN + "Zz09qRst\n" * 20 + PEM_END
     ],
 )
 def test_a_text_is_cut_in_no_word_and_no_key(text: str, at: int, beginning: str | None, end: str) -> None:
-    assert text[: cut_before(text, at)] == (text[: text.rindex(" ", 0, at) + 1] if beginning is None else beginning)
+    assert text[: cut_before(text, at)] == (
+        text[: text.rindex(" ", 0, at) + 1] if beginning is None else beginning
+    )
     if beginning is not None:
         assert text[cut_after(text, at) :] == end
