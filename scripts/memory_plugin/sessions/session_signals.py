@@ -73,7 +73,7 @@ class FailureDetector(Detector):
 def _reason(call: Call) -> str:
     """Return the call's main argument and the line of its result that explains the failure best."""
     argument = " ".join(main_argument(call).split())
-    argument = argument[: cut_before(argument, 60)].rstrip()
+    argument = argument[: cut_before(argument, 60)]
     text = call.result or ""
     text = text.partition(_USER_SAID)[2][:_MAX_RESULT] or text[:_MAX_RESULT]
     lines = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").split("\n")
@@ -81,7 +81,7 @@ def _reason(call: Call) -> str:
     lines = [line for line in lines if line and not pattern("exit_code").fullmatch(line)]
     first = lines[0] if lines else ""
     explanation = next((line for line in lines if pattern("error_line").search(line)), first)
-    explanation = explanation[: cut_before(explanation, 80 if argument else 120)].rstrip()
+    explanation = explanation[: cut_before(explanation, 80 if argument else 120)]
     return "%s -> %s" % (argument, explanation) if argument else explanation
 
 
