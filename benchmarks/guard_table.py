@@ -1,6 +1,6 @@
-"""Measure how well guards match the command lines in `tests/memories/guard_commands.jsonl`, for both of its halves.
+"""Measure how well guards match the command lines in `tests/memories/guard_commands.jsonl`, for each of its parts.
 
-The table was written before the matcher, and the half "held out" was not read during its development.
+The table was written before the matcher, and the part "held out" was not read during its development.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def main() -> int:
     """Print the shares and the wrong rows."""
     with open(os.path.join(ROOT, "tests", "memories", "guard_commands.jsonl"), encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
-    for half in ("development", "held out"):
+    for half in ("development", "held out", "inside words"):
         own = [
             (row, bool(run_by(row["command"], [guard_words(row["guard"])])))
             for row in rows

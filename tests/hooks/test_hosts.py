@@ -136,9 +136,17 @@ def test_events(payload: dict[str, object], expected: list[tuple[object, object]
     assert [(event["hook_event_name"], event["prompt_id"]) for event in events] == expected
 
 
-def test_titles_keep_their_words() -> None:
-    output = translated_output("codex", {}, {"systemMessage": 'memory: told Claude "Claude reviews"'})
-    assert output == {"systemMessage": 'memory: told Codex "Claude reviews"'}
+@pytest.mark.parametrize(
+    ("line", "translated"),
+    [
+        ('memory: told Claude "Claude /memory:review"', 'memory: told Codex "Claude /memory:review"'),
+        ("memory: 1 memory awaits approval. To review: /memory:review", "memory: 1 memory awaits approval. To review: memory review"),
+        ("`/memory:tune` shows", "`memory replies tune` shows"),
+        ("to add some: /memory:phrases", "to add some: memory check phrases"),
+    ],
+)  # fmt: skip
+def test_a_line_names_the_agent_and_what_it_has(line: str, translated: str) -> None:
+    assert translated_output("codex", {}, {"systemMessage": line}) == {"systemMessage": translated}
 
 
 def test_the_files_of_hooks_name_the_same_scripts() -> None:

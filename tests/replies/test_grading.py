@@ -308,3 +308,12 @@ def test_a_failure_is_recorded_and_some_disable_the_judge(
     assert row["outcome"] == failure
     assert "levels" not in row
     assert ReplyState(paths, "s").is_judge_disabled() is is_disabled
+
+
+@pytest.mark.parametrize("before", range(30, 110, 20))
+def test_no_half_of_a_secret_in_a_tool_call_is_sent(path: str, before: int) -> None:
+    token = "x" * before + " ghp_" + "A1b2C3d4E5f6" * 3 + " y"
+    write_transcript(
+        path, user_record("asked"), call_record("Bash", {"command": token}, "t1"), result_record(token, "t1")
+    )
+    assert "A1b2" not in "".join(read_turn(path)[1])

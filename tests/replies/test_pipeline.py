@@ -329,3 +329,15 @@ def test_only_the_end_of_a_large_file_is_read(path: str) -> None:
     assert read_last_reply(path).prompt == "asked"
     assert size > 100 << 20
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("lines", [40, 1500])
+@pytest.mark.parametrize("place", range(0, 60_000, 6_000))
+def test_no_part_of_a_private_key_is_sent(paths: Paths, place: int, lines: int) -> None:
+    """Its first or last line may be in the middle, which is left out."""
+    body = ("Zz09qRst" * 8 + "\n") * lines
+    key = "-----BEGIN RSA PRIV%s\n%s-----END RSA PRIV%s\n" % ("ATE KEY-----", body, "ATE KEY-----")
+    words = PLAIN * 400
+    text = words[:place] + "\n" + key + words[place:60_000]
+    request = GradeRequest(request_for(paths, text))
+    assert "Zz09" not in grade_question(GradeMaterial("code", text, [], request.text), ["SyA"]).message

@@ -12,8 +12,10 @@ from typing import NamedTuple
 
 from ..kernel.data import load_data
 from ..kernel.text.clean import plain
+from ..kernel.text.tags import cut_before
 from ..kernel.transcript.turn import Call, Turn
 from ..memories.guarded_commands import base_name, run_commands
+from ..memories.hygiene import shown_line
 from .candidate import CHANGED
 
 _MAX_OPEN = 12
@@ -59,9 +61,12 @@ class SolvedError(NamedTuple):
     @property
     def body(self) -> str:
         """Return the text of the runbook: the error, the changes that solved it, and the command that shows it."""
-        lines = ["`%s` fails:" % plain(self.command, _MAX_COMMAND), *("  " + line for line in self.symptom)]
+        lines = [
+            "`%s` fails:" % shown_line(self.command, _MAX_COMMAND),
+            *("  " + line for line in self.symptom),
+        ]
         lines += [CHANGED, *("- " + change for change in self.changes)]
-        return "\n".join([*lines, "`%s` passes then." % plain(self.proof, _MAX_COMMAND)])
+        return "\n".join([*lines, "`%s` passes then." % shown_line(self.proof, _MAX_COMMAND)])
 
 
 class _Failure:
@@ -191,7 +196,7 @@ def _note(failure: _Failure, change: str) -> None:
 def _symptom(output: str) -> tuple[str, ...]:
     """Return the lines of an output that describe the error, at most three, or else the last line."""
     lines = [
-        plain(line, _MAX_LINE).strip("\u2502\u2503 ")
+        plain(line[: cut_before(line, _MAX_LINE)], _MAX_LINE).strip("\u2502\u2503 ")
         for line in output.replace("\\n", "\n").splitlines()[:400]
     ]
     lines = [line for line in lines if line and not line.startswith("Exit code ")]

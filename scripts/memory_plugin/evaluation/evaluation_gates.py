@@ -24,7 +24,7 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.hygiene import findings
 from ..kernel.judge.question import one_line
-from ..kernel.text.tags import without_private
+from ..kernel.text.tags import cut_after, cut_before, without_private
 from ..kernel.text.tokens import fold
 from ..kernel.transcript.reader import Lines, Reader, open_transcript
 from ..kernel.transcript.turn import Call, Turn
@@ -48,7 +48,7 @@ _NAME = re.compile(_WORD)
 _RUN = re.compile(
     r"(?<![\w'\u2019-])%s(?: (?:(?:al|bin|da|de|del|den|der|di|la|le|van|von) ){0,2}%s)+" % (_WORD, _WORD)
 )
-_REDACTED_MARGIN = 2000  # redacted before the excerpt is cut; longer than any secret
+_REDACTED_MARGIN = 2000  # redacted before the excerpt is cut
 
 
 class ConversationTurn(NamedTuple):
@@ -150,7 +150,7 @@ def _split_turn(turn: Turn) -> list[ConversationTurn]:
 
 def _tool_turn(call: Call) -> ConversationTurn:
     arguments = call.text("command") or call.text("file_path") or dumps(call.input)
-    content = "%s %s\n%s" % (call.name, arguments[:_MAX_INPUT], call.result or "")
+    content = "%s %s\n%s" % (call.name, arguments[: cut_before(arguments, _MAX_INPUT)], call.result or "")
     return ConversationTurn(0, "tool", content[:_MAX_CONTENT], call.failed)
 
 
@@ -362,7 +362,8 @@ def _is_name(first: str, rest: list[str]) -> bool:
 def _excerpt(quote: Quote) -> str:
     """Return the text around a finding, redacted before it is cut so that no part of a secret remains."""
     text, start, end, shown = quote
-    before = one_line(text[max(0, start - _REDACTED_MARGIN) : start], _REDACTED_MARGIN)[-_EXCERPT_MARGIN:]
+    first = cut_after(text, start - _REDACTED_MARGIN) if start > _REDACTED_MARGIN else 0
+    before = one_line(text[first:start], _REDACTED_MARGIN)[-_EXCERPT_MARGIN:]
     after = one_line(text[end : end + _REDACTED_MARGIN], _REDACTED_MARGIN)[:_EXCERPT_MARGIN]
     spaces = (" " if text[side : side + 1].isspace() else "" for side in (start - 1, end))
     return one_line("%s%s%s%s%s" % (before, next(spaces), shown, next(spaces), after), _MAX_EXCERPT)

@@ -32,6 +32,12 @@ _ERRORS = (
     "*** ",
 )
 _LAST_LINES = 25
+# Other agents have none of the plugin's slash commands.
+_COMMANDS = (
+    ("/memory:tune", "memory replies tune"),
+    ("/memory:ph", "memory check ph"),
+    ("/memory:", "memory "),
+)
 _TEXT, _REASON = "additionalContext", "permissionDecisionReason"
 
 
@@ -90,9 +96,11 @@ def translated_output(host: str, payload: Payload, output: Payload) -> Payload:
 
 
 def _about(agent: str, line: str) -> str:
-    """Return a line to the user with the agent's name, except in quoted titles."""
+    """Return a line to the user with the agent's name and with commands of a terminal, except in quoted titles."""
     own, quote, titles = line.partition('"')
-    return own.replace("Claude", agent) + quote + titles
+    for word, other in (("Claude", agent), *_COMMANDS):
+        own = own.replace(word, other)
+    return own + quote + titles
 
 
 def _program() -> str:

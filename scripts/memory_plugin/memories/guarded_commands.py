@@ -10,6 +10,7 @@ what must be known about programs.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from ..kernel.data import load_data
@@ -28,6 +29,8 @@ _EXECUTABLE = ".exe"
 # A longer command line is a program; checking the rest would only use up the call's time.
 _MAX_COMMANDS = 20_000
 _OFF = ("no", "false", "off", "0")  # values that switch an option off
+# A substitution in the subscript of a quoted word, which `[[`, `test`, `let`, `printf -v` and other arithmetic run.
+_SUBSCRIPT = re.compile(r"\w\[[^]]{0,200}(?:\$\([^])]|`[^]`]+`)")
 _MAX_BUNDLE = 5  # characters, with the hyphen
 
 
@@ -154,6 +157,9 @@ def run_commands(text: str, level: int = 0) -> Iterator[list[str]]:
     """Yield the words of each command that a shell text runs: as written, and with its prefixes removed one by one."""
     for command in shell_commands(text, level):
         yield from _with_inner(command.words, command, level)
+        for word in command.words if level < _MAX_LEVELS else ():
+            if _SUBSCRIPT.search(word):
+                yield from run_commands(word, level + 1)
 
 
 @cache

@@ -25,8 +25,9 @@ _PROCESS_SUBSTITUTIONS = ("<(", ">(")
 _TEXT, _HEREDOC, _TABBED_HEREDOC = "<<<", "<<", "<<-"  # redirections whose target is no file
 # Words before a command that are not part of it; the words after `for`, `select`, `case` and `[[` are not commands either.
 _RESERVED = frozenset(
-    ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "{", "}", "]]", "coproc", "function"]
+    ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "{", "}", "]]", "function"]
 )  # fmt: skip
+_BEFORE_RESERVED = re.compile(r"time(?: -p)?|coproc(?: \S+)?")
 
 _SKIPPED = re.compile(r"[ \t]+|\\\n|#[^\n]*")
 _REDIRECTION = re.compile(r"&>>?|<<<|<<-?|<[>&]?|>[>&|]?")
@@ -44,7 +45,9 @@ _PLAIN = re.compile(
 _SINGLE = re.compile(r"'([^']*)'?")
 _ANSI = re.compile(r"\$'((?:[^'\\]+|\\.)*)'?", re.DOTALL)
 _BACKTICKS = re.compile(r"`((?:[^`\\]+|\\.)*)`?", re.DOTALL)
-_IN_QUOTES = re.compile(r".[^\"$`\\]*", re.DOTALL)
+_FUNCTION_SUBSTITUTION = re.compile(r"\$\{(?:\||(?=[ \t\n]))")  # `${ command; }` of bash 5.3
+_IN_QUOTES = re.compile(r".[^\"$`\\}]*", re.DOTALL)
+_QUOTED_QUOTE = "'\"'"  # as in `${x%'"'}`
 _DOUBLE_ESCAPES = '$`"\\'
 _ESCAPE = re.compile(r"(?s)\\(?:x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|U([\da-fA-F]{1,8})|([0-7]{1,3})|(.))")
 _CONTROLS = dict(zip("ntrabfveE", "\n\t\r\a\b\f\v\x1b\x1b"))
@@ -78,13 +81,14 @@ class _Word:
 
 
 class _CommandList:
-    """The state of a command list being read: the command so far, the open brackets and `case`s, and the role of the next word."""
+    """The state of a command list being read: the command so far, the open brackets, braces and `case`s, and the role of the next word."""
 
-    __slots__ = ("brackets", "cases", "command", "is_simple", "names_function", "target")
+    __slots__ = ("braces", "brackets", "cases", "command", "is_simple", "names_function", "target")
 
     def __init__(self) -> None:
         self.command = SimpleCommand()
         self.is_simple = False  # whether the command is none of the shell's own, such as `case`
+        self.braces = 0
         self.brackets = 0
         self.cases: list[int] = []  # of each open `case`, the number of brackets open around it
         self.target = ""  # the redirection whose target the next word is
@@ -115,24 +119,25 @@ class _Reader:
         self._unended = 0
         self.found: list[SimpleCommand] = []
 
-    def read_list(self, *, in_brackets: bool = False) -> None:
-        """Read commands up to the end, or up to and including the closing bracket."""
+    def read_list(self, closing: str = "") -> None:
+        """Read commands up to the end, or up to and including the closing bracket or brace."""
         block = _CommandList()
         while self._at < len(self._text):
             char = self._text[self._at]
             skipped = _SKIPPED.match(self._text, self._at)
             if skipped and not (char == "#" and self._braces):
                 self._at = skipped.end()
+            elif char == closing == "}" and not (block.braces or block.command.words):
+                self._at += 1
+                return
             elif char == "\n":
                 self._end_line(block)
             elif char not in _OPERATORS or self._is_process_substitution():
                 self._take(block, self._word())
-                if self._text.startswith("${", self._at - 2):  # `${ command; }` of bash 5.3
-                    self._end_command(block)
             elif char == ")":
                 self._at += 1
                 self._end_command(block)
-                if in_brackets and not block.brackets:
+                if closing == ")" and not block.brackets:
                     return
                 block.brackets = max(0, block.brackets - 1)
             else:
@@ -170,7 +175,11 @@ class _Reader:
 
     def _take(self, block: _CommandList, word: _Word) -> None:
         """Assign a word its role: a redirection's target, a function's name, a word before the command, or part of the command."""
-        words, text = block.command.words, "".join(word.parts)
+        text = "".join(word.parts)
+        is_reserved = word.plain and text in _RESERVED
+        if is_reserved and _BEFORE_RESERVED.fullmatch(" ".join(block.command.words[:3])):
+            self._end_command(block)
+        words = block.command.words
         if block.target:
             if block.target == _TEXT:
                 block.command.inputs.append(text)
@@ -179,7 +188,7 @@ class _Reader:
             block.target = ""
         elif block.names_function:
             block.names_function = False
-        elif words or not (word.assigns or (word.plain and text in _RESERVED)):
+        elif words or not (word.assigns or is_reserved):
             words.append(text)
             block.is_simple |= not word.plain and len(words) != 2
             block.is_simple |= len(words) == 1 and bool(block.command.redirections)
@@ -190,6 +199,7 @@ class _Reader:
         else:
             block.is_simple |= word.assigns
             block.names_function = text == "function"
+            block.braces += (text == "{") - (text == "}")
             if text == "esac" and block.cases:
                 block.cases.pop()
 
@@ -281,11 +291,27 @@ class _Reader:
             self._at += 2
 
     def _read_quoted(self, parts: list[str], closing: str) -> None:
-        """Read a text in which only escapes and expansions have a meaning, up to and including the closing quote."""
-        while self._at < len(self._text) and self._text[self._at] != closing:
-            if self._text[self._at] in "$`":
+        """Read a text in which only escapes and expansions have a meaning, up to and including the closing quote.
+
+        An expansion such as `${x:-"a"}` may contain quotes again.
+        """
+        open_until = [closing]
+        while self._at < len(self._text):
+            start, char = self._at, self._text[self._at]
+            if char == open_until[-1]:
+                open_until.pop()
+                self._at += 1
+                if not open_until:
+                    return
+                parts.append(char)
+            elif open_until[-1] == "}" and char == '"' and self._text[start - 1 : start + 2] != _QUOTED_QUOTE:
+                open_until.append(char)
+                self._at += 1
+            elif char in "$`":
                 self._expansion(parts)
-            elif self._text[self._at] == "\\":
+                if self._text.startswith("${", start) and self._at == start + 1:
+                    open_until.append("}")
+            elif char == "\\":
                 escaped = self._text[self._at + 1 : self._at + 2]
                 self._at += 2
                 if escaped != "\n":
@@ -295,12 +321,14 @@ class _Reader:
                 assert piece is not None
                 parts.append(piece[0])
                 self._at = piece.end()
-        self._at += 1
 
     def _expansion(self, parts: list[str]) -> None:
         """Read a substitution, whose commands are read, too, or the `$` of a variable."""
         backticks = _BACKTICKS.match(self._text, self._at)
-        if backticks:
+        function = _FUNCTION_SUBSTITUTION.match(self._text, self._at)
+        if function and self._may_descend():
+            self._substitution(parts, function[0], "}")
+        elif backticks:
             self._at = backticks.end()
             if self._may_descend():
                 self.found += shell_commands(re.sub(r"\\([`$\\])", r"\1", backticks[1]), self._depth + 1)
@@ -312,12 +340,14 @@ class _Reader:
             parts.append("$" * size)
             self._at += size
 
-    def _substitution(self, parts: list[str], opening: str = "$(") -> None:
+    def _substitution(self, parts: list[str], opening: str = "$(", closing: str = ")") -> None:
         """Read a substitution, arithmetic or an array; of the last two, only the commands of substitutions inside count."""
         start, count = self._at, len(self.found)
         self._at += len(opening)
         self._depth += 1
-        self.read_list(in_brackets=True)
+        braces, self._braces = self._braces, 0
+        self.read_list(closing)
+        self._braces = braces
         is_arithmetic = self._text.startswith("$((", start) and self._text.endswith("))", start, self._at)
         if is_arithmetic or opening == "(":
             self.found[count:] = [command for command in self.found[count:] if command.depth > self._depth]

@@ -38,7 +38,7 @@ _MAX_USER, _MAX_REPLY, _MAX_PHRASE, _MAX_CALL = 800, 6000, 120, 240  # character
 _MAX_PHRASES, _MAX_CALLS, _MAX_MISSED = 20, 12, 5
 _TAIL_BYTES = 2 << 20
 _CUT = "[...]"
-_MAX_ARGUMENTS, _MAX_RESULT = 100, 100  # characters
+_MAX_PART = 100  # characters of a call's input, and of its result
 
 
 class GradeRequest:
@@ -79,25 +79,21 @@ class GradeMaterial(NamedTuple):
 
 
 def read_turn(path: str) -> tuple[str, list[str]]:
-    """Return the user's last message and the later tool calls as `name(arguments) -> result`; empty if the transcript lacks them."""
+    """Return the user's last message and the last later tool calls as `name(arguments) -> result`; empty if the transcript lacks them."""
     message = ""
-    calls: list[str] = []
+    calls: list[Call] = []
     for turn in turns_since_prompt(path, _TAIL_BYTES):
         texts = [entry.text for entry in turn.user_texts if entry.kind in (PROMPT, COMMAND)]
         if texts:
             message, calls = "\n".join(texts), []
-        calls += [
-            "%s(%s) -> %s" % (call.name, dumps(call.input)[:_MAX_ARGUMENTS], _result(call))
-            for call in turn.calls
-        ]
-    return message, calls
+        calls += turn.calls
+    return message, [_shown_call(call) for call in calls[-_MAX_CALLS:]]
 
 
-def _result(call: Call) -> str:
-    if call.result is None:
-        return "no result"
-    text = " ".join(call.result[: 4 * _MAX_RESULT].split())[:_MAX_RESULT]
-    return ("error: " if call.failed else "") + text
+def _shown_call(call: Call) -> str:
+    arguments, result = (excerpt(text, _MAX_PART) for text in (dumps(call.input), call.result or ""))
+    result = "no result" if call.result is None else " ".join(result.split())
+    return "%s(%s) -> %s%s" % (call.name, arguments, "error: " if call.failed else "", result)
 
 
 def grade_question(material: GradeMaterial, dimensions: Sequence[str]) -> Question:
@@ -153,7 +149,7 @@ def _data(material: GradeMaterial) -> dict[str, Any]:
     data: dict[str, Any] = {
         "message_kind": material.query_type,
         "message": excerpt(material.user, _MAX_USER),
-        "tool_calls": [one_line(call, _MAX_CALL) for call in list(material.calls)[-_MAX_CALLS:]],
+        "tool_calls": [one_line(call, _MAX_CALL) for call in material.calls],
         "reply": excerpt(material.reply, _MAX_REPLY),
     }
     if material.phrases:

@@ -174,19 +174,17 @@ def may_request_grade(context: Context, *, judges_off: bool) -> bool:
 def encode_request(record: dict[str, Any], text: str, session: str, limit: int) -> bytes:
     """Return the request to grade a scored reply, for `GradeRequest`: JSON of at most `limit` bytes, with as much text as fits.
 
-    Of a longer text these are the beginning and the end, but the end may be inside of a `<private>` part whose tag was cut off. No word
-    is cut in two: half of a secret would not be redacted.
+    Of a longer text these are the beginning and the end, but the end may be inside of a `<private>` part whose tag was cut off.
     """
-    from ..kernel.text.tags import without_private
+    from ..kernel.text.tags import cut_after, cut_before, without_private
 
-    size, is_public, words = _MAX_CHARACTERS, without_private(text) == text, text.replace("\n", " ")
+    size, is_public = _MAX_CHARACTERS, without_private(text) == text
     while True:
         end = after = len(text)
         if end > size:
             half = size // 2 if is_public else size
-            end = words.rfind(" ", 0, half) + 1 or half
-            start = after - half if is_public else after
-            after = max(start, words.find(" ", start))
+            end = cut_before(text, half)
+            after = cut_after(text, after - half) if is_public else after
         matches = [match for match in record["matches"] if match[1] <= end or match[0] >= after]
         score = {**record, "matches": matches, "text": ""}
         cut = after - end if after < len(text) else 0

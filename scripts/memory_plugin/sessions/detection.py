@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..kernel.data import load_data
+from ..kernel.text.tags import cut_before
 from ..kernel.transcript.turn import Call, Totals, Turn
 from ..memories.shell_commands import SimpleCommand, shell_commands
 
@@ -72,7 +73,8 @@ class Detections:
         """Record a detection of a signal in `signals.json`."""
         self.counts[name] += 1
         if len(self.by_signal[name]) < _MAX_STORED:
-            description = " ".join(what[: 2 * _MAX_DESCRIPTION].split())[:_MAX_DESCRIPTION]
+            description = " ".join(what[: 2 * _MAX_DESCRIPTION].split())
+            description = description[: cut_before(description, _MAX_DESCRIPTION)].rstrip()
             self.by_signal[name].append(Detection(turn, description))
 
     def turns(self, name: str) -> list[int]:

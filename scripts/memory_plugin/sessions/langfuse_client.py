@@ -30,7 +30,7 @@ from ..kernel.judge.question import JudgeError, value_at
 from ..kernel.judge.transport import Request, tls_context
 from ..kernel.paths import Paths
 from ..kernel.settings.values import Settings
-from ..kernel.text.tags import without_private
+from ..kernel.text.tags import cut_before, without_private
 from .score_rows import SOURCE, pulled_folder
 
 KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
@@ -352,4 +352,5 @@ def text_of(value: object, depth: int = _MAX_DEPTH) -> str:
 
 
 def _clean(text: str) -> str:
-    return redact(without_private(text), "ledger").text
+    """Return a text of `text_of` as it may be stored; one that was cut loses its last word, which may be half a secret."""
+    return redact(without_private(text[: cut_before(text, _MAX_TEXT - 1)]), "ledger").text

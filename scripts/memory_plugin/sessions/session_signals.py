@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..kernel.text.tags import cut_before
 from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.turn import Call, Totals, Turn
 from .detection import (
@@ -71,7 +72,8 @@ class FailureDetector(Detector):
 
 def _reason(call: Call) -> str:
     """Return the call's main argument and the line of its result that explains the failure best."""
-    argument = " ".join(main_argument(call).split())[:60]
+    argument = " ".join(main_argument(call).split())
+    argument = argument[: cut_before(argument, 60)]
     text = call.result or ""
     text = text.partition(_USER_SAID)[2][:_MAX_RESULT] or text[:_MAX_RESULT]
     lines = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "").split("\n")
@@ -79,7 +81,8 @@ def _reason(call: Call) -> str:
     lines = [line for line in lines if line and not pattern("exit_code").fullmatch(line)]
     first = lines[0] if lines else ""
     explanation = next((line for line in lines if pattern("error_line").search(line)), first)
-    return "%s -> %s" % (argument, explanation[:80]) if argument else explanation[:120]
+    explanation = explanation[: cut_before(explanation, 80 if argument else 120)]
+    return "%s -> %s" % (argument, explanation) if argument else explanation
 
 
 class FileDetector(Detector):
@@ -169,7 +172,11 @@ class CommandDetector(Detector):
         outcome = _tests_outcome(call, heads, output, turn.version)
         if outcome:  # a test runner reports its result in the last line
             last_line = output.rstrip().rpartition("\n")[2].strip() or "nothing"
-            self.report("tests_" + outcome, turn.number, "%s -> %s" % (command[:100], last_line))
+            self.report(
+                "tests_" + outcome,
+                turn.number,
+                "%s -> %s" % (command[: cut_before(command, 100)].rstrip(), last_line),
+            )
         if any(_is_commit(head) for head in heads) and not call.failed:
             if pattern("commit_made").search(output):
                 self.report("commits", turn.number, output.partition("\n")[0])

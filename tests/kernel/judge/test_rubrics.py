@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.judge.models import price_of
-from memory_plugin.kernel.judge.question import chosen_indices, load_rubric, read_reply
+from memory_plugin.kernel.judge.question import chosen_indices, explain_failure, load_rubric, read_reply
 from memory_plugin.kernel.paths import data_path
 
 NAMES = sorted(name[:-5] for name in os.listdir(data_path("judges", "rubrics")) if name.endswith(".json"))
@@ -76,3 +76,9 @@ def test_the_users_own_price_takes_precedence() -> None:
 
 def test_every_limit_says_why() -> None:
     assert all(block["reason"] for name, block in entry("limits.json").items() if name != "reason")
+
+
+@pytest.mark.parametrize("failure", ["http_401", "http_403", "http_404", "network", "timeout"])
+def test_what_a_failure_says_is_true_of_any_server(failure: str) -> None:
+    """`memory session langfuse` says it, too, and then adds its own advice instead of the judge's."""
+    assert "judge" not in explain_failure(failure, "sessions").says

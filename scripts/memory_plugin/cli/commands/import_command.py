@@ -299,7 +299,7 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
         console.line(line)
     if counts["created"] + same and not approved:
         console.line(
-            "They await approval and are not recalled until then: /memory:status, or memory accept --all in a terminal"
+            "They await approval and are not recalled until then: memory accept --all in a terminal, or /memory:review in Claude Code"
         )
 
 

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         return actions[arguments.action](arguments, context, access)
     except JudgeError as failed:
         hint = _hint(failed.name)
-        detail = failed.detail or explain_failure(failed.name, "sessions").says
+        detail = failed.detail or explain_failure(failed.name, "sessions").says.rstrip(".")
         if arguments.json:
             context.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
         else:

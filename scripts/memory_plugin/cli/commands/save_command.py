@@ -51,7 +51,7 @@ _SUPERSEDES = "the memory that this one replaces; search still finds it, but it 
 _CANDIDATE = "the candidate from `memory capture` that this memory is based on; it is then closed"
 _PENDING = (
     "  It awaits approval and is not recalled until then: the user types"
-    " `memory accept %s` in a terminal, or /memory:review"
+    " `memory accept %s` in a terminal, or /memory:review in Claude Code"
 )
 
 

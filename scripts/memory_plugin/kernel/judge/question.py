@@ -15,7 +15,7 @@ from ..data import load_data
 from ..fastjson import digest, dumps
 from ..hygiene import redact
 from ..text.clean import block, plain
-from ..text.tags import without_private
+from ..text.tags import cut_after, cut_before, without_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ _MAX_REPLY = 40_000  # characters; answers have a few hundred
 _MAX_STARTS = 200
 _DECODER = JSONDecoder()
 
-# Characters that are redacted at each end: more than any secret that the rules find, PEM keys included.
+# Characters that are redacted at each end, from where a key or word that the cut is in ends.
 _MARGIN = 10_000
 _GAP = " [...] "
 _FEATURE = "FEATURE"  # in `config/judges/failures.json`
@@ -222,7 +222,8 @@ def excerpt(text: str, limit: int) -> str:
     """Return the head and the tail of a text, at most `limit` (> 20) characters in all; a short text is not cut."""
     text = without_private(text)
     if len(text) > 2 * _MARGIN:
-        head, tail = _redacted(text[:_MARGIN]), _redacted(text[-_MARGIN:])
+        head = _redacted(text[: cut_before(text, _MARGIN)])
+        tail = _redacted(text[cut_after(text, len(text) - _MARGIN) :])
     else:
         head = tail = _redacted(text)
         if len(head) <= limit:

@@ -30,9 +30,31 @@ LOOKALIKES = str.maketrans(
     "\u03bf\u03b1\u03b5\u03b9\u03ba\u03bd\u03c1\u03c5\u0391\u0392\u0395\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7\u03a5",
     "aeopcyxijshdqwABEKMHOPCTXISJoaeikvpuABEHIKMNOPTXY",
 )
+# A key of several lines: how it begins, what follows in the same line, and how it ends.
+_KEYS = (("-----BEGIN ", "PRIVATE KEY", "-----END "), ("Private-Lines:", "", "Private-MAC:"))
 _NAME = "private"
 _SPACE = " \t\r\n\f\v"
 _CONTENT_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def cut_before(text: str, at: int) -> int:
+    """Return the last position up to `at` where a text may end: not inside of a word or a private key, whose half no rule would find."""
+    if at >= len(text):
+        return len(text)
+    at = max(text.rfind(blank, 0, at) for blank in " \n") + 1 or at
+    return min([at, *(begin for begin, end in _keys(text, at) if not begin < end <= at)])
+
+
+def cut_after(text: str, at: int) -> int:
+    """Return the first position from `at` where a text may begin: not inside of a word or a private key, as in `cut_before`."""
+    at = max([at, *(len(text) if end < 0 else end for _, end in _keys(text, at))])
+    return min((place for place in (text.find(blank, at) for blank in " \n") if place >= 0), default=at)
+
+
+def _keys(text: str, at: int) -> list[tuple[int, int]]:
+    """Return where the last keys of each kind before a position begin and end, -1 for a key without an end."""
+    begins = [(text.rfind(opening, 0, at + len(opening)), rest, closing) for opening, rest, closing in _KEYS]
+    return [(at, text.find(end, at)) for at, rest, end in begins if at >= 0 and rest in text[at : at + 50]]
 
 
 def without_private(text: str) -> str:

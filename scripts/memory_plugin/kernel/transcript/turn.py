@@ -184,8 +184,13 @@ def bounded(text: object) -> str:
     """Return a text, without its middle if it is longer than 200,000 characters; empty for anything else."""
     if not isinstance(text, str):
         return ""
+    if len(text) <= _MAX_TEXT:
+        return text
+    from ..text.tags import cut_after, cut_before, without_private
+
+    text = without_private(text)  # its tags could be in the middle
     half = _MAX_TEXT // 2
-    return text if len(text) <= _MAX_TEXT else text[:half] + "\n[...]\n" + text[-half:]
+    return text[: cut_before(text, half)] + "\n[...]\n" + text[cut_after(text, max(0, len(text) - half)) :]
 
 
 def size_of(value: object, depth: int = 4) -> int:
