@@ -36,7 +36,8 @@ from memory_plugin.recall.confidence import combine, wants_signals
 from memory_plugin.recall.model import UNIT, Trees
 
 RISING = (
-    "best", "covered", "fields", "held", "matched", "named", "opening_covered", "opening_held", "pairs", "phrase", "phrase_covered", "phrase_share", "ratio",
+    "best", "covered", "fields", "held", "matched", "named", "opening_covered", "opening_held", "pairs", "phrase", "phrase_covered",
+    "phrase_share", "ratio",
     "relative", "repeated", "root", "soft", "strong", "strong_held", "tags", "title", "title_covered", "title_head", "title_held",
     "unlikely", "we", "asks_for_work", "asks_leave", "asks_what_holds",
 )  # fmt: skip

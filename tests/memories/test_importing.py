@@ -359,7 +359,7 @@ def test_a_record_that_does_not_hold_any_more_is_archived(
 )
 def test_a_section_of_a_runbook_stays_one_memory(project: Project, name: str, title: str) -> None:
     steps = "## Restart\n1. Stop it, which\n   takes a while\n2. Start it\n\n"
-    text = "# %s\nAsk first.\n\n%s## After\nThen:\n\n- Tell support\n- Write it down\n"
+    text = "# %s\nIt holds the mails.\n\n%s## After\nThen:\n\n- Tell support\n- Write it down\n"
     drafts = read(project.write(name, text % (title, steps))).drafts
     assert [(draft.data["category"], draft.data["title"]) for draft in drafts] == [
         ("decision", title),

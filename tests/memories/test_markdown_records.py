@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.fastjson import loads
@@ -235,6 +235,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=12))
+@example(["## Context", "### Fix", "text?"])
 def test_any_document_is_read(lines: list[str]) -> None:
     text = "\n".join(lines)
     for record in read(text):

@@ -21,6 +21,7 @@ SHARES = st.floats(0.001, 0.999)
 
 TWO_WORDS = {
     "missed": 0.5, "matched": log(1 + 2), "named": 0.0, "has_opening": 1.0, "opening_held": 0.0, "phrase": 0.0, "unasked": 0.0,
+    "question": 0.0, "asks_what_holds": 0.0,
 }  # fmt: skip
 
 
@@ -112,6 +113,8 @@ def test_two_words_without_the_heaviest_do_not_stand_out() -> None:
         pytest.param({"opening_held": 1.0}, True, id="the first sentence, too"),
         pytest.param({"phrase": 1.0}, True, id="a phrase, too"),
         pytest.param({"has_opening": 0.0}, True, id="all that it says"),
+        pytest.param({"question": 1.0}, True, id="a question"),
+        pytest.param({"asks_what_holds": 1.0}, True, id="a wish to know"),
         pytest.param({"missed": 0.5}, True, id="the heaviest word"),
         pytest.param({"named": 1.0}, True, id="a name"),
         pytest.param({"matched": log(1 + 3)}, True, id="three words"),

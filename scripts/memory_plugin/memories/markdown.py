@@ -366,7 +366,8 @@ def _named_paragraphs(part: Section) -> list[Section]:
 def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
     fields: dict[str, list[str]] = {}
     names = [part.heading.lower() for part in parts if _role(part.heading)]
-    roles = set(filter(None, map(_role, [*names, *(part.above for part in parts)])))
+    held = [part.above for part in parts if not _role(part.heading)]
+    roles = set(filter(None, map(_role, [*names, *held])))
     has_context = {"status", CONTEXT} <= roles and (_NUMBER.match(title) or "consequences" in roles)
     answer = CONTEXT if has_context and ANSWER not in roles else ANSWER
     if len(names) != len(set(names)) or roles.isdisjoint((answer, "steps")) or roles <= {ANSWER, "steps"}:

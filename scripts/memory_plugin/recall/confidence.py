@@ -8,7 +8,7 @@ Four small models over the signals of `signals.py`:
 - `stands_out`, logistic: is this memory far ahead of the others? It covers long questions and long texts, which the trees rarely saw.
 
 `confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin) and min(`stands_out` scaled by `concerns`, `answers` +
-ahead_ease). In the first, a memory with phrases has phrases_ease in addition to `answers`, and one without has plain_margin_ease in addition
+ahead_ease). In the first, a memory with phrases has phrases_ease in addition to `answers`, and any other has plain_margin_ease in addition
 to `wants`. The result is capped at `concerns` + concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is
 max(`confidence`, min(`wants`, `answers` + pointer_ease)); a memory without phrases has plain_ease in addition.
 """
@@ -130,9 +130,11 @@ def _is_thin_match(signals: dict[str, float], terms: int) -> bool:
 
 
 def _is_half_a_title(signals: dict[str, float], settings: dict[str, Any]) -> bool:
-    """Return whether a thin match lies in the title alone, although the memory says more."""
-    is_beyond = signals["opening_held"] or signals["phrase"] or not signals["has_opening"]
-    return not is_beyond and _is_thin_match(signals, settings["half_a_title"])
+    """Return whether a thin match is one with the title alone, although the memory says more, and the prompt asks nothing."""
+    is_more = (
+        signals["opening_held"] or signals["phrase"] or signals["question"] or signals["asks_what_holds"]
+    )
+    return not is_more and bool(signals["has_opening"]) and _is_thin_match(signals, settings["half_a_title"])
 
 
 def _scaled(chance: float, concerns: float, base: float) -> float:
