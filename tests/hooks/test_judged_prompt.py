@@ -279,6 +279,7 @@ def test_no_secret_from_a_prompt_memory_or_key_is_written_or_sent(judged: MakeJu
     assert len(box.api.seen) == 2
     mine = {own, os.path.join(project.config, "settings.json")}
     mine.add(os.path.join(project.config, "settings.json.memory-backup"))
+    project.wait_for_background()
     written = every_file(project.home, project.root)
     assert "[redacted:" in written[os.path.join(project.state, "recalls.jsonl")]
     for gone in (SECRET, SECRET[4:24], "Agatha", KEY):

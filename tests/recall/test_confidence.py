@@ -20,8 +20,8 @@ SHARES = st.floats(0.001, 0.999)
 
 
 TWO_WORDS = {
-    "missed": 0.5, "matched": log(1 + 2), "named": 0.0, "has_opening": 1.0, "opening_held": 0.0, "phrase": 0.0, "unasked": 0.0,
-    "question": 0.0, "asks_what_holds": 0.0,
+    "missed": 0.5, "matched": log(1 + 2), "named": 0.0, "in_files": 1.0, "has_opening": 1.0, "opening_held": 0.0, "phrase": 0.0,
+    "unasked": 0.0, "question": 0.0, "asks_what_holds": 0.0,
 }  # fmt: skip
 
 
@@ -76,10 +76,10 @@ def test_each_model_can_keep_a_memory_back(
 @pytest.mark.parametrize(
     ("answers", "concerns", "stands_out", "injected"),
     [
-        pytest.param(-0.5, 0.95, 0.9, True, id="ahead of the others, and plausible"),
+        pytest.param(-0.4, 0.95, 0.9, True, id="ahead of the others, and plausible"),
         pytest.param(-3.0, 0.95, 0.9, False, id="ahead, but the trees object"),
-        pytest.param(-0.5, 0.2, 0.9, False, id="ahead in a store about something else"),
-        pytest.param(-0.5, 0.95, 0.1, False, id="not ahead"),
+        pytest.param(-0.4, 0.2, 0.9, False, id="ahead in a store about something else"),
+        pytest.param(-0.4, 0.95, 0.1, False, id="not ahead"),
     ],
 )
 def test_a_memory_that_stands_out_needs_less(
@@ -102,8 +102,22 @@ def test_phrases_ease_the_match_and_their_absence_the_wish(
     assert found == [with_phrases, plain]
 
 
+@pytest.mark.parametrize(
+    ("named", "in_files", "injected"),
+    [
+        pytest.param(1.0, 1.0, True, id="its file"),
+        pytest.param(1.0, 0.0, False, id="a name in its text"),
+        pytest.param(0.0, 1.0, False, id="a word of its file"),
+    ],
+)
+def test_a_memory_whose_file_is_named_needs_even_less(
+    named: float, in_files: float, *, injected: bool
+) -> None:
+    assert (combined(-1.2, 0.0, 0.95, 0.9, named=named, in_files=in_files)[0] >= 0.5) is injected
+
+
 def test_two_words_without_the_heaviest_do_not_stand_out() -> None:
-    assert combined(-0.5, 2.0, 0.95, 0.9, missed=1.0)[0] < 0.5
+    assert combined(-0.4, 2.0, 0.95, 0.9, missed=1.0)[0] < 0.5
 
 
 @pytest.mark.parametrize(
@@ -114,6 +128,9 @@ def test_two_words_without_the_heaviest_do_not_stand_out() -> None:
         pytest.param({"phrase": 1.0}, True, id="a phrase, too"),
         pytest.param({"has_opening": 0.0}, True, id="all that it says"),
         pytest.param({"question": 1.0}, True, id="a question"),
+        pytest.param({"question": 1.0, "matched": log(1 + 1)}, False, id="a question with one word"),
+        pytest.param({"missed": 0.9, "matched": log(1 + 1)}, False, id="one word"),
+        pytest.param({"named": 1.0, "matched": log(1 + 1)}, True, id="one name"),
         pytest.param({"asks_what_holds": 1.0}, True, id="a wish to know"),
         pytest.param({"missed": 0.5}, True, id="the heaviest word"),
         pytest.param({"named": 1.0}, True, id="a name"),

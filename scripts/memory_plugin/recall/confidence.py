@@ -9,8 +9,9 @@ Four small models over the signals of `signals.py`:
 
 `confidence` is the larger of two log-odds: min(`answers`, `wants` - wants_margin) and min(`stands_out` scaled by `concerns`, `answers` +
 ahead_ease). In the first, a memory with phrases has phrases_ease in addition to `answers`, and any other has plain_margin_ease in addition
-to `wants`. The result is capped at `concerns` + concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is
-max(`confidence`, min(`wants`, `answers` + pointer_ease)); a memory without phrases has plain_ease in addition.
+to `wants`; in the second, one with a file that the prompt names has named_ease in addition. The result is capped at `concerns` +
+concerns_ease, and below even odds it is scaled by `concerns`. `pointer_confidence` is max(`confidence`, min(`wants`, `answers` +
+pointer_ease)); a memory without phrases has plain_ease in addition.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _MAX_LOG_ODDS = 50.0
 _EVEN = 0.5
 _TINY = 1e-9
+_ONE_TERM = log(1 + 1)  # the signal `matched`
 # The number of matches from which `wants` is computed, and the signals whose maximum over them it takes.
 _WANTS_MATCHES = 5
 _WANTS_MAXIMA = ("phrase", "covered", "strong", "title_covered", "soft", "pairs", "concerns")
@@ -117,7 +119,10 @@ def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float,
     eased = answers + settings["phrases_ease"] * (1 - signals["unasked"])
     margin = settings["wants_margin"] - settings["plain_margin_ease"] * signals["unasked"]
     by_relevance = -inf if _is_half_a_title(signals, settings) else min(eased, wants - margin)
-    by_lead = min(lead_log_odds, answers + settings["ahead_ease"])
+    by_lead = min(
+        lead_log_odds,
+        answers + settings["ahead_ease"] + settings["named_ease"] * signals["named"] * signals["in_files"],
+    )
     chance = sigmoid(min(max(by_relevance, by_lead), _log_odds(concerns) + settings["concerns_ease"]))
     confidence = _scaled(chance, concerns, base)
     ease = settings["pointer_ease"] + settings["plain_ease"] * signals["unasked"]
@@ -130,11 +135,12 @@ def _is_thin_match(signals: dict[str, float], terms: int) -> bool:
 
 
 def _is_half_a_title(signals: dict[str, float], settings: dict[str, Any]) -> bool:
-    """Return whether a thin match is one with the title alone, although the memory says more, and the prompt asks nothing."""
-    is_more = (
-        signals["opening_held"] or signals["phrase"] or signals["question"] or signals["asks_what_holds"]
-    )
-    return not is_more and bool(signals["has_opening"]) and _is_thin_match(signals, settings["half_a_title"])
+    """Return whether a match is too little of a title whose memory says more: one word, or a thin match if the prompt asks nothing."""
+    if signals["opening_held"] or signals["phrase"] or not signals["has_opening"]:
+        return False
+    is_question = signals["question"] or signals["asks_what_holds"]
+    is_word = signals["matched"] <= _ONE_TERM and not signals["named"]
+    return is_word or (not is_question and _is_thin_match(signals, settings["half_a_title"]))
 
 
 def _scaled(chance: float, concerns: float, base: float) -> float:
