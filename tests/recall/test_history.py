@@ -33,29 +33,20 @@ def recalling(project: Project) -> Project:
     return project
 
 
-def test_a_text_counts_as_injected_for_a_number_of_turns(project: Project) -> None:
+def test_texts_and_pointers_count_for_a_number_of_turns(project: Project) -> None:
     with at_home(project) as paths:
-        told = RecallHistory(paths, "s")
-        told.record_injected("key", "text")
-        told.save()
+        history = RecallHistory(paths, "s")
+        history.record_injected("key", "text")
+        history.record_pointer("key", "line")
+        history.save()
         for turn in range(2, 6):
-            told = RecallHistory(paths, "s")
-            assert (told.turn, told.was_injected("key", "text", 4)) == (turn, turn < 5)
-            assert not told.was_injected("key", "another text", 4)
-            assert not told.was_injected("another key", "text", 4)
-            told.save()
-
-
-def test_a_pointer_counts_for_a_number_of_turns_or_forever(project: Project) -> None:
-    with at_home(project) as paths:
-        pointed = RecallHistory(paths, "s")
-        pointed.record_pointer("key", "line")
-        pointed.save()
-        for turn in range(2, 6):
-            pointed = RecallHistory(paths, "s")
-            assert (pointed.turn, pointed.was_pointed("key", "line", 4)) == (turn, turn < 5)
-            assert pointed.was_pointed("key", "line")
-            pointed.save()
+            history = RecallHistory(paths, "s")
+            counts = history.was_injected("key", "text", 4), history.was_pointed("key", "line", 4)
+            assert (history.turn, *counts) == (turn, turn < 5, turn < 5)
+            assert history.was_pointed("key", "line")
+            assert not history.was_injected("key", "another text", 4)
+            assert not history.was_injected("another key", "text", 4)
+            history.save()
 
 
 def tell(paths: Paths, place: str, key: str, agent: str = "") -> None:

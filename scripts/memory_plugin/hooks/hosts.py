@@ -35,7 +35,7 @@ _LAST_LINES = 25
 # Other agents have none of the plugin's slash commands.
 _COMMANDS = (
     ("/memory:tune", "memory replies tune"),
-    ("/memory:ph", "memory check ph"),
+    ("/memory:phrases", "memory check phrases"),
     ("/memory:", "memory "),
 )
 _TEXT, _REASON = "additionalContext", "permissionDecisionReason"

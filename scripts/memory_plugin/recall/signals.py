@@ -6,6 +6,7 @@ well are several right answers, and a match among thirty memories must score the
 
 from __future__ import annotations
 
+from itertools import islice
 from math import lgamma, log, sqrt
 
 from ..kernel.text.tokens import is_compound_name
@@ -93,8 +94,8 @@ def _stems(text: str) -> set[str]:
 def _opening(match: Match) -> str:
     """Return the first words of a body that the title lacks: a body often repeats its title, which is no second sign."""
     title = _stems(match.fields[_TITLE])
-    words = [token for token in match.fields[_BODY].split() if token.partition("~")[0] not in title]
-    return " ".join(words[:_OPENING])
+    words = (token for token in match.fields[_BODY].split() if token.partition("~")[0] not in title)
+    return " ".join(islice(words, _OPENING))
 
 
 def match_signals(match: Match, matches: list[Match], prompt: PromptTerms) -> dict[str, float]:
