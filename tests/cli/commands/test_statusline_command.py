@@ -12,8 +12,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from memory_plugin.hooks import session_events, status_line
+from memory_plugin.hooks import session_events
 from memory_plugin.kernel.quick_import import AHEAD
+from memory_plugin.work import status_line
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
 
 BODY = "The billing service stores its invoices in Postgres 15."
