@@ -151,5 +151,8 @@ def test_it_imports_no_more_than_a_skipped_prompt(project: Project) -> None:
     prompt = imported(os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py"), stdin=event)
     ahead = AHEAD["UserPromptSubmit"].split()  # which Python does not report
     prompt |= {"memory_plugin." + name for name in ahead}
-    assert {name for name in line - prompt if "status_line" not in name} <= {"memory_plugin", "memory_plugin.work"}
+    assert {name for name in line - prompt if "status_line" not in name} <= {
+        "memory_plugin",
+        "memory_plugin.work",
+    }
     assert len(line) <= len(prompt)
