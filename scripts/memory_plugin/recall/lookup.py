@@ -93,10 +93,11 @@ class Lookup:
         try:
             return open_index(path)
         except IndexUnavailable as error:
-            self.problem = "" if isinstance(error, IndexMissing) else failure_reason(error)
             self.needs_refresh = True
-            if self.problem == LOCKED or (self.problem == DAMAGED and not self._may_replace(path)):
-                return None
+            if not isinstance(error, IndexMissing):  # it may have been removed because it was damaged
+                self.problem = failure_reason(error)
+                if self.problem == LOCKED or (self.problem == DAMAGED and not self._may_replace(path)):
+                    return None
         self.problem = refresh_some(self._context) or self.problem
         try:
             return open_index(path)
