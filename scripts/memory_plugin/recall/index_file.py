@@ -2,7 +2,7 @@
 
 The file is created under a temporary name, and opened only if it is complete and of this version. A locked index is left to its writer,
 an unwritable one is used as it is, and a damaged one is rebuilt, by prompts once a day. A row of another form than this version writes
-raises IndexUnavailable where it is read; any other error is a bug, which no rebuild would mend, and goes to the hook's reporter. A few
+raises IndexUnavailable where it is read; any other error is a bug, which no rebuild would fix, and goes to the hook's reporter. A few
 `stat` calls per prompt detect whether the stores have changed since they were indexed.
 """
 

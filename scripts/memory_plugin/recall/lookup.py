@@ -82,7 +82,7 @@ class Lookup:
         return []
 
     def _may_replace(self, path: str) -> bool:
-        """Return whether the index is to be built anew; a damaged one, only if none was today, in the background either."""
+        """Return whether to rebuild the index; until a day after the last rebuild, a damaged one stays, in the background too."""
         if self.problem == DAMAGED:
             self.needs_refresh = may_rebuild(path)
             return self.needs_refresh
