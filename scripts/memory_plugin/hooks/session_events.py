@@ -53,7 +53,7 @@ def _offer(context: Context) -> str:
 
 def _at_start(event: Event, source: str) -> tuple[str, str, str]:
     """Return the text for Claude, the line about memories that await approval, and the receipt (empty unless the user wants receipts)."""
-    from ..kernel.sqlite import SqliteError
+    from ..recall.index_file import INDEX_ERRORS
     from ..recall.session_catalog import current_index, due_notice, is_catalog_on, session_catalog
 
     context = event.context
@@ -63,7 +63,7 @@ def _at_start(event: Event, source: str) -> tuple[str, str, str]:
         notice = due_notice(context.paths, connection)
         if connection is not None and is_catalog_on(context):
             answer = session_catalog(connection, source, context)
-    except SqliteError as error:
+    except INDEX_ERRORS as error:
         event.log("the index could not be read: %s" % os_error_text(error))
     finally:
         if connection is not None:
@@ -79,7 +79,7 @@ def handle_subagent(event: Event) -> dict[str, object] | None:
     kind = event.field("agent_type")
     if event.paths.state_dir is None or kind in _EXPLORERS or kind.startswith(_OWN_AGENTS):
         return None
-    from ..kernel.sqlite import SqliteError
+    from ..recall.index_file import INDEX_ERRORS
     from ..recall.session_catalog import current_index, is_catalog_on, subagent_rules
 
     context = event.context
@@ -88,7 +88,7 @@ def handle_subagent(event: Event) -> dict[str, object] | None:
         return None
     try:
         answer = subagent_rules(connection, event.field("agent_id"), context)
-    except SqliteError as error:
+    except INDEX_ERRORS as error:
         event.log("the index could not be read: %s" % os_error_text(error))
         return None
     finally:
