@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NO, CUE, LIKELY, PLAIN = range(4)
 ABOUT, STOP, OPEN, CONTINUE, COMMAND = "about", "stop", "open", "continue", "command"
 _MAX_TEXT = 600  # characters: a longer prompt is work that is described, not a question about the past
-_CLAUSE_ENDS = str.maketrans(dict.fromkeys(",.;:?!()\n\u00bf\u00a1\u2013\u2014\"", "\n"))
+_CLAUSE_ENDS = str.maketrans(dict.fromkeys(',.;:?!()\n\u00bf\u00a1\u2013\u2014"', "\n"))
 _MAX_BETWEEN = 6  # words between an auxiliary and its participle
 _SHORT = 7  # words of a question without a verb
 _PHRASES = ("we_past_phrases", "times", "last_time", "recall", "stop", "continue", "open_signs")
@@ -32,7 +32,7 @@ _loaded: list[dict[str, Any]] = []
 
 
 class Ask:
-    """How plainly a prompt asks about the past (`level`), what kind of answer it wants, its subject, and a time as (since, until) or None."""
+    """How plainly a prompt asks (`level`), what kind of answer it wants, its subject, and a time as (since, until) or None."""
 
     __slots__ = ("kind", "level", "subject", "window")
 
@@ -47,7 +47,9 @@ def words_data() -> dict[str, Any]:
     """Return `config/sessions/past.json` with lists of words as sets and phrases between spaces, loaded once."""
     if not _loaded:
         data = load_data("sessions", "past")
-        table: dict[str, Any] = {name: set(text.split()) for name, text in data.items() if isinstance(text, str)}
+        table: dict[str, Any] = {
+            name: set(text.split()) for name, text in data.items() if isinstance(text, str)
+        }
         for name in _PHRASES:
             table[name] = tuple(" %s " % phrase for phrase in data[name])
         table["open_words"] = table.pop("open")
@@ -57,7 +59,9 @@ def words_data() -> dict[str, Any]:
             dates[name] = {word: at for at, group in enumerate(dates[name]) for word in group.split()}
         for name in ("last", "ago", "early", "late"):
             dates[name] = set(dates[name].split())
-        table["phrase_words"] = {word for name in _PHRASES[1:-1] for phrase in table[name] for word in phrase.split()}
+        table["phrase_words"] = {
+            word for name in _PHRASES[1:-1] for phrase in table[name] for word in phrase.split()
+        }
         stopwords = load_data("recall", "stopwords")["entries"].values()
         table["stopwords"] = {word for entry in stopwords for word in entry["value"].split()}
         _loaded.append(table)
@@ -87,7 +91,18 @@ def _without_quotes(text: str) -> str:
 def subject_of(text: str) -> list[str]:
     """Return the words that say what a prompt is about: without those that every such prompt has."""
     data = words_data()
-    names = ("stopwords", "phrase_words", "noise", "past", "perfect", "questions", "subjects", "ours", "command")
+    names = (
+        "stopwords",
+        "phrase_words",
+        "noise",
+        "past",
+        "perfect",
+        "questions",
+        "subjects",
+        "ours",
+        "command",
+        "open_words",
+    )
     common = set().union(*(data[name] for name in names))
     dates = data["dates"]
     found = []
@@ -107,7 +122,11 @@ class _Form:
         plain = fold(_without_quotes(text)).lower().replace("'", "").replace("\u2019", "")
         self.data = data
         self.is_marked = "?" in text
-        self.clauses = [words for words in map(self._clause, plain.translate(_CLAUSE_ENDS).replace(" - ", "\n").split("\n")) if words]
+        self.clauses = [
+            words
+            for words in map(self._clause, plain.translate(_CLAUSE_ENDS).replace(" - ", "\n").split("\n"))
+            if words
+        ]
         self.words = [word for clause in self.clauses for word in clause]
         self.joined = " %s " % " ".join(self.words)
 
@@ -132,22 +151,27 @@ class _Form:
         is_ours = self._has_we_past()
         is_order = self.clauses[0][0] in data["imperatives"]
         in_past = (has_date and bool(words & data["past"] or self._has_past_verb())) or self.has("times")
-        if self.has("last_time") or (self.has("recall") and (is_question or is_ours)):
+        recalls = self.has("recall") or kind == STOP
+        if self.has("last_time") or (recalls and (is_question or is_ours)):
             return PLAIN
-        if kind == STOP and (is_question or is_ours):
-            return PLAIN
+        if kind == CONTINUE and words.isdisjoint(data["should"]):
+            return LIKELY
         if not words.isdisjoint(data["should"]) and not is_ours and not self.is_marked:
             return NO
-        if kind == CONTINUE:
-            return LIKELY
-        if is_question and not (is_order and not any(asks[1:]) and not is_ours):
-            return self._question_level(is_ours, in_past, words)
-        if is_order or any(clause[0] in data["imperatives"] for clause in self.clauses):
-            return NO
-        signs = data["demonstratives"] | data["soft_times"]
-        return CUE if is_ours or in_past or not words.isdisjoint(signs) else NO
+        if is_question and (not is_order or any(asks[1:]) or is_ours):
+            return self._question_level(is_ours, in_past, any(asks), words)
+        return self._cue_level(is_ours or in_past, words)
 
-    def _question_level(self, is_ours: bool, in_past: bool, words: set[str]) -> int:
+    def _cue_level(self, has_cue: bool, words: set[str]) -> int:
+        """Return the level of a prompt that is no question."""
+        data = self.data
+        if any(clause[0] in data["imperatives"] for clause in self.clauses) or not words.isdisjoint(
+            data["you"]
+        ):
+            return NO
+        return CUE if has_cue or not words.isdisjoint(data["demonstratives"] | data["soft_times"]) else NO
+
+    def _question_level(self, is_ours: bool, in_past: bool, has_verb: bool, words: set[str]) -> int:
         """Return the level of a question."""
         data = self.data
         if self.clauses[0][0] == "was" and self.clauses[0][1:2] not in _ENGLISH_AFTER_WAS:
@@ -163,7 +187,8 @@ class _Form:
         in_past = in_past or not words.isdisjoint(data["soft_times"])
         if has_past or in_past or not words.isdisjoint(data["open_words"]):
             return LIKELY
-        return CUE if "did" in words or len(self.words) <= _SHORT or not words.isdisjoint(data["demonstratives"]) else NO
+        is_bare = not has_verb and len(self.words) <= _SHORT and words.isdisjoint(data["present"])
+        return CUE if is_bare or not words.isdisjoint(_DID | data["demonstratives"]) else NO
 
     def _asks(self, clause: list[str]) -> bool:
         """Return whether a clause is a question by its first words."""
@@ -185,7 +210,7 @@ class _Form:
             if word not in data["subjects"]:
                 continue
             for near in (*words[max(0, at - 1) : at], *words[at + 1 : at + 3]):
-                is_perfect = near in data["perfect"] and near != "hatten" and near != "hatte"
+                is_perfect = near in data["perfect"] and not near.startswith("hatte")
                 if is_perfect and any(map(self._is_past_verb, words[at + 1 : at + 2 + 2 * _MAX_BETWEEN])):
                     return True
                 if not is_perfect and (near in data["past"] or self._is_past_verb(near)):
@@ -194,11 +219,20 @@ class _Form:
 
     def _has_past_verb(self) -> bool:
         """Return whether a verb of the prompt is in the past tense or passive."""
-        data, words = self.data, self.words
+        words = self.words
         for at, word in enumerate(words):
             if self._is_past_verb(word) and (at == 0 or words[at - 1] not in ("the", "a", "to")):
                 before = words[max(0, at - _MAX_BETWEEN) : at]
-                if not before or before[-1] not in ("is", "are", "be", "being", "ist", "sind", "wird", "werden"):
+                if not before or before[-1] not in (
+                    "is",
+                    "are",
+                    "be",
+                    "being",
+                    "ist",
+                    "sind",
+                    "wird",
+                    "werden",
+                ):
                     return True
         return False
 
@@ -211,7 +245,11 @@ class _Form:
             return True
         if not word.endswith(("t", "en")) or len(word) < 6:
             return False
-        return word.startswith("ge") or (word.startswith(("ver", "ent", "be", "er", "zer")) and len(word) > 7) or "ge" in word[2:6]
+        return (
+            word.startswith("ge")
+            or (word.startswith(("ver", "ent", "be", "er", "zer")) and len(word) > 7)
+            or "ge" in word[2:6]
+        )
 
     def kind(self, subject: list[str]) -> str:
         """Return what kind of answer the prompt wants."""
@@ -232,7 +270,11 @@ def window_of(words: list[str], now: float) -> tuple[float, float] | None:
     spans = [_span(words, at, dates, now) for at, word in enumerate(words) if word in dates["units"]]
     if any(spans):
         return next(filter(None, spans))
-    weekdays = [_weekday(words[max(0, at - 1) : at], word, dates, now) for at, word in enumerate(words) if word in dates["weekdays"]]
+    weekdays = [
+        _weekday(words[max(0, at - 1) : at], word, dates, now)
+        for at, word in enumerate(words)
+        if word in dates["weekdays"]
+    ]
     if weekdays:
         return (weekdays[0], max(weekdays) + _DAY)
     for at, word in enumerate(words):
@@ -241,7 +283,12 @@ def window_of(words: list[str], now: float) -> tuple[float, float] | None:
         before, after = words[max(0, at - 2) : at], words[at + 1 : at + 3]
         if word in dates["months"] and (word not in _AMBIGUOUS or before[-1:] in _BEFORE_MONTH):
             return _month(dates["months"][word], before, after, dates, now)
-        if len(word) == 4 and word.startswith("20") and len(after) == 2 and all(map(str.isdigit, (word, *after))):
+        if (
+            len(word) == 4
+            and word.startswith("20")
+            and len(after) == 2
+            and all(map(str.isdigit, (word, *after)))
+        ):
             start = mktime((int(word), int(after[0]), int(after[1]), 0, 0, 0, 0, 0, -1))
             return (start, start + _DAY)
     return None
@@ -259,7 +306,13 @@ def _span(words: list[str], at: int, dates: dict[str, Any], now: float) -> tuple
     """Return the time of "last week" or "two weeks ago", with a weekday beside it that day."""
     size = dates["units"][words[at]]
     near = words[max(0, at - 3) : at + 3]
-    number = next((dates["numbers"].get(word, int(word) if word.isdigit() and len(word) < 4 else 0) for word in words[max(0, at - 1) : at]), 0)
+    number = next(
+        (
+            dates["numbers"].get(word, int(word) if word.isdigit() and len(word) < 4 else 0)
+            for word in words[max(0, at - 1) : at]
+        ),
+        0,
+    )
     weekday = next((dates["weekdays"][word] for word in words if word in dates["weekdays"]), None)
     today = localtime(now).tm_wday
     if number and not dates["ago"].isdisjoint(near):
@@ -285,7 +338,9 @@ def _days(now: float, back: int, length: int) -> tuple[float, float]:
     return (start, start + length * _DAY)
 
 
-def _month(month: int, before: list[str], after: list[str], dates: dict[str, Any], now: float) -> tuple[float, float]:
+def _month(
+    month: int, before: list[str], after: list[str], dates: dict[str, Any], now: float
+) -> tuple[float, float]:
     """Return the last such month, a day of it, or its beginning or end."""
     moment = localtime(now)
     year = moment.tm_year - (month + 1 > moment.tm_mon)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..kernel.clock import now
 from ..kernel.data import read_state
@@ -19,7 +19,7 @@ from ..kernel.paths import Paths, home_folder, project_root
 from ..kernel.sqlite import Connection, SqliteError, connect
 from ..kernel.text.clean import block, plain
 from ..kernel.text.tags import cut_before, without_private
-from ..kernel.transcript.reader import Lines, Reader, open_transcript
+from ..kernel.transcript.reader import Reader, open_transcript
 from ..kernel.transcript.rows import COMMAND as SLASH
 from ..kernel.transcript.rows import PROMPT
 from ..kernel.transcript.turn import Call, Turn
@@ -30,21 +30,20 @@ from .session_files import project_transcripts
 
 _TABLES = """
 CREATE TABLE sessions (
-  id INTEGER PRIMARY KEY, session TEXT NOT NULL UNIQUE, path TEXT NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL,
-  changed INTEGER NOT NULL, offset INTEGER NOT NULL, number INTEGER NOT NULL, title TEXT NOT NULL, branch TEXT NOT NULL,
-  first TEXT NOT NULL);
+  session TEXT PRIMARY KEY, path TEXT NOT NULL, kind TEXT NOT NULL, size INTEGER NOT NULL, changed INTEGER NOT NULL,
+  offset INTEGER NOT NULL, number INTEGER NOT NULL, title TEXT NOT NULL, branch TEXT NOT NULL, first TEXT NOT NULL);
 CREATE TABLE exchanges (
-  id INTEGER PRIMARY KEY, session INTEGER NOT NULL, number INTEGER NOT NULL, time TEXT NOT NULL, prompt TEXT NOT NULL,
-  reply TEXT NOT NULL, files TEXT NOT NULL, passed TEXT NOT NULL, failed TEXT NOT NULL, trivial INTEGER NOT NULL,
-  mark TEXT NOT NULL UNIQUE);
+  id INTEGER PRIMARY KEY, mark TEXT NOT NULL UNIQUE, session TEXT NOT NULL, number INTEGER NOT NULL, time TEXT NOT NULL,
+  trivial INTEGER NOT NULL, prompt TEXT NOT NULL, reply TEXT NOT NULL, files TEXT NOT NULL, passed TEXT NOT NULL,
+  failed TEXT NOT NULL);
 CREATE INDEX of_session ON exchanges (session, number);
 CREATE INDEX times ON exchanges (time);
 CREATE VIRTUAL TABLE words USING fts5(prompt, reply, files, commands, context, prefixes);
 """
 CLAUDE, CODEX, ELSEWHERE, FORGOTTEN = "claude", "codex", "elsewhere", "forgotten"
-_MAX_PROMPT, _MAX_REPLY, _MAX_COMMAND, _MAX_TITLE = 600, 1000, 200, 100  # characters
+_MAX_PROMPT, _MAX_REPLY, _MAX_LINE, _MAX_TITLE = 600, 1000, 200, 100  # characters
 _MAX_READ = 20_000  # characters of a text that are redacted
-_MAX_FILES = _MAX_COMMANDS = 12
+_MAX_LINES = 12  # files or commands of an exchange
 _TRIVIAL_REPLY = 80  # characters
 _DAY = 86400.0
 _CLEANUP_DAYS = 30  # after which the client deletes transcripts by default
@@ -69,7 +68,7 @@ class Draft:
 
     def add(self, turn: Turn) -> None:
         """Add a turn's last text, edited files and commands."""
-        self.reply = turn.texts[-1] if turn.texts else self.reply
+        self.reply = turn.texts[-1][: 2 * _MAX_READ] if turn.texts else self.reply
         self.time = self.time or turn.time
         for call in (*turn.calls, *turn.late):
             if call.result is not None:
@@ -78,27 +77,22 @@ class Draft:
     def _add_call(self, call: Call, cause: str) -> None:
         path = call.text("file_path") or call.text("notebook_path")
         if call.name in EDITORS and path and not cause:
-            self.files[os.path.relpath(path, self._root) if path.startswith(self._root + os.sep) else path] = None
+            self.files[path[len(self._root) + 1 :] if path.startswith(self._root + os.sep) else path] = None
         command = call.text("command")
         if call.name == "Bash" and command and cause in ("", "own") and not _only_looks(command):
             kept = self.failed if cause else self.passed
             kept.pop(command, None)
             kept[command] = None
 
-    @property
-    def is_empty(self) -> bool:
-        """Return whether nothing came of the prompt and it says nothing itself."""
-        return not (self.reply or self.files or self.passed or self.failed) and self.is_command
-
 
 def _only_looks(command: str) -> bool:
     """Return whether a command only looks around."""
     data = words_data()
-    for head in pipeline_heads(command):
-        name, *rest = head.words
-        if name not in data["looks"] and not (name == "git" and rest[:1] and rest[0] in data["git_looks"]):
-            return False
-    return True
+    names = [head.words for head in pipeline_heads(command)]
+    return all(
+        name in data["looks"] or (name == "git" and not data["git_looks"].isdisjoint(rest[:1]))
+        for name, *rest in names
+    )
 
 
 def read_exchanges(turns: Iterable[Turn], root: str) -> Iterator[Draft]:
@@ -141,9 +135,9 @@ def refresh(paths: Paths, days: int, rules: int, wait: float = 0.0) -> list[str]
     with FileLock(path + ".lock", wait):
         connection = _open_or_create(path, rules)
         try:
-            known = _known(connection)
-            problems = []
+            known = {row[0]: Session(*row) for row in connection.execute("SELECT * FROM sessions")}
             found = dict(_transcripts(paths, known, connection))
+            problems = []
             for name, file in found.items():
                 try:
                     _read(connection, name, file, known.get(name), paths)
@@ -179,39 +173,41 @@ def _open_or_create(path: str, rules: int) -> Connection:
 
 def _redact_again(connection: Connection) -> None:
     """Redact all texts by the present rules; their transcripts may be gone."""
-    rows = connection.execute("SELECT id, session, prompt, reply, files, passed, failed FROM exchanges").fetchall()
     connection.execute("BEGIN IMMEDIATE")
-    for table, names in (("sessions", ("title", "branch", "first")),):
-        for row in connection.execute("SELECT id, %s FROM %s" % (", ".join(names), table)).fetchall():
-            texts = [redact(text, "inject").text for text in row[1:]]
-            connection.execute("UPDATE sessions SET title = ?, branch = ?, first = ? WHERE id = ?", (*texts, row[0]))
-    for row in rows:
-        texts = [redact(text, "inject").text for text in row[2:]]
-        connection.execute("UPDATE exchanges SET prompt = ?, reply = ?, files = ?, passed = ?, failed = ? WHERE id = ?", (*texts, row[0]))
-        _index_words(connection, row[0], row[1], texts)
+    for row in connection.execute("SELECT * FROM sessions").fetchall():
+        texts = (redact(text, "inject").text for text in row[7:])
+        _save_session(connection, Session(*row[:7], *texts))
+    for row in connection.execute("SELECT * FROM exchanges").fetchall():
+        _store(connection, row[:6], [redact(text, "inject").text for text in row[6:]])
     connection.execute("COMMIT")
 
 
-def _index_words(connection: Connection, row: int, session: int, texts: list[str]) -> None:
-    """Index the words of an exchange: prompt, reply, files, passed and failed commands, and its session's context."""
+def _save_session(connection: Connection, session: Session) -> None:
+    connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", session)
+
+
+def _store(connection: Connection, facts: tuple[Any, ...], texts: list[str]) -> None:
+    """Store an exchange and its words; `facts` are id (or None), mark, session, number, time and whether it is trivial."""
+    connection.execute(
+        "INSERT OR REPLACE INTO exchanges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*facts, *texts)
+    )
+    (row,) = connection.execute("SELECT id FROM exchanges WHERE mark = ?", facts[1:2]).fetchone()
     prompt, reply, files, passed, failed = texts
-    context = connection.execute("SELECT first, branch, title FROM sessions WHERE id = ?", (session,)).fetchone()
-    fields = [search_words(text) for text in (prompt, reply, files, passed + "\n" + failed, "\n".join(context))]
+    context = connection.execute(
+        "SELECT first, branch, title FROM sessions WHERE session = ?", facts[2:3]
+    ).fetchone()
+    fields = [
+        search_words(text) for text in (prompt, reply, files, passed + "\n" + failed, "\n".join(context))
+    ]
     prefixes = {word[:PREFIX] for words in fields for word in words if len(word) > PREFIX}
     connection.execute("DELETE FROM words WHERE rowid = ?", (row,))
-    connection.execute(
-        "INSERT INTO words (rowid, prompt, reply, files, commands, context, prefixes) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (row, *map(" ".join, fields), " ".join(sorted(prefixes))),
-    )
+    insert = "INSERT INTO words (rowid, prompt, reply, files, commands, context, prefixes) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    connection.execute(insert, (row, *map(" ".join, fields), " ".join(sorted(prefixes))))
 
 
-def _known(connection: Connection) -> dict[str, Session]:
-    """Return the sessions in the index by id."""
-    rows = connection.execute("SELECT %s FROM sessions" % ", ".join(Session._fields))
-    return {row[0]: Session(*row) for row in rows}
-
-
-def _transcripts(paths: Paths, known: dict[str, Session], connection: Connection) -> Iterator[tuple[str, str]]:
+def _transcripts(
+    paths: Paths, known: dict[str, Session], connection: Connection
+) -> Iterator[tuple[str, str]]:
     """Yield the id and path of each transcript of this project, the oldest first; those of Codex lie among other projects' ones."""
     for path in project_transcripts(paths):
         yield os.path.splitext(os.path.basename(path))[0], path
@@ -231,29 +227,19 @@ def _is_of_project(path: str, root: str) -> bool:
     """Return whether the first row of a rollout names a folder of this project."""
     try:
         with open_transcript(path) as file:
-            folder = loads(file.readline(_MAX_HEAD).decode("utf-8", "replace"))["payload"]["cwd"]
+            head: Any = loads(file.readline(_MAX_HEAD).decode("utf-8", "replace"))
+            folder = head["payload"]["cwd"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return isinstance(folder, str) and os.path.isabs(folder) and project_root(folder) == root
 
 
-def _save_session(connection: Connection, session: Session) -> int:
-    """Insert or update a session; return its row's number."""
-    names = Session._fields
-    updates = ", ".join("%s = excluded.%s" % (name, name) for name in names[1:])
-    connection.execute(
-        "INSERT INTO sessions (%s) VALUES (%s) ON CONFLICT (session) DO UPDATE SET %s"
-        % (", ".join(names), ", ".join("?" * len(names)), updates),
-        session,
-    )
-    (row,) = connection.execute("SELECT id FROM sessions WHERE session = ?", (session.session,)).fetchone()
-    return int(row)
-
-
 def _read(connection: Connection, name: str, path: str, known: Session | None, paths: Paths) -> None:
     """Add what is new in a transcript, from its last prompt on, or all of it if the file became shorter. Raises OSError."""
     status = os.stat(path)
-    if known is not None and (known.kind == FORGOTTEN or (known.size, known.changed) == (status.st_size, status.st_mtime_ns)):
+    if known is not None and (
+        known.kind == FORGOTTEN or (known.size, known.changed) == (status.st_size, status.st_mtime_ns)
+    ):
         return
     kind = CODEX if os.path.basename(path).startswith("rollout-") else CLAUDE
     session = known if known is not None and known.size <= status.st_size else Session(name, path, kind)
@@ -272,51 +258,47 @@ def _read(connection: Connection, name: str, path: str, known: Session | None, p
     )
     connection.execute("BEGIN IMMEDIATE")
     try:
-        row = _save_session(connection, session)
+        _save_session(connection, session)
         for at, draft in enumerate(drafts):
-            _save_exchange(connection, row, session.number + at + 1, draft)
+            _save_exchange(connection, name, session.number + at + 1, draft)
         if drafts:
-            later = session._replace(offset=session.offset + drafts[-1].offset, number=session.number + len(drafts) - 1)
-            _save_session(connection, later)
+            number, offset = session.number + len(drafts) - 1, session.offset + drafts[-1].offset
+            _save_session(connection, session._replace(number=number, offset=offset))
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
 
 
-def _save_exchange(connection: Connection, session: int, number: int, draft: Draft) -> None:
+def _save_exchange(connection: Connection, session: str, number: int, draft: Draft) -> None:
     """Store an exchange, in place of an earlier state of it; not a copy of another session's, nor one that is left out."""
+    when = draft.time or "%s:%d" % (session, number)
+    mark = digest(("%s %s" % (when, draft.text)).encode("utf-8", "replace"), 12)
+    before = connection.execute("SELECT session, id FROM exchanges WHERE mark = ?", (mark,)).fetchone()
+    if before is not None and before[0] != session:
+        return
     prompt = _clean(draft.text, _MAX_PROMPT)
-    mark = digest(("%s %s" % (draft.time or "%d:%d" % (session, number), draft.text)).encode("utf-8", "replace"), 12)
-    before = connection.execute("SELECT id, session FROM exchanges WHERE mark = ?", (mark,)).fetchone()
-    if before is not None and before[1] != session:
+    if not prompt or _is_left_out(draft):
         return
-    if before is not None:
-        _delete(connection, "id = ?", before[0])
-    if not prompt or draft.is_empty or _is_left_out(draft):
-        return
-    files = "\n".join(_clean(name, _MAX_COMMAND) for name in list(draft.files)[:_MAX_FILES])
-    passed, failed = (
-        "\n".join(_clean(command, _MAX_COMMAND) for command in list(kept)[-_MAX_COMMANDS:])
-        for kept in (draft.passed, draft.failed)
-    )
     reply = _clean(draft.reply, _MAX_REPLY, lines=True)
-    is_trivial = not (files or passed or failed) and len(reply) < _TRIVIAL_REPLY
-    connection.execute(
-        "INSERT INTO exchanges (session, number, time, prompt, reply, files, passed, failed, trivial, mark) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (session, number, draft.time[:20], prompt, reply, files, passed, failed, is_trivial, mark),
+    kept = (
+        list(draft.files)[:_MAX_LINES],
+        list(draft.passed)[-_MAX_LINES:],
+        list(draft.failed)[-_MAX_LINES:],
     )
-    (row,) = connection.execute("SELECT id FROM exchanges WHERE mark = ?", (mark,)).fetchone()
-    _index_words(connection, row, session, [prompt, reply, files, passed, failed])
+    lines = ["\n".join(_clean(line, _MAX_LINE) for line in each) for each in kept]
+    is_trivial = not any(lines) and len(reply) < _TRIVIAL_REPLY
+    facts = (before and before[1], mark, session, number, draft.time[:20], is_trivial)
+    _store(connection, facts, [prompt, reply, *lines])
 
 
 def _is_left_out(draft: Draft) -> bool:
-    """Return whether an exchange only asked about the past, or its prompt asked for no memory."""
-    text = draft.text.lower()
-    if any(tag in text for tag in words_data()["opt_out"]):
-        return True
-    return not draft.files and ask_of(draft.text, now()).level >= PLAIN
+    """Return whether an exchange only asked about the past, was a command of the client, or its prompt asked for no memory."""
+    if draft.files or draft.passed or draft.failed:
+        is_idle = False
+    else:
+        is_idle = (draft.is_command and not draft.reply) or ask_of(draft.text, now()).level >= PLAIN
+    return is_idle or any(tag in draft.text.lower() for tag in words_data()["opt_out"])
 
 
 def _clean(text: str, limit: int, *, lines: bool = False) -> str:
@@ -326,16 +308,16 @@ def _clean(text: str, limit: int, *, lines: bool = False) -> str:
     return text if len(text) <= limit else text[: cut_before(text, limit)].rstrip()
 
 
-def _delete(connection: Connection, where: str, value: object) -> int:
-    """Delete the exchanges that a condition selects; return their number."""
-    rows = connection.execute("SELECT id FROM exchanges WHERE " + where, (value,)).fetchall()
-    for (row,) in rows:
-        connection.execute("DELETE FROM words WHERE rowid = ?", (row,))
-        connection.execute("DELETE FROM exchanges WHERE id = ?", (row,))
-    return len(rows)
+def _delete(connection: Connection, session: str) -> None:
+    """Delete the exchanges of a session."""
+    rows = "DELETE FROM words WHERE rowid IN (SELECT id FROM exchanges WHERE session = ?)"
+    connection.execute(rows, (session,))
+    connection.execute("DELETE FROM exchanges WHERE session = ?", (session,))
 
 
-def _drop_old(connection: Connection, known: dict[str, Session], found: set[str], days: int, paths: Paths) -> None:
+def _drop_old(
+    connection: Connection, known: dict[str, Session], found: set[str], days: int, paths: Paths
+) -> None:
     """Delete the sessions whose transcript the user deleted, and those without one that are too old.
 
     A transcript that was younger than the client's own limit was deleted by the user.
@@ -347,7 +329,7 @@ def _drop_old(connection: Connection, known: dict[str, Session], found: set[str]
         age = (now() - session.changed / 1e9) / _DAY
         if age < cleanup or age > days:
             connection.execute("BEGIN IMMEDIATE")
-            _delete(connection, "session = (SELECT id FROM sessions WHERE session = ?)", name)
+            _delete(connection, name)
             connection.execute("DELETE FROM sessions WHERE session = ?", (name,))
             connection.execute("COMMIT")
 
@@ -356,3 +338,32 @@ def cleanup_days(paths: Paths) -> int:
     """Return after how many days the client deletes transcripts, by the user's settings."""
     days = read_state(os.path.join(paths.config_dir or "", "settings.json")).get("cleanupPeriodDays")
     return days if isinstance(days, int) and not isinstance(days, bool) and days >= 0 else _CLEANUP_DAYS
+
+
+def forget(paths: Paths, name: str, rules: int, wait: float) -> int:
+    """Delete the sessions whose id begins with `name`, and keep them from being indexed again; return their number.
+
+    Raises OSError and SqliteError.
+    """
+    path = index_path(paths)
+    with FileLock(path + ".lock", wait):
+        connection = _open_or_create(path, rules)
+        try:
+            return _forget(connection, name)
+        finally:
+            connection.close()
+
+
+def _forget(connection: Connection, name: str) -> int:
+    known = (Session(*row) for row in connection.execute("SELECT * FROM sessions").fetchall())
+    chosen = [each for each in known if each.kind in (CLAUDE, CODEX) and each.session.startswith(name)]
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute("BEGIN IMMEDIATE")
+    for each in chosen:
+        _delete(connection, each.session)
+        _save_session(connection, Session(each.session, each.path, FORGOTTEN))
+    connection.execute(
+        "INSERT INTO words (words) VALUES ('optimize')"
+    )  # its old segments would keep the words
+    connection.execute("COMMIT")
+    return len(chosen)

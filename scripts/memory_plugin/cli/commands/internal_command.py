@@ -23,6 +23,7 @@ from ...memories.trust import TRUSTED
 from ...memories.writing import rebuild_index_md
 from ...recall.index_file import INDEX_ERRORS
 from ...recall.index_refresh import refresh_index
+from ...work.past_sessions import update_index
 from ..after_change import prepare_counts
 from ..command_context import CommandContext, CommandError, UsageError, needed_approval
 from ..command_line import module_of, parse_arguments
@@ -118,6 +119,7 @@ def _refresh(arguments: argparse.Namespace, context: CommandContext) -> int:
     except INDEX_ERRORS as error:
         raise CommandError("the index could not be refreshed: %s; try again later" % error) from None
     deleted, problems = _tidy_stores(context)
+    problems += update_index(context)
     pruned = prune_state(context.paths)
     prepare_counts(context)
     numbers = counted(report.read, "memory"), report.dropped, report.reflagged

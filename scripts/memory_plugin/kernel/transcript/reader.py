@@ -49,7 +49,11 @@ if TYPE_CHECKING:
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB
 _STRAY = b" \t\r\n\0"
-_TITLES = {"ai-title": "aiTitle", "custom-title": "customTitle", "summary": "summary"}  # kind of row -> its field
+_TITLES = {
+    "ai-title": "aiTitle",
+    "custom-title": "customTitle",
+    "summary": "summary",
+}  # kind of row -> its field
 
 
 def open_transcript(path: str) -> IO[bytes]:
