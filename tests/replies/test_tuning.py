@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from typing import Any
 
 import pytest
 
@@ -110,8 +111,8 @@ def test_advice_names_a_value_that_changes_how_many_escalate(
     paths: Paths,
     gate: str,
     agrees: bool,
-    measures: dict[str, object],
-    others: dict[str, object],
+    measures: dict[str, Any],
+    others: dict[str, Any],
     command: str,
 ) -> None:
     for number in range(21):
