@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.client, pytest.mark.terminal]
 
 
 def test_both_pictures_have_the_words_of_the_clients_screen(sandbox: Sandbox) -> None:
-    """If not, `python3 -m tests.client.picture` draws them anew."""
+    """If not, `python3 -m tests.client.picture` draws them again."""
     words = picture.words_of(picture.drawn(picture.screen(sandbox), picture.THEMES["dark"]))
     assert {"showed", "Claude"} <= set(words)
     for name in picture.THEMES:
