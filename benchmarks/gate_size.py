@@ -16,7 +16,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.evaluation.evaluation_gates import Conversation, ConversationTurn, run_gates
+from memory_plugin.evaluation.conversations import Conversation, ConversationTurn
+from memory_plugin.evaluation.evaluation_gates import run_gates
 from memory_plugin.evaluation.packs import load_pack, pack_names
 from memory_plugin.evaluation.rule_matching import RulePack
 
