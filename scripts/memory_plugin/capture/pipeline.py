@@ -181,7 +181,7 @@ def repeated_correction(candidate: Candidate, name: str) -> Candidate | None:
     if candidate.kind not in _CORRECTIONS:
         return None
     title = "You had to repeat a memory: %s" % name
-    body = "Claude was told %s in this session, but you had to repeat it. Reword it or add a guard: memory edit %s"
+    body = "Claude was shown %s in this session, but you had to repeat it. Reword it or add a guard: memory edit %s"
     finding = RuleHit("mistake", candidate.category, "told-and-corrected", 0.8)
     return new_candidate(finding, candidate.quote, candidate.origin, title, body % (name, name))
 
