@@ -62,7 +62,7 @@ def slowest(pack: RulePack, content: str) -> dict[str, tuple[float, str]]:
     """Return the CPU seconds and the status of each gate, the slower of the user's side and the assistant's."""
     found: dict[str, tuple[float, str]] = {}
     for role in ("user", "assistant"):
-        conversation = Conversation("", (ConversationTurn(1, role, content),), 0)
+        conversation = Conversation("", (ConversationTurn(1, role, content),))
         for gate in pack.gates:
             started = time.process_time()
             (result,) = run_gates([pack._replace(gates={gate: pack.gates[gate]})], conversation)

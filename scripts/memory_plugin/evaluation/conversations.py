@@ -182,7 +182,9 @@ def _turns_of(record: object, depth: int = 0) -> list[object]:
     """Return the turns that an object holds, those of its sessions one after the other; empty if it holds none."""
     if not isinstance(record, dict) or depth > _MAX_NESTING:
         return []
-    inner = next((record[field] for field in _TURNS_FIELDS if isinstance(record.get(field), list)), [])
+    inner: list[object] = next(
+        (record[field] for field in _TURNS_FIELDS if isinstance(record.get(field), list)), []
+    )
     return [turn for entry in inner for turn in _turns_of(entry, depth + 1) or [entry]]
 
 

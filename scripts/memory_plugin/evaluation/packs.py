@@ -175,7 +175,7 @@ class _PackReader:
         self.require("call" in entry, where, "expected call")
         for name in entry:
             self.require(name in ClaimEvidence._fields, where, "unknown field %s" % name)
-        fields = {
+        fields: dict[str, Any] = {
             name: entry.get(name) is True if name in flags else self.optional_pattern(entry.get(name), where)
             for name in ClaimEvidence._fields
         }
