@@ -117,7 +117,7 @@ def _is_counted(
 def _exceeds(counted: re.Pattern[str], count: str, before: Sequence[ConversationTurn]) -> bool:
     """Return whether a number is larger than all that the outputs count together, and stands nowhere in them."""
     outputs = [turn.output for turn in before if turn.role in ("tool", "user")]
-    totals = [int(match[1]) for output in outputs for match in counted.finditer(output)]
+    totals = [int(match[match.lastindex or 0]) for output in outputs for match in counted.finditer(output)]
     whole = re.compile(r"(?<!\d)%s(?!\d)" % count)
     return bool(totals) and int(count) > sum(totals) and not any(map(whole.search, outputs))
 
