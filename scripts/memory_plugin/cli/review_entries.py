@@ -141,8 +141,6 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
         origin += ", in your own store" if stored.store.worktree is None else ", in no commit"
     at = " (commit %s of %s)" % (commit.commit, commit.date) if commit else ""
     lines = ["%s, %s%s: %s" % (memory.category, origin, at, item.reason), ""]
-    for change in changed:
-        lines += [change.field + ":", *_indented(change.lines)]
     return ReviewEntry(
         id=name,
         kind=MEMORY,
@@ -153,7 +151,7 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
         origin=origin,
         actions=(ACCEPT, REJECT, EDIT),
         alone=holds_guard(stored),
-        lines=lines if changed else lines + _text_lines(fields),
+        lines=lines + _decided_lines(changed, fields),
         facts={
             "memory": {**as_json(item), "fields": fields},
             "changes": [change._asdict() for change in changed],
@@ -161,6 +159,17 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
         },
         subject=stored,
     )
+
+
+def lines_to_decide(item: Item, trust: Trust) -> list[str]:
+    """Return what changed in a memory since it was last trusted; for one that never was, all of its text."""
+    fields = shown_fields(item.stored.memory)
+    return _decided_lines(_changes(item, fields, trust), fields)
+
+
+def _decided_lines(changed: list[FieldChange], fields: dict[str, list[str]]) -> list[str]:
+    lines = [line for change in changed for line in (change.field + ":", *_indented(change.lines))]
+    return lines or _text_lines(fields)
 
 
 def _changes(item: Item, fields: dict[str, list[str]], trust: Trust) -> list[FieldChange]:
@@ -252,7 +261,7 @@ def apply(action: Action, entries: Sequence[ReviewEntry], context: CommandContex
 def _edit(subject: StoredMemory | Candidate, context: CommandContext) -> list[str] | None:
     """Open what would be stored in the user's editor, and store their edit, which is trusted; None if they changed nothing."""
     if isinstance(subject, StoredMemory):
-        rewritten = partial(rewrite, context.paths, subject, summary="edited by hand", approved=True)
+        rewritten = partial(rewrite, context.paths, subject, summary="edited by hand", seen=True)
         return edit_draft(context, subject, lambda data: redaction_lines(rewritten(data)))
     data = dict(memory_data(subject), id=subject.id)
     memory = parse_memory(data, subject.id, categories()[subject.category])
