@@ -18,13 +18,13 @@ from itertools import chain
 from typing import Any, NoReturn
 
 from .. import VERSION
-from ..hooks.environment import launch_folder
-from ..hooks.events import error_location
+from ..host.caller import identify
+from ..host.environment import launch_folder
+from ..host.events import error_location
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
 from ..kernel.files import error_text
 from ..kernel.paths import locate
 from ..memories import InvalidMemory
-from .caller import identify
 from .command_context import CommandContext, CommandError, UsageError, needed_approval, require_approval
 from .console import Console, finish_streams, prepare_streams, terminal_width, wrapped
 from .options import add_actions, add_common_options, require_existing

@@ -19,9 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..host.environment import Taint
     from ..kernel.context import Context
-    from .environment import Taint
-    from .events import Event
+    from .entry import Event
 
 _LASTING_TASKS = ("shell", "monitor")  # may run for the rest of the session
 
@@ -111,7 +111,7 @@ def _propose(reply: CompletedReply, context: Context) -> list[str]:
         reply.prompt = read_last_reply(reply.transcript).prompt
     if not may_hold_statement(reply.prompt):
         return []
-    from .background import start_proposals
+    from ..work.background import start_proposals
 
     started = start_proposals("Stop", reply.transcript, context)
     return [] if started else ["no process could be started to look for memory candidates"]
@@ -124,7 +124,7 @@ def _start_grading(record: dict[str, Any], text: str, context: Context, taint: T
     """
     if not may_request_grade(context, judges_off=taint.judges_off):
         return True
-    from .background import MAX_INPUT, judge_variables, start
+    from ..host.background import MAX_INPUT, judge_variables, start
 
     data = encode_request(record, text, context.session, MAX_INPUT)
     return start(["grade", "--root", context.paths.project_root], data, judge_variables(context.settings))

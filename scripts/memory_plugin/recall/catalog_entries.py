@@ -210,7 +210,9 @@ def _weights(connection: Connection, text: str) -> dict[str, float]:
     from ..kernel.text.tokens import tokenize
 
     stems = list(dict.fromkeys(form(word).partition("~")[0] for word in tokenize(text)))[:_MAX_STEMS]
-    documents = connection.execute("SELECT documents FROM totals WHERE injectable = 1").fetchone()[0]
+    documents = connection.execute(
+        "SELECT coalesce(sum(documents), 0) FROM totals WHERE injectable = 1"
+    ).fetchone()[0]
     max_count = max(_RARE_COUNT, _RARE_SHARE * documents)
     rows = connection.execute(
         "SELECT term, strong FROM vocabulary WHERE term IN (%s) AND strong BETWEEN 1 AND ?"

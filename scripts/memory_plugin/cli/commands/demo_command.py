@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...hooks.environment import Taint
-from ...hooks.events import Event
+from ...hooks.entry import Event
 from ...hooks.prompt import handle
+from ...host.environment import Taint
 from ...kernel.clock import Deadline
 from ...kernel.fastjson import loads
 from ...kernel.paths import Paths, data_path, locate

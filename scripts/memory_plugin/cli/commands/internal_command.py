@@ -9,7 +9,7 @@ import stat
 import sys
 from types import SimpleNamespace
 
-from ...hooks.events import PROBLEM, id_field, log_event, path_field
+from ...host.events import PROBLEM, id_field, log_event, path_field
 from ...kernel.clock import Deadline, now
 from ...kernel.context import Context
 from ...kernel.files import is_draft, os_error_text
@@ -72,7 +72,7 @@ def _grade(arguments: argparse.Namespace, context: CommandContext) -> int:  # no
 def _propose(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
     """Store the candidates in the state folder; a failure is recorded in the events ledger."""
     from ...capture.pipeline import capture_session, capture_turn
-    from ..candidate_check import check_for, keep_other_candidates, may_use, section_watch
+    from ...work.candidate_check import check_for, keep_other_candidates, may_use, section_watch
 
     try:
         request = json.loads(sys.stdin.buffer.read(_MAX_PROPOSED))

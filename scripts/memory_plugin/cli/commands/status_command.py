@@ -8,8 +8,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
-from ...hooks.prompt import MAX_CHARACTERS
-from ...hooks.tool_use import MAX_SILENT, count_silent_calls
+from ...host.events import MAX_CHARACTERS, MAX_SILENT, count_silent_calls
 from ...kernel.settings.values import USER
 from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.hooks.hosts import HOSTS, translated_events, translated_output
+from memory_plugin.host.agents import HOSTS, translated_events, translated_output
 from tests.events import SCRIPTS
 from tests.project import PLUGIN_ROOT, Project, Run
 

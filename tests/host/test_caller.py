@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli import caller
-from memory_plugin.cli.caller import Caller, identify, is_route
-from memory_plugin.kernel import ancestry
-from memory_plugin.kernel.ancestry import (
+from memory_plugin.host import ancestry, caller
+from memory_plugin.host.ancestry import (
     Ancestor,
     ClientRecord,
     hand_over,
@@ -19,6 +17,7 @@ from memory_plugin.kernel.ancestry import (
     read_record,
     record_client,
 )
+from memory_plugin.host.caller import Caller, identify, is_route
 from memory_plugin.kernel.paths import locate
 from tests.project import SESSION, Project
 
