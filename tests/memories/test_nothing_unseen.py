@@ -16,7 +16,7 @@ from tests.project import Project
 STRANGE = "evil.example"  # in every text that came with a pull
 SECRET = "ghp_" + "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5"
 GUARD = {"commands": ["git status"], "files": [], "action": "ask"}
-PULLED = {
+PULLED: dict[str, dict[str, object]] = {
     "pulled": {},
     "pulled-guard": {"guard": GUARD},
     "pulled-retired": {"record_status": "retired", "retired_at": "2026-11-20T00:00:00Z"},
