@@ -24,7 +24,7 @@ def vote(scores: list[int | None] | None) -> Vote:
     if scores is None:
         return Vote(juror, Verdict(None, "timeout"))
     table = {name: {"score": score, "evidence": "", "turn": 1} for name, score in zip(IDS, scores)}
-    return Vote(juror, Verdict({"scores": table, "clamped": 0}))
+    return Vote(juror, Verdict({"scores": table, "off_scale": 0}))
 
 
 def gate(status: str, name: str = "compliance", *, hard: bool = True) -> GateResult:

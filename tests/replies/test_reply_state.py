@@ -94,7 +94,7 @@ def test_the_tuning_reminder_comes_once_a_week_has_passed(
     assert tuning_reminder(paths) == ""
     next_week = now() + 8 * 86400
     monkeypatch.setattr("memory_plugin.replies.reply_state.now", lambda: next_week)
-    assert "20 replies were judged" in tuning_reminder(paths)
+    assert "scored 20 replies. To adjust" in tuning_reminder(paths)
     assert tuning_reminder(paths) == ""
     reset_tuning_reminder(paths)
     assert tuning_reminder(paths) == ""

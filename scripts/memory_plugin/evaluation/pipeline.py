@@ -103,7 +103,7 @@ def _jury_record(
             "cached": verdict.cached,
             "ms": verdict.ms,
             "cost_usd": verdict.cost,
-            **(verdict.values or {"clamped": 0, "scores": {}}),
+            **(verdict.values or {"off_scale": 0, "scores": {}}),
         }
         for juror, verdict in votes
     ]

@@ -120,6 +120,5 @@ def tuning_reminder(paths: Paths) -> str:
     except OSError:
         return ""
     return (
-        "memory: %d replies were judged in the last weeks; `/memory:tune` shows what that says about the rules"
-        % judged
+        "memory: the judge has scored %d replies. To adjust the filler rules: /memory:score-replies" % judged
     )

@@ -24,7 +24,7 @@ from ..command_context import Approval, CommandContext, CommandError
 from ..command_line import COMMANDS, LISTED, module_of, second_words
 from ..options import add_common_options
 
-HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
+HELP = "print a line for Claude Code's status line: memories, shown in this session, pending"
 EXAMPLES = """\
   memory config statusline
   memory config statusline install      adds it to your settings, after your current status line
