@@ -81,7 +81,7 @@ def _stays_rejected(trust: Trust, change: Change) -> bool:
 
 
 def _covered(trust: Trust, change: Change) -> StoredMemory | None:
-    """Return the written memory as far as the user's word covers it: without phrases that nobody accepted; None for nothing."""
+    """Return the written memory as far as the user accepted it: without phrases that nobody accepted; None for nothing."""
     written, before = change.written, change.before
     if before is None:
         is_old = not written.created or trust.state_of(written.stored) == REJECTED
