@@ -1,7 +1,7 @@
 """Decide what a write makes trusted: one rule for every command that writes memories.
 
-A text is trusted after a write only if the user accepted all of it: the whole text was trusted before the write, or the command wrote it
-because the user asked for it, or the user was shown the text and accepted it now. An edit of a pending or a rejected text leaves it what it is.
+A text is trusted after a write only if the user accepted all of it: the whole text was trusted before, or the command wrote it because the
+user asked for it, or the user was shown the text and accepted it now. An edit of a pending or a rejected text leaves it what it is.
 """
 
 from __future__ import annotations
