@@ -44,7 +44,7 @@ def use_for_a_day(project: Project) -> Project:
     transcript = write_transcript(
         os.path.join(project.root, "said.jsonl"), user_record("We never push to main.")
     )
-    project.cli("propose", stdin=json.dumps({"event": "Stop", "session": "s", "transcript": transcript}))
+    project.cli("background", stdin=json.dumps({"event": "Stop", "session": "s", "transcript": transcript}))
     project.cli("refresh")  # waits for the refresh that SessionStart began in the background
     return project
 

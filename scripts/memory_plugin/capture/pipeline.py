@@ -120,7 +120,7 @@ def candidates_in(
 def _statements_in(turn: Turn, origin: Origin, may_use: MayUse) -> Iterable[Candidate]:
     """Yield the lasting statements that the user typed in a turn."""
     for user_text in turn.user_texts:
-        if user_text.kind != PROMPT or not may_use(user_text.text):
+        if user_text.kind != PROMPT or user_text.suggested or not may_use(user_text.text):
             continue
         for statement in find_statements(user_text.text):
             finding = RuleHit(statement.kind, statement.category, statement.rule, statement.strength)

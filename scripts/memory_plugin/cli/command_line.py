@@ -74,7 +74,7 @@ ALIASES = {
 }
 # Nouns without a command of their own.
 NOUNS = {"replies": "score replies, show their scores over time, and tune the rules"}
-_INTERNAL = ("grade", "refresh", "propose", "describe")  # started by hooks; the help leaves them out
+_INTERNAL = ("background", "refresh", "describe")  # started by hooks; the help leaves them out
 LISTED = tuple(name for group in GROUPS.values() for name in group)
 COMMANDS = {  # name: module
     **{name: name + "_command" for name in LISTED if name not in NOUNS},

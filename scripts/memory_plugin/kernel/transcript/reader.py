@@ -280,7 +280,9 @@ class Reader:
         if time and _seen(self._rows, (time, text)):  # copied under a new id
             self.totals.repeated += 1
             return
-        self._user_texts.append(UserText(kind, text, time, self._lines.offset))
+        suggested = str(record.get("promptSource")).startswith("suggest")
+        entry = UserText(kind, text, time, self._lines.offset, suggested=suggested)
+        self._user_texts.append(entry)
 
     def _result(self, block: dict[str, Any], details: object) -> None:
         identity = str(block.get("tool_use_id") or "")[:200]

@@ -45,16 +45,20 @@ class Call:
 class UserText:
     """A text in the user's place before an answer: `kind` is prompt, command, interrupt, summary, local or notice.
 
-    `time` is the row's, and `offset` is where its line begins in what was read, in bytes.
+    `time` is the row's, and `offset` is where its line begins in what was read, in bytes. `suggested` says that Claude wrote a prompt and
+    the user accepted it.
     """
 
-    __slots__ = ("kind", "offset", "text", "time")
+    __slots__ = ("kind", "offset", "suggested", "text", "time")
 
-    def __init__(self, kind: str, text: str, time: str = "", offset: int = 0) -> None:
+    def __init__(
+        self, kind: str, text: str, time: str = "", offset: int = 0, *, suggested: bool = False
+    ) -> None:
         self.kind = kind
         self.text = text
         self.time = time
         self.offset = offset
+        self.suggested = suggested
 
 
 class Turn:
