@@ -13,11 +13,11 @@ from tests.project import Project
 @pytest.mark.parametrize(
     "words",
     [
-        ["scan"],
+        ["check", "secrets"],
         ["score"],
         ["import"],
         ["import", "--dry-run", "."],
-        ["calibrate"],
+        ["session", "calibrate"],
         ["evaluate", "--agreement"],
         ["evaluate", ".", "--pack"],
         ["evaluate", ".", "--rubric"],
@@ -56,7 +56,14 @@ def test_an_unknown_pack_lists_the_known_ones(project: Project, words: list[str]
 
 @pytest.mark.parametrize(
     "words",
-    [["score"], ["evaluate"], ["import"], ["scan"], ["calibrate"], ["session", "signals"]],
+    [
+        ["score"],
+        ["evaluate"],
+        ["import"],
+        ["check", "secrets"],
+        ["session", "calibrate"],
+        ["session", "signals"],
+    ],
     ids=" ".join,
 )
 def test_a_named_pipe_does_not_block(project: Project, words: list[str]) -> None:
@@ -70,7 +77,7 @@ def test_a_named_pipe_does_not_block(project: Project, words: list[str]) -> None
 
 def test_an_error_of_the_disk_has_no_errno(project: Project) -> None:
     path = os.path.join(project.root, "a" * 300)
-    for words in (["score"], ["import"], ["calibrate"], ["evaluate"]):
+    for words in (["score"], ["import"], ["session", "calibrate"], ["evaluate"]):
         err = cli(project, *words, path)[2]
         assert "Errno" not in err
         assert err.count("\n") == 1

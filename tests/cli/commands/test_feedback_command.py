@@ -18,12 +18,12 @@ def stored(project: Project) -> Project:
 
 
 def test_a_rated_memory_says_its_thresholds(stored: Project) -> None:
-    run = stored.cli("wrong", ID)
+    run = stored.cli("feedback", "wrong", ID)
     assert run.returncode == 0, run.stderr
     assert (
         "told in full at 65% or more, pointed to at 65% or more (other memories: 50% and 50%)" in run.stdout
     )
-    (found,) = stored.cli("useful", ID, "--json").json["memories"]
+    (found,) = stored.cli("feedback", "useful", ID, "--json").json["memories"]
     assert (found["useful"], found["wrong"], found["inject_threshold"]) == (1, 1, 0.55)
 
 
@@ -31,7 +31,7 @@ def test_what_was_said_decides_about_the_next_prompt_and_why_says_so(stored: Pro
     assert "<memory " in stored.prompt(ASK, session_id="first-session").context
     sure = last(stored)["candidates"][0]["confidence"]
     for _ in range(4):
-        stored.cli("wrong", ID)
+        stored.cli("feedback", "wrong", ID)
     silent = stored.prompt(ASK, session_id="second-session").context
     assert ("<memory " in silent) == (sure >= 0.95)
     assert last(stored)["candidates"][0]["shift"] == 0.45
@@ -43,7 +43,7 @@ def test_what_was_said_decides_about_the_next_prompt_and_why_says_so(stored: Pro
 
 def test_feedback_lists_what_was_said(stored: Project) -> None:
     assert stored.cli("feedback").stdout.startswith("No memory has been rated")
-    stored.cli("useful", ID)
+    stored.cli("feedback", "useful", ID)
     shown = stored.cli("feedback").stdout
     assert ID in shown
     assert "told in full at 40% or more" in shown

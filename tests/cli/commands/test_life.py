@@ -115,7 +115,7 @@ def test_a_second_forget_changes_nothing(project: Project, saved: str) -> None:
 
 
 def test_an_archived_memory_is_kept_and_not_recalled(project: Project, saved: str) -> None:
-    assert project.cli("archive", saved, "--reason", "old", "--json").json["status"] == "archived"
+    assert project.cli("forget", "--keep", saved, "--reason", "old", "--json").json["status"] == "archived"
     assert not recalled(project, "archived")
     assert project.cli("restore", saved).returncode == 0
     assert project.cli("restore", saved).stderr == "memory: %s is active already\n" % saved
