@@ -95,5 +95,5 @@ def _check(server: Langfuse, folder: Path, tally: Tally) -> None:
         )
     if SECRET in json.dumps(server.seen):
         tally.fail("secret", "%s: sent to the server" % server.mode)
-    tally.extra["replies", "history"] += len(server.scores)
+    tally.extra["scores"] += len(server.scores)
     tally.states.add(str(folder))

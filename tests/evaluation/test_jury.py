@@ -23,7 +23,7 @@ def test_every_rubric_loads_and_asks_for_every_dimension(name: str) -> None:
     rubric = load_rubric(name)
     question = rubric_question(rubric, "Be strict.", {})
     assert all(dimension.id in question.rubric.system for dimension in rubric.dimensions)
-    assert set(question.rubric.schema["properties"]["replies", "history"]["required"]) == {
+    assert set(question.rubric.schema["properties"]["scores"]["required"]) == {
         dimension.id for dimension in rubric.dimensions
     }
     assert "Be strict." in question.rubric.system
@@ -73,8 +73,8 @@ def test_an_invalid_rubric_is_rejected(tmp_path: Path, change: dict[str, Any], m
 def test_scores_are_parsed(score: object, parsed: int | None, clamped: int) -> None:
     values = QUESTION.read({"scores": {"faithfulness": {"score": score, "turn": 3, "evidence": "x"}}})
     assert values is not None
-    assert (values["replies", "history"]["faithfulness"]["score"], values["clamped"]) == (parsed, clamped)
-    assert values["replies", "history"]["completeness"]["score"] is None
+    assert (values["scores"]["faithfulness"]["score"], values["clamped"]) == (parsed, clamped)
+    assert values["scores"]["completeness"]["score"] is None
 
 
 @pytest.mark.parametrize("values", [{}, {"scores": []}, {"scores": {}}, {"scores": {"other": 1}}])
@@ -86,17 +86,13 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
     lambda children: (
         st.lists(children, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["replies", "history", "faithfulness", "score", "turn", "evidence"]), children
-        )
+        | st.dictionaries(st.sampled_from(["scores", "faithfulness", "score", "turn", "evidence"]), children)
     ),
     max_leaves=12,
 )
 
 
-@given(st.dictionaries(st.sampled_from(["replies", "history", "x"]), JSON))
+@given(st.dictionaries(st.sampled_from(["scores", "x"]), JSON))
 def test_any_reply_can_be_parsed(values: dict[str, Any]) -> None:
     parsed = QUESTION.read(values)
-    assert parsed is None or all(
-        entry["score"] in (None, 0, 1, 2, 3) for entry in parsed["replies", "history"].values()
-    )
+    assert parsed is None or all(entry["score"] in (None, 0, 1, 2, 3) for entry in parsed["scores"].values())

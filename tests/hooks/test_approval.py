@@ -51,9 +51,11 @@ def trusted(project: Project) -> set[str]:
         pytest.param(
             ("feedback", "reset", "--all"), "delete the feedback on all memories", id="feedback reset"
         ),
-        pytest.param(("wrong", "use-postgres"), "rate as wrong 1 memory: Use Postgres", id="wrong"),
-        pytest.param(("statusline", "install"), "install the status line", id="statusline"),
-        pytest.param(("tune", "--apply"), "change the filler rules", id="tune"),
+        pytest.param(
+            ("feedback", "wrong", "use-postgres"), "rate as wrong 1 memory: Use Postgres", id="wrong"
+        ),
+        pytest.param(("config", "statusline", "install"), "install the status line", id="statusline"),
+        pytest.param(("replies", "tune", "--apply"), "change the filler rules", id="tune"),
         pytest.param(("replies", "tune", "--apply"), "change the filler rules", id="replies tune"),
         pytest.param(
             ("feedback", "wrong", "use-postgres"), "rate as wrong 1 memory: Use", id="feedback wrong"
@@ -77,7 +79,7 @@ def test_the_dialog_says_what_the_user_decides(pending: Project, words: tuple[st
         ("config", "show"),
         ("judge", "off"),
         ("feedback",),
-        ("statusline",),
+        ("config", "statusline"),
         ("replies", "history"),
         ("forget", "use-postgres", "--keep"),
         ("import", "CLAUDE.md"),

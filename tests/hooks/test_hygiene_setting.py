@@ -35,7 +35,7 @@ def allow(project: Project, *rules: str) -> None:
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             settings = json.load(file)
-    settings.setdefault("memory", {})["check", "text"] = {"allow": list(rules)}
+    settings.setdefault("memory", {})["hygiene"] = {"allow": list(rules)}
     with open(path, "w", encoding="utf-8") as file:
         json.dump(settings, file)
 

@@ -234,7 +234,7 @@ def test_hybrid_mode_adds_the_judges_grades_and_writes_the_override(project: Pro
     (judged,) = eventually(project, "scores", "judged")
     (score,) = scores(project)
     assert (judged["id"], judged["outcome"], judged["why"]) == (score["id"], "ok", "escalated")
-    assert (judged["levels"]["EpAd"], judged["clamped"], judged["check", "phrases"]) == (
+    assert (judged["levels"]["EpAd"], judged["clamped"], judged["phrases"]) == (
         3,
         1,
         [["praise-opening", False]],

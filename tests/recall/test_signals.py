@@ -71,7 +71,7 @@ def test_a_phrase_is_covered_whole_or_in_part() -> None:
     part = signals_of_match("bill databas", BILLING, title="x", asked_as="bill other|other databas thing")
     assert whole["phrase_covered"] == pytest.approx(1.0)
     assert 0.4 < part["phrase_covered"] < 0.7
-    assert (whole["check", "phrases"], part["check", "phrases"]) == (log(2), log(3))
+    assert (whole["phrases"], part["phrases"]) == (log(2), log(3))
 
 
 def test_neighbors_in_different_phrases_are_no_pair() -> None:

@@ -155,7 +155,7 @@ def test_phrases_and_missed_passages_are_checked_against_the_reply() -> None:
     }
     values = grade_question(MATERIAL, NAMES).read(value)
     assert values is not None
-    assert values["check", "phrases"] == [[0, True]]
+    assert values["phrases"] == [[0, True]]
     ((start, end),) = values["missed"]
     assert MATERIAL.reply[start:end] == "needless to add"
 
@@ -251,7 +251,7 @@ def rows(paths: Paths, name: str, kind: str) -> list[dict[str, Any]]:
 def test_an_answer_that_agrees_leaves_no_override(paths: Paths) -> None:
     assert grade(paths, ONE_PHRASE, answer([[0, True]], [])) == ""
     (row,) = rows(paths, "scores", "judged")
-    assert (row["agrees"], row["check", "phrases"], row["why"]) == (
+    assert (row["agrees"], row["phrases"], row["why"]) == (
         True,
         [["praise-opening", True]],
         "escalated",

@@ -54,7 +54,7 @@ def scores(value: dict[str, Any] | None) -> dict[str, float] | None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_the_examples_of_the_rubric(example: dict[str, Any]) -> None:
-    assert scores(read_reply(example["reply"], read_scores)) == example["replies", "history"]
+    assert scores(read_reply(example["reply"], read_scores)) == example["scores"]
 
 
 def test_the_rubric_asks_for_all_fields_and_marks_data_as_data() -> None:

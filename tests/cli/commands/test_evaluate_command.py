@@ -63,7 +63,7 @@ def test_a_jury_scores_and_says_what_it_took(project: Project) -> None:
         1.0,
         1.0,
     )
-    assert [row["replies", "history"] for row in entry["jury"]["dimensions"]] == [[3, 3, 3]] * 3
+    assert [row["scores"] for row in entry["jury"]["dimensions"]] == [[3, 3, 3]] * 3
     assert entry["jury"]["one_family"]
     assert (entry["cost_usd"]["judges"], len(project.ledger("judge-calls"))) == (0.0, 3)
     assert run.json["kappa"] is None

@@ -55,8 +55,8 @@ def test_feedback_lists_what_was_said(stored: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["useful", "nothing-like-it"], 1, "nothing-like-it"),
-        (["useful"], 2, "ID"),
+        (["feedback", "useful", "nothing-like-it"], 1, "nothing-like-it"),
+        (["feedback", "useful"], 2, "ID"),
         (["feedback", "reset"], 2, "name the memories, or use --all"),
         (["feedback", "reset", ID, "--all"], 2, "name the memories, or use --all"),
         (["feedback", "show", ID], 2, "only `memory feedback reset`"),
@@ -67,7 +67,9 @@ def test_errors_of_use(stored: Project, arguments: list[str], code: int, says: s
     assert (run.returncode, says in run.stderr) == (code, True), run.stderr
 
 
-@pytest.mark.parametrize("command", [["useful", ID], ["wrong", ID], ["feedback", "reset", "--all"]])
+@pytest.mark.parametrize(
+    "command", [["feedback", "useful", ID], ["feedback", "wrong", ID], ["feedback", "reset", "--all"]]
+)
 def test_inside_the_client_it_needs_the_users_word(stored: Project, command: list[str]) -> None:
     run = stored.cli(*command, inside=True)
     assert (run.returncode, "the user must allow it" in run.stderr) == (1, True)

@@ -76,7 +76,7 @@ def test_title_and_scope_can_be_chosen(noted: Project) -> None:
 def test_claude_promotes_nothing_unasked(noted: Project) -> None:
     assert noted.cli("import", "promote", "MEMORY.md#1", inside=True).returncode == 1
     assert noted.memories() == []
-    assert noted.cli_allowed("promote", "MEMORY.md#1", "--json").returncode == 0
+    assert noted.cli_allowed("import", "promote", "MEMORY.md#1", "--json").returncode == 0
     assert [row["trust"] for row in noted.memories()] == ["trusted"]
 
 

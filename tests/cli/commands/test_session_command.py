@@ -65,7 +65,7 @@ def test_signals_as_text_and_json(project: Project) -> None:
     transcript(project, IDS[2])
     assert project.cli("session", "signals", IDS[1][:12], "--json").returncode == 1
     found = project.cli("session", "signals", IDS[1], "--json").json
-    assert (found["signals"]["errors"], found["replies", "history"]) == ({"count": 1, "turns": [1]}, None)
+    assert (found["signals"]["errors"], found["scores"]) == ({"count": 1, "turns": [1]}, None)
 
 
 def test_signals_say_what_is_unusual_in_the_rows(project: Project) -> None:

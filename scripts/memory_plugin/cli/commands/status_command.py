@@ -86,6 +86,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def print_off(context: CommandContext) -> None:
+    """Say that recall is off, if it is."""
     if not context.settings.flag("retrieval.enabled"):
         is_own = context.settings.origin("retrieval.enabled") == USER
         context.console.paragraph(_OFF % ("your settings" if is_own else "the project's settings"))
@@ -164,6 +165,7 @@ def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context
 
 
 def print_memory(word: str, text: str, context: CommandContext) -> None:
+    """Print what became of a memory, and the memory."""
     lead = "  " + word.ljust(_MARK)
     context.console.paragraph(plain(text, MAX_LINE), lead, len(lead))
 
