@@ -61,7 +61,7 @@ _TITLES = {
     "fact": "facts",
     "solved_error": "errors that were solved",
     "guard": "guards that keep answering",
-    "mistake": "told to Claude, and corrected anyway",
+    "mistake": "memories you had to repeat",
     "note": "notes of Claude Code",
     "section": "sections of CLAUDE.md",
 }

@@ -182,7 +182,7 @@ def handle_compaction(event: Event) -> None:
         return
     if event.context.settings.text("capture.mode") == "off":
         return
-    from ..work.background import start_proposals
+    from ..work.background import start_steps
 
-    if not start_proposals(event.name, event.transcript, event.context):
+    if not start_steps(event.name, event.transcript, event.context):
         event.log("no process could be started to look for memory candidates")

@@ -82,8 +82,7 @@ TABLE = (
     Command("config completions", prompts=True),
     Command("session ended", prompts=True, background=True),
     Command("refresh", background=True),
-    Command("grade", prompts=True, background=True),
-    Command("propose", prompts=True, background=True),
+    Command("background", prompts=True, background=True),
     Command("describe", prompts=True),
 )
 COMMANDS = {command.name: command for command in TABLE}

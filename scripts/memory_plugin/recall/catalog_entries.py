@@ -56,7 +56,7 @@ _CUTS = (
 # The share of the titles that must fit; shortening all of them to fit in the last few would cost more than it gains.
 _MIN_TITLES_SHARE = 0.9
 _OPEN, _CLOSE = "<memory-catalog>\n", "</memory-catalog>"
-_HEADER = "Saved by the user for this project; full text: memory show TITLE\n"
+_HEADER = "Saved by the user or the team. Full text: memory show TITLE\n"
 _RULES, _SOME_RULES = "Standing rules:\n", "Standing rules (%d of %d; all: memory list --rules):\n"
 _MORE_RULES, _TITLES = "More rules, by title:\n", "Other memories, by title:\n"
 _UNLISTED = "and %d more: memory search WORDS\n"

@@ -17,7 +17,7 @@ from ...work.status_line import BEFORE, FOLDER, script_path, script_text, status
 from ..after_change import current_counts, prepare_counts
 from ..command_context import Approval, CommandContext, CommandError
 
-HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
+HELP = "print a line for Claude Code's status line: memories, shown in this session, pending"
 EXAMPLES = """\
   memory config statusline
   memory config statusline install      adds it to your settings, after your current status line

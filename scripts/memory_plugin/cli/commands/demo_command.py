@@ -90,7 +90,7 @@ def _answer(paths: Paths, number: int, prompt: str) -> dict[str, Any]:
 
 
 def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) -> None:
-    text = "%s: %d memories, five prompts, and what Claude is told with each:"
+    text = "%s: %d memories, five prompts, and what Claude sees with each:"
     console.line(text % (story["project"], len(story["memories"])))
     for row in shown:
         console.line()

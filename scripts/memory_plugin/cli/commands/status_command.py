@@ -32,10 +32,10 @@ _MAX_PENDING = 5
 MAX_LINE, _MAX_WORD, _MAX_PROMPT = 1000, 100, 70
 _MARK = max(map(len, explain.RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
 _HINT = """\
-Nothing is stored for this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
+No memories in this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
 /memory:save, or run:  memory save --category decision --title "..." --body "..."
 To store notes that you already have:  memory import CLAUDE.md docs --dry-run"""
-_OFF = "Recall is off (retrieval.enabled in %s): Claude is told nothing. To switch it on: memory config set retrieval.enabled true"
+_OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To turn it on: memory config set retrieval.enabled true"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     names = ", ".join(check.name for check in problems)
     console.line()
     console.line(
-        "doctor: %s; for %s: memory doctor"
-        % (names or "no problems in a quick look", "details" if names else "all checks")
+        "doctor: %s; %s: memory doctor"
+        % (names or "no problems in the quick check", "details" if names else "full check")
     )
 
 
@@ -135,9 +135,7 @@ def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
     if catalog is not None:
         told, rules = catalog["rules"], catalog["all_rules"]
         of = "%d of " % told if told < rules else ""
-        text = (
-            "The last session started with %s%s and %s (%d tokens); for details: memory why --place catalog"
-        )
+        text = "Last session start: %s%s, %s, %d tokens (details: memory why --place catalog)"
         numbers = counted(rules, "standing rule"), counted(catalog["listed"], "title"), catalog["tokens"]
         context.console.paragraph(text % (of, *numbers))
         if of:
@@ -153,7 +151,7 @@ def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context
     console, texts = context.console, explain.prompt_texts(rows, context.paths)
     if rows:
         console.line()
-        console.line("Last decisions, newest first (for the reasons: memory why):")
+        console.line("Recent activity, newest first (reasons: memory why):")
     for row in rows:
         prompt, says = shown_prompt(row, texts, _MAX_PROMPT), plain(explain.sentence(row), MAX_LINE)
         console.paragraph("%s  %s" % (local_time(row), prompt or says), "", 2)

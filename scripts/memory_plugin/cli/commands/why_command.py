@@ -23,7 +23,7 @@ from .status_command import (
     told_memories,
 )
 
-HELP = "explain what Claude was told on a prompt, and what not; or try a prompt"
+HELP = "explain why a prompt did or did not bring up memories, or test one"
 EXAMPLES = """\
   memory why
   memory why "how do we reset staging"               tries a prompt: what would Claude be told?
@@ -35,7 +35,7 @@ EXAMPLES = """\
 _ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
 _TRIED = "Tried now, as the first prompt of a session."
 _NO_JUDGES = " The judges were not asked."
-_ADVICE = "If one of these belongs to such prompts, add a phrase to it that uses the prompt's words:"
+_ADVICE = "Should one of these have matched? Add a search phrase with the prompt's words:"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
