@@ -45,7 +45,7 @@ def pulled(project: Project, **fields: object) -> None:
 def found(project: Project, words: str) -> list[str]:
     """Return the ids that a prompt with these words is told or pointed to, with thresholds that any match reaches."""
     project.write_settings(
-        retrieval={"inject_threshold": 0.0, "pointer_threshold": 0.0, "catalog": {"enabled": False}}
+        retrieval={"inject_threshold": 0.0, "pointer_threshold": 0.0, "catalog": {"max_tokens": 0}}
     )
     context = project.prompt(words, session_id=str(uuid4())).context
     project.wait_for_background()
