@@ -83,7 +83,7 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 def _named(arguments: argparse.Namespace, context: CommandContext) -> list[StoredMemory]:
     """Return the memories with the given ids."""
     items = context.survey().items if arguments.ids else []
-    return [choose(items, name).stored for name in dict.fromkeys(arguments.ids)]
+    return [choose(items, name, first=PENDING).stored for name in dict.fromkeys(arguments.ids)]
 
 
 def _pending(context: CommandContext, trust: Trust) -> Iterator[StoredMemory]:

@@ -8,7 +8,6 @@ from ...memories import InvalidMemory
 from ...memories.lifecycle import archive, forget
 from ...memories.record import RETIRED, date_text
 from ...memories.survey import Item, choose, shortest_names
-from ...memories.trust import load_trust
 from ..after_change import refresh_index, replaced_lines
 from ..command_context import Approval, CommandContext, UsageError, titled
 from ..memory_view import as_json, is_guarded
@@ -82,10 +81,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _archive(arguments: argparse.Namespace, item: Item, items: list[Item], context: CommandContext) -> None:
     """Stop recalling the memory; its file stays."""
-    guarded = is_guarded(item.stored, context)
     written = archive(context.paths, item.stored, arguments.reason)
-    if guarded:  # until the archived version is trusted, the guard of the last trusted version stays in force
-        load_trust(context.paths).accept([written.stored], "archive")
     refresh_index(context)
     name = shortest_names(items)[item.stored.key]
     context.console.result(

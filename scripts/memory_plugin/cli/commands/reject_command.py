@@ -7,7 +7,7 @@ import argparse
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.survey import choose, shortest_names
-from ...memories.trust import REJECTED, TRUSTED, load_trust
+from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from ..after_change import refresh_index
 from ..command_context import CommandContext
 from ..review_entries import REJECT
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 def _reject_items(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
     items = context.survey().items
     names = shortest_names(items)
-    chosen = [choose(items, name) for name in dict.fromkeys(ids)]
+    chosen = [choose(items, name, first=PENDING) for name in dict.fromkeys(ids)]
     for item in chosen:
         name = names[item.stored.key]
         if item.trust == TRUSTED and not item.waits:

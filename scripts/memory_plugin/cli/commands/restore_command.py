@@ -6,10 +6,19 @@ import argparse
 
 from ...memories import InvalidMemory
 from ...memories.lifecycle import restore, unsupersede
-from ...memories.survey import SUPERSEDED, choose, life_cycle_state, shortest_names, superseding
-from ...memories.trust import REJECTED
+from ...memories.memory_text import text_digests
+from ...memories.survey import (
+    SUPERSEDED,
+    choose,
+    life_cycle_state,
+    read_item,
+    shortest_names,
+    superseding,
+)
+from ...memories.trust import REJECTED, TRUSTED
+from ...memories.written_trust import before_write
 from ..after_change import refresh_index
-from ..command_context import CommandContext
+from ..command_context import Approval, CommandContext, titled
 from ..memory_view import approval_lines, as_json, status_text
 
 HELP = "bring back a forgotten, archived or superseded memory"
@@ -24,14 +33,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+    """Return the memory that is recalled again; None for one that stays pending or cannot be restored."""
+    stored = read_item(choose(context.overview().items, arguments.id)).stored
+    if before_write(context.paths, stored).state != TRUSTED:
+        return None
+    return Approval(titled("restore", [stored.memory.title]), {text_digests(stored.memory).full})
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Make the memory active again. Without approval, a memory that the user had forgotten is pending."""
+    """Make the memory active again; a text that the user never accepted stays pending."""
     before = context.overview().items
     item = choose(before, arguments.id)
     if item.trust == REJECTED:
         text = "%s was rejected, not forgotten; to undo that: memory accept %s"
         raise InvalidMemory(text % ((shortest_names(before)[item.stored.key],) * 2))
-    approved = context.approve_saves()
+    approved = not context.only_new
     if life_cycle_state(item) == SUPERSEDED:
         stored = unsupersede(context.paths, item.stored, superseding(before, item), approved)
     else:
