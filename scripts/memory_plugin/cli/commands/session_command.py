@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-from ...host.events import PROBLEM, log_event
 from ...kernel.judge.question import explain_failure, one_line, read_reply
 from ...kernel.text.clean import terminal_safe
 from ...sessions import pipeline, session_files
@@ -48,14 +47,12 @@ _NO_GRADE = "standard input is not a grade: expected a JSON object with the six 
 _NO_AGENT = (
     "no sub-agent of this session has graded it yet: wait for its answer, or ask it for only the JSON object"
 )
-_WITHOUT_TARGET = (*past_sessions.ACTIONS, "ended")
 _ACTIONS = {
     **past_sessions.ACTIONS,
     "signals": "count what happened in a session, by turn",
     "score": "ask the judge for six scores with evidence, and store them in the ledger",
     "prepare": "print the session as a scorer reads it, page by page",
     "store": "check and store a scorer's answer: JSON from standard input, or --agent",
-    "ended": "grade the sessions that have ended (started by the SessionEnd hook)",
 }
 
 
@@ -63,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
     for name, action in actions.items():
-        if name not in _WITHOUT_TARGET:
+        if name not in past_sessions.ACTIONS:
             add_target(action)
     past_sessions.configure(actions)
     add_flag(actions["score"], "--project", "all sessions of the project that have no grade yet")
@@ -95,8 +92,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
     if arguments.action in past_sessions.ACTIONS:
         return past_sessions.run(arguments, context)
-    if arguments.action == "ended":
-        return _ended(arguments, context)
     require_valid(
         context.settings, "sessions.weights", "sessions.prompt"
     )  # before anything is read or paid for
@@ -248,15 +243,6 @@ def _store(path: str, arguments: argparse.Namespace, context: CommandContext) ->
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
     prepared = prepare(path, AGENT_TOKENS)
     return _show(pipeline.store_answers(prepared, [answer], by, session_scorer(context)), arguments, context)
-
-
-def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
-    def report(session: str, text: str) -> None:
-        log_event(context.paths, session, "SessionEnd", PROBLEM, text)
-
-    graded = pipeline.grade_ended(session_scorer(context), report)
-    context.console.result(arguments.json, {"graded": graded}, "%d graded" % graded)
-    return DONE
 
 
 def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
