@@ -10,8 +10,8 @@ from ..memories.survey import Item, life_cycle_state, shortest_names, without_ph
 from ..recall import index_refresh
 from ..recall.index_file import IndexUnavailable
 from ..work.background import start_refresh
+from ..work.counts import prepare_counts
 from ..work.similar import Similar
-from ..work.status_line import prepare_counts
 from .command_context import CommandContext
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import NamedTuple
 
 from ..memories.guard_file import GuardFile
@@ -49,13 +48,13 @@ def _row(item: Item, trust: Trust, *, enabled: bool) -> _GuardRow | None:
     return _GuardRow(item, INVALID if problem else item.trust, memory, problem)
 
 
-def match_rows(arguments: argparse.Namespace, context: WorkContext) -> list[dict[str, str]]:
+def match_rows(command: str | None, file: str | None, context: WorkContext) -> list[dict[str, str]]:
     """Return the guards in force that cover a command or a file, from the same file that the hook reads."""
     root, guards = context.paths.project_root, GuardFile(context.paths)
-    if arguments.file is None:
-        tool, tool_input = "Bash", {"command": arguments.tested}
+    if file is None:
+        tool, tool_input = "Bash", {"command": command}
     else:
-        tool, tool_input = "Edit", {"file_path": arguments.file}
+        tool, tool_input = "Edit", {"file_path": file}
     call = GuardedCall({"tool_name": tool, "tool_input": tool_input, "cwd": root}, guards, root)
     return [
         {"key": guard.key, "title": call.text(guard, "title"), "matched": pattern, "action": guard.action}

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.data import read_state, write_state
+from ..kernel.data import read_state
 from ..kernel.fastjson import as_integer
 from ..kernel.paths import data_path
-from ..memories.record import ACTIVE
-from ..memories.survey import life_cycle_state
-from ..memories.trust import TRUSTED
-from .context import WorkContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,21 +108,3 @@ def refresh_script(paths: Paths) -> None:
     text = script_text(paths).encode("utf-8")
     if present != text:
         replace_file(path, text, durable=False)
-
-
-def prepare_counts(context: WorkContext) -> None:
-    """Write the counts of this project if the status line is installed. Raises OSError and TrustUnreadable."""
-    paths = context.paths
-    if paths.state_dir is None or not os.path.isdir(paths.state(FOLDER)):
-        return
-    write_state(counts_path(paths), current_counts(context))
-
-
-def current_counts(context: WorkContext) -> dict[str, object]:
-    """Return how many memories of this project are active and pending, and whether recall is on. Raises TrustUnreadable."""
-    items = context.overview().items
-    return {
-        "memories": sum(life_cycle_state(item) == ACTIVE and item.trust == TRUSTED for item in items),
-        "pending": sum(item.waits for item in items),
-        "recall": context.settings.flag("retrieval.enabled"),
-    }

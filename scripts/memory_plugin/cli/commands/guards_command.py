@@ -77,7 +77,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> None:
 def _test(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Print what the guards in force would do, using the same file that the hook reads."""
     refresh_index(context)
-    rows = [] if context.paths.state_dir is None else match_rows(arguments, context)
+    rows = [] if context.paths.state_dir is None else match_rows(arguments.tested, arguments.file, context)
     enabled = context.settings.flag("guards.enabled")
     lines = []
     for row in rows:

@@ -7,7 +7,7 @@ import argparse
 from ...kernel.text.counted import counted
 from ...recall.index_file import INDEX_ERRORS
 from ...recall.index_refresh import refresh_index
-from ...work.status_line import prepare_counts
+from ...work.counts import prepare_counts
 from ...work.tidy import prune_state, tidy_stores
 from ..command_context import CommandContext, CommandError
 
