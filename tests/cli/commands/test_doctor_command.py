@@ -266,8 +266,8 @@ def test_without_a_home_it_still_answers(project: Project) -> None:
 
 @AS_ROOT
 def test_a_store_of_another_user_is_reported(project: Project) -> None:
-    put(project, "a.json")
-    os.chown(os.path.join(project.root, ".claude", "memory"), 12345, 12345)
+    os.makedirs(os.path.join(project.config, "memory"))
+    os.chown(os.path.join(project.config, "memory"), 12345, 12345)
     assert "belongs to another user" in checks(project)["stores"]["text"]
 
 
