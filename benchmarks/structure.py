@@ -53,6 +53,10 @@ if rows:
     from memory_plugin.kernel.transcript.reader import turns_since_prompt
     sys.setprofile(note)
     turns_since_prompt(rows)
+elif event == "background":
+    from memory_plugin.cli.command_line import main
+    sys.setprofile(note)
+    main([event])
 else:
     from memory_plugin.hooks.entry import run
     sys.setprofile(note)
@@ -108,7 +112,7 @@ class TracedProject:
         """Return the files of ours in which something is called while an event is handled, or the transcript `rows` read."""
         report = os.path.join(self.folder, "report")
         command = [sys.executable, "-I", "-S", "-c", _TRACER, PACKAGE, event, report, rows]
-        data = json.dumps({"hook_event_name": event, "transcript_path": self.transcript, **fields})
+        data = json.dumps({"transcript": self.transcript, "transcript_path": self.transcript, **fields})
         subprocess.run(
             command, env=self.environment, input=data.encode(), check=True, stdout=subprocess.DEVNULL
         )
@@ -124,9 +128,11 @@ def _write(path: str, text: str) -> None:
 
 def call_paths(project: TracedProject) -> dict[str, list[str]]:
     """Return the files on the path of a recalled prompt, a scored reply and a transcript row, in the order of the first call."""
+    hook = project.trace("Stop", {"last_assistant_message": REPLY, "session_id": "s"})
+    steps = project.trace("background", {"event": "Stop", "text": REPLY, "session": "s"})
     return {
         "prompt": project.trace("UserPromptSubmit", {"prompt": PROMPT, "session_id": "s", "prompt_id": "p"}),
-        "reply": project.trace("Stop", {"last_assistant_message": REPLY, "session_id": "s"}),
+        "reply": list(dict.fromkeys(hook + steps)),
         "transcript row": project.trace("", {}, project.transcript),
     }
 

@@ -14,7 +14,7 @@ from memory_plugin.cli import installation_checks as module
 from memory_plugin.cli.command_context import CommandContext
 from memory_plugin.cli.console import Console
 from memory_plugin.cli.installation_checks import Check
-from memory_plugin.hooks.environment import Taint
+from memory_plugin.host.environment import Taint
 from tests.kernel.judge.bench import Bench
 
 

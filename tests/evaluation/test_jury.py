@@ -56,13 +56,13 @@ def test_an_invalid_rubric_is_rejected(tmp_path: Path, change: dict[str, Any], m
 
 
 @pytest.mark.parametrize(
-    ("score", "parsed", "clamped"),
+    ("score", "parsed", "off_scale"),
     [
         pytest.param("2", 2, 0, id="text"),
         pytest.param(2, 2, 0, id="number"),
         pytest.param(2.0, 2, 0, id="whole float"),
-        pytest.param(7, 3, 1, id="above the scale"),
-        pytest.param("-1", 0, 1, id="below the scale"),
+        pytest.param(7, None, 1, id="above the scale"),
+        pytest.param("-1", None, 1, id="below the scale"),
         pytest.param("--1", None, 0, id="two signs"),
         pytest.param("abstain", None, 0, id="abstention"),
         pytest.param(2.5, None, 0, id="a half"),
@@ -70,10 +70,10 @@ def test_an_invalid_rubric_is_rejected(tmp_path: Path, change: dict[str, Any], m
         pytest.param(None, None, 0, id="null"),
     ],
 )
-def test_scores_are_parsed(score: object, parsed: int | None, clamped: int) -> None:
+def test_scores_are_parsed(score: object, parsed: int | None, off_scale: int) -> None:
     values = QUESTION.read({"scores": {"faithfulness": {"score": score, "turn": 3, "evidence": "x"}}})
     assert values is not None
-    assert (values["scores"]["faithfulness"]["score"], values["clamped"]) == (parsed, clamped)
+    assert (values["scores"]["faithfulness"]["score"], values["off_scale"]) == (parsed, off_scale)
     assert values["scores"]["completeness"]["score"] is None
 
 

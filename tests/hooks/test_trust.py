@@ -144,12 +144,12 @@ def test_a_cloned_store_is_pending_and_announced_once(
 ) -> None:
     other = make_project()
     put(other, "billing", memory())
-    assert "1 memory awaits" in other.start().json["systemMessage"]
+    assert "1 pending memory" in other.start().json["systemMessage"]
     assert other.start().message == ""
     assert recalled(other) == ""
     assert other.cli("search", "billing database", "--json").json["results"][0]["trust"] == "pending"
     put(other, "port", PORT)
-    assert "2 memories await" in other.start("resume").json["systemMessage"]
+    assert "2 pending memories" in other.start("resume").json["systemMessage"]
     assert other.cli("accept", "--all").returncode == 0
     assert TOLD in recalled(other)
     assert "await" not in other.start().message

@@ -112,11 +112,11 @@ def test_a_guard_counts_as_content() -> None:
     [
         (
             Guard(("*.sql",), ("git push --force", "terraform apply"), ASK),
-            "the client asks you whenever Claude runs `git push --force` or `terraform apply` or changes `*.sql`",
+            "Claude Code asks you each time Claude runs `git push --force` or `terraform apply` or changes `*.sql`",
         ),
         (
             Guard((), ("psql",), REMIND),
-            "the first time in a session that Claude runs `psql`, the call is held back with this memory as the reason",
+            "blocks the first call in each session that runs `psql`, and shows Claude this memory; a second try goes through",
         ),
     ],
 )

@@ -25,7 +25,7 @@ from memory_plugin.replies.grading import (
     parse_levels,
     read_turn,
 )
-from memory_plugin.replies.pipeline import CompletedReply, encode_request, score_reply
+from memory_plugin.replies.pipeline import CompletedReply, score_reply
 from memory_plugin.replies.reply_state import ReplyState
 from tests.replies.builders import (
     PADDED,
@@ -234,7 +234,7 @@ def grade(paths: Paths, text: str, verdict: Verdict, **values: object) -> str:
     """Score a reply, then have it graded; return the failure's name."""
     ctx = context(paths, holdout=0, **values)
     record, _ = score_reply(CompletedReply(text, "p1"), ctx)
-    request = GradeRequest(encode_request(record, text, "s", 60_000))
+    request = GradeRequest(record, text)
     return grade_reply(request, "why?", [], FixedJudge(verdict), ctx)
 
 

@@ -120,7 +120,7 @@ def candidates_in(
 def _statements_in(turn: Turn, origin: Origin, may_use: MayUse) -> Iterable[Candidate]:
     """Yield the lasting statements that the user typed in a turn."""
     for user_text in turn.user_texts:
-        if user_text.kind != PROMPT or not may_use(user_text.text):
+        if user_text.kind != PROMPT or user_text.suggested or not may_use(user_text.text):
             continue
         for statement in find_statements(user_text.text):
             finding = RuleHit(statement.kind, statement.category, statement.rule, statement.strength)
@@ -181,7 +181,7 @@ def repeated_correction(candidate: Candidate, name: str) -> Candidate | None:
     if candidate.kind not in _CORRECTIONS:
         return None
     title = "You had to repeat a memory: %s" % name
-    body = "Claude was told %s in this session, but you had to repeat it. Reword it or add a guard: memory edit %s"
+    body = "Claude was shown %s in this session, but you had to repeat it. Reword it or add a guard: memory edit %s"
     finding = RuleHit("mistake", candidate.category, "told-and-corrected", 0.8)
     return new_candidate(finding, candidate.quote, candidate.origin, title, body % (name, name))
 

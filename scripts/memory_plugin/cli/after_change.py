@@ -7,8 +7,6 @@ from contextlib import suppress
 from itertools import chain
 from typing import NamedTuple
 
-from ..hooks.background import start_refresh
-from ..hooks.status_line import FOLDER, counts_path
 from ..kernel.data import write_state
 from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
@@ -21,6 +19,8 @@ from ..memories.trust import TRUSTED
 from ..recall import index_refresh
 from ..recall.index_file import IndexUnavailable
 from ..recall.memory_search import neighbors
+from ..work.background import start_refresh
+from ..work.status_line import FOLDER, counts_path
 from .command_context import CommandContext
 from .console import counted
 

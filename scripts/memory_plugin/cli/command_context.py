@@ -11,22 +11,22 @@ import math
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..hooks.events import follow_hygiene
-from ..kernel.ancestry import CLIENT_VARIABLES
+from ..host.ancestry import CLIENT_VARIABLES
+from ..host.caller import identify
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
 from ..kernel.files import error_text
 from ..kernel.settings.load import load
-from .caller import identify
+from ..recall import follow_hygiene
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..hooks.environment import Taint
+    from ..host.caller import Caller
+    from ..host.environment import Taint
     from ..kernel.paths import Paths
     from ..kernel.settings.values import Settings
     from ..memories.survey import Survey
-    from .caller import Caller
     from .console import Console
 
 _FAILED, _USAGE = 1, 2

@@ -18,13 +18,13 @@ from itertools import chain
 from typing import Any, NoReturn
 
 from .. import VERSION
-from ..hooks.environment import launch_folder
-from ..hooks.events import error_location
+from ..host.caller import identify
+from ..host.environment import launch_folder
+from ..host.events import error_location
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
 from ..kernel.files import error_text
 from ..kernel.paths import locate
 from ..memories import InvalidMemory
-from .caller import identify
 from .command_context import CommandContext, CommandError, UsageError, needed_approval, require_approval
 from .console import Console, finish_streams, prepare_streams, terminal_width, wrapped
 from .options import add_actions, add_common_options, require_existing
@@ -74,7 +74,7 @@ ALIASES = {
 }
 # Nouns without a command of their own.
 NOUNS = {"replies": "score replies, show their scores over time, and tune the rules"}
-_INTERNAL = ("grade", "refresh", "propose", "describe")  # started by hooks; the help leaves them out
+_INTERNAL = ("background", "refresh", "describe")  # started by hooks; the help leaves them out
 LISTED = tuple(name for group in GROUPS.values() for name in group)
 COMMANDS = {  # name: module
     **{name: name + "_command" for name in LISTED if name not in NOUNS},

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .. import VERSION
 from ..evaluation import EvaluationError
-from ..hooks.environment import OFF, is_sensitive, switched_off
+from ..host.environment import OFF, is_sensitive, switched_off
 from ..kernel.clock import iso, now
 from ..kernel.files import read_regular
 from ..kernel.judge.asking import FOLDER

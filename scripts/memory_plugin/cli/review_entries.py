@@ -27,7 +27,7 @@ from ..memories.memory_text import TEXT, TITLE, FieldChange, changes, shown_fiel
 from ..memories.record import body_content, categories, new_memory, parse_memory
 from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
 from ..memories.trust import Trust, load_trust
-from .candidate_check import check_for
+from ..work.candidate_check import check_for
 from .command_context import CommandContext, CommandError
 from .memory_input import edit_draft
 from .memory_view import as_json, holds_guard, redaction_lines
@@ -61,7 +61,7 @@ _TITLES = {
     "fact": "facts",
     "solved_error": "errors that were solved",
     "guard": "guards that keep answering",
-    "mistake": "told to Claude, and corrected anyway",
+    "mistake": "memories you had to repeat",
     "note": "notes of Claude Code",
     "section": "sections of CLAUDE.md",
 }

@@ -24,7 +24,7 @@ from ..kernel.judge.question import Question, Rubric, Verdict, excerpt
 from ..kernel.judge.vendors import BACKENDS
 from ..kernel.stats import weighted_kappa
 from . import EvaluationError, file_path, read_object, shipped_names
-from .evaluation_gates import Conversation
+from .conversations import Conversation
 
 _MAX_TURNS = 60
 _FIRST_TURNS = 10
@@ -138,25 +138,29 @@ def _object_schema(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parse_scores(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return `scores` by dimension (None for an abstention) and `clamped`, how many were outside the scale; None for another shape."""
+    """Return `scores` by dimension (None for an abstention) and `off_scale`, how many were outside the scale; None for another shape.
+
+    A score outside the scale counts as an abstention; if one is too high, the juror uses another scale, and all its scores do.
+    """
     scores = values.get("scores")
     if not isinstance(scores, dict) or not any(dimension.id in scores for dimension in rubric.dimensions):
         return None
     parsed: dict[str, Any] = {}
-    clamped = 0
     for dimension in rubric.dimensions:
         entry = scores.get(dimension.id)
         fields = entry if isinstance(entry, dict) else {"score": entry}
-        score = _whole_number(fields.get("score"))
-        on_scale = None if score is None else min(max(score, 0), rubric.highest)
-        clamped += on_scale != score
         evidence, turn = fields.get("evidence"), fields.get("turn")
         parsed[dimension.id] = {
-            "score": on_scale,
+            "score": _whole_number(fields.get("score")),
             "evidence": evidence[:_MAX_QUOTE] if isinstance(evidence, str) else "",
             "turn": turn if isinstance(turn, int) and not isinstance(turn, bool) else None,
         }
-    return {"scores": parsed, "clamped": clamped}
+    given = [entry for entry in parsed.values() if entry["score"] is not None]
+    has_other_scale = any(entry["score"] > rubric.highest for entry in given)
+    off_scale = [entry for entry in given if has_other_scale or entry["score"] < 0]
+    for entry in off_scale:
+        entry["score"] = None
+    return {"scores": parsed, "off_scale": len(off_scale)}
 
 
 def _whole_number(value: object) -> int | None:

@@ -10,11 +10,11 @@ import os
 import re
 import sys
 
+from ..host.environment import HANDED_OVER
+from ..host.events import id_field, path_field
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
 from ..memories.grants import OPTION, issue_ticket
-from .environment import HANDED_OVER
-from .events import id_field, path_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

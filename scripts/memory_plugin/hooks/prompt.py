@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from ..host.events import MAX_CHARACTERS
 from ..kernel.context import LedgerError
 from ..kernel.data import session_file
 from ..kernel.files import os_error_text
@@ -20,10 +21,8 @@ from ..recall.pipeline import EXPECTED_PROBLEMS, recall
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
-    from .events import Event
+    from .entry import Event
 
-# The host cuts a hook's output at 10,000 characters and then shows a file path instead.
-MAX_CHARACTERS = 9500
 _MAX_RECORDED = 2000
 _MAX_CLEANED = 20_000  # longer than recorded: the final cut follows a second redaction, so that no half of a secret is left
 
@@ -58,7 +57,7 @@ def _answer(prompt: Prompt, event: Event) -> dict[str, object] | None:
         for problem in filter(None, problems):
             event.log(problem)
     if answer.needs_refresh:
-        from .background import start_refresh
+        from ..work.background import start_refresh
 
         start_refresh(context.paths)
     text = _composed([correction, reminder, question, answer.block])

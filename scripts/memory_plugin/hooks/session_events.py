@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from ..kernel.files import os_error_text
-from .status_line import FOLDER
+from ..work.status_line import FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..kernel.paths import Paths
     from ..kernel.settings.values import Settings
-    from .events import Event
+    from .entry import Event
 
 _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing
 _OWN_AGENTS = "memory:"  # the start of the type of the plugin's sub-agents
@@ -28,7 +28,7 @@ def handle_start(event: Event) -> dict[str, object] | None:
     After a compaction or clear, the session's history is deleted first, so that everything may be injected again.
     """
     from ..replies.reply_state import tuning_reminder
-    from .background import start_refresh
+    from ..work.background import start_refresh
 
     source = event.field("source")
     if event.paths.state_dir is None:
@@ -65,7 +65,7 @@ def _unread_nearby(paths: Paths) -> str:
 
 def _at_start(event: Event, source: str) -> tuple[str, str, str]:
     """Return the text for Claude, the line about memories that await approval, and the receipt (empty unless the user wants receipts)."""
-    from ..kernel.sqlite import SqliteError
+    from ..recall.index_file import INDEX_ERRORS
     from ..recall.session_catalog import current_index, due_notice, is_catalog_on, session_catalog
 
     context = event.context
@@ -75,7 +75,7 @@ def _at_start(event: Event, source: str) -> tuple[str, str, str]:
         notice = due_notice(context.paths, connection)
         if connection is not None and is_catalog_on(context):
             answer = session_catalog(connection, source, context)
-    except SqliteError as error:
+    except INDEX_ERRORS as error:
         event.log("the index could not be read: %s" % os_error_text(error))
     finally:
         if connection is not None:
@@ -91,7 +91,7 @@ def handle_subagent(event: Event) -> dict[str, object] | None:
     kind = event.field("agent_type")
     if event.paths.state_dir is None or kind in _EXPLORERS or kind.startswith(_OWN_AGENTS):
         return None
-    from ..kernel.sqlite import SqliteError
+    from ..recall.index_file import INDEX_ERRORS
     from ..recall.session_catalog import current_index, is_catalog_on, subagent_rules
 
     context = event.context
@@ -100,7 +100,7 @@ def handle_subagent(event: Event) -> dict[str, object] | None:
         return None
     try:
         answer = subagent_rules(connection, event.field("agent_id"), context)
-    except SqliteError as error:
+    except INDEX_ERRORS as error:
         event.log("the index could not be read: %s" % os_error_text(error))
         return None
     finally:
@@ -143,7 +143,7 @@ def _refresh_status_script(event: Event) -> None:
     """Update the status line's script, because the plugin's folder changes with its version."""
     if not os.path.isdir(event.paths.state(FOLDER)):
         return
-    from .status_line import refresh_script
+    from ..work.status_line import refresh_script
 
     try:
         refresh_script(event.paths)
@@ -175,8 +175,8 @@ def handle_end(event: Event) -> None:
     settings = event.context.settings
     if event.taint.judges_off or settings.text("sessions.judge.when") != "ended":
         return
+    from ..host.background import judge_variables, start
     from ..sessions.session_files import leave_note
-    from .background import judge_variables, start
 
     try:
         leave_note(paths, event.session, event.transcript)
@@ -194,7 +194,7 @@ def handle_compaction(event: Event) -> None:
         return
     if event.context.settings.text("capture.mode") == "off":
         return
-    from .background import start_proposals
+    from ..work.background import start_steps
 
-    if not start_proposals(event.name, event.transcript, event.context):
+    if not start_steps(event.name, event.transcript, event.context):
         event.log("no process could be started to look for memory candidates")

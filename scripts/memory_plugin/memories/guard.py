@@ -108,11 +108,9 @@ def guard_in_words(guard: Guard) -> str:
     if guard.files:
         conditions.append("changes " + _either(guard.files))
     if guard.action == ASK:
-        return "the client asks you whenever Claude %s" % " or ".join(conditions)
-    return (
-        "the first time in a session that Claude %s, the call is held back with this memory as the reason"
-        % " or ".join(conditions)
-    )
+        return "Claude Code asks you each time Claude %s" % " or ".join(conditions)
+    text = "blocks the first call in each session that %s, and shows Claude this memory; a second try goes through"
+    return text % " or ".join(conditions)
 
 
 def _either(items: tuple[str, ...]) -> str:

@@ -19,7 +19,7 @@ TITLE, TEXT = "title", "text"
 # Characters of a field: no more are told or matched (recall/documents.py).
 MAX_SHOWN = 20_000
 _MAX_DIFFERENCE = 2000  # lines of both versions; comparing them takes quadratic time
-_CUT = "... the rest is neither told nor matched; read the file"
+_CUT = "... the rest is neither shown nor matched; read the file"
 
 
 class FieldChange(NamedTuple):

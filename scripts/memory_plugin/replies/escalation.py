@@ -177,7 +177,8 @@ def record_drift(
 ) -> None:
     """Append a drift to its ledger, and save its correction for the next prompt unless it is in the control group.
 
-    The correction is saved even if the ledger fails. `score` is the reply's record. Raises OSError.
+    The correction is saved first, as the next prompt may wait for it, and even if the ledger fails. Without one, an older one is discarded
+    if `may_correct`. `score` is the reply's record. Raises OSError.
     """
     settings, table = context.settings, load_data("replies", "drift")
     correction_id, text = choose_correction(drift, score, table)
@@ -188,10 +189,11 @@ def record_drift(
         "arm": ("control" if is_control else "corrected") if is_eligible else "none",
         **{name: score[name] for name in ("id", "prompt_id", "query_type", "padding_count", "density", "threshold")},
     }  # fmt: skip
+    state = ReplyState(context.paths, context.session)
     try:
-        context.append("drift", record)
-    finally:
         if is_eligible and not is_control:
-            ReplyState(context.paths, context.session).save_correction(
-                score["id"], text, table["pending_hours"]
-            )
+            state.save_correction(score["id"], text, table["pending_hours"])
+        elif may_correct:
+            state.discard_correction()
+    finally:
+        context.append("drift", record)

@@ -167,6 +167,15 @@ def test_a_file_without_turns_could_not_be_judged_and_stops_no_batch(project: Pr
     assert [entry["verdict"] for entry in run.json["results"]] == ["unjudged", "pass"]
 
 
+def test_what_was_not_read_is_not_passed(project: Project) -> None:
+    path = talk(project, [("user", "I cannot sleep."), ("oracle", "Rest."), ("assistant", "That is hard.")])
+    run = project.cli("evaluate", "--gates-only", path)
+    assert run.returncode == 3
+    assert "not all was read: turn 2" in run.stdout
+    path = talk(project, [("oracle", "Rest."), ("assistant", "All tests pass.")], "false.jsonl")
+    assert project.cli("evaluate", "--gates-only", path).returncode == 1
+
+
 def test_rules_are_listed_and_checked(project: Project) -> None:
     assert "caregiving-ny" in project.cli("rules", "list").stdout
     assert project.cli("rules", "check", "honesty", "--json").json["faults"] == []

@@ -20,9 +20,7 @@ def stored(project: Project) -> Project:
 def test_a_rated_memory_says_its_thresholds(stored: Project) -> None:
     run = stored.cli("wrong", ID)
     assert run.returncode == 0, run.stderr
-    assert (
-        "told in full at 65% or more, pointed to at 65% or more (other memories: 50% and 50%)" in run.stdout
-    )
+    assert "shown in full at 65% or more, by title at 65% or more (other memories: 50% and 50%)" in run.stdout
     (found,) = stored.cli("useful", ID, "--json").json["memories"]
     assert (found["useful"], found["wrong"], found["inject_threshold"]) == (1, 1, 0.55)
 
@@ -46,7 +44,7 @@ def test_feedback_lists_what_was_said(stored: Project) -> None:
     stored.cli("useful", ID)
     shown = stored.cli("feedback").stdout
     assert ID in shown
-    assert "told in full at 40% or more" in shown
+    assert "shown in full at 40% or more" in shown
     assert stored.cli("feedback", "--json").json["memories"][0]["useful"] == 1
     kinds = [row["kind"] for row in stored.ledger("feedback")]
     assert kinds == ["useful"]

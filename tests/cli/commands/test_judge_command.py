@@ -17,7 +17,7 @@ from memory_plugin.cli.commands import judge_command as command
 from memory_plugin.cli.console import Console
 from memory_plugin.cli.installation_checks import judge as doctors_check
 from memory_plugin.cli.judges import opinions
-from memory_plugin.hooks.environment import Taint
+from memory_plugin.host.environment import Taint
 from memory_plugin.kernel.judge.question import explain_failure
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.settings.values import JUDGE_SWITCHES

@@ -237,5 +237,5 @@ def test_the_session_start_mentions_many_memories_without_phrases_once(project: 
         assert "phrases" not in project.start().message
         project.cli("save", "Service %d listens on port 80%d" % (number, number))
         project.wait_for_background()
-    assert "5 memories have no phrases" in project.start().message
+    assert "5 memories have no search phrases" in project.start().message
     assert "phrases" not in project.start().message

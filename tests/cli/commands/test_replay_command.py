@@ -57,8 +57,8 @@ def test_a_trial_file_shows_the_differences(project_with_history: Project) -> No
     assert (difference["prompt"], difference["trial"]["outcome"]) == (ASK, "pointed")
     shown = project_with_history.cli("replay", "--config", path).stdout
     assert "1 of 3 prompts differ:" in shown
-    assert "now:   told %s" % ID in shown
-    assert "trial: pointed to %s" % ID in shown
+    assert "now:   shown %s" % ID in shown
+    assert "trial: title shown %s" % ID in shown
 
 
 @pytest.mark.parametrize(

@@ -168,22 +168,14 @@ def test_tune_apply_inside_the_client_needs_approval(project: Project) -> None:
     assert not os.path.exists(os.path.join(project.state, "responses-rules.json"))
 
 
-@pytest.mark.parametrize("data", ["", "{", "[]", "{}", '{"id": "x", "session": 3}'])
-def test_grade_accepts_only_a_grade_request(project: Project, data: str) -> None:
-    run = project.cli("grade", stdin=data)
+@pytest.mark.parametrize("data", ["", "{", "[]", "{}", '{"event": "Stopped", "session": 3}'])
+def test_background_accepts_only_a_request_of_a_hook(project: Project, data: str) -> None:
+    run = project.cli("background", stdin=data)
     assert (run.returncode, run.stderr.count("\n")) == (2, 1)
     assert project.ledger("scores") == []
 
 
-def test_a_grade_that_cannot_be_recorded_fails(project: Project) -> None:
-    score = {
-        **dict.fromkeys(("id", "query_type", "transcript"), ""),
-        "padding_count": 0,
-        "matches": [],
-        "audit": 0,
-        "severity": "",
-    }
-    request = {"score": score, "session": "s", "text": [PLAIN, 0, ""]}
+def test_a_score_that_cannot_be_recorded_is_an_event(project: Project) -> None:
     os.makedirs(os.path.join(project.state, "scores.jsonl"))
-    assert project.cli("grade", stdin=json.dumps(request)).returncode == 1
+    assert project.cli("background", stdin=json.dumps({"event": "Stop", "session": "s"})).returncode == 0
     assert str(project.ledger("events")[-1]["what"]).startswith("scores: ")

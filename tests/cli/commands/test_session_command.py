@@ -115,7 +115,7 @@ def test_without_a_judge_signals_are_shown_and_how_to_grade(project: Project) ->
     run = project.cli("session", "score", transcript(project, IDS[1]))
     assert run.returncode == 1
     assert "claims of completion" in run.stdout
-    assert "/memory:score-session" in run.stderr
+    assert "/memory:grade-session" in run.stderr
     assert "memory judge on sessions" in run.stderr
     assert project.ledger("sessions") == []
 

@@ -200,7 +200,7 @@ def test_the_text_shows_no_control_character(project: Project, columns_wide: str
     write_month(project)
     run = project.cli("report", "--text", COLUMNS=columns_wide)
     assert run.returncode == 0
-    assert "What Claude was told" in run.stdout
+    assert "What Claude was shown" in run.stdout
     assert not {"\x1b", "\u202e"} & set(run.stdout)
 
 

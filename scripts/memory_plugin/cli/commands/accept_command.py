@@ -16,8 +16,8 @@ from ...memories.memory_text import text_digests
 from ...memories.record import ACTIVE
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, Trust, load_trust
+from ...work.candidate_check import find_candidate
 from ..after_change import refresh_index
-from ..candidate_check import find_candidate
 from ..command_context import Approval, CommandContext, CommandError, UsageError, titled
 from ..console import counted
 from ..memory_view import guard_lines, holds_guard

@@ -12,7 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from ...evaluation import EvaluationError
-from ...evaluation.evaluation_gates import STDIN, conversation_of, parse_lines, read_conversation, run_gates
+from ...evaluation.conversations import STDIN, conversation_of, parse_lines, read_conversations
+from ...evaluation.evaluation_gates import run_gates
 from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
 from ...evaluation.packs import check_pack, load_pack, pack_names
 from ...evaluation.pipeline import (
@@ -22,6 +23,7 @@ from ...evaluation.pipeline import (
     markdown_report,
     summarize,
     text_lines,
+    tier_lines,
 )
 from ...evaluation.rule_matching import RulePack
 from ...kernel.context import LedgerError
@@ -97,7 +99,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         with context.console.working("evaluate"):
             for number, path in enumerate(files, 1):
                 context.console.progress("%d of %d: %s" % (number, len(files), path))
-                results.append(evaluate(read_conversation(path), plan))
+                results += [evaluate(conversation, plan) for conversation in read_conversations(path)]
     except (EvaluationError, TranscriptNotFound, Unreadable, FileNotFoundError) as error:
         raise UsageError(error_text(error)) from None
     return _report(arguments, context, summarize(results))
@@ -139,7 +141,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext, summary: dic
         data = json.dumps({"written_by": _MARK, **summary}, indent=2)
         write_output(path + ".json", data.encode("ascii"), _MARK.encode("ascii"), context)
     lines = [line for entry in summary["results"] for line in text_lines(entry)]
-    context.console.result(arguments.json, summary, *lines)
+    context.console.result(arguments.json, summary, *lines, *tier_lines(summary))
     return _EXIT[summary["verdict"]]
 
 

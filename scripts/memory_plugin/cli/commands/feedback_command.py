@@ -22,7 +22,7 @@ EXAMPLES = """\
   memory feedback reset --all
 """
 _SHOW, _RESET = "show", "reset"
-_SHIFTED = "told in full at %d%% or more, pointed to at %d%% or more (other memories: %d%% and %d%%)"
+_SHIFTED = "shown in full at %d%% or more, by title at %d%% or more (other memories: %d%% and %d%%)"
 _THRESHOLDS = ("retrieval.inject_threshold", "retrieval.pointer_threshold")
 
 

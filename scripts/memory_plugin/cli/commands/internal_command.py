@@ -1,18 +1,16 @@
-"""Commands that hooks start: `memory refresh`, `memory grade`, `memory propose` and `memory describe`."""
+"""Commands that hooks start: `memory refresh`, `memory background` and `memory describe`."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import stat
 import sys
 from types import SimpleNamespace
 
-from ...hooks.events import PROBLEM, id_field, log_event, path_field
-from ...kernel.clock import Deadline, now
-from ...kernel.context import Context
-from ...kernel.files import is_draft, os_error_text
+from ...host.background import MAX_INPUT
+from ...kernel.clock import now
+from ...kernel.files import is_draft
 from ...kernel.paths import Paths
 from ...memories import InvalidMemory
 from ...memories.lifecycle import remove_expired_retired
@@ -23,16 +21,13 @@ from ...memories.trust import TRUSTED
 from ...memories.writing import rebuild_index_md
 from ...recall.index_file import INDEX_ERRORS
 from ...recall.index_refresh import refresh_index
+from ...work.afterward import Ended, run_steps
 from ..after_change import prepare_counts
 from ..command_context import CommandContext, CommandError, UsageError, needed_approval
 from ..command_line import module_of, parse_arguments
 from ..console import counted
 
 DONE, FAILED = 0, 1
-_TURN_ENDED = "Stop"
-_MAX_GRADED, _MAX_PROPOSED = 1 << 20, 1 << 16  # bytes of a request
-_PROPOSE_SECONDS = 120.0
-_NOTE_DAYS = 1.0
 _DAY = 86400
 _SESSION_DAYS = 30
 _INDEX_DAYS = 90  # an index that is deleted too early costs only the time to rebuild it
@@ -44,55 +39,13 @@ _SESSION_FOLDERS = (
 _OTHER_FOLDERS = ("", "trust", "guards", "judge", "notices", "index")
 
 
-def _grade(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
-    """Judge the reply and record the result; a failure that disables the judge for the session is recorded as an event."""
-    from ...kernel.judge.asking import Judge
-    from ...replies.grading import DISABLING_FAILURES, GradeRequest, grade_reply, read_turn
-
+def _background(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+    """Run the steps that follow a reply or a session; what fails is in the events ledger."""
     try:
-        request = GradeRequest(sys.stdin.buffer.read(_MAX_GRADED))
+        ended = Ended.parse(sys.stdin.buffer.read(MAX_INPUT + 1))
     except ValueError:
-        raise UsageError("expected a grade request of the Stop hook on standard input") from None
-    settings, paths = context.settings, context.paths
-    user, calls = read_turn(path_field(request.score["transcript"]))
-    deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)
-    timed = Context(paths, settings, deadline, id_field(request.session))
-    try:
-        judge = Judge("scoring", timed, off=context.taint.why_off)
-        failure = grade_reply(request, user, calls, judge, timed)
-    except OSError as error:
-        log_event(paths, timed.session, _TURN_ENDED, PROBLEM, str(error))
-        return FAILED
-    if failure in DISABLING_FAILURES:
-        text = "replies of this session are no longer judged: %s; see: memory judge check" % failure
-        log_event(paths, timed.session, _TURN_ENDED, "judge", text)
-    return FAILED if failure else DONE
-
-
-def _propose(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
-    """Store the candidates in the state folder; a failure is recorded in the events ledger."""
-    from ...capture.pipeline import capture_session, capture_turn
-    from ..candidate_check import check_for, keep_other_candidates, may_use, section_watch
-
-    try:
-        request = json.loads(sys.stdin.buffer.read(_MAX_PROPOSED))
-        transcript, session = path_field(request["transcript"]), id_field(request["session"])
-        event = id_field(request["event"])
-    except (ValueError, KeyError, TypeError):
         raise UsageError("expected a request of a hook on standard input") from None
-    if context.settings.text("capture.mode") == "off":
-        return DONE
-    timed = Context(context.paths, context.settings, Deadline(_PROPOSE_SECONDS), session)
-    try:
-        if event == _TURN_ENDED:
-            capture_turn(transcript, may_use, check_for(timed), timed)
-        else:
-            capture_session(transcript, may_use, check_for(timed), timed, section_watch(timed))
-            keep_other_candidates(timed, _NOTE_DAYS)
-    except OSError as error:
-        log_event(context.paths, session, event, PROBLEM, "nothing was captured: %s" % os_error_text(error))
-        return FAILED
-    return DONE
+    return FAILED if run_steps(ended, context, context.taint.why_off) else DONE
 
 
 def _take_words(parser: argparse.ArgumentParser) -> None:
@@ -198,15 +151,10 @@ PARTS = {
         EXAMPLES="  memory refresh\n  memory refresh --root ~/shop --json\n",
         run=_refresh,
     ),
-    "grade": SimpleNamespace(
-        HELP="judge one reply, given by the Stop hook on standard input (used by the plugin itself)",
-        EXAMPLES="  memory grade < request.json\n",
-        run=_grade,
-    ),
-    "propose": SimpleNamespace(
-        HELP="find what may be worth keeping in a session (used by the plugin itself)",
-        EXAMPLES="  memory propose < request.json\n",
-        run=_propose,
+    "background": SimpleNamespace(
+        HELP="run what follows a reply or a session (used by the plugin itself)",
+        EXAMPLES="  memory background < request.json\n",
+        run=_background,
     ),
     "describe": SimpleNamespace(
         HELP="print what a command needs the user's approval for",

@@ -9,7 +9,7 @@ import argparse
 import os
 from typing import Any
 
-from ...hooks.events import error_location
+from ...host.events import error_location
 from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
 from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore

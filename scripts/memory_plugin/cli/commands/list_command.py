@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scope", choices=(PROJECT, USER), default="", help="only the project's store, or only your own"
     )
-    add_flag(parser, "--rules", "only the rules that Claude is told at the start of every session")
+    add_flag(parser, "--rules", "only the standing rules, which Claude sees at the start of every session")
     add_flag(parser, "--notes", "only Claude Code's own notes")
 
 
@@ -118,7 +118,7 @@ def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
     if not result.items and not arguments.scope:
         return "Nothing is stored for this project yet. To begin: memory save --help"
     if arguments.rules:
-        return "No rule is told in every session. A preference or constraint without files is one."
+        return 'No standing rules yet. To add one: memory save --category constraint "..."'
     return "No memory is listed with these options; to list all: memory list --status all"
 
 

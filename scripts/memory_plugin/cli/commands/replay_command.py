@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ...hooks.prompt import MAX_CHARACTERS
+from ...host.events import MAX_CHARACTERS
 from ...kernel.clock import iso, now
 from ...kernel.context import Context
 from ...kernel.files import Unreadable

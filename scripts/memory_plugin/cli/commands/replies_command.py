@@ -8,7 +8,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-from ...hooks.events import path_field
+from ...host.events import path_field
 from ...kernel.data import load_data
 from ...kernel.files import read_regular
 from ...kernel.judge.asking import Judge

@@ -16,7 +16,7 @@ from ..report.figures import LedgerFigures
 from ..report.sections import Report, lead, memory_rows, sections
 from .doctor_command import examine
 
-HELP = "write a report: what Claude was told, which memories help, replies, sessions, costs"
+HELP = "write a report: what Claude was shown, which memories help, replies, sessions, costs"
 EXAMPLES = """\
   memory report --open                     write an HTML file and show it in your browser
   memory report --days 90 --project --out team.html

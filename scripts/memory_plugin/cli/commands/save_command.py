@@ -133,7 +133,7 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
     extra["tags"] = arguments.tags or []
     extra["related_files"] = project_files(arguments.files or [], context.paths)
     if arguments.candidate:
-        from ..candidate_check import find_candidate
+        from ...work.candidate_check import find_candidate
 
         extra["source"] = find_candidate(context, arguments.candidate).source
     if old is not None:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-from ...hooks.events import PROBLEM, log_event
+from ...host.events import PROBLEM, log_event
 from ...kernel.judge.question import explain_failure, one_line, read_reply
 from ...kernel.text.clean import terminal_safe
 from ...sessions import pipeline, session_files
@@ -123,7 +123,7 @@ def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) 
         return DONE
     show_signals(context.console, os.path.basename(path), signals)
     show_scores(context.console, None)
-    context.console.line("To grade it: memory session score, or /memory:score-session in Claude Code")
+    context.console.line("To grade it: memory session score, or /memory:grade-session in Claude Code")
     return DONE
 
 
@@ -195,7 +195,7 @@ def _why(failure: str, graded: pipeline.GradeResult) -> str:
         return "not graded: the transcript has no turns"
     if failure == "disabled":
         why = graded.detail or "the judge is off"
-        return "not graded: %s; without a key, /memory:score-session in Claude Code asks a sub-agent" % why
+        return "not graded: %s; without a key, /memory:grade-session in Claude Code asks a sub-agent" % why
     words = explain_failure(failure, "sessions")
     about = " It concerns %s." % _size(graded.prepared) if failure == "over_budget" else ""
     return "not graded (%s): %s%s %s" % (failure, words.says, about, words.do)

@@ -8,8 +8,7 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
-from ...hooks.prompt import MAX_CHARACTERS
-from ...hooks.tool_use import MAX_SILENT, count_silent_calls
+from ...host.events import MAX_CHARACTERS, MAX_SILENT, count_silent_calls
 from ...kernel.settings.values import USER
 from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
@@ -35,12 +34,12 @@ _ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyz-_")
 _MARK = max(map(len, explain.RESULTS)) + 2  # columns of the longest word before a memory, and two spaces
 _TRIED = "Tried now, as the first prompt of a session."
 _NO_JUDGES = " The judges were not asked."
-_ADVICE = "If one of these belongs to such prompts, add a phrase to it that uses the prompt's words:"
+_ADVICE = "Should one of these have matched? Add a search phrase with the prompt's words:"
 _HINT = """\
-Nothing is stored for this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
+No memories in this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
 /memory:save, or run:  memory save --category decision --title "..." --body "..."
 To store notes that you already have:  memory import CLAUDE.md docs --dry-run"""
-_OFF = "Recall is off (retrieval.enabled in %s): Claude is told nothing. To switch it on: memory config set retrieval.enabled true"
+_OFF = "Recall is off (retrieval.enabled in %s): Claude is shown nothing. To turn it on: memory config set retrieval.enabled true"
 
 
 def _configure_status(parser: argparse.ArgumentParser) -> None:
@@ -103,8 +102,8 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> None:
     names = ", ".join(check.name for check in problems)
     console.line()
     console.line(
-        "doctor: %s; for %s: memory doctor"
-        % (names or "no problems in a quick look", "details" if names else "all checks")
+        "doctor: %s; %s: memory doctor"
+        % (names or "no problems in the quick check", "details" if names else "full check")
     )
 
 
@@ -157,9 +156,7 @@ def _print_facts(facts: dict[str, Any], context: CommandContext) -> None:
     if catalog is not None:
         told, rules = catalog["rules"], catalog["all_rules"]
         of = "%d of " % told if told < rules else ""
-        text = (
-            "The last session started with %s%s and %s (%d tokens); for details: memory why --place catalog"
-        )
+        text = "Last session start: %s%s, %s, %d tokens (details: memory why --place catalog)"
         numbers = counted(rules, "standing rule"), counted(catalog["listed"], "title"), catalog["tokens"]
         context.console.paragraph(text % (of, *numbers))
         if of:
@@ -175,7 +172,7 @@ def _print_decisions(rows: list[dict[str, Any]], labels: dict[str, str], context
     console, texts = context.console, explain.prompt_texts(rows, context.paths)
     if rows:
         console.line()
-        console.line("Last decisions, newest first (for the reasons: memory why):")
+        console.line("Recent activity, newest first (reasons: memory why):")
     for row in rows:
         prompt, says = _prompt(row, texts, _MAX_PROMPT), plain(explain.sentence(row), _MAX_LINE)
         console.paragraph("%s  %s" % (_local(row), prompt or says), "", 2)
@@ -313,7 +310,7 @@ PARTS = {
         run=_status,
     ),
     "why": SimpleNamespace(
-        HELP="explain what Claude was told on a prompt, and what not; or try a prompt",
+        HELP="explain why a prompt did or did not bring up memories, or test one",
         EXAMPLES="""\
   memory why
   memory why "how do we reset staging"               tries a prompt: what would Claude be told?

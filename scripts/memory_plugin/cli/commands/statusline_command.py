@@ -13,18 +13,18 @@ from shlex import quote
 from types import SimpleNamespace
 from typing import Any
 
-from ...hooks.status_line import BEFORE, FOLDER, script_path, script_text, status_text
 from ...kernel.data import read_state, write_state
 from ...kernel.files import make_folder, replace_file
 from ...kernel.paths import Paths
 from ...kernel.settings.user_file import EditError, change_content
 from ...kernel.settings.values import SettingsFileError, content
+from ...work.status_line import BEFORE, FOLDER, script_path, script_text, status_text
 from ..after_change import current_counts, prepare_counts
 from ..command_context import Approval, CommandContext, CommandError
 from ..command_line import COMMANDS, LISTED, module_of, second_words
 from ..options import add_common_options
 
-HELP = "print a line for Claude Code's status line: memories, told in this session, pending"
+HELP = "print a line for Claude Code's status line: memories, shown in this session, pending"
 EXAMPLES = """\
   memory config statusline
   memory config statusline install      adds it to your settings, after your current status line

@@ -264,7 +264,8 @@ class Reader:
         if isinstance(time, str) and _seen(self._rows, (time, text)):  # copied under a new id
             self.totals.repeated += 1
             return
-        self._user_texts.append(UserText(kind, text))
+        suggested = str(record.get("promptSource")).startswith("suggest")
+        self._user_texts.append(UserText(kind, text, suggested=suggested))
 
     def _result(self, block: dict[str, Any], details: object) -> None:
         identity = str(block.get("tool_use_id") or "")[:200]

@@ -43,13 +43,17 @@ class Call:
 
 
 class UserText:
-    """A text in the user's place before an answer: `kind` is prompt, command, interrupt, summary, local or notice."""
+    """A text in the user's place before an answer: `kind` is prompt, command, interrupt, summary, local or notice.
 
-    __slots__ = ("kind", "text")
+    `suggested` says that Claude wrote a prompt and the user accepted it.
+    """
 
-    def __init__(self, kind: str, text: str) -> None:
+    __slots__ = ("kind", "suggested", "text")
+
+    def __init__(self, kind: str, text: str, *, suggested: bool = False) -> None:
         self.kind = kind
         self.text = text
+        self.suggested = suggested
 
 
 class Turn:

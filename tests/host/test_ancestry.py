@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory_plugin.kernel import ancestry
-from memory_plugin.kernel.ancestry import Ancestor, ancestors, boot_id, has_proc, parse_ps, process
+from memory_plugin.host import ancestry
+from memory_plugin.host.ancestry import Ancestor, ancestors, boot_id, has_proc, parse_ps, process
 
 PROGRAM = "print(flush=True); input()"
 proc = pytest.mark.skipif(not has_proc(), reason="needs /proc")

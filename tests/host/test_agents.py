@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.hooks.hosts import HOSTS, translated_events, translated_output
+from memory_plugin.host.agents import HOSTS, translated_events, translated_output
 from tests.events import SCRIPTS
 from tests.project import PLUGIN_ROOT, Project, Run
 
@@ -41,7 +41,7 @@ def test_a_prompt_recalls_and_the_line_names_the_agent(project: Project) -> None
         "only the start of a session says where the program is"
     )
     assert TITLE in context_of(run)
-    assert run.json["systemMessage"].startswith('memory: told Codex "')
+    assert run.json["systemMessage"].startswith('memory: showed Codex "')
     assert project.ledger("recalls")[-1]["prompt_id"] == "t1"
 
 
@@ -139,9 +139,9 @@ def test_events(payload: dict[str, object], expected: list[tuple[object, object]
 @pytest.mark.parametrize(
     ("line", "translated"),
     [
-        ('memory: told Claude "Claude /memory:review"', 'memory: told Codex "Claude /memory:review"'),
-        ("memory: 1 memory awaits approval. To review: /memory:review", "memory: 1 memory awaits approval. To review: memory review"),
-        ("`/memory:tune` shows", "`memory replies tune` shows"),
+        ('memory: showed Claude "Claude /memory:review"', 'memory: showed Codex "Claude /memory:review"'),
+        ("memory: 1 pending memory. To review: /memory:review", "memory: 1 pending memory. To review: memory review"),
+        ("filler rules: /memory:score-replies", "filler rules: memory replies tune"),
         ("to add some: /memory:phrases", "to add some: memory check phrases"),
     ],
 )  # fmt: skip

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from memory_plugin.hooks import environment
-from memory_plugin.hooks.environment import clean, is_sensitive, launch_folder, switched_off
+from memory_plugin.host import environment
+from memory_plugin.host.environment import clean, is_sensitive, launch_folder, switched_off
 from tests.project import Project, posix
 
 

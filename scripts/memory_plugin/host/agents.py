@@ -34,7 +34,7 @@ _ERRORS = (
 _LAST_LINES = 25
 # Other agents have none of the plugin's slash commands.
 _COMMANDS = (
-    ("/memory:tune", "memory replies tune"),
+    ("/memory:score-replies", "memory replies tune"),
     ("/memory:phrases", "memory check phrases"),
     ("/memory:", "memory "),
 )

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.hooks import background
+from memory_plugin.host import background
 from tests.project import HAS_PROC, PLUGIN_ROOT, Project
 
 START = """import os, sys
 sys.path.insert(0, {scripts!r})
-from memory_plugin.hooks import background
+from memory_plugin.host import background
 background.__file__ = {file!r}
 print(background.start(["heal", {report!r}], b"what it is to do", ["HANDED_ON"]), os.getsid(0), flush=True)
 """

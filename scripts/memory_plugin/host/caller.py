@@ -10,8 +10,9 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 
-from ..hooks.environment import HANDED_OVER, Taint, clean, is_sensitive, restore_launch_values
-from ..kernel.ancestry import (
+from ..kernel.paths import account_home, config_folder, config_folder_of
+from ..kernel.settings.values import SettingsFileError, content
+from .ancestry import (
     CLIENT_VARIABLES,
     Ancestor,
     ClientRecord,
@@ -23,13 +24,12 @@ from ..kernel.ancestry import (
     recorded_clients,
     was_handed_over,
 )
-from ..kernel.paths import account_home, config_folder, config_folder_of
-from ..kernel.settings.values import SettingsFileError, content
+from .environment import HANDED_OVER, Taint, clean, is_sensitive, restore_launch_values
 
 _SESSION = "CLAUDE_CODE_SESSION_ID"
 _CONFIG = "CLAUDE_CONFIG_DIR"
 # The commands that hooks start; they find, propose and grade, and approve nothing.
-_BACKGROUND = (["refresh"], ["propose"], ["grade"], ["session", "ended"])
+_BACKGROUND = (["refresh"], ["background"], ["session", "ended"])
 _HOMES = ("HOME", "USERPROFILE", _CONFIG)
 _ROUTE_ENDS = ("_URL", "_URI", "_HOST", "_ENDPOINT", "_HEADERS")
 _ROUTE_PARTS = ("PROXY", "CERT", "CA_", "_CA", "SSL")

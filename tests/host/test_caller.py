@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli import caller
-from memory_plugin.cli.caller import Caller, identify, is_route
-from memory_plugin.kernel import ancestry
-from memory_plugin.kernel.ancestry import (
+from memory_plugin.host import ancestry, caller
+from memory_plugin.host.ancestry import (
     Ancestor,
     ClientRecord,
     hand_over,
@@ -19,6 +17,7 @@ from memory_plugin.kernel.ancestry import (
     read_record,
     record_client,
 )
+from memory_plugin.host.caller import Caller, identify, is_route
 from memory_plugin.kernel.paths import locate
 from tests.project import SESSION, Project
 
@@ -218,7 +217,7 @@ def test_a_mark_of_a_hook_proves_only_background_commands(project: Project, word
     assert "MEMORY_HANDED_OVER" not in os.environ
 
 
-@pytest.mark.parametrize("words", [["refresh"], ["propose"], ["grade"], ["session", "ended"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["refresh"], ["background"], ["session", "ended"]], ids=" ".join)
 def test_a_mark_of_a_hook_works_once(project: Project, words: list[str]) -> None:
     name = os.environ["MEMORY_HANDED_OVER"] = hand_over()
     assert not identify(words).inside

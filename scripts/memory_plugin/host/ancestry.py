@@ -14,16 +14,16 @@ import os
 import sys
 from time import time
 
-from .fastjson import dumps, loads
-from .files import make_folder, read_regular, replace_file
-from .paths import account_home, config_folder, home_folder
+from ..kernel.fastjson import dumps, loads
+from ..kernel.files import make_folder, read_regular, replace_file
+from ..kernel.paths import account_home, config_folder, home_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any, Callable, Optional
 
-    from .paths import Paths
+    from ..kernel.paths import Paths
 
     Finder = Callable[[int], Optional["Ancestor"]]
 
