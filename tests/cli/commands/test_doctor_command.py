@@ -41,7 +41,7 @@ def ledger(project: Project, name: str, *lines: object) -> None:
 def test_a_new_project_passes_every_check(project: Project) -> None:
     found = checks(project)
     assert {check["status"] for check in found.values()} <= {"ok", "note"}
-    assert len(found) == len(CHECKS) + len(STATE_CHECKS) + len(FINDING_CHECKS) + 4
+    assert len(found) == len(CHECKS) + len(STATE_CHECKS) + len(FINDING_CHECKS) + 5
 
 
 def test_a_project_in_use_passes_every_check(project: Project) -> None:
