@@ -206,7 +206,7 @@ def files_problem(name: str) -> str:
 
 def alternatives(pattern: str) -> list[str]:
     """Return the patterns that one with braces stands for, as a shell writes them out; empty if they are too many."""
-    patterns, found = [pattern], []
+    patterns, found = [pattern], list[str]()
     while patterns and len(patterns) + len(found) <= _MAX_ALTERNATIVES:
         one = patterns.pop(0)
         start, end = _braces(one)
