@@ -280,13 +280,13 @@ def test_a_prompt_that_nobody_typed_trusts_no_save(
     assert trusted(project) == set()
 
 
-def test_a_typed_request_trusts_three_saves_wherever_they_come_from(project: Project) -> None:
+def test_a_typed_request_trusts_three_saves_and_no_file(project: Project) -> None:
     project.user_types("/memory:save our three rules")
     project.save("One", "The first rule.", inside=True)
-    notes = project.write("notes.md", "## Second\n\nThe second rule.\n\n## Third\n\nThe third rule.\n")
+    notes = project.write("notes.md", "## A file\n\nThe rule of a file.\n")
     assert project.cli("import", notes, "--yes", inside=True).returncode == 0
-    project.save("Four", "The fourth rule.", inside=True)
-    assert len(trusted(project)) == 3
-    assert "four" not in trusted(project)
+    for title in ("Two", "Three", "Four"):
+        project.save(title, "The rule %s." % title, inside=True)
+    assert trusted(project) == {"one", "two", "three"}
     run = project.hook("Stop", project.event("Stop", last_assistant_message="Saved.", stop_hook_active=False))
     assert run.json["systemMessage"].count("Claude saved") == 3

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 # The first words of commands with a function `approval`, which decides for the arguments; old names of commands too.
 ASKING = frozenset([
-    *("accept", "archive", "calibrate", "capture", "config", "feedback", "forget", "import", "judge", "label", "langfuse"),
-    *("check", "phrases", "promote", "reject", "replies", "session", "statusline", "tune", "useful", "wrong"),
+    *("accept", "archive", "calibrate", "capture", "config", "edit", "feedback", "forget", "import", "judge", "label", "langfuse"),
+    *("check", "phrases", "promote", "reject", "replies", "restore", "session", "statusline", "tune", "useful", "wrong"),
 ])  # fmt: skip
 # Words without expansions: bare, in single quotes, or in double quotes.
 _WORD = r"""(?:[\w@%+=:,./-]|'[^']*'|"[^"$`\\!]*")+"""

@@ -121,10 +121,16 @@ def test_an_archived_memory_is_kept_and_not_recalled(project: Project, saved: st
     assert project.cli("restore", saved).stderr == "memory: %s is active already\n" % saved
 
 
-def test_a_memory_restored_by_claude_without_a_request_is_pending(project: Project, saved: str) -> None:
-    project.cli("forget", saved)
-    assert "awaits approval" in project.cli("restore", saved, inside=True).stdout
+@pytest.mark.parametrize("options", [(), ("--keep",)], ids=["forgotten", "archived"])
+def test_claude_restores_a_memory_only_after_the_dialog(
+    project: Project, saved: str, options: tuple[str, ...]
+) -> None:
+    project.cli("forget", saved, *options)
+    project.user_types("Remember that we use Postgres.")
+    assert "must allow it" in project.cli("restore", saved, inside=True).stderr
     assert not recalled(project, "waiting")
+    assert project.cli_allowed("restore", saved).returncode == 0
+    assert recalled(project, "restored")
 
 
 def write_untrusted(project: Project, *identities: str) -> None:

@@ -88,7 +88,7 @@ def _approval(arguments: argparse.Namespace, context: CommandContext) -> Approva
 def _named(arguments: argparse.Namespace, context: CommandContext) -> list[StoredMemory]:
     """Return the memories with the given ids."""
     items = context.survey().items if arguments.ids else []
-    return [choose(items, name).stored for name in dict.fromkeys(arguments.ids)]
+    return [choose(items, name, first=PENDING).stored for name in dict.fromkeys(arguments.ids)]
 
 
 def _pending(context: CommandContext, trust: Trust) -> Iterator[StoredMemory]:
@@ -241,7 +241,7 @@ def _reject(arguments: argparse.Namespace, context: CommandContext) -> None:
 def _reject_items(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
     items = context.survey().items
     names = shortest_names(items)
-    chosen = [choose(items, name) for name in dict.fromkeys(ids)]
+    chosen = [choose(items, name, first=PENDING) for name in dict.fromkeys(ids)]
     for item in chosen:
         name = names[item.stored.key]
         if item.trust == TRUSTED and not item.waits:

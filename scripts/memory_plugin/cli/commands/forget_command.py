@@ -7,9 +7,19 @@ from types import SimpleNamespace
 
 from ...memories import InvalidMemory
 from ...memories.lifecycle import archive, forget, restore, unsupersede
+from ...memories.memory_text import text_digests
 from ...memories.record import RETIRED, date_text
-from ...memories.survey import SUPERSEDED, Item, choose, life_cycle_state, shortest_names, superseding
-from ...memories.trust import REJECTED, load_trust
+from ...memories.survey import (
+    SUPERSEDED,
+    Item,
+    choose,
+    life_cycle_state,
+    read_item,
+    shortest_names,
+    superseding,
+)
+from ...memories.trust import REJECTED, TRUSTED
+from ...memories.written_trust import before_write
 from ..after_change import refresh_index, replaced_lines
 from ..command_context import Approval, CommandContext, UsageError, titled
 from ..memory_view import approval_lines, as_json, is_guarded, status_text
@@ -88,10 +98,7 @@ def _forget(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 def _archive(arguments: argparse.Namespace, item: Item, items: list[Item], context: CommandContext) -> None:
     """Stop recalling the memory; its file stays."""
-    guarded = is_guarded(item.stored, context)
     written = archive(context.paths, item.stored, arguments.reason)
-    if guarded:  # until the archived version is trusted, the guard of the last trusted version stays in force
-        load_trust(context.paths).accept([written.stored], "archive")
     refresh_index(context)
     name = shortest_names(items)[item.stored.key]
     context.console.result(
@@ -107,14 +114,22 @@ def _since(item: Item) -> str:
     return ", since " + day if day else ""
 
 
+def _restoration(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+    """Return the memory that is recalled again; None for one that stays pending or cannot be restored."""
+    stored = read_item(choose(context.overview().items, arguments.id)).stored
+    if before_write(context.paths, stored).state != TRUSTED:
+        return None
+    return Approval(titled("restore", [stored.memory.title]), {text_digests(stored.memory).full})
+
+
 def _restore(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Make the memory active again. Without approval, a memory that the user had forgotten is pending."""
+    """Make the memory active again; a text that the user never accepted stays pending."""
     before = context.overview().items
     item = choose(before, arguments.id)
     if item.trust == REJECTED:
         text = "%s was rejected, not forgotten; to undo that: memory accept %s"
         raise InvalidMemory(text % ((shortest_names(before)[item.stored.key],) * 2))
-    approved = context.approve_saves()
+    approved = not context.only_new
     if life_cycle_state(item) == SUPERSEDED:
         stored = unsupersede(context.paths, item.stored, superseding(before, item), approved)
     else:
@@ -145,6 +160,7 @@ PARTS = {
         HELP="bring back a forgotten, archived or superseded memory",
         EXAMPLES=_RESTORE_EXAMPLES,
         configure=_configure_id,
+        approval=_restoration,
         run=_restore,
     ),
 }

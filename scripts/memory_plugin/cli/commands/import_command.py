@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         if not context.console.confirm("store %s?" % counted(len(drafts), "memory")):
             context.console.line("nothing was stored")
             return DONE
-    approved = bool(drafts) and not dry and context.approve_saves(len(drafts))
+    approved = bool(drafts) and not dry and not context.only_new  # a request to save covers no files
     results = _would_store(drafts, context) if dry else _store(drafts, arguments.scope, context, approved)
     results += others
     counts = Counter(result["outcome"] for result in results)
