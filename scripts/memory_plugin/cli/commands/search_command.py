@@ -17,10 +17,16 @@ from ...recall.index_file import IndexUnavailable
 from ...recall.judging import SEARCH, Judged, judge_candidates
 from ...recall.memory_search import SearchResult, search
 from ...recall.ranking import Hit
+<<<<<<< HEAD
 from ...work.past_sessions import matching_sessions
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import Console, inflected
 from ..memory_view import shown_name
+=======
+from ...work.memory_facts import shown_name
+from ..command_context import CommandContext, CommandError, UsageError
+from ..console import Console
+>>>>>>> main
 from ..options import add_flag
 
 HELP = "find memories, including pending and superseded ones"
