@@ -9,13 +9,13 @@ from typing import Any
 from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
 from ..kernel.text.clean import plain
+from ..kernel.text.counted import counted
 from ..sessions.dimensions import OVERALL
 from ..sessions.past import Exchange, by_session
 from ..sessions.score_rows import latest_rows
 from ..sessions.session_files import is_session_id
 from ..work import past_sessions
 from .command_context import Approval, CommandContext, CommandError, UsageError
-from .console import counted
 from .options import add_flag, require_days
 
 ACTIONS = {

@@ -56,7 +56,6 @@ def _offer(context: Context) -> str:
     return due_offer(context)
 
 
-<<<<<<< HEAD
 def _past_sessions(event: Event, source: str) -> str:
     """Return the last sessions, by which Claude knows that it can look them up; empty for a session that goes on and has them."""
     if source == _RESUMES:
@@ -68,7 +67,8 @@ def _past_sessions(event: Event, source: str) -> str:
     for problem in problems:
         event.log(problem)
     return text
-=======
+
+
 def _unread_nearby(paths: Paths) -> str:
     """Return a line about memories next to a project that has none itself; usually empty."""
     if os.path.isdir(os.path.join(paths.project_root, ".claude", "memory")):
@@ -76,7 +76,6 @@ def _unread_nearby(paths: Paths) -> str:
     from ..memories.nearby import unread_nearby
 
     return "".join("memory: " + text for text in unread_nearby(paths)[:1])
->>>>>>> main
 
 
 def _at_start(event: Event, source: str) -> tuple[str, str, str]:

@@ -7,13 +7,9 @@ import argparse
 from ...kernel.text.counted import counted
 from ...recall.index_file import INDEX_ERRORS
 from ...recall.index_refresh import refresh_index
-<<<<<<< HEAD
-from ...work.past_sessions import update_index
-from ..after_change import prepare_counts
-=======
 from ...work.counts import prepare_counts
+from ...work.past_sessions import update_index
 from ...work.tidy import prune_state, tidy_stores
->>>>>>> main
 from ..command_context import CommandContext, CommandError
 
 HELP = "refresh the index, and delete memories that were forgotten long ago"
@@ -26,12 +22,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         report = refresh_index(context.paths, context.settings)
     except INDEX_ERRORS as error:
         raise CommandError("the index could not be refreshed: %s; try again later" % error) from None
-<<<<<<< HEAD
-    deleted, problems = _tidy_stores(context)
-    problems += update_index(context)
-=======
     deleted, problems = tidy_stores(context)
->>>>>>> main
+    problems += update_index(context)
     pruned = prune_state(context.paths)
     prepare_counts(context)
     numbers = counted(report.read, "memory"), report.dropped, report.reflagged

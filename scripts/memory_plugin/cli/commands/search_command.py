@@ -11,22 +11,17 @@ from ...kernel.clock import Deadline, now_iso
 from ...kernel.context import Context
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import plain
+from ...kernel.text.counted import inflected
 from ...kernel.text.tags import without_private
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
 from ...recall.judging import SEARCH, Judged, judge_candidates
 from ...recall.memory_search import SearchResult, search
 from ...recall.ranking import Hit
-<<<<<<< HEAD
+from ...work.memory_facts import shown_name
 from ...work.past_sessions import matching_sessions
 from ..command_context import CommandContext, CommandError, UsageError
-from ..console import Console, inflected
-from ..memory_view import shown_name
-=======
-from ...work.memory_facts import shown_name
-from ..command_context import CommandContext, CommandError, UsageError
 from ..console import Console
->>>>>>> main
 from ..options import add_flag
 
 HELP = "find memories, including pending and superseded ones"

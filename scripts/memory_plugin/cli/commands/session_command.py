@@ -21,11 +21,8 @@ from ...sessions.dimensions import OVERALL, dimensions, read_scores
 from ...sessions.score_rows import session_id
 from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare, questions
 from ...sessions.session_signals import SessionSignals, collect_signals, signals_record
-<<<<<<< HEAD
-from .. import past_sessions
-=======
 from ...work.judges import session_scorer
->>>>>>> main
+from .. import past_sessions
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..console import Console
 from ..options import add_actions, add_flag, require_existing
