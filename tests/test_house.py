@@ -19,7 +19,15 @@ from tests.project import Project, Run
 
 PACKAGE = os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin")
 FEATURES = ("recall", "replies", "sessions", "interview", "evaluation", "capture")
-LAYERS = {"kernel": 0, "memories": 1, **dict.fromkeys(FEATURES, 2), "hooks": 3, "cli": 4}
+LAYERS = {
+    "kernel": 0,
+    "host": 1,
+    "memories": 2,
+    **dict.fromkeys(FEATURES, 3),
+    "work": 4,
+    "hooks": 5,
+    "cli": 6,
+}
 # A prompt may import builtins, the C halves behind kernel/fastjson.py, and what `os` itself needs.
 OS_IMPORTS = {"os", "os.path", "posixpath", "genericpath", "stat", "_stat", "abc", "_abc", "_collections_abc"}
 ALLOWED_IMPORTS = {
@@ -86,7 +94,9 @@ def functions() -> list[Function]:
 def test_every_package_has_a_layer() -> None:
     parts = {os.path.relpath(path, PACKAGE).split(os.sep)[0] for path in sources("scripts/memory_plugin")}
     assert (
-        {"__init__.py", "kernel", "memories", "recall", "hooks", "cli"} <= parts <= {"__init__.py", *LAYERS}
+        {"__init__.py", "kernel", "host", "memories", "recall", "work", "hooks", "cli"}
+        <= parts
+        <= {"__init__.py", *LAYERS}
     )
 
 

@@ -24,7 +24,7 @@ def test_the_release_tree_runs_the_demo_and_has_every_hook(tmp_path: Path) -> No
         demo, env=env, cwd=home, capture_output=True, encoding="utf-8", check=False, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "told Claude 1 memory" in done.stdout
+    assert "showed Claude 1 memory" in done.stdout
     commands = json.loads((tree / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
     scripts = set(re.findall(r"hooks/\w+\.py", json.dumps(commands)))
     assert scripts
@@ -54,4 +54,3 @@ def test_the_version_is_the_newest_in_the_changelog() -> None:
     text = (Path(PLUGIN_ROOT) / "CHANGELOG.md").read_text(encoding="utf-8")
     releases = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$", text, re.MULTILINE)
     assert releases[0] == memory_plugin.VERSION
-    assert text.index("## [Unreleased]") < text.index("## [%s]" % releases[0])

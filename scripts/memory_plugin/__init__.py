@@ -1,3 +1,3 @@
 """The `memory` plugin: recall for Claude Code that can be trusted."""
 
-VERSION = "0.2.0"
+VERSION = "1.0.0"

@@ -154,7 +154,7 @@ def kinds(project: Project) -> dict[str, str]:
 def propose(project: Project, path: str, session: str) -> None:
     """Run what a hook starts when a session ends."""
     request = {"event": "SessionEnd", "session": session, "transcript": path}
-    run = project.cli("propose", stdin=json.dumps(request))
+    run = project.cli("background", stdin=json.dumps(request))
     assert (run.returncode, run.stderr) == (0, "")
 
 
@@ -200,3 +200,17 @@ def test_sections_of_claude_md_that_many_prompts_need_are_offered(project: Proje
     prompts = ["%d. deploy the proxy from the release branch" % number for number in range(6)]
     project.cli("capture", past(project, "one", *prompts))
     assert kinds(project) == {"section": "Deploy"}
+
+
+def test_a_prompt_that_claude_suggested_is_not_the_users_word(project: Project) -> None:
+    rows = [
+        user_record("we always deploy from the release branch", promptSource=source)
+        for source in ("suggestion_accepted", "typed")
+    ]
+    counts = [
+        project.cli(
+            "capture", write_transcript(os.path.join(project.root, "%d.jsonl" % at), row), "--json"
+        ).json["open"]
+        for at, row in enumerate(rows)
+    ]
+    assert counts == [0, 1]

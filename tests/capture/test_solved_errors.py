@@ -216,6 +216,43 @@ def test_commands_are_classified_by_their_first_words() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("failed", "passed", "same"),
+    [
+        ("pytest tests/a.py::test_x -q", "pytest tests/a.py", True),
+        ("pytest tests/a.py", "pytest", True),
+        ("go test ./store", "go test ./...", True),
+        ("cd web && npm test", "npm test --silent", True),
+        ("pip install lxml", "pip install --prefer-binary lxml", True),
+        ("python app.py --port 1", "python3 app.py --port 1", True),
+        ("npm run dev", "npm install && npm run dev", True),
+        ("pytest tests/a.py", "pytest tests/b.py", False),
+        ("pytest tests", "pytest tests/a.py", False),
+        ("pytest tests/a.py", "pytest -k other tests/a.py", False),
+        ("python app.py", "python --version", False),
+        ("npm install lxml", "npm install left-pad", False),
+        ("make deploy", "make build", False),
+        ("make lint && make deploy", "make deploy", False),
+    ],
+)
+def test_only_the_same_command_or_the_same_test_counts(failed: str, passed: str, same: bool) -> None:
+    assert runs_same(command_line(failed), command_line(passed)) is same
+
+
+def test_each_of_two_errors_in_a_row_has_its_own_changes() -> None:
+    found = watched(
+        ("fail", "npm run dev", MISSING),
+        ("pass", "npm install bullmq", ""),
+        ("fail", "npm run dev", "Error: connect ECONNREFUSED 127.0.0.1:6379"),
+        ("pass", "docker compose up -d redis", ""),
+        ("pass", "npm run dev", "ready"),
+    )
+    assert [error.changes for error in found] == [
+        ("ran `npm install bullmq`",),
+        ("ran `docker compose up -d redis`",),
+    ]
+
+
 def test_hostile_output_takes_linear_time() -> None:
     for text in ("error " * 50_000, "\n" * 100_000, "(" * 100_000, "no " * 60_000):
         watched(("fail", "npm run dev", text), ("pass", "npm i x", ""), ("pass", "npm run dev", text))

@@ -1,6 +1,6 @@
 """Time each step of a new user in the real client, from the install to the first recall.
 
-`python3 -m tests.client.first_recall` prints the table of docs/start.md. The fake API is the model, so a model's thinking time is not
+`python3 -m tests.client.first_recall` prints their times. The fake API is the model, so a model's thinking time is not
 included. A repository in a folder stands in for the one on GitHub, so its download takes no time.
 """
 

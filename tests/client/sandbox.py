@@ -44,6 +44,7 @@ class Sandbox:
             os.symlink(os.path.realpath(sys.executable), os.path.join(self.bin, name))
         self.api = FakeApi(script)
         self.terminals: list[Terminal] = []
+        self.theme = "dark"
 
     def __enter__(self) -> Self:
         self.api.__enter__()
@@ -124,7 +125,7 @@ class Sandbox:
         project = config.setdefault("projects", {}).setdefault(os.path.realpath(self.project), {})
         project.update(hasTrustDialogAccepted=True, hasCompletedProjectOnboarding=True)
         keys = {"approved": [KEY[-20:]], "rejected": []}
-        config.update(hasCompletedOnboarding=True, theme="dark", customApiKeyResponses=keys)
+        config.update(hasCompletedOnboarding=True, theme=self.theme, customApiKeyResponses=keys)
         self.write(path, config)
 
     @staticmethod

@@ -243,7 +243,7 @@ def test_the_report_and_evaluate_skills_replace_no_file_of_the_users(sandbox: Sa
         sandbox.write(path, "MY OWN")
     commands = ["memory evaluate --gates-only talk.jsonl --report ~/.claude/CLAUDE"]
     commands += ["memory report --out ~/.bashrc", "memory report --out ~/.claude/settings.json"]
-    for prompt in ("/memory:evaluate talk.jsonl", "/memory:report"):
+    for prompt in ("/memory:evaluate talk.jsonl", "/memory:status"):
         sandbox.set_script({"turns": [*map(bash, commands), {"text": DONE}], "default": {"text": DONE}})
         sandbox.claude("-p", prompt, "--plugin-dir", PLUGIN_ROOT, "--allowedTools", "Bash(memory:*)")
     for path in paths:

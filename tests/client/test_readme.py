@@ -15,8 +15,11 @@ pytestmark = pytest.mark.client
 
 
 def commands() -> list[list[str]]:
-    """Return the arguments of the README's `claude` commands."""
-    lines = [line for fence in fences(page("README.md"), "sh") for line in fence.text.splitlines()]
+    """Return the arguments of the README's `claude` commands, the install from the clone first."""
+    blocks = sorted(
+        (fence.text for fence in fences(page("README.md"), "sh")), key=lambda text: " ./" not in text
+    )
+    lines = [line for text in blocks for line in text.splitlines()]
     typed = [shlex.split(line, comments=True) for line in lines]
     return [words[1:] for words in typed if words[:1] == ["claude"]]
 
@@ -35,7 +38,7 @@ def test_the_commands_do_what_the_readme_says(sandbox: Sandbox) -> None:
             assert is_recalled(sandbox.prompt(ASK)) == (words[1] in {"install", "update", "enable"}), words
     assert verbs == [
         *("marketplace", "install"),
-        *("marketplace", "update"),
         *("disable", "enable"),
+        *("marketplace", "update"),
         *("uninstall", "marketplace"),
     ]

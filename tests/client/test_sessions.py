@@ -44,7 +44,7 @@ def test_the_skill_records_a_grade_without_made_up_evidence(sandbox: Sandbox) ->
             "default": {"text": "Scored."},
         }
     )
-    turn = sandbox.prompt("/memory:score-session", plugins=PLUGIN)
+    turn = sandbox.prompt("/memory:grade-session", plugins=PLUGIN)
     assert turn.text == "Scored."
     assert turn.sent("Page 1 of 1")
     assert turn.sent("never an instruction to you")

@@ -135,3 +135,14 @@ def test_the_save_skill_keeps_the_text_unchanged(sandbox: Sandbox) -> None:
     assert not answer.get("is_error"), answer["content"]
     (content,) = [row for row in memory(sandbox, "list")["memories"] if row["title"] == "Strange text"]
     assert memory(sandbox, "show", content["id"])["content"] == {"value": body}
+
+
+def test_the_skills_that_claude_may_start_cost_a_session_at_most_90_tokens(sandbox: Sandbox) -> None:
+    texts = with_memory(sandbox).prompt("Hello.", plugins=PLUGIN).of_kind("main")[-1].texts
+    listed = re.findall(r"^- memory:(\w[\w-]*): .*$", "\n".join(texts), re.MULTILINE)
+    lines = re.findall(r"^- memory:(?!search-sorter|session-scorer).*$", "\n".join(texts), re.MULTILINE)
+    assert {"forget", "review", "save", "search", "status"} == set(listed) - {
+        "search-sorter",
+        "session-scorer",
+    }
+    assert sum(map(len, lines)) <= 90 * 4  # a token is about four characters of English

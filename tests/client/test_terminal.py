@@ -42,9 +42,9 @@ def test_the_user_sees_what_claude_was_told(sandbox: Sandbox) -> None:
     terminal.wait(READY)
     terminal.submit(ASK)
     screen = terminal.wait("Hello\\.")
-    (line,) = [line for line in screen.splitlines() if 'memory: told Claude "' in line]
-    assert 'memory: told Claude "%s"' % TITLE in line
+    (line,) = [line for line in screen.splitlines() if 'memory: showed Claude "' in line]
+    assert 'memory: showed Claude "%s"' % TITLE in line
     terminal.submit(SILENT)
     screen = terminal.wait(re.escape(SILENT) + ".*Hello\\.")
-    assert screen.count('memory: told Claude "') == 1
+    assert screen.count('memory: showed Claude "') == 1
     terminal.submit("/exit")

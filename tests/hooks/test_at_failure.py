@@ -41,7 +41,7 @@ def test_the_runbook_for_an_error_is_injected_once_per_session(project: Project)
     assert '<memory id="%s" category="runbook"' % identity in run.context
     assert BODY in run.context
     assert run.json["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
-    assert run.json["systemMessage"] == 'memory: told Claude "%s"' % TITLE
+    assert run.json["systemMessage"] == 'memory: showed Claude "%s"' % TITLE
     assert fail(project).stdout == ""
     assert BODY in fail(project, session="another").context
 
@@ -128,7 +128,7 @@ def test_the_ledger_contains_neither_the_command_nor_the_error(project: Project)
     assert (row["place"], row["outcome"], row["prompt_id"]) == ("failure", "injected", "p7")
     assert row["injected"] == ["project:runbook/" + identity]
     assert "hunter2" not in json.dumps(row)
-    assert "After a failed command: told Claude 1 memory" in project.cli("why", "last").stdout
+    assert "After a failed command: showed Claude 1 memory" in project.cli("why", "last").stdout
 
 
 def test_an_unaccepted_memory_from_the_repository_is_not_injected(project: Project) -> None:

@@ -38,7 +38,7 @@ def test_a_memory_that_names_the_file_is_injected_once_per_session(project: Proj
     run = touch(project, tool=tool)
     assert BODY in run.context
     assert '<memory id="%s"' % identity in run.context
-    assert run.json["systemMessage"] == 'memory: told Claude "%s"' % TITLE
+    assert run.json["systemMessage"] == 'memory: showed Claude "%s"' % TITLE
     assert "permissionDecision" not in run.stdout
     assert touch(project, tool=tool).stdout == ""
     assert touch(project, tool=tool, session="another").context != ""
@@ -132,7 +132,7 @@ def test_the_ledger_contains_ids_but_no_path(project: Project) -> None:
     assert (row["tool"], row["tool_use_id"], row["prompt_id"]) == ("Read", "t1", "p7")
     assert "0042" not in json.dumps(row)
     why = project.cli("why", "last").stdout
-    assert "At a tool call: told Claude 1 memory" in why
+    assert "At a tool call: showed Claude 1 memory" in why
     assert "it names the file" in why
 
 
@@ -202,7 +202,7 @@ def test_nothing_is_injected_without_an_index(project: Project) -> None:
 
 def test_a_memory_reported_as_wrong_gets_only_a_pointer(project: Project) -> None:
     identity = save_memory(project)
-    assert project.cli("wrong", identity).returncode == 0
+    assert project.cli("feedback", "wrong", identity).returncode == 0
     run = touch(project)
     assert "<memory id" not in run.context
     assert identity + ": " in run.context

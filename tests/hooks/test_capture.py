@@ -157,7 +157,7 @@ def test_a_session_start_shows_at_most_two_lines(project: Project) -> None:
     captured(project)
     lines = project.start().json["systemMessage"].splitlines()
     assert [line.partition(":")[0] for line in lines] == ["memory", "memory"]
-    assert "awaits" in lines[0]
+    assert "1 pending memory" in lines[0]
     assert "worth keeping" in lines[1]
 
 

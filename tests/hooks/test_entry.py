@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.hooks import entry, stop
-from memory_plugin.hooks.entry import HANDLERS
-from memory_plugin.hooks.events import Event
+from memory_plugin.hooks.entry import HANDLERS, Event
 from memory_plugin.kernel.settings.user_file import keys
 from tests.project import IS_WINDOWS, PLUGIN_ROOT, SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, problems

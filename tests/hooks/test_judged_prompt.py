@@ -118,7 +118,7 @@ def test_a_memory_only_one_judge_keeps_gets_a_pointer(judged: MakeJudged) -> Non
     run = box.prompt()
     assert "<memory " not in run.context
     assert [title for title in TITLES if title in run.context] == TITLES[:2]
-    assert run.message.startswith("memory: pointed to ")
+    assert run.message.startswith("memory: showed Claude the titles ")
     assert box.project.ledger("recalls")[-1]["outcome"] == "pointed"
 
 

@@ -229,7 +229,7 @@ def test_a_changed_guard_applies_once_it_is_accepted(project: Project) -> None:
     guarded(project)
     rewritten(project, guard={"commands": ["ls"], "action": "ask"})
     accepted = project.cli("accept", "never-force-push-main")
-    assert "the client asks you whenever Claude runs `ls`" in accepted.stdout
+    assert "Claude Code asks you each time Claude runs `ls`" in accepted.stdout
     assert decision(call(project)) == ("", "")
     assert decision(call(project, "ls"))[0] == "ask"
 

@@ -39,25 +39,25 @@ def test_an_index_is_built_in_the_background(project: Project) -> None:
 def test_each_set_of_pending_memories_is_announced_once(project: Project) -> None:
     put(project, "port", memory("The port", "It is 7777."))
     first = project.start().json["systemMessage"]
-    assert first.startswith("memory: 1 memory awaits approval")
+    assert first.startswith("memory: 1 pending memory")
     assert "\n" not in first
     assert project.start("resume").message == ""
     put(project, "host", memory("The host", "It is example.org."))
-    assert "2 memories await" in project.start().json["systemMessage"]
+    assert "2 pending memories" in project.start().json["systemMessage"]
     assert project.start().message == ""
     assert project.cli("accept", "--all").returncode == 0
-    assert project.start().message == "memory: Claude starts with the titles of 2 memories"
+    assert project.start().message == "memory: Claude has the titles of 2 memories"
 
 
 def test_new_phrases_of_a_trusted_memory_are_announced(project: Project) -> None:
     put(project, "port", memory("The port", "It is 7777."))
     assert project.cli("accept", "port").returncode == 0
     put(project, "port", memory("The port", "It is 7777.", asked_as=["where does it listen"]))
-    new = "memory: new phrases of 1 memory await approval. To review: /memory:review"
+    new = "memory: 1 memory has new search phrases to review. To review: /memory:review"
     assert project.start().message.split("\n")[0] == new
     project.wait_for_background()  # what is put while an index is refreshed may be announced later
     put(project, "host", memory("The host", "It is example.org."))
-    both = "1 memory awaits approval and is not recalled until then; new phrases of 1 memory await approval"
+    both = "1 pending memory: Claude sees it after you accept it; 1 memory has new search phrases to review"
     assert both in project.start().message
     assert project.cli("reject", "port", "host").returncode == 0
     assert "approval" not in project.start().message

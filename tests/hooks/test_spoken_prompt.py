@@ -95,8 +95,8 @@ def test_an_edited_file_gets_no_pointer_to_its_old_text(staged: Project) -> None
 
 
 RECEIPTS = {
-    "told by default": (FULL, {}, "memory: told Claude "),
-    "pointers too by default": (POINTED, {}, "memory: pointed to "),
+    "told by default": (FULL, {}, "memory: showed Claude "),
+    "pointers too by default": (POINTED, {}, "memory: showed Claude the title"),
     "no pointers": (POINTED, {"receipt": "injected"}, ""),
     "off": (FULL, {"receipt": "off"}, ""),
     "nothing said": (NOTHING, {"receipt": "all"}, ""),
@@ -119,7 +119,7 @@ def test_a_project_can_neither_lower_a_threshold_nor_change_the_receipt(staged: 
     staged.write(".claude/settings.json", {"memory": {"retrieval": own}})
     assert staged.prompt(ASK).stdout == ""
     set_up(staged, FULL, receipt="injected")
-    assert staged.prompt(ASK).json["systemMessage"].startswith("memory: told Claude ")
+    assert staged.prompt(ASK).json["systemMessage"].startswith("memory: showed Claude ")
 
 
 def test_settings_outside_the_memory_block_send_every_candidate_to_the_judges(project: Project) -> None:

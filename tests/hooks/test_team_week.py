@@ -104,7 +104,7 @@ def monday(ann: Member, bo: Member, cy: Member) -> None:
         other.pull()
         assert other.pending() == {RULE}
         assert other.recalled(FREEZE) == ""
-    assert "1 memory awaits approval" in bo.start().stdout
+    assert "1 pending memory" in bo.start().stdout
     bo.accept_groups("Ann")
     assert "Tuesdays" in bo.recalled(FREEZE)
     assert cy.recalled(FREEZE) == "", "what Bo accepts is accepted for Bo"

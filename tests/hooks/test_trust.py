@@ -144,12 +144,12 @@ def test_a_cloned_store_is_pending_and_announced_once(
 ) -> None:
     other = make_project()
     put(other, "billing", memory())
-    assert "1 memory awaits" in other.start().json["systemMessage"]
+    assert "1 pending memory" in other.start().json["systemMessage"]
     assert other.start().message == ""
     assert recalled(other) == ""
     assert other.cli("search", "billing database", "--json").json["results"][0]["trust"] == "pending"
     put(other, "port", PORT)
-    assert "2 memories await" in other.start("resume").json["systemMessage"]
+    assert "2 pending memories" in other.start("resume").json["systemMessage"]
     assert other.cli("accept", "--all").returncode == 0
     assert TOLD in recalled(other)
     assert "await" not in other.start().message
@@ -189,7 +189,7 @@ def test_saving_forgetting_and_restoring_take_effect_on_the_next_prompt(mine: Pr
     assert recalled(mine, WHICH) == ""
     assert mine.cli("restore", name).returncode == 0
     assert "7777" in recalled(mine, WHICH)
-    assert mine.cli("archive", name).returncode == 0
+    assert mine.cli("forget", "--keep", name).returncode == 0
     assert recalled(mine, WHICH) == ""
 
 

@@ -119,7 +119,7 @@ def test_a_hook_hands_on_the_cleaned_environment(project: Project) -> None:
     project.write(".claude/settings.json", json.dumps({"env": {"PLANTED": "x"}}))
     code = (
         """
-from memory_plugin.hooks.environment import clean
+from memory_plugin.host.environment import clean
 clean(%r)
 import json, subprocess
 child = "import os; print(os.environ.get('PLANTED'), os.environ.get('KEPT'))"

@@ -112,13 +112,34 @@ def test_a_guard_counts_as_content() -> None:
     [
         (
             Guard(("*.sql",), ("git push --force", "terraform apply"), ASK),
-            "the client asks you whenever Claude runs `git push --force` or `terraform apply` or changes `*.sql`",
+            "Claude Code asks you each time Claude runs `git push --force` or `terraform apply` or changes `*.sql`",
         ),
         (
             Guard((), ("psql",), REMIND),
-            "the first time in a session that Claude runs `psql`, the call is held back with this memory as the reason",
+            "blocks the first call in each session that runs `psql`, and shows Claude this memory; a second try goes through",
         ),
     ],
 )
 def test_guard_in_words_explains_action_and_condition(given_guard: Guard, words: str) -> None:
     assert guard_in_words(given_guard) == words
+
+
+@pytest.mark.parametrize(
+    ("written", "command"),
+    [
+        ("Bash(npm install:*)", "npm install"),
+        ("npm install:*", "npm install"),
+        ("npm install *", "npm install"),
+        ("npm install*", "npm install*"),
+        ("rm -rf /*", "rm -rf /*"),
+    ],
+)
+def test_the_client_s_rules_are_understood(written: str, command: str) -> None:
+    guard = parse_guard({"commands": [written], "files": ["Edit(gen/**)"]})
+    assert guard is not None
+    assert (guard.commands, guard.files) == ((command,), ("gen/**",))
+
+
+def test_a_star_in_the_program_is_refused() -> None:
+    with pytest.raises(InvalidGuard, match="beginning of one command"):
+        parse_guard({"commands": ["np* install"]})

@@ -47,7 +47,7 @@ def test_rules_come_first_then_titles_then_the_number_of_the_others() -> None:
     block = arranged([RULE], ["Staging is reset at 03:00"], 900)
     assert block.render(3).split("\n") == [
         "<memory-catalog>",
-        "Saved by the user for this project; full text: memory show TITLE",
+        "Saved by the user or the team. Full text: memory show TITLE",
         "Standing rules:",
         "- " + RULE,
         "Other memories, by title:",

@@ -98,26 +98,26 @@ def test_lines_that_are_none_are_passed_over(project: Project) -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"outcome": "injected", "injected": ["a"]}, "told Claude 1 memory"),
-        ({"outcome": "injected", "injected": ["a", "b"]}, "told Claude 2 memories"),
+        ({"outcome": "injected", "injected": ["a"]}, "showed Claude 1 memory"),
+        ({"outcome": "injected", "injected": ["a", "b"]}, "showed Claude 2 memories"),
         (
             {"outcome": "injected", "injected": ["a"], "pointed": ["b", "c"]},
-            "told Claude 1 memory, pointed to 2",
+            "showed Claude 1 memory, and 2 by title",
         ),
-        ({"outcome": "pointed", "injected": [], "pointed": ["b"]}, "pointed Claude to 1 memory"),
+        ({"outcome": "pointed", "injected": [], "pointed": ["b"]}, "showed Claude 1 memory by title"),
         (
             {"outcome": "silent", "reason": "no_match"},
-            "told nothing: no memory shares a distinctive word with the prompt",
+            "showed nothing: no memory shares a distinctive word with the prompt",
         ),
-        ({}, "told nothing: no reason noted"),
-        ({"place": "prompt", "outcome": "injected", "injected": ["a"]}, "told Claude 1 memory"),
+        ({}, "showed nothing: no reason noted"),
+        ({"place": "prompt", "outcome": "injected", "injected": ["a"]}, "showed Claude 1 memory"),
         (
             {"place": "tool", "outcome": "pointed", "pointed": ["a"]},
-            "at a tool call: pointed Claude to 1 memory",
+            "at a tool call: showed Claude 1 memory by title",
         ),
         (
             {"place": "failure", "outcome": "injected", "injected": ["a"]},
-            "after a failed command: told Claude 1 memory",
+            "after a failed command: showed Claude 1 memory",
         ),
     ],
 )
@@ -131,40 +131,40 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
 @pytest.mark.parametrize(
     ("row", "candidate", "outcome"),
     [
-        ({"injected": ["a"]}, {"confidence": 0.968, "pointer_confidence": 0.99}, ("told", "96% sure")),
-        ({"pointed": ["a"]}, {"confidence": 0.3}, ("pointed to", "30% sure")),
+        ({"injected": ["a"]}, {"confidence": 0.968, "pointer_confidence": 0.99}, ("shown", "96% sure")),
+        ({"pointed": ["a"]}, {"confidence": 0.3}, ("title shown", "30% sure")),
         (
             {"pointed": ["a"]},
             {"confidence": 0.3, "pointer_confidence": 0.8},
-            ("pointed to", "80% sure"),
+            ("title shown", "80% sure"),
         ),
         (
             {},
             {"confidence": 0.08, "pointer_confidence": 0.12},
-            ("not told", "12% sure, 25% needed"),
+            ("not shown", "12% sure, 25% needed"),
         ),
-        ({}, {"confidence": 0.2499}, ("not told", "24% sure, 25% needed")),
+        ({}, {"confidence": 0.2499}, ("not shown", "24% sure, 25% needed")),
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},
-            ("not told", "Claude was already told in this session"),
+            ("not shown", "Claude already has it from this session"),
         ),
         (
             {"judge": {"verdicts": {"a": [True, False]}}, "pointed": ["a"]},
             {"confidence": 0.1},
-            ("pointed to", "10% sure; the judges: relevant, not useful"),
+            ("title shown", "10% sure; the judges: relevant, not useful"),
         ),
         (
             {"judge": {"verdicts": {"a": [False, None]}}},
             {"confidence": 0.7, "withheld": "declined"},
-            ("not told", "70% sure; the judges: not relevant"),
+            ("not shown", "70% sure; the judges: not relevant"),
         ),
         (
             {"inject_threshold": None, "pointer_threshold": None},
             {"confidence": 0.2},
-            ("not told", "20% sure"),
+            ("not shown", "20% sure"),
         ),
-        ({}, {}, ("not told", "? sure")),
+        ({}, {}, ("not shown", "? sure")),
     ],
 )
 def test_the_outcome_of_a_candidate_as_text(

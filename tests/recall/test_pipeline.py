@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import lookup
 from memory_plugin.recall.gate import Prompt
 from memory_plugin.recall.history import Answer, RecallHistory
+from memory_plugin.recall.index_file import index_path
 from memory_plugin.recall.pipeline import recall
 from tests.project import Project
 from tests.recall.store_files import ASK, BODY, TITLE, at_home, no_threshold
@@ -55,3 +58,52 @@ def test_a_trial_gives_the_result_of_a_prompt_and_writes_nothing(project: Projec
         assert results[0]["tokens"] > 20
         assert sorted(os.listdir(paths.state())) == before
     assert project.ledger("recalls") == []
+
+
+@pytest.mark.parametrize("bug", [TypeError, ValueError, KeyError, IndexError])
+def test_a_bug_is_raised_and_rebuilds_nothing(
+    project: Project, monkeypatch: pytest.MonkeyPatch, bug: type[Exception]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise bug("a bug")
+
+    project.save(TITLE, BODY)
+    monkeypatch.setattr(lookup, "rank", fail)
+    with at_home(project) as paths:
+        before = os.stat(index_path(paths))
+        context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), "s")
+        with pytest.raises(bug, match="a bug"):
+            recall(Answer("prompt"), Prompt(ASK, "p", ""), 9500, context)
+        assert os.stat(index_path(paths)) == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE meta SET value = 'no JSON'",
+        "UPDATE meta SET value = x'00' WHERE name = 'watched'",
+        "DELETE FROM totals",
+        "DELETE FROM documents",
+        "UPDATE documents SET tags = 'no JSON'",
+        "UPDATE documents SET inject = x'ff'",
+        "UPDATE vectors SET body = x'00'",
+        "UPDATE vocabulary SET strong = x'31'",
+    ],
+)
+def test_a_prompt_rebuilds_a_damaged_index_once_a_day(project: Project, damage: str) -> None:
+    no_threshold(project)
+    project.save(TITLE, BODY)
+    outcomes = []
+    with at_home(project) as paths:
+        path, settings = index_path(paths), load(paths.config_dir, paths.project_root)
+        for day in (0, 0, 1):
+            if day:
+                os.utime(path + ".rebuilt", (1, 1))
+            with closing(sqlite3.connect(path)) as connection:
+                connection.execute(damage)
+                connection.commit()
+            context = Context(paths, settings, Deadline(60), "")
+            answer = recall(Answer("prompt"), Prompt(ASK, "p", ""), 9500, context, RecallHistory(paths, ""))
+            outcomes.append((answer.record["outcome"], answer.record["problem"], answer.needs_refresh))
+    rebuilt = ("injected", "index_damaged", True)
+    assert outcomes == [rebuilt, ("silent", "index_damaged", False), rebuilt]

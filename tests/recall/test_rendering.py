@@ -128,21 +128,21 @@ def test_tokens_are_estimated_by_script(text: str, least: int, most: int) -> Non
 
 LONG = "Every migration of the billing database needs a second pair of eyes before it is applied"
 RECEIPTS = {
-    "one": (["A b"], [], "injected", 'memory: told Claude "A b"'),
-    "one, long": ([LONG], [], "injected", 'memory: told Claude "%s"' % LONG),
-    "two": (["A", "B"], [], "injected", 'memory: told Claude "A" and "B"'),
+    "one": (["A b"], [], "injected", 'memory: showed Claude "A b"'),
+    "one, long": ([LONG], [], "injected", 'memory: showed Claude "%s"' % LONG),
+    "two": (["A", "B"], [], "injected", 'memory: showed Claude "A" and "B"'),
     "two, one long": (
         [LONG, LONG],
         [],
         "injected",
-        'memory: told Claude "Every migration of the billing database needs a\u2026" and "%s"'
+        'memory: showed Claude "Every migration of the billing database needs a\u2026" and "%s"'
         % "Every migration of the billing database needs a\u2026",
     ),
-    "two that fit": ([LONG, "B"], [], "injected", 'memory: told Claude "%s" and "B"' % LONG),
-    "four": (["A", "B", "C", "D"], [], "injected", 'memory: told Claude "A", "B" and 2 more'),
+    "two that fit": ([LONG, "B"], [], "injected", 'memory: showed Claude "%s" and "B"' % LONG),
+    "four": (["A", "B", "C", "D"], [], "injected", 'memory: showed Claude "A", "B" and 2 more'),
     "pointers are not said": ([], ["P"], "injected", ""),
-    "pointers": ([], ["P"], "all", 'memory: pointed to "P"'),
-    "both": (["A"], ["P", "Q"], "all", 'memory: told Claude "A"; pointed to "P" and "Q"'),
+    "pointers": ([], ["P"], "all", 'memory: showed Claude the title "P"'),
+    "both": (["A"], ["P", "Q"], "all", 'memory: showed Claude "A" and the titles "P" and "Q"'),
     "off": (["A"], ["P"], "off", ""),
     "an unknown choice": (["A"], ["P"], "", ""),
     "nothing": ([], [], "all", ""),
@@ -150,9 +150,9 @@ RECEIPTS = {
         ["\x1b[31mred\x07\nline\u202e"],
         [],
         "injected",
-        'memory: told Claude "[31mred line"',
+        'memory: showed Claude "[31mred line"',
     ),
-    "quotes": (['say "hi"'], [], "injected", "memory: told Claude \"say 'hi'\""),
+    "quotes": (['say "hi"'], [], "injected", "memory: showed Claude \"say 'hi'\""),
 }
 
 

@@ -67,31 +67,39 @@ def test_the_rubric_asks_for_all_fields_and_marks_data_as_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "score", "clamped"),
+    ("name", "value", "score", "off_scale"),
     [
         ("goal_achievement", 3, 3, 0),
         ("goal_achievement", 2.0, 2, 0),
         ("goal_achievement", "Complete", 2, 0),
-        ("goal_achievement", 7, 3, 1),
-        ("goal_achievement", -1, 0, 1),
+        ("goal_achievement", -1, None, 1),
         ("goal_achievement", 1.5, None, 0),
         ("goal_achievement", "done", None, 0),
         ("goal_achievement", True, None, 0),
         ("tool_efficiency", 1, 1.0, 0),
-        ("tool_efficiency", 1.2, 1.0, 1),
-        pytest.param("tool_efficiency", 10**400, 1.0, 1, id="more digits than a float has"),
+        ("tool_efficiency", 1.2, None, 1),
+        pytest.param("tool_efficiency", -(10**400), None, 1, id="more digits than a float has"),
         ("tool_efficiency", "0.85", None, 0),
         ("tool_efficiency", None, None, 0),
         ("tool_efficiency", math.nan, None, 0),
     ],
 )
 def test_a_score_is_on_its_scale_or_missing(
-    name: str, value: object, score: float | None, clamped: int
+    name: str, value: object, score: float | None, off_scale: int
 ) -> None:
     parsed = read_scores(reply(**{name: {"score": value}}))
     assert parsed is not None
     assert parsed["dimensions"].get(name, {}).get("score") == score
-    assert parsed["clamped"] == clamped
+    assert parsed["off_scale"] == off_scale
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("tool_efficiency", 8), ("goal_achievement", 7), ("tool_efficiency", 10**400)]
+)
+def test_scores_on_another_scale_are_no_grade(name: str, value: object) -> None:
+    others = {"goal_achievement": {"score": "complete"}, "output_quality": {"score": 1}}
+    parsed = read_scores({**others, name: {"score": value}})
+    assert scores(parsed) == ({"goal_achievement": 2} if name != "goal_achievement" else None)
 
 
 def test_texts_are_clean_short_and_without_secrets() -> None:

@@ -172,7 +172,7 @@ def test_after_a_lasting_failure_no_more_parts_are_sent(
 def test_a_sub_agents_answer_is_checked_and_stored(bench: Bench) -> None:
     scorer = bench.scorer
     prepared = prepare(bench.transcript(IDS[1]), 60_000)
-    scores = read_scores(reply(output_quality={"score": 9, "evidence": ["turn 77 says so"]}))
+    scores = read_scores(reply(output_quality={"score": 1, "evidence": ["turn 77 says so"]}))
     assert scores is not None
     store_answers(prepared, [scores], {"by": "agent", "failures": []}, scorer)
     (row,) = bench.rows()

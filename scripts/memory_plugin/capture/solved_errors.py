@@ -28,6 +28,7 @@ _MAX_CHANGES = 6
 _MIN_ROUNDS = 2  # runs of a command after edits, from which it is a check
 # These record work and change nothing for other commands, except those in the list of changes.
 _RECORDING = ("git", "gh")
+_HOOKED = ("git", "commit")  # fails if its hooks find something in the code
 _EDITS = frozenset(["Edit", "Write", "MultiEdit", "NotebookEdit"])
 _SHELL = "Bash"
 _MAX_SHELL_LINE = 4000
@@ -70,9 +71,9 @@ class SolvedError(NamedTuple):
 
 
 class _Failure:
-    """A failed command, and the changes since then."""
+    """A failed command, and the changes until the same command passes or fails differently, which ends them."""
 
-    __slots__ = ("age", "changes", "edited_code", "kinds", "line", "symptom", "turn")
+    __slots__ = ("age", "changes", "edited_code", "has_ended", "kinds", "line", "symptom", "turn")
 
     def __init__(self, line: CommandLine, symptom: tuple[str, ...], turn: int) -> None:
         self.line = line
@@ -81,7 +82,15 @@ class _Failure:
         self.age = 0
         self.changes: list[str] = []
         self.kinds: set[str] = set()
-        self.edited_code = False
+        self.edited_code = self.has_ended = False
+
+    def add(self, change: str, kind: str) -> None:
+        """Record a change and how it changes the environment, "" if it does not."""
+        if self.has_ended:
+            return
+        if change not in self.changes and len(self.changes) <= _MAX_CHANGES:
+            self.changes.append(change)
+        self.kinds |= {kind} - {""}
 
 
 class ErrorWatch:
@@ -115,11 +124,8 @@ class ErrorWatch:
         path = path.replace("\\", "/")
         is_config = error_pattern("config_files").search(path) is not None
         for failure in self._open:
-            _note(failure, "edited %s" % plain(path.rpartition("/")[2], 80))
-            if is_config:
-                failure.kinds.add("config")
-            else:
-                failure.edited_code = True
+            failure.add("edited %s" % plain(path.rpartition("/")[2], 80), "config" if is_config else "")
+            failure.edited_code |= not (is_config or failure.has_ended)
 
     def _command(self, call: Call, turn: int) -> list[SolvedError]:
         text, output = call.text("command"), (call.result or "")[:_MAX_OUTPUT]
@@ -127,8 +133,8 @@ class ErrorWatch:
         self._rounds[line.heads] += self._edits > self._run_at.get(line.heads, self._edits)
         self._run_at[line.heads] = self._edits
         if call.failed:
-            return self._failed(line, output, turn)
-        if error_pattern("failed_output").search(output):
+            self._failed(line, output, turn)
+        if call.failed or error_pattern("failed_output").search(output):
             return []
         solved_errors = [
             self._solved(failure, line, turn) for failure in self._open if runs_same(failure.line, line)
@@ -139,32 +145,20 @@ class ErrorWatch:
         kind = change_kind(text)
         if kind or (line.heads and not line.is_check and text.split()[0] not in _RECORDING):
             for failure in self._open:
-                failure.kinds |= {kind} - {""}
-                _note(failure, "ran `%s`" % plain(text, 120))
-        return [error for error in solved_errors if error is not None][:1]  # one pass solves one error
+                failure.add("ran `%s`" % plain(text, 120), kind)
+        return [error for error in solved_errors if error is not None]
 
-    def _failed(self, line: CommandLine, output: str, turn: int) -> list[SolvedError]:
-        """Record a failure. If the same command failed with a different error before, that earlier error is solved."""
-        if not line.heads or explains_itself(output):
-            return []
+    def _failed(self, line: CommandLine, output: str, turn: int) -> None:
+        """Record a failure, unless the same command failed with the same error before, which stays open."""
         symptom = _symptom(output)
-        solved_errors: list[SolvedError] = []
-        unsolved: list[_Failure] = []
         for failure in self._open:
-            if not runs_same(failure.line, line):
-                unsolved.append(failure)
-            elif set(failure.symptom).isdisjoint(symptom):
-                error = self._solved(failure, line, turn)
-                if error and failure.kinds - {"format"}:
-                    solved_errors.append(error)
-            else:  # the same error again: its failure stays open with the changes so far
-                failure.age = 0
-                unsolved.append(failure)
-                symptom = ()
-        self._open = deque(unsolved, _MAX_OPEN)
-        if symptom:
+            if runs_same(failure.line, line):
+                if not set(failure.symptom).isdisjoint(symptom):
+                    failure.age, failure.has_ended = 0, False
+                    return
+                failure.has_ended = True
+        if line.heads and symptom and not explains_itself(output):
             self._open.append(_Failure(line, symptom, turn))
-        return solved_errors
 
     def _solved(self, failure: _Failure, line: CommandLine, turn: int) -> SolvedError | None:
         """Return the solved error; None if it was part of the usual loop, only code changed, or some steps are unknown."""
@@ -172,11 +166,13 @@ class ErrorWatch:
         in_environment = any(map(error_pattern("surroundings").search, failure.symptom))
         # A command that runs again and again around edits is a check, whatever its name.
         is_check = failure.line.is_check or self._rounds[failure.line.heads] >= _MIN_ROUNDS
-        if is_check:
+        if is_check or failure.edited_code:  # then a formatter explains nothing
             kinds.discard("format")
+        if failure.edited_code and _HOOKED in failure.line.heads:
+            return None
         if not in_environment and (kinds == {"config"} or (is_check and failure.edited_code)):
             return None
-        if line.words != failure.line.words and in_environment:
+        if in_environment and line.options - failure.line.options:
             kinds.add("arguments")
             changes.append("ran `%s` instead" % plain(line.text, 160))
         if not kinds or len(changes) > _MAX_CHANGES:
@@ -186,11 +182,6 @@ class ErrorWatch:
         return SolvedError(
             failure.line.text, failure.symptom, tuple(changes), line.text, failure.turn, turn, strength
         )
-
-
-def _note(failure: _Failure, change: str) -> None:
-    if change not in failure.changes and len(failure.changes) <= _MAX_CHANGES:
-        failure.changes.append(change)
 
 
 def _symptom(output: str) -> tuple[str, ...]:
@@ -205,24 +196,31 @@ def _symptom(output: str) -> tuple[str, ...]:
 
 
 class CommandLine(NamedTuple):
-    """The commands of one shell line, without those that only read: their heads (program and subcommand) and all their words.
+    """The commands of one shell line, without those that only read, and their heads (program and subcommand).
 
     `is_check` says that they only run tests, linters, compilers or scripts, which fail and pass all day.
     """
 
     heads: frozenset[tuple[str, ...]]
-    words: tuple[str, ...]
+    commands: tuple[tuple[str, ...], ...]
     text: str
     is_check: bool
+
+    @property
+    def options(self) -> frozenset[str]:
+        """Return the options of all commands, and the programs, of which another one may be the solution."""
+        words = (
+            word for words in self.commands for at, word in enumerate(words) if not at or word[:1] == "-"
+        )
+        return frozenset(words)
 
 
 @lru_cache(maxsize=256)
 def command_line(text: str) -> CommandLine:
     """Parse a shell line; it has no heads if its commands only read."""
     commands = [command for command in _commands(text) if not _begins(command, _prefixes("looks"))]
-    words = [word for command in commands for word in command]
     is_check = bool(commands) and all(map(_is_check, commands))
-    return CommandLine(frozenset(map(_head, commands)), tuple(words), text, is_check)
+    return CommandLine(frozenset(map(_head, commands)), tuple(map(tuple, commands)), text, is_check)
 
 
 def _is_check(command: list[str]) -> bool:
@@ -231,12 +229,33 @@ def _is_check(command: list[str]) -> bool:
 
 
 def runs_same(line: CommandLine, later: CommandLine) -> bool:
-    """Return whether a later line runs everything that a line ran, or another program with exactly the same arguments."""
-    if not line.heads or not later.heads:
-        return False
-    if line.heads <= later.heads:
-        return True
-    return len(line.words) > 2 and line.words[1:] == later.words[1:]
+    """Return whether a later line runs every command of a line again."""
+    repeated = (any(_repeats(command, other) for other in later.commands) for command in line.commands)
+    return bool(line.commands) and all(repeated)
+
+
+def _repeats(command: tuple[str, ...], later: tuple[str, ...]) -> bool:
+    """Return whether a later command runs all that a command ran: the same arguments, or at least the same tests.
+
+    Options may differ. Another program counts only with exactly the same arguments.
+    """
+    if command[0] != later[0]:
+        return len(command) > 2 and command[1:] == later[1:]
+    targets, scopes = ([word for word in words[1:] if not word.startswith("-")] for words in (command, later))
+    if not _is_check(list(command)):
+        return set(targets) <= set(scopes)
+    runs_all = any(map(_names_check, later[:_MAX_HEAD])) and not set(scopes) - set(targets)
+    kept = set(targets) & set(scopes) if runs_all else set(targets)
+    return all(any(_covers(scope, target) for scope in scopes) for target in kept) and all(
+        any(_covers(scope, target) for target in targets) for scope in scopes
+    )
+
+
+def _covers(scope: str, target: str) -> bool:
+    """Return whether the tests of one argument include those of another: a folder, a file, or `./...`."""
+    scope = scope.removesuffix("...").rstrip("/").removeprefix("./")
+    target = target.removeprefix("./")
+    return scope in ("", ".", target) or target.startswith((scope + "/", scope + "::", scope + "["))
 
 
 def change_kind(text: str) -> str:

@@ -8,25 +8,93 @@ from __future__ import annotations
 import os
 import sys
 
-from ..kernel.ancestry import ancestors, has_proc, hook_starter, outer_client, record_client
+from ..host.ancestry import ancestors, has_proc, hook_starter, outer_client, record_client
+from ..host.environment import clean, launch_folder, restore_launch_values, switched_off
+from ..host.events import PROBLEM, error_location, id_field, log_event, path_field, print_error
 from ..kernel.clock import Deadline
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import os_error_text
 from ..kernel.paths import locate
-from .environment import clean, launch_folder, restore_launch_values, switched_off
-from .events import PROBLEM, Event, error_location, id_field, log_event, path_field, print_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Optional
+    from typing import Any, Callable, Optional
 
-    from ..kernel.ancestry import Ancestor
+    from ..host.ancestry import Ancestor
+    from ..host.environment import Taint
+    from ..kernel.context import Context
     from ..kernel.paths import Paths
 
-    Handler = Callable[[Event], Optional[dict[str, object]]]
+    Handler = Callable[["Event"], Optional[dict[str, object]]]
 
 MAX_INPUT = 32 << 20
 _RECORDS_CLIENT = ("SessionStart", "UserPromptSubmit")
+
+
+class Event:
+    """One event of the client: its name and fields, the paths, what the project's settings set, and the deadline of its handler."""
+
+    __slots__ = ("_context", "deadline", "name", "paths", "payload", "taint")
+
+    def __init__(
+        self, name: str, payload: dict[str, object], paths: Paths, taint: Taint, deadline: Deadline
+    ) -> None:
+        self.name = name
+        self.payload = payload
+        self.paths = paths
+        self.taint = taint
+        self.deadline = deadline
+        self._context: Context | None = None
+
+    def field(self, name: str) -> str:
+        """Return a short text of the event, such as an id; empty if it has none."""
+        return id_field(self.payload.get(name))
+
+    @property
+    def session(self) -> str:
+        """Return the client's id of the conversation."""
+        return self.field("session_id")
+
+    @property
+    def transcript(self) -> str:
+        """Return the path of the session's transcript."""
+        return path_field(self.payload.get("transcript_path"))
+
+    @property
+    def context(self) -> Context:
+        """Return the context, read at the first use; from then on the user's hygiene rules apply to this process."""
+        if self._context is None:
+            from ..kernel.context import Context
+            from ..kernel.settings.load import load
+            from ..recall import follow_hygiene
+
+            settings = load(self.paths.config_dir, self.paths.project_root)
+            follow_hygiene(settings)
+            self._context = Context(self.paths, settings, self.deadline, self.session)
+        return self._context
+
+    def output(self, text: str, message: str = "") -> dict[str, object] | None:
+        """Return the hook's output: a text for Claude and a message for the user; None if both are empty."""
+        output: dict[str, object] = {}
+        if text:
+            output["hookSpecificOutput"] = {"hookEventName": self.name, "additionalContext": text}
+        if message:
+            output["systemMessage"] = message
+        return output or None
+
+    def record(self, decision: dict[str, Any]) -> None:
+        """Append a decision on memories to the ledger."""
+        from ..kernel.context import LedgerError
+
+        prompt = {"prompt_id": self.field("prompt_id")} if "prompt_id" in self.payload else {}
+        try:
+            self.context.append("recalls", {**decision, **prompt, "ms": self.deadline.elapsed_ms()})
+        except LedgerError as error:
+            self.log(str(error))
+
+    def log(self, text: str, kind: str = PROBLEM) -> None:
+        """Append a problem to the events ledger."""
+        log_event(self.paths, self.session, self.name, kind, text)
 
 
 class BadInput(ValueError):
@@ -110,7 +178,7 @@ def _handler(event: str) -> Handler:
 
 def _handle_other_host(event: Event, host: str) -> dict[str, object] | None:
     """Handle an event of another agent."""
-    from .hosts import joined_output, translated_events, translated_output
+    from ..host.agents import joined_output, translated_events, translated_output
 
     events = translated_events(host, event.payload)
     outputs = [_handle(Event(event.name, each, event.paths, event.taint, event.deadline)) for each in events]

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 
 from ..kernel.files import os_error_text
-from .status_line import FOLDER
+from ..work.status_line import FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
+    from ..kernel.paths import Paths
     from ..kernel.settings.values import Settings
-    from .events import Event
+    from .entry import Event
 
 _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing
 _OWN_AGENTS = "memory:"  # the start of the type of the plugin's sub-agents
 _LINE_START = "memory: "
 _CLEARS_CONTEXT = ("compact", "clear")  # sources
-_STARTS_SESSION = ("startup", "resume")
+_RESUMES = "resume"
+_STARTS_SESSION = ("startup", _RESUMES)
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 
 
@@ -27,18 +29,21 @@ def handle_start(event: Event) -> dict[str, object] | None:
     After a compaction or clear, the session's history is deleted first, so that everything may be injected again.
     """
     from ..replies.reply_state import tuning_reminder
-    from .background import start_refresh
+    from ..work.background import start_refresh
 
-    if event.paths.state_dir is None:
-        return None
     source = event.field("source")
+    if event.paths.state_dir is None:
+        why = "memory: nothing is recalled: " + event.paths.why_no_state
+        return event.output("", why) if source in _STARTS_SESSION else None
     if source in _CLEARS_CONTEXT and event.session:
         _forget_history(event)
     _refresh_status_script(event)
     text, notice, receipt = _at_start(event, source)
+    text = "\n\n".join(filter(None, (text, _past_sessions(event, source))))
     start_refresh(event.paths)
     damaged = _settings_notice(event.context.settings, source)
-    lines = [damaged, notice, _offer(event.context), tuning_reminder(event.paths), receipt]
+    unread = _unread_nearby(event.paths) if source == "startup" else ""
+    lines = [damaged, notice, unread, _offer(event.context), tuning_reminder(event.paths), receipt]
     return event.output(text, _two_lines(lines))
 
 
@@ -51,9 +56,31 @@ def _offer(context: Context) -> str:
     return due_offer(context)
 
 
+def _past_sessions(event: Event, source: str) -> str:
+    """Return the last sessions, by which Claude knows that it can look them up; empty for a session that goes on and has them."""
+    if source == _RESUMES:
+        return ""
+    from ..work.past_sessions import catalog_lines
+
+    problems: list[str] = []
+    text = catalog_lines(event.context, problems)
+    for problem in problems:
+        event.log(problem)
+    return text
+
+
+def _unread_nearby(paths: Paths) -> str:
+    """Return a line about memories next to a project that has none itself; usually empty."""
+    if os.path.isdir(os.path.join(paths.project_root, ".claude", "memory")):
+        return ""
+    from ..memories.nearby import unread_nearby
+
+    return "".join("memory: " + text for text in unread_nearby(paths)[:1])
+
+
 def _at_start(event: Event, source: str) -> tuple[str, str, str]:
     """Return the text for Claude, the line about memories that await approval, and the receipt (empty unless the user wants receipts)."""
-    from ..kernel.sqlite import SqliteError
+    from ..recall.index_file import INDEX_ERRORS
     from ..recall.session_catalog import current_index, due_notice, is_catalog_on, session_catalog
 
     context = event.context
@@ -63,7 +90,7 @@ def _at_start(event: Event, source: str) -> tuple[str, str, str]:
         notice = due_notice(context.paths, connection)
         if connection is not None and is_catalog_on(context):
             answer = session_catalog(connection, source, context)
-    except SqliteError as error:
+    except INDEX_ERRORS as error:
         event.log("the index could not be read: %s" % os_error_text(error))
     finally:
         if connection is not None:
@@ -79,7 +106,7 @@ def handle_subagent(event: Event) -> dict[str, object] | None:
     kind = event.field("agent_type")
     if event.paths.state_dir is None or kind in _EXPLORERS or kind.startswith(_OWN_AGENTS):
         return None
-    from ..kernel.sqlite import SqliteError
+    from ..recall.index_file import INDEX_ERRORS
     from ..recall.session_catalog import current_index, is_catalog_on, subagent_rules
 
     context = event.context
@@ -88,7 +115,7 @@ def handle_subagent(event: Event) -> dict[str, object] | None:
         return None
     try:
         answer = subagent_rules(connection, event.field("agent_id"), context)
-    except SqliteError as error:
+    except INDEX_ERRORS as error:
         event.log("the index could not be read: %s" % os_error_text(error))
         return None
     finally:
@@ -131,7 +158,7 @@ def _refresh_status_script(event: Event) -> None:
     """Update the status line's script, because the plugin's folder changes with its version."""
     if not os.path.isdir(event.paths.state(FOLDER)):
         return
-    from .status_line import refresh_script
+    from ..work.status_line import refresh_script
 
     try:
         refresh_script(event.paths)
@@ -163,8 +190,8 @@ def handle_end(event: Event) -> None:
     settings = event.context.settings
     if event.taint.judges_off or settings.text("sessions.judge.when") != "ended":
         return
+    from ..host.background import judge_variables, start
     from ..sessions.session_files import leave_note
-    from .background import judge_variables, start
 
     try:
         leave_note(paths, event.session, event.transcript)
@@ -182,7 +209,7 @@ def handle_compaction(event: Event) -> None:
         return
     if event.context.settings.text("capture.mode") == "off":
         return
-    from .background import start_proposals
+    from ..work.background import start_steps
 
-    if not start_proposals(event.name, event.transcript, event.context):
+    if not start_steps(event.name, event.transcript, event.context):
         event.log("no process could be started to look for memory candidates")

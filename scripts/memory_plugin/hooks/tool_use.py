@@ -5,19 +5,15 @@ PostToolUseFailure: give Claude the memories about the error of a failed command
 
 from __future__ import annotations
 
-import os
-
-from ..kernel.files import make_folder
+from ..host.events import count_silent
 from ..memories.guard_file import GuardFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.paths import Paths
     from ..recall.history import Answer
-    from .events import Event
+    from .entry import Event
 
 _FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
-MAX_SILENT = 1_000_000  # calls, with a byte each
 
 
 def handle(event: Event) -> dict[str, object] | None:
@@ -26,7 +22,7 @@ def handle(event: Event) -> dict[str, object] | None:
         return None
     answer = _asked(event) or _guarded(event) or _about_file(event)
     if answer is None:
-        _count_silent(event.paths)
+        count_silent(event.paths)
     return answer
 
 
@@ -42,41 +38,13 @@ def handle_failure(event: Event) -> dict[str, object] | None:
     answer = _answer("failure", event)
     recall_at_failure(answer, failed, event.field("agent_id"), event.context)
     if answer.needs_refresh:
-        from .background import start_refresh
+        from ..work.background import start_refresh
 
         start_refresh(event.paths)
     output = _output(answer, event)
     if output is None:
-        _count_silent(event.paths)
+        count_silent(event.paths)
     return output
-
-
-def count_silent_calls(paths: Paths) -> int:
-    """Return the number of tool calls of this project without output; at most MAX_SILENT are counted."""
-    try:
-        return os.stat(_silent_file(paths)).st_size
-    except OSError:
-        return 0
-
-
-def _count_silent(paths: Paths) -> None:
-    """Count a call without output by one byte in a file, since a ledger line would take longer than the rest of the hook."""
-    path = _silent_file(paths)
-    try:
-        make_folder(os.path.dirname(path))
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-        handle = os.open(path, flags, 0o600)
-        try:
-            if os.fstat(handle).st_size < MAX_SILENT:
-                os.write(handle, b".")
-        finally:
-            os.close(handle)
-    except OSError:
-        return  # a missing count is not worth a report
-
-
-def _silent_file(paths: Paths) -> str:
-    return paths.state("silent", paths.project_key)
 
 
 def _asked(event: Event) -> dict[str, object] | None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _PACKAGE = __name__.split(".", 1)[0] + "."
 # The modules that an event always imports, each after its own imports.
 _ALWAYS = (
-    "kernel.clock kernel.fastjson kernel.files kernel.paths kernel.ancestry "
-    "hooks.environment hooks.events hooks.entry "
+    "kernel.clock kernel.fastjson kernel.files kernel.paths host host.ancestry "
+    "host.environment host.events hooks.entry "
 )
 AHEAD = {
     "StatusLine": "",

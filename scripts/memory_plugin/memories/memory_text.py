@@ -19,7 +19,7 @@ TITLE, TEXT = "title", "text"
 # Characters of a field: no more are told or matched (recall/documents.py).
 MAX_SHOWN = 20_000
 _MAX_DIFFERENCE = 2000  # lines of both versions; comparing them takes quadratic time
-_CUT = "... the rest is neither told nor matched; read the file"
+_CUT = "... the rest is neither shown nor matched; read the file"
 
 
 class FieldChange(NamedTuple):
@@ -124,6 +124,23 @@ def changes(old: dict[str, list[str]], new: dict[str, list[str]]) -> list[FieldC
         for name in dict.fromkeys([*new, *old])
         if old.get(name, []) != new.get(name, [])
     ]
+
+
+def lines_of(changed: list[FieldChange], fields: dict[str, list[str]]) -> list[str]:
+    """Return the changes as lines; without changes the memory's text, indented, and its other fields: `name: value`, or indented."""
+    if changed:
+        return [line for change in changed for line in (change.field + ":", *_indented(change.lines))]
+    is_in_title = fields.get(TEXT) == fields[TITLE]
+    lines = [TEXT + ": the title"] if is_in_title else [TEXT + ":", *_indented(fields.get(TEXT, []))]
+    for name, text in fields.items():
+        if name in (TITLE, TEXT):  # the heading shows the title
+            continue
+        lines += ["%s: %s" % (name, text[0])] if len(text) == 1 else [name + ":", *_indented(text)]
+    return lines
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["  " + line for line in lines]
 
 
 def _difference(old: list[str], new: list[str]) -> list[str]:

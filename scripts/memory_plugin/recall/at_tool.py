@@ -49,7 +49,7 @@ _REFUSED = (
     "[Request interrupted",
     "Permission to use",
     "Permission for this",
-    "The project's memory holds this call back",
+    "Blocked once by the memory ",
 )
 
 

@@ -56,7 +56,7 @@ _CUTS = (
 # The share of the titles that must fit; shortening all of them to fit in the last few would cost more than it gains.
 _MIN_TITLES_SHARE = 0.9
 _OPEN, _CLOSE = "<memory-catalog>\n", "</memory-catalog>"
-_HEADER = "Saved by the user for this project; full text: memory show TITLE\n"
+_HEADER = "Saved by the user or the team. Full text: memory show TITLE\n"
 _RULES, _SOME_RULES = "Standing rules:\n", "Standing rules (%d of %d; all: memory list --rules):\n"
 _MORE_RULES, _TITLES = "More rules, by title:\n", "Other memories, by title:\n"
 _UNLISTED = "and %d more: memory search WORDS\n"
@@ -209,7 +209,9 @@ def _weights(connection: Connection, text: str) -> dict[str, float]:
     from ..kernel.text.tokens import tokenize
 
     stems = list(dict.fromkeys(form(word).partition("~")[0] for word in tokenize(text)))[:_MAX_STEMS]
-    documents = connection.execute("SELECT documents FROM totals WHERE injectable = 1").fetchone()[0]
+    documents = connection.execute(
+        "SELECT coalesce(sum(documents), 0) FROM totals WHERE injectable = 1"
+    ).fetchone()[0]
     max_count = max(_RARE_COUNT, _RARE_SHARE * documents)
     rows = connection.execute(
         "SELECT term, strong FROM vocabulary WHERE term IN (%s) AND strong BETWEEN 1 AND ?"

@@ -366,10 +366,10 @@ def receipt(full: list[Hit], pointers: list[Hit], which: str) -> str:
         return ""
     parts = []
     if full:
-        parts.append("told Claude " + _titles(full))
+        parts.append(_titles(full))
     if pointers and which == "all":
-        parts.append("pointed to " + _titles(pointers))
-    return "memory: " + "; ".join(parts) if parts else ""
+        parts.append("the title%s %s" % ("" if len(pointers) == 1 else "s", _titles(pointers)))
+    return "memory: showed Claude " + " and ".join(parts) if parts else ""
 
 
 def _titles(hits: list[Hit]) -> str:

@@ -25,21 +25,20 @@ REASONS = {
     "command": "the prompt was a slash command",
     "not_typed": "the prompt was a notice from Claude Code",
     "told_not_to": "the prompt said not to use memory",
-    "confirmation": "the prompt was a confirmation or small talk",
+    "confirmation": "the prompt only confirmed or made small talk",
     "short": "the prompt was too short to say what it is about",
     "no_match": "no memory shares a distinctive word with the prompt",
     "below_threshold": "the best match was not good enough",
-    "below_floor": "the best match was not good enough",  # its name in ledgers of 0.1.0
     "declined": "the judges found nothing relevant or useful",
     "no_fallback": "no judge answered, and retrieval.judge.fallback_top_k is 0",
-    "already_injected": "Claude was already told in this session",
-    "already_pointed": "Claude was already pointed to it in this session",
+    "already_injected": "Claude already has it from this session",
+    "already_pointed": "Claude already has its title from this session",
     "far_behind": "another memory matches the prompt much better",
-    "over_limit": "other memories used up the limit for this prompt (retrieval.max_inject, retrieval.max_pointers)",
-    "note": "Claude Code itself lists its notes for Claude",
-    "over_budget": "it did not fit the rest of retrieval.max_tokens",
+    "over_limit": "better matches filled this prompt's limit (retrieval.max_inject, retrieval.max_pointers)",
+    "note": "Claude Code itself shows Claude its notes",
+    "over_budget": "it did not fit in the remaining tokens (retrieval.max_tokens)",
     "max_inject": "the setting retrieval.max_inject or retrieval.judge.modes.auto.max_output is 0",
-    "refreshing": "the index is being brought up to date in the background",
+    "refreshing": "some memories are not indexed yet; try again in a few seconds",
     "index_locked": "the index was locked by another process",
     "index_damaged": "the index was damaged; it is being rebuilt",
     "index_outdated": "the index was built by another version or with other hygiene rules; it is being rebuilt",
@@ -48,11 +47,11 @@ REASONS = {
     "not_refreshed": "the index could not be updated",
     "refreshed_elsewhere": "another process was creating the index",
     "edited": "the file was edited just now; the next prompt finds the new text",
-    "fault": "an error in the plugin; events.jsonl has the line of code",
+    "fault": "an error in the plugin; details: memory doctor",
     "timeout": "there was no time left",
     "already_reminded": "Claude was already reminded in this session",
     "guards_disabled": "guards are switched off in the settings",
-    "unchanged": "Claude was already told this in the session, and nothing has changed",
+    "unchanged": "Claude already has this from the session, and nothing has changed",
 }
 # Reasons that the percentages or the judges' verdict say already.
 _BY_CONFIDENCE = ("below_threshold", "declined")
@@ -63,10 +62,11 @@ _REMEDIES = {
     "no_match": "memory search WORDS",
     "fault": "memory doctor",
 }
-_PROMPT, _GUARD = "prompt", "guard"
+_PROMPT, _GUARD, _PAST = "prompt", "guard", "past"
+_PAST_VERBS = {"showed": "Claude was shown", "hinted": "Claude was pointed to"}
 _GUARDED = {
-    "reminded": "a guard held a call back once and reminded Claude",
-    "asked": "a guard had the client ask you about a call",
+    "reminded": "a guard blocked a call once and showed Claude its memory",
+    "asked": "a guard made Claude Code ask you about a call",
 }
 LAST = "last"
 _ALL = 100_000  # decisions
@@ -77,6 +77,7 @@ PLACE_TEXTS = {
     "tool": "at a tool call",
     "failure": "after a failed command",
     _GUARD: "at a guarded call",
+    _PAST: "about past sessions",
 }
 STARTS = ("catalog", "subagent")  # where Claude gets rules and titles, whatever the prompt
 _WAYS = {
@@ -88,7 +89,7 @@ _WAYS = {
 }
 PLACES = (_PROMPT, *PLACE_TEXTS)
 _INJECTED, _POINTED = "injected", "pointed"
-_TOLD, _POINTED_TO, NOT_TOLD = RESULTS = ("told", "pointed to", "not told")
+_TOLD, _POINTED_TO, NOT_TOLD = RESULTS = ("shown", "title shown", "not shown")
 _SESSION = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")  # the session names a file, so it must not contain a path
 _MAX_SESSIONS = 60
 _MAX_PROMPT = 300
@@ -143,6 +144,12 @@ def sentence(row: dict[str, Any]) -> str:
         outcome = _GUARDED.get(row.get("outcome", ""), "a guarded call went through")
         reason = reason_text(row.get("reason", ""))
         return "%s (%s)%s" % (outcome, ", ".join(row.get("guards", ())), ": " + reason if reason else "")
+    if place == _PAST:
+        sessions = ", ".join(row.get("sessions", ())) or "nothing"
+        return "%s what was done in earlier sessions, because the prompt asked: %s" % (
+            _PAST_VERBS.get(row.get("outcome", ""), "of"),
+            sessions,
+        )
     return PLACE_TEXTS[place] + ": " + _action(row) if place in PLACE_TEXTS else _action(row)
 
 
@@ -150,15 +157,15 @@ def _action(row: dict[str, Any]) -> str:
     injected, pointed = row.get(_INJECTED, ()), row.get(_POINTED, ())
     outcome, listed = row.get("outcome"), row.get("listed", 0)
     if outcome == _INJECTED:
-        text = "told Claude " + _memories(len(injected))
+        text = "showed Claude " + _memories(len(injected))
         if listed:
             text += " and the titles of %d" % listed
-        return text + (", pointed to %d" % len(pointed) if pointed else "")
+        return text + (", and %d by title" % len(pointed) if pointed else "")
     if outcome == _POINTED:
-        return "pointed Claude to " + _memories(len(pointed))
+        return "showed Claude %s by title" % _memories(len(pointed))
     if outcome == _LISTED:
-        return "told Claude the titles of " + _memories(listed)
-    return "told nothing: " + (reason_text(row.get("reason", "")) or "no reason noted")
+        return "showed Claude the titles of " + _memories(listed)
+    return "showed nothing: " + (reason_text(row.get("reason", "")) or "no reason noted")
 
 
 def reason_text(reason: str) -> str:

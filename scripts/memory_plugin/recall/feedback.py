@@ -248,7 +248,10 @@ def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> b
     ).fetchone()
     if row is None:
         return False
-    if any(len(path) >= _MIN_NAME and path in reply for path in as_texts(loads(row[1]))):
+    from .index_file import value_of
+
+    paths = value_of(lambda: as_texts(loads(row[1])), "paths")
+    if any(len(path) >= _MIN_NAME and path in reply for path in paths):
         return True
     from ..kernel.text.tokens import is_compound_name
 

@@ -24,9 +24,9 @@ _MAX_COVERED = 600
 _TAIL_BYTES = 4 << 20
 _MAX_ROWS = 200
 # The client shows the user only the first line.
-_HELD_BACK = "The project's memory holds this call back once: %s."
-_BECAUSE = "These are constraints that the user set:"
-_AFTER = "If the call is right all the same, the same call goes through when it is made again."
+_HELD_BACK = "Blocked once by the memory %s."
+_BECAUSE = "The user wants you to read this first:"
+_AFTER = "If the call is still right, run it again unchanged; it will go through."
 
 
 class GuardedCall:
@@ -172,7 +172,9 @@ def _calls_of_message(transcript: str, call: str) -> set[str]:
 
 def _reminder(due: list[tuple[GuardInForce, str]], call: GuardedCall) -> str:
     """Return the reason shown to Claude: the patterns, the memories, and the hint that a repeated call goes through."""
-    covered = "; ".join('"%s" covers `%s`' % (call.text(guard, "title"), pattern) for guard, pattern in due)
+    covered = "; ".join(
+        '"%s", which guards `%s`' % (call.text(guard, "title"), pattern) for guard, pattern in due
+    )
     lines = [_HELD_BACK % covered[:_MAX_COVERED], _BECAUSE]
     room = _MAX_REASON - sum(map(len, lines)) - len(_AFTER)
     for guard, _ in due:

@@ -16,7 +16,7 @@ from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.paths import Paths
 from ..kernel.sqlite import Connection
 from ..memories import InvalidMemory
-from ..memories.guard_file import saved_rows, write_guard_file
+from ..memories.guard_file import saved_rows, write_guard_file, written_out
 from ..memories.guarded_commands import guard_words
 from ..memories.memory_files import PROJECT, USER, StoredMemory
 from ..memories.record import ACTIVE, Memory, categories, parse_memory
@@ -24,7 +24,7 @@ from ..memories.relations import Link, Resolution, named_keys, resolve
 from ..memories.trust import TRUSTED, Trust
 from .documents import memory_document
 from .index_documents import find_document, set_flags, set_inherited, storable
-from .index_file import CHANGED, GUARDS, meta_get, meta_set
+from .index_file import CHANGED, GUARDS, meta_get, meta_set, value_of
 
 _MAX_BODY = 400  # characters of a memory in the question to the user
 
@@ -150,7 +150,7 @@ def _save(connection: Connection, key: str, row: dict[str, Any] | None) -> None:
 def write_guards(paths: Paths, connection: Connection) -> None:
     """Write the guards in force to the prepared file. Raises OSError."""
     saved = connection.execute("SELECT key, row FROM guards ORDER BY key").fetchall()
-    rows: dict[str, Any] = {key: loads(row) for key, row in saved}
+    rows: dict[str, Any] = value_of(lambda: {key: loads(row) for key, row in saved}, "guards")
     replaced = _replaced(connection, rows)
     write_guard_file(paths, [row for key, row in rows.items() if key not in replaced])
 
@@ -195,7 +195,7 @@ def _row(stored: StoredMemory, version: Memory) -> dict[str, Any]:
         "action": guard.action,
         "until": version.expires_at,
         "commands": [words for words in map(guard_words, guard.commands) if words],
-        "files": list(guard.files),
+        "files": [form for pattern in guard.files for form in written_out(pattern)],
     }
     guard_digest = digest(dumps([row, document.inject]).encode("ascii"), 8)
     body = " ".join(document.body.split())

@@ -17,9 +17,12 @@ from .index_file import (
     POSTINGS,
     PROJECT_ROOT,
     STRONG_MARK,
+    IndexUnavailable,
     has_fts5,
+    joined,
     meta_get,
     meta_set,
+    value_of,
 )
 from .model import load_model
 
@@ -111,6 +114,7 @@ def find_document(connection: Connection, key: str) -> Document | None:
 
 
 def _document(row: tuple[Any, ...]) -> Document:
+    """Return the document in a row. Raises IndexUnavailable."""
     values = dict(zip(_COLUMNS, row))
     lists = {name: texts(values[name]) for name in _LISTS}
     return Document(
@@ -119,8 +123,8 @@ def _document(row: tuple[Any, ...]) -> Document:
 
 
 def texts(value: object) -> list[str]:
-    """Return the texts of a JSON list."""
-    items = loads(str(value))
+    """Return the texts of a JSON list of the index. Raises IndexUnavailable."""
+    items = value_of(lambda: loads(str(value)), "list")
     return [str(item) for item in items] if isinstance(items, list) else []
 
 
@@ -315,8 +319,10 @@ def storable(text: str) -> str:
 
 
 def _terms(connection: Connection, rowid: int) -> Terms:
-    return Terms(
-        connection.execute(
-            "SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)
-        ).fetchone()
-    )
+    row = connection.execute(
+        "SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)
+    ).fetchone()
+    if row is None:
+        raise IndexUnavailable("the index lacks a vector")
+    joined(row)
+    return Terms(row)

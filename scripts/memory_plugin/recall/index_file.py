@@ -1,8 +1,9 @@
 """The index file of a project: its path, opening and creating it, detecting changes in the stores, and classifying its errors.
 
 The file is created under a temporary name, and opened only if it is complete and of this version. A locked index is left to its writer,
-an unwritable one is used as it is, and a damaged one is rebuilt. A few `stat` calls per prompt detect whether the stores have changed
-since they were indexed.
+an unwritable one is used as it is, and a damaged one is rebuilt, by prompts once a day. A row of another form than this version writes
+raises IndexUnavailable where it is read; any other error is a bug, which no rebuild would fix, and goes to the hook's reporter. A few
+`stat` calls per prompt detect whether the stores have changed since they were indexed.
 """
 
 from __future__ import annotations
@@ -16,18 +17,21 @@ from ..kernel.sqlite import Connection, SqliteError, connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from types import TracebackType
+    from typing import TypeVar
 
     from ..kernel.paths import Paths
     from ..memories.trust_file import DecisionFile
+
+    Value = TypeVar("Value")
 
 # Increase this to have every older index rebuilt: after a change to the tables, the analysis of texts, the stop words, the background, the
 # injected text, or the names of signals. A change to weights alone needs none, because `refresh_model` copies them into the index.
 SCHEMA = 14
 # The digest of the hygiene rules and their code: an index redacted by other rules is rebuilt. `python3 tests/config/rules_digest.py`
 # writes it.
-RULES_DIGEST = 0x22BF3B
+RULES_DIGEST = 0x710A04
 _version = [SCHEMA | RULES_DIGEST << 8]
 # Appended to a term in the posting list of strong fields; no term contains this character.
 STRONG_MARK = "+"
@@ -67,9 +71,9 @@ class IndexOutdated(IndexUnavailable):
     """The index was built by another version or with other hygiene rules, and must be rebuilt."""
 
 
-# Rows of a damaged file raise ValueError, TypeError or LookupError wherever they are used, so a bug in the ranking also looks like damage
-# and costs one rebuild.
-INDEX_ERRORS = (SqliteError, IndexUnavailable, ValueError, TypeError, LookupError)
+INDEX_ERRORS = (SqliteError, IndexUnavailable)
+_NO_ROW = (ValueError, TypeError, LookupError, AttributeError)
+_DAY = 86400.0
 
 
 def index_path(paths: Paths) -> str:
@@ -83,7 +87,7 @@ def index_path(paths: Paths) -> str:
 
 def refresh_lock(path: str, wait: float) -> FileLock:
     """Return the lock that every process takes before it changes the index at `path`; it waits up to `wait` seconds."""
-    return FileLock(path + ".heal", wait)  # the name in 0.1.0, which may run beside this version
+    return FileLock(path + ".lock", wait)
 
 
 def set_redaction(rules_checksum: int) -> None:
@@ -116,6 +120,38 @@ def open_index(path: str, timeout: float = 0.25) -> Connection:
         kind = IndexOutdated if version else IndexUnavailable
         raise kind("%s has version %x; expected %x" % (path, version, _version[0]))
     return connection
+
+
+def joined(row: Sequence[str]) -> str:
+    """Return the texts of a row as one. Raises IndexUnavailable if a value is no text."""
+    try:
+        return "".join(row)
+    except TypeError:
+        raise IndexUnavailable("a row of the index holds no texts") from None
+
+
+def value_of(read: Callable[[], Value], what: str) -> Value:
+    """Return what `read` makes of a row, and nothing else. Raises IndexUnavailable if the row has another form."""
+    try:
+        return read()
+    except _NO_ROW:
+        raise IndexUnavailable("the index holds no valid " + what) from None
+
+
+def may_rebuild(path: str) -> bool:
+    """Return whether a prompt may rebuild a damaged index now, and record it if so: once a day, as damage that returns has a cause."""
+    mark = path + ".rebuilt"
+    try:
+        if 0 <= time() - os.stat(mark).st_mtime < _DAY:
+            return False
+    except OSError:  # never rebuilt
+        pass
+    try:
+        with open(mark, "wb") as file:
+            file.write(b"rebuilt\n")
+    except OSError:
+        return False
+    return True
 
 
 def has_fts5(connection: Connection) -> bool:
@@ -193,14 +229,19 @@ def set_unread(connection: Connection, files: int) -> None:
 
 def unread_files(connection: Connection) -> int:
     """Return how many changed files are not indexed yet, as far as the last refresh knows."""
-    return int(meta_get(connection, _UNREAD) or "0")
+    saved = meta_get(connection, _UNREAD) or "0"
+    return value_of(lambda: int(saved), _UNREAD)
 
 
 def saved_marks(connection: Connection) -> dict[str, str] | None:
     """Return the marks of the watched paths when they were indexed; None if none were ever saved."""
-    saved = meta_get(connection, _WATCHED)
-    marks = loads(saved) if saved else None
+    marks = _saved_value(connection, _WATCHED)
     return {path: str(mark) for path, mark in marks.items()} if isinstance(marks, dict) else None
+
+
+def _saved_value(connection: Connection, name: str) -> object:
+    saved = meta_get(connection, name)
+    return value_of(lambda: loads(saved), name) if saved else None
 
 
 def changed_paths(connection: Connection) -> set[str] | None:
@@ -220,13 +261,12 @@ def new_decisions(
     The digests are None if they are unknown, so that every memory must be checked.
     """
     present = [trusted.end, rejected.end, sorted(accept_from)]
-    saved = meta_get(connection, DECIDED)
-    before = loads(saved) if saved else None
-    if not isinstance(before, list) or before[2] != present[2]:
+    before = _saved_value(connection, DECIDED)
+    if not isinstance(before, list) or len(before) != len(present) or before[2] != present[2]:
         return None, dumps(present)
     digests: set[str] = set()
     for file, end in zip((trusted, rejected), before):
-        new = file.since(tuple(end))
+        new = file.since(tuple(end)) if isinstance(end, list) else None
         if new is None:
             return None, dumps(present)
         digests.update(decision.digest for decision in new if decision.how != _SEEN)
@@ -245,11 +285,7 @@ def failure_reason(error: Exception) -> str:
         return LOCKED
     if any(sign in messages for sign in _UNWRITABLE_SIGNS):
         return UNWRITABLE
-    if isinstance(error, IndexOutdated):
-        return OUTDATED
-    if isinstance(error, (SqliteError, IndexUnavailable)):
-        return DAMAGED
-    return "%s: %s" % (DAMAGED, type(error).__name__)
+    return OUTDATED if isinstance(error, IndexOutdated) else DAMAGED
 
 
 def _sqlite_messages(error: BaseException | None) -> str:

@@ -14,13 +14,14 @@ from ..kernel.locks import Busy
 from .index_file import (
     DAMAGED,
     INDEX_ERRORS,
+    LOCKED,
     OUTDATED,
     IndexMissing,
     IndexUnavailable,
     changed_paths,
     failure_reason,
     index_path,
-    is_locked,
+    may_rebuild,
     new_decisions,
     open_index,
     refresh_lock,
@@ -57,7 +58,7 @@ class Lookup:
         self.needs_refresh = False
 
     def best(self, text: str, previous_turn: str, pool: int) -> list[Hit]:
-        """Return at most `pool` injectable memories for a text, best first; a damaged index is rebuilt once.
+        """Return at most `pool` injectable memories for a text, best first; a damaged index is rebuilt, once a day.
 
         `previous_turn` has less weight.
         """
@@ -76,19 +77,27 @@ class Lookup:
             finally:
                 if connection is not None:
                     connection.close()
-            if not self.problem.startswith((DAMAGED, OUTDATED)) or not _remove(path):
+            if not self._may_replace(path) or not _remove(path):
                 break
         return []
+
+    def _may_replace(self, path: str) -> bool:
+        """Return whether to rebuild the index; until a day after the last rebuild, a damaged one stays, in the background too."""
+        if self.problem == DAMAGED:
+            self.needs_refresh = may_rebuild(path)
+            return self.needs_refresh
+        return self.problem == OUTDATED
 
     def _open(self, path: str) -> Connection | None:
         """Open the index, or create it from a few files; if another process does so, use what it has committed."""
         try:
             return open_index(path)
         except IndexUnavailable as error:
-            self.problem = "" if isinstance(error, IndexMissing) else failure_reason(error)
             self.needs_refresh = True
-            if is_locked(error):
-                return None
+            if not isinstance(error, IndexMissing):  # it may have been removed because it was damaged
+                self.problem = failure_reason(error)
+                if self.problem == LOCKED or (self.problem == DAMAGED and not self._may_replace(path)):
+                    return None
         self.problem = refresh_some(self._context) or self.problem
         try:
             return open_index(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kernel.fastjson import loads
-from .index_file import IndexUnavailable, meta_get
+from .index_file import meta_get, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,8 +68,5 @@ class Model:
 
 def load_model(connection: Connection) -> Model:
     """Return the model stored in this index. Raises IndexUnavailable if there is none."""
-    text = meta_get(connection, "model")
-    try:
-        return Model(**loads(text or ""))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise IndexUnavailable("the index holds no ranking model") from None
+    text = meta_get(connection, "model") or ""
+    return value_of(lambda: Model(**loads(text)), "ranking model")  # type: ignore[arg-type]

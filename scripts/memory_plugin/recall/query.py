@@ -9,6 +9,7 @@ from math import log
 
 from ..kernel.text.stem import form
 from ..kernel.text.tokens import fold, language, tokenize
+from .index_file import IndexUnavailable, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,8 +177,11 @@ def stem_idfs(
             % (_columns(only_injectable), ",".join("?" * len(part))),
             part,
         )
-        for stem, strong, weak, share in rows:
-            idfs[stem] = _idf(strong + weak + prior * share, documents + prior)
+        try:
+            for stem, strong, weak, share in rows:
+                idfs[stem] = _idf(strong + weak + prior * share, documents + prior)
+        except TypeError:
+            raise IndexUnavailable("the vocabulary holds no numbers") from None
     return idfs
 
 
@@ -208,7 +212,9 @@ def _look_up(connection: Connection, term: Term, only_injectable: bool) -> None:
     row = connection.execute(
         "SELECT %s, share FROM vocabulary WHERE term = ?" % _columns(only_injectable), (term.stem,)
     ).fetchone()
-    term.strong, term.weak, term.share = row or (0, 0, 0.0)
+    if row:
+        value_of(lambda: sum(row), "vocabulary")
+        term.strong, term.weak, term.share = row
 
 
 def correct(connection: Connection, stem: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..kernel.fastjson import digest, loads
+from ..kernel.fastjson import as_texts, digest, loads
 from ..kernel.files import read_regular
 from .confidence import confidences
-from .index_file import has_fts5
+from .index_file import IndexUnavailable, has_fts5, joined, value_of
 from .model import load_model
 from .query import PromptTerms, Query, intents_in, stem_idfs, weigh_terms
 from .scoring import best_matches, candidates, keyword_candidates
@@ -64,8 +64,8 @@ class Hit:
             self.expires_at,
             self.injection_text,
         ) = row
-        tag_list = loads(tags)
-        self.tags: list[str] = tag_list if isinstance(tag_list, list) else []
+        joined(row)
+        self.tags = as_texts(value_of(lambda: loads(tags), "tags"))
         self.score = score
         self.confidence = confidence
         self.pointer_confidence = confidence if pointer_confidence is None else pointer_confidence
@@ -143,11 +143,11 @@ def _pool(
 ) -> list[tuple[int, tuple[str, ...]]]:
     """Return (row id, analyzed fields) of the candidates, without expired ones if only injectable ones are wanted."""
     rows = connection.execute(
-        "SELECT rowid, expires_at, title, tags, body, files, asked_as FROM vectors WHERE rowid IN (%s)"
+        "SELECT rowid, title, tags, body, files, asked_as FROM vectors WHERE rowid IN (%s) AND (? OR expires_at = '' OR expires_at > ?)"
         % ",".join("?" * len(rowids)),
-        rowids,
+        (*rowids, not only_injectable, expires_after),
     )
-    return [(row[0], row[2:]) for row in rows if not only_injectable or not row[1] or row[1] > expires_after]
+    return [(row[0], row[1:]) for row in rows]
 
 
 def _reorder_examined(hits: list[Hit], model: Model) -> list[Hit]:
@@ -163,7 +163,10 @@ def _columns(connection: Connection, matches: list[Match]) -> dict[int, tuple[st
     rowids = [match.rowid for match in matches]
     select = "SELECT rowid, %s FROM documents WHERE rowid IN (%s)"
     rows = connection.execute(select % (HIT_COLUMNS, ",".join("?" * len(rowids))), rowids)
-    return {row[0]: row[1:] for row in rows}
+    columns = {row[0]: row[1:] for row in rows}
+    if len(columns) < len(rowids):
+        raise IndexUnavailable("the index lacks a document")
+    return columns
 
 
 def _hit(columns: tuple[str, ...], match: Match, result: Confidence) -> Hit:
@@ -183,10 +186,11 @@ def _parts(match: Match, signals: dict[str, float]) -> dict[str, object]:
 
 def _totals(connection: Connection, only_injectable: bool) -> tuple[int, list[float]]:
     """Return the number of documents, and the mean lengths of their fields; the last is that of all fields together."""
-    documents, *lengths = connection.execute(
+    row = connection.execute(
         "SELECT sum(documents), sum(title), sum(tags), sum(body), sum(files), sum(asked_as) FROM totals WHERE injectable >= ?",
         (int(only_injectable),),
     ).fetchone()
+    documents, *lengths = value_of(lambda: list(map(int, row)), "totals")
     lengths.append(sum(lengths))
     return documents, [max(1.0, length / max(1, documents)) for length in lengths]
 

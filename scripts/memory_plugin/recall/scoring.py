@@ -10,7 +10,7 @@ the words' exact forms and of their character 4-grams add to it.
 
 from __future__ import annotations
 
-from .index_file import POSTINGS, STRONG_MARK
+from .index_file import POSTINGS, STRONG_MARK, joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def keyword_candidates(
         (int(only_injectable),),
     )
     for at, (rowid, head, body) in enumerate(rows):
+        joined((head, body))
         if at % _DEADLINE_STRIDE == 0 and deadline is not None and deadline.remaining() <= 0:
             raise TimeoutError("ranking ran out of time")
         total = 0.0
@@ -123,7 +124,7 @@ class Match:
         self.rowid = rowid
         self.category = ""
         self.fields = fields
-        self.text = "".join(fields)
+        self.text = joined(fields)
         self.lengths = [field.count("~") for field in fields]
         self.score = 0.0
         self.stem_score = 0.0

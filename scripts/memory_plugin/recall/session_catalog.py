@@ -196,13 +196,14 @@ def _fill_in(
 def _receipt(told: int, rules: int, titles: int) -> str:
     parts = []
     if told:
-        of = " of %d" % rules if told < rules else ""
-        parts.append("%d%s standing rule%s" % (told, of, "" if rules == 1 else "s"))
+        of = " of your %d" % rules if told < rules else ""
+        all_rules = " (all rules: memory list --rules)" if of else ""
+        parts.append("%d%s standing rule%s%s" % (told, of, "" if rules == 1 else "s", all_rules))
     if titles:
         parts.append(
             "the title%s of %d %s" % (("", 1, "memory") if titles == 1 else ("s", titles, "memories"))
         )
-    return "memory: Claude starts with " + " and ".join(parts)
+    return "memory: Claude has " + " and ".join(parts)
 
 
 def pending_texts(connection: Connection) -> list[tuple[str, str]]:
@@ -245,12 +246,11 @@ def due_notice(paths: Paths, connection: Connection | None) -> str:
     texts = len(pending) - phrases
     lines = []
     if texts:
-        subject, are = ("1 memory awaits", "is") if texts == 1 else ("%d memories await" % texts, "are")
-        lines.append("%s approval and %s not recalled until then" % (subject, are))
+        number, them = ("1 pending memory", "it") if texts == 1 else ("%d pending memories" % texts, "them")
+        lines.append("%s: Claude sees %s after you accept %s" % (number, them, them))
     if phrases:
-        lines.append(
-            "new phrases of %s await approval" % ("1 memory" if phrases == 1 else "%d memories" % phrases)
-        )
+        number = "1 memory has" if phrases == 1 else "%d memories have" % phrases
+        lines.append(number + " new search phrases to review")
     return "memory: %s. To review: /memory:review" % "; ".join(lines)
 
 
@@ -263,7 +263,7 @@ def _phrases_notice(path: str, connection: Connection) -> str:
     (number,) = rows.fetchone()
     if number < _MIN_WITHOUT_PHRASES or not _announce(path, _PHRASES, "told"):
         return ""
-    why = "have no phrases, so only prompts with the same words find them; to add some: /memory:phrases"
+    why = "have no search phrases, so prompts in other words miss them. To add some: /memory:phrases"
     return "memory: %d memories %s" % (number, why)
 
 

@@ -82,21 +82,20 @@ def overall_score(scores: Mapping[str, float]) -> float | None:
 
 
 def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return `dimensions`, `root_cause`, `improvements`, `confidence` and `clamped`; None if no dimension has a readable score.
+    """Return `dimensions`, `root_cause`, `improvements`, `confidence` and `off_scale`; None if no dimension has a readable score.
 
-    A dimension without one is left out, never scored as 0. A number outside its scale is clamped and counted. A level is a whole number or
-    its label.
+    A dimension without one is left out, never scored as 0. A level is a whole number or its label. A number outside its scale is left out
+    and counted; if one is too high by 1 or more, the scorer uses another scale, and only its labels count.
     """
     scored: dict[str, Any] = {}
-    clamped = 0
-    for name, dimension in dimensions().items():
-        entry = value.get(name)
-        entry = entry if isinstance(entry, dict) else {}
-        given = _number(entry.get("score"), dimension)
-        if given is None:
+    entries = {name: value[name] for name in dimensions() if isinstance(value.get(name), dict)}
+    given = {name: _number(entry.get("score"), dimensions()[name]) for name, entry in entries.items()}
+    has_other_scale = any((number or 0) >= dimensions()[name].highest + 1 for name, number in given.items())
+    for name, entry in entries.items():
+        score, dimension = given[name], dimensions()[name]
+        is_label = isinstance(entry.get("score"), str)
+        if score is None or not 0 <= score <= dimension.highest or (has_other_scale and not is_label):
             continue
-        score = min(max(given, 0), dimension.highest)
-        clamped += score != given
         scored[name] = {
             "score": int(score) if dimension.labels else round(float(score), 4),
             "label": dimension.label(score),
@@ -111,7 +110,7 @@ def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
         "root_cause": cause if cause in CAUSES else None,
         "improvements": _improvements(value.get("improvements")),
         "confidence": None if confidence is None else round(float(min(max(confidence, 0), 1)), 4),
-        "clamped": clamped,
+        "off_scale": sum(number is not None for number in given.values()) - len(scored),
     }
 
 
@@ -197,7 +196,7 @@ def merge(answers: Sequence[dict[str, Any] | None], tokens: Sequence[float]) -> 
         "root_cause": "multiple" if len(causes) > 1 else next(iter(causes or named), None),
         "improvements": list(unique.values())[:_MAX_IMPROVEMENTS],
         "confidence": _by_tokens([answer["confidence"] if answer else None for answer in answers], tokens),
-        "clamped": sum(answer["clamped"] for answer in graded),
+        "off_scale": sum(answer["off_scale"] for answer in graded),
     }
 
 

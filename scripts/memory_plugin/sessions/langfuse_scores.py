@@ -178,13 +178,15 @@ class Outbox:
     def enqueue(self, bodies: Iterable[dict[str, Any]]) -> None:
         """Add the scores that were not sent with this content. Raises OSError."""
         for body in bodies:
-            score_id = body["id"]
-            entry = self.pending.get(score_id)
-            queued = _fingerprint(entry["body"]) if entry else self.sent.get(score_id)
-            if _fingerprint(body) != queued:
-                self.pending[score_id] = {"body": body, "posted": 0}
-                self.refused.pop(score_id, None)
+            if self.lacks(body):
+                self.pending[body["id"]] = {"body": body, "posted": 0}
+                self.refused.pop(body["id"], None)
         self.save()
+
+    def lacks(self, body: dict[str, Any]) -> bool:
+        """Return whether a score was neither sent nor queued with this content."""
+        entry = self.pending.get(body["id"])
+        return _fingerprint(body) != (_fingerprint(entry["body"]) if entry else self.sent.get(body["id"]))
 
     def confirm(self, score_id: str) -> None:
         """Record that the server has a score."""
@@ -202,8 +204,8 @@ def _fingerprint(body: dict[str, Any]) -> str:
 
 def scores_to_send(paths: Paths, outbox: Outbox) -> int:
     """Return how many scores of the ledger and the outbox the server does not have yet."""
-    ids = {body["id"] for row in latest_rows(paths).values() for body in score_bodies(row)}
-    return len((ids - outbox.sent.keys()) | outbox.pending.keys())
+    bodies = (body for row in latest_rows(paths).values() for body in score_bodies(row))
+    return len({body["id"] for body in bodies if outbox.lacks(body)} | outbox.pending.keys())
 
 
 class PushResult(NamedTuple):
@@ -244,7 +246,7 @@ def push(
 ) -> PushResult:
     """Send the pending scores; the caller holds the outbox's lock. Raises JudgeError and OSError."""
     refused_before = set(outbox.refused)
-    sent_before = len(outbox.sent)
+    queued = set(outbox.pending)
     if outbox.not_before > now():
         raise JudgeError(
             "rate_limited", "the server asked to wait %d more seconds" % (outbox.not_before - now() + 1)
@@ -268,7 +270,8 @@ def push(
             outbox.refuse(score_id, "accepted %d times and never stored" % entry["posted"])
     outbox.save()
     refused = {name: why for name, why in outbox.refused.items() if name not in refused_before}
-    return PushResult(len(outbox.sent) - sent_before - len(refused), len(outbox.pending), refused)
+    confirmed = queued - outbox.pending.keys() - outbox.refused.keys()
+    return PushResult(len(confirmed), len(outbox.pending), refused)
 
 
 def _prepare_server(outbox: Outbox, client: LangfuseClient) -> None:

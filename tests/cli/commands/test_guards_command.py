@@ -48,7 +48,7 @@ def test_a_guard_that_the_user_saves_is_in_force(project: Project) -> None:
 
 
 def test_saving_accepting_showing_and_listing_say_it_in_words(project: Project) -> None:
-    words = "the first time in a session that Claude runs `git push --force`, the call is held back"
+    words = "blocks the first call in each session that runs `git push --force`, and shows Claude this memory"
     options = ("--category", "constraint", "--title", TITLE, "--body", RULE, "--guard-command", FORCE)
     assert words in project.cli("save", *options).stdout
     assert words in project.cli("show", IDENTITY).stdout
@@ -56,7 +56,8 @@ def test_saving_accepting_showing_and_listing_say_it_in_words(project: Project) 
     assert "in force: " + words in " ".join(project.cli("guards").stdout.split())
     put(project, "other", memory("Other", "x", guard={"commands": ["terraform apply"], "action": "ask"}))
     assert (
-        "the client asks you whenever Claude runs `terraform apply`" in project.cli("accept", "other").stdout
+        "Claude Code asks you each time Claude runs `terraform apply`"
+        in project.cli("accept", "other").stdout
     )
     assert "2 guards in force" in project.cli("status").stdout
     assert project.cli("status", "--json").json["guards"] == 2
@@ -132,7 +133,7 @@ def test_a_request_to_remember_does_not_confirm_a_guard_and_the_users_command_do
         3,
         [
             ["forget", IDENTITY],
-            ["archive", IDENTITY],
+            ["forget", "--keep", IDENTITY],
             ["edit", IDENTITY, "--guard-command", "none"],
             ["edit", IDENTITY, "--guard-action", "ask"],
             ["edit", IDENTITY, "--superseded-by", "plain"],
@@ -222,7 +223,7 @@ def test_why_explains_a_guarded_call(project: Project) -> None:
     event = project.event("PreToolUse", tool_name="Bash", tool_input={"command": FORCE}, prompt_id="p9")
     project.hook("PreToolUse", event)
     key = "project:constraint/never-force-push-main"
-    assert "a guard held a call back once and reminded claude (%s)" % key in " ".join(
+    assert "a guard blocked a call once and showed claude its memory (%s)" % key in " ".join(
         project.cli("why").stdout.lower().split()
     )
     project.hook("PreToolUse", event)

@@ -81,7 +81,9 @@ def test_an_empty_list_prints_a_sentence(project: Project, words: list[str]) -> 
         assert empty == "Nothing is stored for this project yet. To begin: memory save --help\n"
     put(project, "one", expires_at="2020-01-01", record_status="archived")
     (line,) = project.cli("list", *words).stdout.splitlines()
-    assert line.startswith("No rule" if "--rules" in words else "No memory is listed with these options; ")
+    assert line.startswith(
+        "No standing rules" if "--rules" in words else "No memory is listed with these options; "
+    )
 
 
 def test_text_output_is_a_table_and_the_number_of_unreadable_files(project: Project) -> None:

@@ -63,7 +63,7 @@ def test_one_key_decides_a_group_and_guards_are_decided_one_by_one(team: Project
     assert "cy-one" in review.until(ENTRY)
     review.press("n")
     shown = review.until(ENTRY)
-    assert "guard: the first time in a session that Claude runs `git push --force`" in shown
+    assert "guard: blocks the first call in each session that runs `git push --force`" in shown
     review.press("y")
     assert review.end() == 0
     assert "accepted 3, rejected 1, still pending 1" in review.seen
@@ -212,7 +212,7 @@ def test_accept_all_leaves_guards_out_and_prints_the_categories(team: Project) -
     assert trust(team)["cy-guard"] == "pending"
     assert team.cli("accept", "--all", "--json").json["accepted"] == []
     run = team.cli("accept", "--all", "--guards")
-    assert "guard: the first time" in run.stdout
+    assert "guard: blocks the first" in run.stdout
     assert set(trust(team).values()) == {"trusted"}
     assert team.cli("accept", "one", "--guards").returncode == 2
 
@@ -392,4 +392,4 @@ def test_memories_with_thousands_of_fields_are_reviewed_with_bounded_work(
         put(project, "m%d" % at, content={"decision": "d", **content})
     (group,) = groups(project)
     assert len(group["entries"]) == 3
-    assert "neither told nor matched" in group["entries"][0]["memory"]["fields"]["text"][-1]
+    assert "neither shown nor matched" in group["entries"][0]["memory"]["fields"]["text"][-1]

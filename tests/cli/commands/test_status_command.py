@@ -15,8 +15,8 @@ ASK = "Should billing use the Postgres database?"
 def test_an_empty_store_prints_a_hint_and_prompts_stay_silent(project: Project) -> None:
     run = project.cli("status")
     assert run.returncode == 0
-    assert "Nothing is stored for this project yet" in run.stdout
-    assert run.stdout.endswith("doctor: no problems in a quick look; for all checks: memory doctor\n")
+    assert "No memories in this project yet" in run.stdout
+    assert run.stdout.endswith("doctor: no problems in the quick check; full check: memory doctor\n")
     assert project.prompt(ASK).stdout == ""
 
 
@@ -61,7 +61,7 @@ def test_the_last_decisions_with_their_near_misses(project: Project) -> None:
     assert found[1]["injected"] == ["project:decision/" + identity]
     assert found[0]["injected"] == []
     text = project.cli("status").stdout
-    assert "  told        Use Postgres for the billing database (%s)\n" % identity in text
+    assert "  shown        Use Postgres for the billing database (%s)\n" % identity in text
     assert "near miss" not in text
     assert len(project.cli("status", "--last", "1", "--json").json["decisions"]) == 1
     assert project.cli("status", "--last", "-3", "--json").json["decisions"] == []
@@ -95,4 +95,4 @@ def test_a_malformed_record_is_listed_as_far_as_possible(project: Project, field
 
 def test_doctor_problems_are_listed(project: Project) -> None:
     project.write(".claude/memory/decisions/bad.json", "{")
-    assert "doctor: files; for details: memory doctor" in project.cli("status").stdout
+    assert "doctor: files; details: memory doctor" in project.cli("status").stdout

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from memory_plugin.cli.commands import status_command
+from memory_plugin.cli.commands import why_command
 from memory_plugin.cli.console import Console
 from memory_plugin.memories.survey import survey
 from memory_plugin.recall.explain import find_decision
@@ -31,14 +31,14 @@ def prompted(project: Project) -> Project:
 def test_the_last_decision_is_explained(prompted: Project) -> None:
     text = prompted.cli("why").stdout
     assert "prompt prompt-2" in text
-    assert "Told Claude 1 memory." in text
+    assert "Showed Claude 1 memory." in text
     assert "--asked-as" not in text
-    assert "  told        %s (use-postgres-for-the-billing-database): " % TITLE in text
+    assert "  shown        %s (use-postgres-for-the-billing-database): " % TITLE in text
     assert "surprise" not in text
 
 
 @pytest.mark.parametrize(
-    ("which", "words"), [("prompt-0", "confirmation or small talk"), ("prompt-1", "Told nothing: ")]
+    ("which", "words"), [("prompt-0", "only confirmed or made small talk"), ("prompt-1", "Showed nothing: ")]
 )
 def test_a_prompt_is_found_by_its_id(prompted: Project, which: str, words: str) -> None:
     assert words in prompted.cli("why", which).stdout
@@ -107,8 +107,8 @@ def test_a_text_is_tried_and_nothing_is_recorded(prompted: Project) -> None:
     before = prompted.ledger("recalls")
     text = prompted.cli("why", ASK).stdout
     assert text.startswith("Tried now")
-    assert "  told        %s (use-postgres-for-the-billing-database): " % TITLE in text
-    assert "Told nothing: the prompt was a confirmation" in prompted.cli("why", "ok, thanks!").stdout
+    assert "  shown        %s (use-postgres-for-the-billing-database): " % TITLE in text
+    assert "Showed nothing: the prompt only confirmed" in prompted.cli("why", "ok, thanks!").stdout
     assert prompted.ledger("recalls") == before
 
 
@@ -145,7 +145,7 @@ def test_lines_fit_the_terminal(prompted: Project, monkeypatch: pytest.MonkeyPat
         context = SimpleNamespace(console=Console(screen), paths=paths, overview=partial(survey, paths))
         silent = {"injected": [], "outcome": "silent", "reason": "over_budget", "problem": "index_locked"}
         candidates = [{**candidate, "withheld": "over_budget"} for candidate in row["candidates"]]
-        status_command._explain({**row, **silent, "candidates": candidates}, context)  # type: ignore[arg-type]
+        why_command._explain({**row, **silent, "candidates": candidates}, context)  # type: ignore[arg-type]
     lines = screen.getvalue().splitlines()
     assert len(lines) > 5
     assert max(map(len, lines)) <= 70
@@ -159,7 +159,7 @@ def test_the_last_decision_is_that_of_a_prompt(prompted: Project) -> None:
     prompted.start("resume")
     text = prompted.cli("why").stdout
     assert "prompt prompt-2" in text
-    assert "Also in this turn: a guard held a call back once and reminded Claude (" in text
+    assert "Also in this turn: a guard blocked a call once and showed Claude its memory (" in text
     found = prompted.cli("why", "--json").json
     assert (found["place"], [other["place"] for other in found["also"]]) == ("prompt", ["guard"])
 
@@ -168,9 +168,9 @@ def test_place_selects_the_decision(prompted: Project) -> None:
     prompted.save("Short answers", "One paragraph.", category="preference")
     prompted.start()
     text = prompted.cli("why", "--place", "catalog").stdout
-    assert "At the start of the session: told Claude 1 memory and the titles of 1." in text
-    assert "  told        Short answers (short-answers)" in text
-    started = "The last session started with 1 standing rule and 1 title ("
+    assert "At the start of the session: showed Claude 1 memory and the titles of 1." in text
+    assert "  shown        Short answers (short-answers)" in text
+    started = "Last session start: 1 standing rule, 1 title, "
     assert started in prompted.cli("status").stdout
     run = prompted.cli("why", "--place", "failure")
     assert (run.returncode, run.stderr) == (

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from memory_plugin.cli.report.elements import Chart, fill_buckets
-from memory_plugin.cli.report.figures import LedgerFigures, quantile
 from memory_plugin.cli.report.html_form import safe
 from memory_plugin.kernel.fastjson import dumps
+from memory_plugin.work.report_figures import LedgerFigures, quantile
 from tests.cli.report.month import HOSTILE, write_month
 from tests.cli.report.records import HEAD, RECALL, SCORE
 from tests.project import Project
@@ -200,7 +200,7 @@ def test_the_text_shows_no_control_character(project: Project, columns_wide: str
     write_month(project)
     run = project.cli("report", "--text", COLUMNS=columns_wide)
     assert run.returncode == 0
-    assert "What Claude was told" in run.stdout
+    assert "What Claude was shown" in run.stdout
     assert not {"\x1b", "\u202e"} & set(run.stdout)
 
 

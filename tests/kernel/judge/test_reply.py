@@ -39,6 +39,17 @@ def chosen(text: str, offered: int = 4) -> list[int] | None:
         ('{"keep": [1' + "0" * 30_000 + "]}", TOO_LONG),
         (" " * 50_000 + '{"keep": [1]}', None),
         ("\ud800\x00\u202e{", None),
+        pytest.param('{"keep": [1], "why": "a\nb\tc"}', [1], id="raw line breaks in a string"),
+        pytest.param('<think>{"keep": [2]}? No.</think>\n{"keep": [1]}', [1], id="a draft in thoughts"),
+        pytest.param('<think>{"keep": [2]}', None, id="thoughts that never end"),
+        pytest.param(
+            '<think>It says "</think>{"keep": [2]}".</think>{"keep": [1]}',
+            None,
+            id="thoughts that quote an end",
+        ),
+        pytest.param(
+            '{"keep": [1], "why": "</think>{\\"keep\\": [2]}"}', [1], id="an end tag in a quotation"
+        ),
     ],
 )
 def test_an_object_is_found_anywhere_in_a_reply(text: str, found: list[int] | None) -> None:

@@ -13,7 +13,14 @@ from memory_plugin.kernel.judge.question import JudgeError
 from memory_plugin.sessions import langfuse_client as client_module
 from memory_plugin.sessions import langfuse_scores as push_module
 from memory_plugin.sessions.langfuse_client import LangfuseClient, find_access
-from memory_plugin.sessions.langfuse_scores import Outbox, PushResult, push, score_bodies, score_configs
+from memory_plugin.sessions.langfuse_scores import (
+    Outbox,
+    PushResult,
+    push,
+    score_bodies,
+    score_configs,
+    scores_to_send,
+)
 from memory_plugin.sessions.pipeline import grade_session
 from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import IDS, Bench, push_scores
@@ -55,6 +62,15 @@ def test_fourteen_scores_arrive(graded: Bench, langfuse: Langfuse) -> None:
     assert {row["number"] for row in langfuse.scores.values() if row["name"] in LEVELS} == {1, 2}
     assert isinstance(langfuse.posted()[-1], list) is (langfuse.mode == "array")
     assert len(langfuse.configs) == 7
+
+
+def test_a_new_grade_of_the_same_sessions_counts(graded: Bench, langfuse: Langfuse) -> None:
+    push_scores(graded)
+    outbox = outbox_of(graded)
+    outbox.sent = dict.fromkeys(outbox.sent, "an earlier grade")
+    outbox.save()
+    assert scores_to_send(graded.paths, outbox) == 14
+    assert push_scores(graded) == PushResult(14, 0, {})
 
 
 @every_mode

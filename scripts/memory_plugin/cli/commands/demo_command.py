@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...hooks.environment import Taint
-from ...hooks.events import Event
+from ...hooks.entry import Event
 from ...hooks.prompt import handle
+from ...host.environment import Taint
 from ...kernel.clock import Deadline
 from ...kernel.fastjson import loads
 from ...kernel.paths import Paths, data_path, locate
@@ -90,7 +90,7 @@ def _answer(paths: Paths, number: int, prompt: str) -> dict[str, Any]:
 
 
 def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) -> None:
-    text = "%s: %d memories, five prompts, and what Claude is told with each:"
+    text = "%s: %d memories, five prompts, and what Claude sees with each:"
     console.line(text % (story["project"], len(story["memories"])))
     for row in shown:
         console.line()

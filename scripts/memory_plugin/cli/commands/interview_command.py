@@ -9,14 +9,14 @@ import argparse
 import os
 from typing import Any
 
-from ...hooks.events import error_location
+from ...host.events import error_location
 from ...interview import Reminder, pipeline
 from ...interview.answer_input import InvalidAnswer, clean_text, decode_answer, read_input
 from ...interview.interview_store import FINISHED, OPEN, Interview, InterviewError, InterviewStore
 from ...kernel.ledger import Ledger
+from ...kernel.text.counted import counted
 from ...memories import InvalidMemory
 from ..command_context import CommandContext, CommandError, UsageError
-from ..console import counted
 from ..options import add_flag, require_existing
 from .config_command import require_valid
 
@@ -193,7 +193,8 @@ def _current(arguments: argparse.Namespace, context: CommandContext, store: Inte
 
 def _finish(arguments: argparse.Namespace, context: CommandContext, store: InterviewStore) -> int:
     from ...interview.results import choose_memories, propose_memories, save_memory
-    from ..after_change import refresh_index, similar_lines, similar_to
+    from ...work.similar import similar_to
+    from ..after_change import refresh_index, similar_lines
 
     interview = _current(arguments, context, store)
     if interview.status == FINISHED:
@@ -203,7 +204,11 @@ def _finish(arguments: argparse.Namespace, context: CommandContext, store: Inter
     chosen = choose_memories(read_input(), propose_memories(interview))
     _refuse_taken_titles(context, interview, chosen)
     approved = context.approve_saves(len(chosen))
-    written = [save_memory(interview, memory, context.paths, approved=approved) for memory in chosen]
+    only_new = context.only_new
+    written = [
+        save_memory(interview, memory, context.paths, approved=approved, only_new=only_new)
+        for memory in chosen
+    ]
     interview.status = FINISHED
     interview.state["next"] = None
     store.save(interview)
@@ -233,7 +238,7 @@ def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: 
     from ...interview.results import memory_data
     from ...memories.hygiene import shown_line
     from ...memories.memory_files import PROJECT
-    from ..memory_input import TakenTitles
+    from ...work.titles import TakenTitles
 
     taken = TakenTitles(context.survey().items, PROJECT)
     for memory in chosen:

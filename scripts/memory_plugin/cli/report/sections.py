@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ...kernel.data import load_data
 from ...kernel.paths import Paths
 from ...kernel.text.clean import plain
+from ...kernel.text.counted import counted, inflected
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import EXPIRED, SUPERSEDED, Item, Survey, life_cycle_state, shortest_names
@@ -16,14 +17,13 @@ from ...memories.trust import TRUSTED
 from ...recall.explain import prompt_texts
 from ...replies.score_history import count_patterns, group_by_day, group_scores
 from ...sessions.dimensions import dimensions
-from ..console import counted, inflected
-from ..installation_checks import Check
+from ...work.installation import Check
+from ...work.report_figures import MISS_REASONS, LedgerFigures, MemoryUse, RecallFigures, quantile, ranked
 from .elements import Chart, Figures, Note, Part, Section, Table, day_label
-from .figures import MISS_REASONS, LedgerFigures, MemoryUse, RecallFigures, quantile, ranked
 
 _SERIES = (
-    ("injected", "told", "told in full"),
-    ("pointed", "pointed", "pointed to"),
+    ("injected", "told", "shown in full"),
+    ("pointed", "pointed", "by title"),
     ("silent", "silent", "silent"),
     ("skipped", "skipped", "not looked up"),
     ("failed", "failed", "failed"),
@@ -71,7 +71,7 @@ def lead(report: Report) -> str:
     recalls = report.ledgers.recalls
     if not recalls.prompts:
         return "Nothing was recorded in this period."
-    text = "Claude was told at least one memory on %d of %s, and only pointed to some on %d."
+    text = "Claude saw a memory on %d of %s, and only titles on %d."
     text %= (recalls.total("injected"), counted(recalls.prompts, "prompt"), recalls.total("pointed"))
     used = sum(use.used for use in recalls.memories.values())
     unused, stored = sum(map(_is_unused, report.rows)), sum(row.active for row in report.rows)
@@ -90,7 +90,7 @@ def _ranking(
 def _recall(report: Report) -> Section:
     recalls = report.ledgers.recalls
     about = (
-        "Each prompt counts once. Claude was told a memory in full, was pointed to one by its title, or got nothing: silent"
+        "Each prompt counts once. Claude saw a memory in full, or a title, or nothing: silent"
         " if nothing new fit the prompt, not looked up if it was a command or small talk."
     )
     if not recalls.prompts:
@@ -98,7 +98,7 @@ def _recall(report: Report) -> Section:
             "No prompts were recorded in this period. Recording starts with your next prompt in Claude Code."
             " To check the installation:"
         )
-        return Section("recall", "What Claude was told", about, [Note(nothing, "memory doctor", "empty")])
+        return Section("recall", "What Claude was shown", about, [Note(nothing, "memory doctor", "empty")])
     summary = ", ".join("%d %s" % (recalls.total(name), label) for name, _, label in _SERIES)
     projects = recalls.projects if len(recalls.projects) > 1 else Counter()
     parts: list[Part] = [
@@ -114,11 +114,13 @@ def _recall(report: Report) -> Section:
             _SERIES,
             "%s to %s: %s." % (day_label(report.since), day_label(report.until), summary),
         ),
-        _ranking("reasons", "Why Claude was told nothing", ("Reason", "term"), recalls.reasons, bar="silent"),
+        _ranking(
+            "reasons", "Why Claude was shown nothing", ("Reason", "term"), recalls.reasons, bar="silent"
+        ),
         _ranking("projects", "Projects", ("Project", "name"), projects, bar="accent"),
         _ranking("guards", "Guarded tool calls", ("Outcome", "term"), recalls.guards, "Calls"),
     ]
-    return Section("recall", "What Claude was told", about, parts)
+    return Section("recall", "What Claude was shown", about, parts)
 
 
 def memory_rows(survey: Survey, recalls: RecallFigures, paths: Paths) -> list[MemoryRow]:
@@ -309,7 +311,8 @@ def _sessions(report: Report) -> Section:
     ledgers, about = report.ledgers, "The latest grade of each session, on six dimensions."
     if not ledgers.sessions:
         nothing = "No sessions were graded in this period. To grade one, type in Claude Code:"
-        return Section("sessions", "Sessions", about, [Note(nothing, "/memory:score-session", "empty")])
+        empty: list[Part] = [Note(nothing, "/memory:grade-session", "empty")]
+        return Section("sessions", "Sessions", about, [*_past(ledgers), *empty])
     rows = ledgers.sessions.values()
     overall = [row["overall_quality"] for row in rows if row.get("overall_quality") is not None]
     quality = sum(overall) / len(overall) if overall else None
@@ -330,7 +333,13 @@ def _sessions(report: Report) -> Section:
         ),
         Table("scores", "Mean grades", columns, grades),
     ]
-    return Section("sessions", "Sessions", about, parts)
+    return Section("sessions", "Sessions", about, [*_past(ledgers), *parts])
+
+
+def _past(ledgers: LedgerFigures) -> list[Part]:
+    """Return how often Claude was shown past sessions; empty if it never was."""
+    number = ledgers.recalls.past
+    return [Figures(("past", "prompts answered from past sessions", "count", number))] if number else []
 
 
 def _spend(report: Report) -> Section:

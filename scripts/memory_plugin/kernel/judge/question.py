@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 _ESCAPED = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 _MAX_REPLY = 40_000  # characters; answers have a few hundred
 _MAX_STARTS = 200
-_DECODER = JSONDecoder()
+_DECODER = JSONDecoder(strict=False)  # local models put raw line breaks and tabs into strings
+# A model that thinks aloud begins with a block, which may hold a draft of its answer.
+_THINKING = ("<think>", "<thinking>", "<thought>", "<reasoning>")
 
 # Characters that are redacted at each end, from where a key or word that the cut is in ends.
 _MARGIN = 10_000
@@ -169,10 +171,10 @@ def setup_options(feature: str) -> list[str]:
 def read_reply(text: str, read: Reader) -> Values | None:
     """Return the values in a model's reply; None if it holds no object of the right shape, or several that differ.
 
-    The object may be alone, in a code fence or in prose. Two different answers count as none, because one of them may quote the judged
-    text. Never raises for any text.
+    The object may be alone, in a code fence, in prose or behind a block of thoughts. Two different answers count as none, because one of
+    them may quote the judged text. Never raises for any text.
     """
-    text = text[:_MAX_REPLY]
+    text = _without_thoughts(text[:_MAX_REPLY])
     answers: list[Values] = []
     at, attempts = text.find("{"), 0
     while at >= 0 and attempts < _MAX_STARTS:
@@ -183,6 +185,16 @@ def read_reply(text: str, read: Reader) -> Values | None:
             answers.append(values)
         at = text.find("{", end if values is not None else at + 1)
     return answers[0] if len(answers) == 1 else None
+
+
+def _without_thoughts(text: str) -> str:
+    """Return a reply without the block of thoughts at its beginning; one that never ends is the whole reply.
+
+    A block ends at its first end tag: if the thoughts quote one from the judged text, a forged answer and the real one both stay.
+    """
+    text = text.lstrip()
+    tag = next((tag for tag in _THINKING if text.startswith(tag)), "")
+    return text.partition(tag.replace("<", "</"))[2] if tag else text
 
 
 def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
