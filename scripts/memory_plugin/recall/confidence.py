@@ -163,8 +163,9 @@ def _is_other_subject(signals: dict[str, float], settings: dict[str, Any]) -> bo
     """Return whether a match shares the frame of a title, as in "fix the ... bug", but not the word that the prompt is about."""
     if signals["named"] or signals["phrase_covered"] >= _HALF:
         return False
-    frame = settings["frame_asked"] if signals["asks_what_holds"] else settings["frame"]
-    return signals["lacks_subject"] >= settings["subject"] and signals["title_covered"] >= frame
+    subject: float = settings["subject"]
+    frame: float = settings["frame_asked"] if signals["asks_what_holds"] else settings["frame"]
+    return signals["lacks_subject"] >= subject and signals["title_covered"] >= frame
 
 
 def _is_thin_match(signals: dict[str, float], terms: int) -> bool:
