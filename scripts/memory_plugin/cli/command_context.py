@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ..host.ancestry import CLIENT_VARIABLES
-from ..host.caller import identify
+from ..host.caller import Caller, identify
+from ..host.environment import Taint
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
 from ..kernel.files import error_text
+from ..kernel.paths import Paths
 from ..kernel.settings.load import load
+from ..kernel.settings.values import Settings
+from ..memories.survey import Survey
 from ..recall import follow_hygiene
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..host.caller import Caller
-    from ..host.environment import Taint
-    from ..kernel.paths import Paths
-    from ..kernel.settings.values import Settings
-    from ..memories.survey import Survey
-    from .console import Console
+from .console import Console
 
 _FAILED, _USAGE = 1, 2
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")

@@ -8,17 +8,14 @@ import re
 import sys
 import unicodedata
 from _thread import RLock  # `threading` gives the same one, and costs a millisecond
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from threading import Event
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from ..kernel.files import error_text
 from ..kernel.text.clean import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from threading import Event
-    from typing import TextIO
 
 _MAX_CELL = 1000
 _MAX_ERROR = 2000
