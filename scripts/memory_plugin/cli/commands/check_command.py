@@ -34,7 +34,7 @@ from ...memories.relations import Link, named_keys, resolve
 from ..command_context import CommandContext, UsageError
 from ..console import counted
 from ..options import require_existing
-from .scan_command import scan_paths
+from .check_secrets_command import scan_paths
 
 HELP = "validate the memories of a repository, for a commit hook or CI"
 EXAMPLES = """\

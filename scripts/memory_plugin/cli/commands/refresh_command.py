@@ -1,14 +1,11 @@
-"""Commands that hooks start: `memory refresh`, `memory background` and `memory describe`."""
+"""`memory refresh`: bring the index up to date, and delete what was forgotten long ago."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import stat
-import sys
-from types import SimpleNamespace
 
-from ...host.background import MAX_INPUT
 from ...kernel.clock import now
 from ...kernel.files import is_draft
 from ...kernel.paths import Paths
@@ -21,13 +18,13 @@ from ...memories.trust import TRUSTED
 from ...memories.writing import rebuild_index_md
 from ...recall.index_file import INDEX_ERRORS
 from ...recall.index_refresh import refresh_index
-from ...work.afterward import Ended, run_steps
 from ..after_change import prepare_counts
-from ..command_context import CommandContext, CommandError, UsageError, needed_approval
-from ..command_line import module_of, parse_arguments
+from ..command_context import CommandContext, CommandError
 from ..console import counted
 
-DONE, FAILED = 0, 1
+HELP = "refresh the index, and delete memories that were forgotten long ago"
+EXAMPLES = "  memory refresh\n  memory refresh --root ~/shop --json\n"
+
 _DAY = 86400
 _SESSION_DAYS = 30
 _INDEX_DAYS = 90  # an index that is deleted too early costs only the time to rebuild it
@@ -39,32 +36,7 @@ _SESSION_FOLDERS = (
 _OTHER_FOLDERS = ("", "trust", "guards", "judge", "notices", "index")
 
 
-def _background(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
-    """Run the steps that follow a reply or a session; what fails is in the events ledger."""
-    try:
-        ended = Ended.parse(sys.stdin.buffer.read(MAX_INPUT + 1))
-    except ValueError:
-        raise UsageError("expected a request of a hook on standard input") from None
-    return FAILED if run_steps(ended, context, context.taint.why_off) else DONE
-
-
-def _take_words(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `describe`."""
-    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="WORD", help="the command")
-
-
-def _describe(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Print the action, the digests of its texts, and the project; an empty object if no approval is needed."""
-    described = parse_arguments(arguments.words)
-    approval = needed_approval(module_of(described.command), described, context)
-    record: dict[str, object] = {}
-    if approval is not None:
-        project = context.paths.project_key
-        record = {"action": approval.action, "texts": sorted(approval.texts), "project": project}
-    context.console.json(record)
-
-
-def _refresh(arguments: argparse.Namespace, context: CommandContext) -> int:
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Refresh the index, delete memories that were retired long ago, and prune old session state."""
     try:
         report = refresh_index(context.paths, context.settings)
@@ -143,23 +115,3 @@ def _delete_if_older(path: str, days: int) -> bool:
     except OSError:
         return False
     return True
-
-
-PARTS = {
-    "refresh": SimpleNamespace(
-        HELP="refresh the index, and delete memories that were forgotten long ago",
-        EXAMPLES="  memory refresh\n  memory refresh --root ~/shop --json\n",
-        run=_refresh,
-    ),
-    "background": SimpleNamespace(
-        HELP="run what follows a reply or a session (used by the plugin itself)",
-        EXAMPLES="  memory background < request.json\n",
-        run=_background,
-    ),
-    "describe": SimpleNamespace(
-        HELP="print what a command needs the user's approval for",
-        EXAMPLES="  memory describe accept --all\n",
-        configure=_take_words,
-        run=_describe,
-    ),
-}
