@@ -117,17 +117,17 @@ def _fast_import(finder: _Finder, python_import: Callable[..., ModuleType]) -> C
 
     def import_module(
         name: str,
-        names: Mapping[str, Any] | None = None,
-        own: Mapping[str, object] | None = None,
-        wanted: Sequence[str] | None = (),
+        globals: Mapping[str, Any] | None = None,  # noqa: A002 (the names that `__import__` has)
+        locals: Mapping[str, object] | None = None,  # noqa: A002
+        fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        if level and name and names is not None and get_ident() == thread:
-            package: str = names["__package__"]
+        if level and name and globals is not None and get_ident() == thread:
+            package: str = globals["__package__"]
             full = (package if level == 1 else package.rsplit(".", level - 1)[0]) + "." + name
             module = modules.get(full) or (finder.load(full) if full.startswith(_PACKAGE) else None)
-            if module is not None and wanted and all(map(vars(module).__contains__, wanted)):
+            if module is not None and fromlist and all(map(vars(module).__contains__, fromlist)):
                 return module
-        return python_import(name, names, own, wanted, level)
+        return python_import(name, globals, locals, fromlist, level)
 
     return import_module

@@ -14,25 +14,31 @@ The backend `host` asks through Claude Code with the session's own login: `hooks
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from ssl import SSLContext
 from threading import Thread
 from time import sleep, time
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..clock import Deadline
 from ..fastjson import dumps, loads
 from ..files import make_folder, read_regular, replace_file
 from ..text.clean import plain
-from .credentials import ServerAccess
-from .models import RequestOptions, rejected_parts
-from .question import JudgeError, Question, Verdict, value_at
-from .transport import Request, Response
-from .vendors import HOST, SCRIPTED, VENDORS, Vendor, anthropic_tokens
+from .models import rejected_parts
+from .question import JudgeError, Verdict, value_at
+from .vendors import HOST, SCRIPTED, VENDORS, anthropic_tokens
 
-Body = dict[str, Any]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from ssl import SSLContext
+
+    from ..clock import Deadline
+    from .credentials import ServerAccess
+    from .models import RequestOptions
+    from .question import Question
+    from .transport import Request, Response
+    from .vendors import Vendor
+
+    Body = dict[str, Any]
 
 _HTTP_OK, _TOO_MANY, _FIRST_SERVER_ERROR = 200, 429, 500
 # Why the client has no answer: `refused` is a request that it does not send, such as one for a model that a policy blocks.

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from subprocess import Popen
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from ..settings.values import Settings, SettingsFileError, content
+from ..settings.values import SettingsFileError, content
 from .question import JudgeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from subprocess import Popen
+
+    from ..settings.values import Settings
 
 _PORTS = {"https": 443, "http": 80}
 _MAX_URL = 2000
