@@ -12,6 +12,7 @@ from ...kernel.settings.values import USER
 from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
+from ...memories.nearby import unread_nearby
 from ...memories.record import ACTIVE
 from ...memories.survey import NEW, Survey, life_cycle_state, shortest_names
 from ...recall import explain
@@ -73,6 +74,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), table)
     else:
         console.line(_HINT)
+        for text in (*survey.left_alone, *unread_nearby(context.paths)):
+            console.paragraph(text)
     labels = titles_and_names(survey)
     _print_waiting(survey, labels, context)
     _print_facts(facts, context)
