@@ -9,8 +9,15 @@ The network is imported only when a question is really sent.
 
 from __future__ import annotations
 
+
 from collections.abc import Sequence
 from contextlib import suppress
+
+
+<<<<<<< HEAD
+=======
+from typing import Any
+>>>>>>> main
 
 from ..clock import Deadline, iso, now
 from ..context import Context
@@ -90,6 +97,10 @@ class Judge:
     ) -> Verdict:
         """Return the verdict on one question, as `ask_all` does."""
         return self.ask_all([question], deadline, retry=retry, fresh=fresh)[0]
+
+    def cached(self, question: Question) -> dict[str, Any] | None:
+        """Return the values of an earlier verdict; None if there is none. Nothing is sent."""
+        return VerdictCache(self._paths.state(FOLDER)).read().get(question.key(self.backend, self.model))
 
     def ask_all(
         self, questions: Sequence[Question], deadline: Deadline, *, retry: bool = False, fresh: bool = False
