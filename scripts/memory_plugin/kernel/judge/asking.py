@@ -9,15 +9,9 @@ The network is imported only when a question is really sent.
 
 from __future__ import annotations
 
-
 from collections.abc import Sequence
 from contextlib import suppress
-
-
-<<<<<<< HEAD
-=======
 from typing import Any
->>>>>>> main
 
 from ..clock import Deadline, iso, now
 from ..context import Context
