@@ -8,14 +8,17 @@ import re
 import sys
 import unicodedata
 from _thread import RLock  # `threading` gives the same one, and costs a millisecond
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from threading import Event
 from time import monotonic
-from typing import TextIO
+from typing import TYPE_CHECKING
 
 from ..kernel.files import error_text
 from ..kernel.text.clean import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from threading import Event
+    from typing import TextIO
 
 _MAX_CELL = 1000
 _MAX_ERROR = 2000
@@ -313,13 +316,3 @@ def _write_error(text: str) -> None:
 def _discard(stream: TextIO) -> None:
     """Redirect a stream to the null device; otherwise the interpreter fails to flush it at exit and returns 120."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, such as `1 memory`, `2 memories` or `3 files`."""
-    return inflected(number, noun, noun[:-1] + "ies" if noun.endswith("ry") else noun + "s")
-
-
-def inflected(number: int, singular: str, plural: str) -> str:
-    """Return a number with a phrase that agrees with it, such as `1 title is` or `2 titles are`."""
-    return "%d %s" % (number, singular if number == 1 else plural)
