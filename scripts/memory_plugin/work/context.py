@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from ..host.ancestry import CLIENT_VARIABLES
-from ..host.caller import Caller
-from ..host.environment import Taint
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
-from ..kernel.paths import Paths
 from ..kernel.settings.load import load
-from ..kernel.settings.values import Settings
-from ..memories.survey import Survey
 from ..recall import follow_hygiene
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from ..host.caller import Caller
+    from ..host.environment import Taint
+    from ..kernel.paths import Paths
+    from ..kernel.settings.values import Settings
+    from ..memories.survey import Survey
 
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
 _MOVED = "%s is not used because the project's %s sets it"
