@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 from math import exp, log
 from time import mktime
-from typing import Any
 
 from ..kernel.clock import iso
-from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.paths import Paths, main_worktree
 from ..kernel.sqlite import Connection, SqliteError, connect
@@ -20,6 +18,12 @@ from ..kernel.text.stem import stem
 from ..kernel.text.tags import escape_content
 from ..kernel.text.tokens import tokenize
 from .past_ask import COMMAND, CONTINUE, CUE, LIKELY, NO, OPEN, STOP, Ask, ask_of, words_data
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..kernel.context import Context
 
 PLACE = "past"
 SCHEMA = 1

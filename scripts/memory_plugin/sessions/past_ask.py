@@ -7,10 +7,13 @@ matches. Words are data in `config/sessions/past.json`.
 from __future__ import annotations
 
 from time import localtime, mktime
-from typing import Any
 
 from ..kernel.data import load_data
 from ..kernel.text.tokens import fold, tokenize
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NO, CUE, LIKELY, PLAIN = range(4)
 ABOUT, STOP, OPEN, CONTINUE, COMMAND = "about", "stop", "open", "continue", "command"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from time import time
-from typing import Callable
 
-from ..kernel.context import Context
 from ..kernel.files import os_error_text
-from ..kernel.sqlite import Connection, SqliteError
+from ..kernel.sqlite import SqliteError
 from ..recall.gate import load_gate
 from ..recall.index_file import index_version
 from ..sessions.past import (
@@ -21,6 +19,13 @@ from ..sessions.past import (
     recent_lines,
     search,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+    from ..kernel.context import Context
+    from ..kernel.sqlite import Connection
 
 _WAIT = 5.0  # seconds that a command waits for a process that fills the index
 
