@@ -10,10 +10,11 @@ from ..kernel.text.counted import counted
 from ..recall.index_file import IndexUnavailable
 from ..recall.index_refresh import refresh_index, scrub_index
 from .background import start_refresh
+from .context import WorkContext
 from .counts import prepare_counts
 
 if TYPE_CHECKING:
-    from .context import WorkContext
+    pass
 
 _FAILED = "The change is stored, but the index could not be refreshed (%s). The next prompt will try again."
 _LEFT = "The change is stored. The index is still being refreshed in the background: %s left."

@@ -11,6 +11,7 @@ from ..memories.record import MAX_TITLE, categories, new_memory
 from ..memories.relations import older_names
 from ..memories.survey import Item, choose, shortest_names
 from ..memories.trust import load_trust
+from .context import WorkContext
 from .memory_facts import is_guarded, may_trust
 from .refresh import Refreshed, refresh
 from .similar import Similar, similar_to
@@ -18,7 +19,6 @@ from .titles import refuse_taken_title
 
 if TYPE_CHECKING:
     from ..memories.writing import Written
-    from .context import WorkContext
 
 
 class NewMemory(NamedTuple):
