@@ -9,11 +9,13 @@ from typing import Any
 
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import plain
+from ...kernel.text.counted import inflected
 from ...kernel.text.tags import without_private
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
 from ...recall.judging import Judged
 from ...recall.memory_search import search
+from ...work.past_sessions import matching_sessions
 from ...work.search import ADJECTIVES, hit_record, judged_hits
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import Console
@@ -70,6 +72,18 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         context.console.json({"results": rows, "answered_by": result.answered_by, **verdict})
     else:
         _show(context.console, rows, judged)
+        _point_to_sessions(query, context)
+
+
+def _point_to_sessions(query: str, context: CommandContext) -> None:
+    """Say in one line that past sessions match too; the usual problems of their index are for `memory session find`."""
+    try:
+        number = matching_sessions(query, context)
+    except SqliteError:
+        return
+    if number:
+        text = "%s too; to see what was done: memory session find WORDS"
+        context.console.line(text % inflected(number, "past session matches", "past sessions match"))
 
 
 def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -> None:
