@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
@@ -12,9 +12,6 @@ from ..recall.index_refresh import refresh_index, scrub_index
 from .background import start_refresh
 from .context import WorkContext
 from .counts import prepare_counts
-
-if TYPE_CHECKING:
-    pass
 
 _FAILED = "The change is stored, but the index could not be refreshed (%s). The next prompt will try again."
 _LEFT = "The change is stored. The index is still being refreshed in the background: %s left."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..memories import InvalidMemory, lifecycle
 from ..memories.hygiene import shown_line
@@ -11,14 +11,12 @@ from ..memories.record import MAX_TITLE, categories, new_memory
 from ..memories.relations import older_names
 from ..memories.survey import Item, choose, shortest_names
 from ..memories.trust import load_trust
+from ..memories.writing import Written
 from .context import WorkContext
 from .memory_facts import is_guarded, may_trust
 from .refresh import Refreshed, refresh
 from .similar import Similar, similar_to
 from .titles import refuse_taken_title
-
-if TYPE_CHECKING:
-    from ..memories.writing import Written
 
 
 class NewMemory(NamedTuple):
