@@ -27,7 +27,7 @@ _HEX = r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)"
 _PATH = r"[~.]{0,2}/[\w@.-]*(?:/[\w@.-]*)+|[A-Za-z]:\\.*|[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]{1,5}|[a-z]+://.*"
 _DOTTED = r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+"
 _SLUG = r"(?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10})(?:[-_./:+ @](?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10}))*"
-_NAME_OF_SECRET = (
+_SECRETS_NAME = (
     r"(?:[a-z0-9]{1,12}[-/]){2,6}(?:secret|password|token|key|credentials?)(?:-(?:id|name|arn|ref))?"
 )
 _REACH_OF_SEAL = 4000  # characters
@@ -184,7 +184,7 @@ def _code(candidate: PatternMatch) -> bool:
 
 def _slug(candidate: PatternMatch) -> bool:
     """Reject words and short numbers with separators, and names of secrets: `us-east-1`, `orders-api.rc0.15`, `shop-db2-password`."""
-    if _compiled(_NAME_OF_SECRET).fullmatch(candidate.value):
+    if _compiled(_SECRETS_NAME).fullmatch(candidate.value):
         return True
     runs = [run for run in _compiled(_FRAGMENT).findall(candidate.value) if len(run) >= _MIN_WORD]
     return _compiled(_SLUG).fullmatch(candidate.value) is not None and all(
