@@ -16,12 +16,8 @@ from typing import Any
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.evaluation.evaluation_gates import (
-    Conversation,
-    ConversationTurn,
-    find_full_names,
-    run_gates,
-)
+from memory_plugin.evaluation.conversations import Conversation, ConversationTurn
+from memory_plugin.evaluation.evaluation_gates import find_full_names, run_gates
 from memory_plugin.evaluation.packs import load_pack
 from memory_plugin.evaluation.rule_matching import find_matches
 
@@ -145,14 +141,14 @@ def speed() -> None:
     turns = tuple(
         ConversationTurn(at, ("user", "assistant")[at % 2], text) for at, text in enumerate(texts * 4)
     )
-    run_gates(packs, Conversation("warm", turns[:2], 0))
+    run_gates(packs, Conversation("warm", turns[:2]))
     started = time.process_time()
-    run_gates(packs, Conversation("speed", turns, 0))
+    run_gates(packs, Conversation("speed", turns))
     print(
         "speed        %.2f ms a turn, all gates, %d turns"
         % ((time.process_time() - started) * 1e3 / len(turns), len(turns))
     )
-    for runs in zip(*(run_gates(packs, Conversation("speed", turns, 0)) for _ in range(5))):
+    for runs in zip(*(run_gates(packs, Conversation("speed", turns)) for _ in range(5))):
         best = min(result.ms for result in runs) / len(turns)
         print("speed        %.3f ms a turn, %s of %s, best of five" % (best, runs[0].gate, runs[0].pack))
     worst = ("", 0.0)
@@ -161,7 +157,7 @@ def speed() -> None:
         started = time.process_time()
         run_gates(
             packs,
-            Conversation("x", (ConversationTurn(1, "user", text), ConversationTurn(2, "assistant", text)), 0),
+            Conversation("x", (ConversationTurn(1, "user", text), ConversationTurn(2, "assistant", text))),
         )
         worst = max(worst, (piece, time.process_time() - started), key=lambda pair: pair[1])
     print("speed        slowest hostile pair of turns, 100 kB each: %.2f s (%.20r)" % (worst[1], worst[0]))

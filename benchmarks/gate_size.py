@@ -16,7 +16,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.evaluation.evaluation_gates import Conversation, ConversationTurn, run_gates
+from memory_plugin.evaluation.conversations import Conversation, ConversationTurn
+from memory_plugin.evaluation.evaluation_gates import run_gates
 from memory_plugin.evaluation.packs import load_pack, pack_names
 from memory_plugin.evaluation.rule_matching import RulePack
 
@@ -61,7 +62,7 @@ def slowest(pack: RulePack, content: str) -> dict[str, tuple[float, str]]:
     """Return the CPU seconds and the status of each gate, the slower of the user's side and the assistant's."""
     found: dict[str, tuple[float, str]] = {}
     for role in ("user", "assistant"):
-        conversation = Conversation("", (ConversationTurn(1, role, content),), 0)
+        conversation = Conversation("", (ConversationTurn(1, role, content),))
         for gate in pack.gates:
             started = time.process_time()
             (result,) = run_gates([pack._replace(gates={gate: pack.gates[gate]})], conversation)

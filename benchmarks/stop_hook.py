@@ -2,8 +2,8 @@
 
     python3 benchmarks/stop_hook.py [--rounds 31] [--json]
 
-Cases: replies of a few words, 4 kB and 100 kB; one of 4 kB at the end of a 100 MB transcript; the same after a prompt with a correction,
-which starts a background process for capture; and a reply that drifts.
+Cases: replies of a few words, 4 kB and 100 kB; one of 4 kB at the end of a 100 MB transcript; the same after a prompt with a correction;
+and a reply that drifts. The hook only starts a process, which scores the reply; at the end the scores are counted.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -94,6 +95,7 @@ def main() -> int:
     try:
         rows = measure(cases(folder), arguments.rounds)
         state = os.path.join(folder, "home", ".claude", "lcars", "memory")
+        time.sleep(2)  # for the last process
         with open(os.path.join(state, "scores.jsonl"), encoding="utf-8") as file:
             scored = sum(1 for _ in file)
     finally:

@@ -25,7 +25,7 @@ BUDGET = os.path.join(ROOT, "benchmarks", "structure_budget.json")
 PAGES = ("README.md", "CONTRIBUTING.md", os.path.join("config", "README.md"))
 sys.path.insert(0, os.path.dirname(PACKAGE))
 
-from memory_plugin.cli.command_line import GROUPS  # noqa: E402
+from memory_plugin.host.commands import TABLE  # noqa: E402
 
 TITLE = "Use Postgres for the billing database"
 BODY = "The billing service stores invoices in Postgres 15."
@@ -53,6 +53,10 @@ if rows:
     from memory_plugin.kernel.transcript.reader import turns_since_prompt
     sys.setprofile(note)
     turns_since_prompt(rows)
+elif event == "background":
+    from memory_plugin.cli.command_line import main
+    sys.setprofile(note)
+    main([event])
 else:
     from memory_plugin.hooks.entry import run
     sys.setprofile(note)
@@ -108,7 +112,7 @@ class TracedProject:
         """Return the files of ours in which something is called while an event is handled, or the transcript `rows` read."""
         report = os.path.join(self.folder, "report")
         command = [sys.executable, "-I", "-S", "-c", _TRACER, PACKAGE, event, report, rows]
-        data = json.dumps({"hook_event_name": event, "transcript_path": self.transcript, **fields})
+        data = json.dumps({"transcript": self.transcript, "transcript_path": self.transcript, **fields})
         subprocess.run(
             command, env=self.environment, input=data.encode(), check=True, stdout=subprocess.DEVNULL
         )
@@ -124,9 +128,11 @@ def _write(path: str, text: str) -> None:
 
 def call_paths(project: TracedProject) -> dict[str, list[str]]:
     """Return the files on the path of a recalled prompt, a scored reply and a transcript row, in the order of the first call."""
+    hook = project.trace("Stop", {"last_assistant_message": REPLY, "session_id": "s"})
+    steps = project.trace("background", {"event": "Stop", "text": REPLY, "session": "s"})
     return {
         "prompt": project.trace("UserPromptSubmit", {"prompt": PROMPT, "session_id": "s", "prompt_id": "p"}),
-        "reply": project.trace("Stop", {"last_assistant_message": REPLY, "session_id": "s"}),
+        "reply": list(dict.fromkeys(hook + steps)),
         "transcript row": project.trace("", {}, project.transcript),
     }
 
@@ -142,7 +148,7 @@ def figures() -> dict[str, int]:
         "circles of imports": len(circles(sources)),
         "settings": len(json.loads(_read(os.path.join(ROOT, "config", "defaults.json")))),
         "overrides": 0,  # what could be overridden is now in settings
-        "commands in the help": sum(map(len, GROUPS.values())),
+        "commands in the help": sum(bool(row.group) for row in TABLE),
         "words of documents": sum(len(_read(page).split()) for page in pages),
     }
 

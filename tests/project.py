@@ -187,7 +187,10 @@ class Project:
         stdin = event if isinstance(event, bytes) else json.dumps(event).encode()
         script = os.path.join(self.plugin_root, "hooks", SCRIPTS[name])
         env = {"CLAUDE_PROJECT_DIR": self.root, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **env}
-        return self.script(("-I", "-S"), [script], stdin, **env)
+        run = self.script(("-I", "-S"), [script], stdin, **env)
+        if name == "Stop":  # what it starts is looked at next
+            self.wait_for_background()
+        return run
 
     def prompt(self, text: str, prompt_id: str = "p1", **fields: object) -> Run:
         """Run the UserPromptSubmit hook on a prompt."""

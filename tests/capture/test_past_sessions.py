@@ -154,7 +154,7 @@ def kinds(project: Project) -> dict[str, str]:
 def propose(project: Project, path: str, session: str) -> None:
     """Run what a hook starts when a session ends."""
     request = {"event": "SessionEnd", "session": session, "transcript": path}
-    run = project.cli("propose", stdin=json.dumps(request))
+    run = project.cli("background", stdin=json.dumps(request))
     assert (run.returncode, run.stderr) == (0, "")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.evaluation.evaluation_gates import GateResult
 from memory_plugin.evaluation.jury import Juror, Vote, jury_kappa, load_rubric, score_dimensions
-from memory_plugin.evaluation.pipeline import compare_labels, overall_result
+from memory_plugin.evaluation.pipeline import compare_labels, overall_result, summarize, tier_lines
 from memory_plugin.kernel.judge.question import Verdict
 
 RUBRIC = load_rubric("caregiving")
@@ -114,3 +114,23 @@ def test_labels_are_compared_by_class() -> None:
     comparison = compare_labels([("fail", "fail"), ("fail", "pass"), ("pass", "pass"), ("pass", "pass")])
     assert (comparison["n"], comparison["equal"], comparison["kappa"]) == (4, 0.75, 0.5)
     assert comparison["classes"]["fail"] == {"human": 2, "ours": 1, "recall": 0.5, "precision": 1.0}
+
+
+def test_scores_by_tier_and_the_loss_against_the_first() -> None:
+    jury = {"asked": False, "why": "off"}
+    judged = [("10", "pass", 0.6), ("1", "pass", 0.9), ("1", "pass", 0.7), ("10", "fail", 0.0)]
+    results = [
+        {"tier": tier, "verdict": verdict, "overall": overall, "jury": jury}
+        for tier, verdict, overall in judged
+    ]
+    summary = summarize([*results, {"tier": "1", "verdict": "unjudged", "overall": None, "jury": jury}])
+    rows = [
+        (row["tier"], row["n"], row["passed"], row["score"], row["degradation"]) for row in summary["tiers"]
+    ]
+    assert rows == [("1", 3, 2, 0.8, 0.0), ("10", 2, 1, 0.3, 0.625)]
+    assert tier_lines(summary)[1] == "tier 10: 1 of 2 passed, score 0.30, -62% against the first tier"
+
+
+def test_without_tiers_there_is_no_line() -> None:
+    entry = {"tier": "", "verdict": "pass", "overall": None, "jury": {"asked": False, "why": "off"}}
+    assert tier_lines(summarize([entry])) == []

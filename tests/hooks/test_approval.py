@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.command_line import ALIASES, COMMANDS, module_of
-from memory_plugin.hooks.approval import ASKING, command_words
+from memory_plugin.hooks.approval import command_words
 from tests.project import SESSION, Project
 from tests.recall.store_files import memory, put
 
@@ -52,9 +51,11 @@ def trusted(project: Project) -> set[str]:
         pytest.param(
             ("feedback", "reset", "--all"), "delete the feedback on all memories", id="feedback reset"
         ),
-        pytest.param(("wrong", "use-postgres"), "rate as wrong 1 memory: Use Postgres", id="wrong"),
-        pytest.param(("statusline", "install"), "install the status line", id="statusline"),
-        pytest.param(("tune", "--apply"), "change the filler rules", id="tune"),
+        pytest.param(
+            ("feedback", "wrong", "use-postgres"), "rate as wrong 1 memory: Use Postgres", id="wrong"
+        ),
+        pytest.param(("config", "statusline", "install"), "install the status line", id="statusline"),
+        pytest.param(("replies", "tune", "--apply"), "change the filler rules", id="tune"),
         pytest.param(("replies", "tune", "--apply"), "change the filler rules", id="replies tune"),
         pytest.param(
             ("feedback", "wrong", "use-postgres"), "rate as wrong 1 memory: Use", id="feedback wrong"
@@ -78,7 +79,7 @@ def test_the_dialog_says_what_the_user_decides(pending: Project, words: tuple[st
         ("config", "show"),
         ("judge", "off"),
         ("feedback",),
-        ("statusline",),
+        ("config", "statusline"),
         ("replies", "history"),
         ("forget", "use-postgres", "--keep"),
         ("import", "CLAUDE.md"),
@@ -93,16 +94,6 @@ def test_nothing_is_asked_where_nothing_needs_approval_or_nobody_inside_may_appr
     pending: Project, words: tuple[str, ...]
 ) -> None:
     assert pending.dialog(*words) == {}
-
-
-def test_every_command_that_needs_approval_is_known_to_the_hook() -> None:
-    asking = {name for name in COMMANDS if hasattr(module_of(name), "approval")}
-    old = {
-        old
-        for old, name in ALIASES.items()
-        if {name, name.split()[0]} & asking and (name in asking or name not in COMMANDS)
-    }
-    assert {name.split()[0] for name in asking} | old == ASKING
 
 
 def test_an_allowed_command_runs_once(pending: Project) -> None:
@@ -280,13 +271,13 @@ def test_a_prompt_that_nobody_typed_trusts_no_save(
     assert trusted(project) == set()
 
 
-def test_a_typed_request_trusts_three_saves_wherever_they_come_from(project: Project) -> None:
+def test_a_typed_request_trusts_three_saves_and_no_file(project: Project) -> None:
     project.user_types("/memory:save our three rules")
     project.save("One", "The first rule.", inside=True)
-    notes = project.write("notes.md", "## Second\n\nThe second rule.\n\n## Third\n\nThe third rule.\n")
+    notes = project.write("notes.md", "## A file\n\nThe rule of a file.\n")
     assert project.cli("import", notes, "--yes", inside=True).returncode == 0
-    project.save("Four", "The fourth rule.", inside=True)
-    assert len(trusted(project)) == 3
-    assert "four" not in trusted(project)
+    for title in ("Two", "Three", "Four"):
+        project.save(title, "The rule %s." % title, inside=True)
+    assert trusted(project) == {"one", "two", "three"}
     run = project.hook("Stop", project.event("Stop", last_assistant_message="Saved.", stop_hook_active=False))
     assert run.json["systemMessage"].count("Claude saved") == 3

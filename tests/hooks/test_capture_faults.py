@@ -94,7 +94,7 @@ def test_nothing_is_stored_injected_or_sent_without_approval(
         assert (run.returncode, run.stdout) == (0, "")
     request = json.dumps({"event": "SessionEnd", "session": SESSION, "transcript": path})
     for words, stdin in (
-        (["propose"], request),
+        (["background"], request),
         (["capture", path], ""),
         (["review"], ""),
     ):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.cli.commands.internal_command import prune_state
+from memory_plugin.cli.commands.refresh_command import prune_state
 from memory_plugin.kernel.clock import now
 from memory_plugin.kernel.paths import locate
 from tests.project import Project

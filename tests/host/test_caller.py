@@ -217,7 +217,7 @@ def test_a_mark_of_a_hook_proves_only_background_commands(project: Project, word
     assert "MEMORY_HANDED_OVER" not in os.environ
 
 
-@pytest.mark.parametrize("words", [["refresh"], ["propose"], ["grade"], ["session", "ended"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["refresh"], ["background"], ["session", "ended"]], ids=" ".join)
 def test_a_mark_of_a_hook_works_once(project: Project, words: list[str]) -> None:
     name = os.environ["MEMORY_HANDED_OVER"] = hand_over()
     assert not identify(words).inside

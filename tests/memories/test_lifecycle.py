@@ -102,9 +102,9 @@ def test_a_rewrite_does_not_undo_a_concurrent_change(paths: Paths, store: Store)
     stored = save(paths, store)
     lifecycle.edit(paths, stored, lambda _: {"tags": ["theirs"]}, "edited", approved=True)
     with pytest.raises(InvalidMemory, match="someone else changed it"):
-        lifecycle.rewrite(paths, stored, {**stored.memory.data, "title": "Mine"}, "by hand", approved=True)
+        lifecycle.rewrite(paths, stored, {**stored.memory.data, "title": "Mine"}, "by hand")
     fresh = find(store, "use-postgres")
-    lifecycle.rewrite(paths, fresh, {**fresh.memory.data, "title": "Mine"}, "by hand", approved=True)
+    lifecycle.rewrite(paths, fresh, {**fresh.memory.data, "title": "Mine"}, "by hand")
     assert find(store, "use-postgres").memory.title == "Mine"
 
 

@@ -72,14 +72,15 @@ def test_life_cycle_state(paths: Paths, put: Put, fields: dict[str, object], exp
     assert item.waits == (expected == "active")
 
 
-def test_a_name_means_the_one_that_waits(paths: Paths, put: Put) -> None:
+def test_a_name_means_the_trusted_one_but_for_a_decision_about_pending_ones(paths: Paths, put: Put) -> None:
     own = user_store(paths)
     assert own is not None
     put("same", to=own)
     put("same", title="Another text")
     load_trust(paths).accept([find(own, "same")], "accept")
     items = survey(paths).items
-    assert choose(items, "same").stored.key == "project:decision/same"
+    assert choose(items, "same").stored.key == "user:decision/same"
+    assert choose(items, "same", first=PENDING).stored.key == "project:decision/same"
     assert choose(items, "user:decision/same").stored.key == "user:decision/same"
 
 
@@ -89,7 +90,8 @@ def test_a_name_that_means_none_or_several_is_refused(paths: Paths, put: Put, na
     put("same", category="runbook")
     items = survey(paths).items
     with pytest.raises(
-        InvalidMemory, match=r"no memory has this id|2 memories fit; name one of decision/same, runbook/same"
+        InvalidMemory,
+        match=r"no memory has this id|2 memories fit; name one of decision/same \(.*\), runbook/same \(.*json\)",
     ):
         choose(items, name)
     assert choose(items, "runbook/same").stored.memory.category == "runbook"

@@ -13,10 +13,9 @@ from tests.project import PLUGIN_ROOT, Project
 TRUSTING = {
     "save",
     "edit",
-    "edit of a pending one",
     "supersede",
-    "import",
     "restore",
+    "archive",
     "accept",
     "accept all",
     "interview",
@@ -33,7 +32,7 @@ PROGRAM = os.path.join(PLUGIN_ROOT, "tests", "memories", "faults.py")
     [
         *((command, fault, "word") for fault in ("kill", "full") for command in COMMANDS),
         *((command, "broken", "word") for command in ("save", "accept", "reject", "forget")),
-        *((command, "kill", "unasked") for command in ("save", "edit", "import", "restore")),
+        *((command, "kill", "unasked") for command in ("save", "import")),
     ],
 )
 def test_no_fault_trusts_or_loses_anything(project: Project, command: str, fault: str, word: str) -> None:

@@ -25,7 +25,7 @@ from memory_plugin.replies.grading import (
     parse_levels,
     read_turn,
 )
-from memory_plugin.replies.pipeline import CompletedReply, encode_request, score_reply
+from memory_plugin.replies.pipeline import CompletedReply, score_reply
 from memory_plugin.replies.reply_state import ReplyState
 from tests.replies.builders import (
     PADDED,
@@ -234,7 +234,7 @@ def grade(paths: Paths, text: str, verdict: Verdict, **values: object) -> str:
     """Score a reply, then have it graded; return the failure's name."""
     ctx = context(paths, holdout=0, **values)
     record, _ = score_reply(CompletedReply(text, "p1"), ctx)
-    request = GradeRequest(encode_request(record, text, "s", 60_000))
+    request = GradeRequest(record, text)
     return grade_reply(request, "why?", [], FixedJudge(verdict), ctx)
 
 
@@ -251,7 +251,11 @@ def rows(paths: Paths, name: str, kind: str) -> list[dict[str, Any]]:
 def test_an_answer_that_agrees_leaves_no_override(paths: Paths) -> None:
     assert grade(paths, ONE_PHRASE, answer([[0, True]], [])) == ""
     (row,) = rows(paths, "scores", "judged")
-    assert (row["agrees"], row["phrases"], row["why"]) == (True, [["praise-opening", True]], "escalated")
+    assert (row["agrees"], row["phrases"], row["why"]) == (
+        True,
+        [["praise-opening", True]],
+        "escalated",
+    )
     assert rows(paths, "judge-overrides", "override") == []
 
 
@@ -259,8 +263,8 @@ def test_an_answer_that_agrees_leaves_no_override(paths: Paths) -> None:
     ("verdict", "cleared", "missed", "agrees"),
     [
         pytest.param(answer([[0, False]], []), ["praise-opening"], [], False, id="a phrase cleared"),
-        pytest.param(answer([[0, True]], [[20, 30]]), [], [[20, 30]], True, id="a passage missed"),
-        pytest.param(answer([[0, True]], [], SyA=2), [], [], True, id="another dimension"),
+        pytest.param(answer([[0, True]], [[20, 30]]), [], [[20, 30]], False, id="a passage missed"),
+        pytest.param(answer([[0, True]], [], SyA=2), [], [], False, id="another dimension"),
         pytest.param(
             answer([[0, False]], [], VDet=2),
             ["praise-opening"],

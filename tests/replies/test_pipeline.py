@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.paths import Paths
@@ -17,7 +14,6 @@ from memory_plugin.replies.grading import GradeMaterial, GradeRequest, grade_que
 from memory_plugin.replies.phrases import USER_PACK
 from memory_plugin.replies.pipeline import (
     CompletedReply,
-    encode_request,
     may_request_grade,
     read_last_reply,
     score_reply,
@@ -65,81 +61,44 @@ def test_errors_are_collected_and_every_step_runs(paths: Paths) -> None:
     assert [row["arm"] for row in Ledger(paths.state(), "drift").rows()] == ["corrected"]
 
 
-def request_for(paths: Paths, text: str) -> bytes:
+def request_for(paths: Paths, text: str) -> GradeRequest:
     """Return the request to grade a reply."""
     record, _ = score_reply(CompletedReply(text, "p1", "/t.jsonl"), context(paths))
-    return encode_request(record, text, "s", 60_000)
+    return GradeRequest(record, text)
 
 
-def test_a_request_survives_json(paths: Paths) -> None:
-    request = GradeRequest(request_for(paths, PADDED))
-    assert (request.session, request.padding, request.score["severity"], request.why) == (
-        "s",
-        3,
-        "medium",
-        "escalated",
-    )
+def test_a_request_holds_the_reply_and_what_the_rules_found(paths: Paths) -> None:
+    request = request_for(paths, PADDED)
+    assert (request.padding, request.score["severity"], request.why) == (3, "medium", "escalated")
     assert (request.score["drift"], request.score["turn"]) == (["padding"], 1)
     assert request.phrases()[0] == "Great question"
-    assert request.text == PADDED
 
 
-def test_the_middle_of_a_very_long_reply_is_left_out(paths: Paths) -> None:
+def test_a_judge_sees_the_beginning_and_the_end_of_a_very_long_reply(paths: Paths) -> None:
     text = "Great question! " + PLAIN * 400 + " Let me know if you need anything else."
-    request = GradeRequest(request_for(paths, text))
-    assert len(request.text) == len(text) > 40_000
-    head, tail = request.text.split("[...]")
-    assert (head.rstrip(" ") + " ", " " + tail.lstrip(" ")) == (
-        text[: text.rindex(" ", 0, 20_000) + 1],
-        text[text.index(" ", len(text) - 20_000) :],
-    )
+    request = request_for(paths, text)
     assert request.phrases() == ["Great question", "Let me know if you need anything else"]
     message = grade_question(GradeMaterial("code", "", [], request.text), ["SyA"]).message
     assert "Great question! " in message
     assert "Let me know if you need anything else." in message
 
 
-def test_the_end_of_a_very_long_reply_with_a_private_part_is_left_out(paths: Paths) -> None:
+def test_no_private_part_of_a_very_long_reply_is_sent(paths: Paths) -> None:
     text = PLAIN * 200 + "<private>" + PLAIN * 200 + "the code is 4711</private>"
-    assert GradeRequest(request_for(paths, text)).text == text[: text.rindex(" ", 0, 40_000) + 1]
-
-
-def test_a_match_in_the_middle_of_a_whole_reply_is_kept(paths: Paths) -> None:
-    words = "Let me know if you need anything else"
-    request = GradeRequest(request_for(paths, (PLAIN * 400)[:19_980] + ".\n\n%s." % words))
-    assert request.phrases() == [words]
+    request = request_for(paths, text)
+    assert "4711" not in grade_question(GradeMaterial("code", "", [], request.text), ["SyA"]).message
 
 
 @pytest.mark.parametrize("before", [2470, 2485])
 @pytest.mark.parametrize("is_end", [False, True])
 def test_no_half_of_a_secret_is_sent(paths: Paths, before: int, *, is_end: bool) -> None:
-    """A reply in Chinese takes so many bytes that its parts are shorter than what the judge is shown."""
     secret = " ghp_" + "A1b2C3d4E5f6" * 3 + " "
     others = "\u597d" * (12_000 - before)
     parts = (others, secret, "\u597d" * before)
-    request = GradeRequest(request_for(paths, "".join(parts if is_end else reversed(parts))))
+    request = request_for(paths, "".join(parts if is_end else reversed(parts)))
     message = grade_question(GradeMaterial("code", "", [], request.text), ["SyA"]).message
     assert "A1b2" not in message
     assert "E5f6" not in message
-
-
-@pytest.mark.parametrize("char", ["a", "\u597d", "\U0001f680"])
-def test_a_request_fits_its_limit(paths: Paths, char: str) -> None:
-    data = request_for(paths, char * 50_000)
-    assert len(data) <= 60_000
-    assert GradeRequest(data).text.startswith(char)
-
-
-@given(st.dictionaries(st.text(max_size=4), st.integers()) | st.lists(st.integers()) | st.none() | st.text())
-def test_other_json_is_rejected(value: object) -> None:
-    with pytest.raises(ValueError, match="grade request"):
-        GradeRequest(json.dumps(value).encode("ascii"))
-
-
-@pytest.mark.parametrize("data", [b"", b"\xff", b"{", b"[" * 100_000])
-def test_bytes_that_are_not_json_are_rejected(data: bytes) -> None:
-    with pytest.raises(ValueError, match=r".+"):
-        GradeRequest(data)
 
 
 @pytest.mark.parametrize(
@@ -339,5 +298,5 @@ def test_no_part_of_a_private_key_is_sent(paths: Paths, place: int, lines: int) 
     key = "-----BEGIN RSA PRIV%s\n%s-----END RSA PRIV%s\n" % ("ATE KEY-----", body, "ATE KEY-----")
     words = PLAIN * 400
     text = words[:place] + "\n" + key + words[place:60_000]
-    request = GradeRequest(request_for(paths, text))
+    request = request_for(paths, text)
     assert "Zz09" not in grade_question(GradeMaterial("code", text, [], request.text), ["SyA"]).message

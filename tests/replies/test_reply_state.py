@@ -126,3 +126,25 @@ def test_every_step_runs() -> None:
 
     errors = run_steps(fail, lambda: done.append(1), fail)
     assert ([str(error) for error in errors], done) == (["full", "full"], [1])
+
+
+def test_a_prompt_waits_for_a_reply_that_is_being_scored(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, waits = ReplyState(paths, "s"), iter((None, lambda: state.save_correction("d", "text", 24)))
+    monkeypatch.setattr("memory_plugin.replies.reply_state.sleep", lambda _: (next(waits) or str)())
+    state.await_score()
+    assert state.take_correction() == ("d", "text")
+    assert next(waits, "none") == "none"
+
+
+@pytest.mark.parametrize("age", [0.0, 11.0, -5.0])
+def test_a_prompt_does_not_wait_for_long(paths: Paths, monkeypatch: pytest.MonkeyPatch, age: float) -> None:
+    state, begun = ReplyState(paths, "s"), now()
+    waited: list[float] = []
+    monkeypatch.setattr("memory_plugin.replies.reply_state.sleep", waited.append)
+    state.await_score()
+    monkeypatch.setattr("memory_plugin.replies.reply_state.now", lambda: begun + age)
+    assert state.take_correction() == ("", "")
+    assert sum(waited) <= (1.5 if age == 0.0 else 0.0)
+    assert not correction_is_pending(paths, "s")

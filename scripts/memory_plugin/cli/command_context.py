@@ -89,9 +89,14 @@ class CommandContext(Context):
         """
         return self.caller.inside or not self.taint.names.keys().isdisjoint(CLIENT_VARIABLES)
 
+    @property
+    def only_new(self) -> bool:
+        """Return whether Claude runs this, unless the user allowed exactly this command: a request to save covers only new texts."""
+        return self.inside_client and not self.has_ticket
+
     def approve_saves(self, number: int = 1) -> bool:
         """Return whether the user asked for `number` saves, and count them. One prompt covers at most three."""
-        if not self.inside_client or self.has_ticket:
+        if not self.only_new:
             return True
         from ..memories.grants import use_saves
 

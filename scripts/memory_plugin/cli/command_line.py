@@ -1,4 +1,4 @@
-"""`memory`: the names of all commands, how a command line is parsed, and how one command is run.
+"""`memory`: how a command line is parsed, and how one command is run.
 
 Only that command's module is imported. Every error becomes a line of text and an exit code.
 
@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 from .. import VERSION
 from ..host.caller import identify
+from ..host.commands import COMMANDS, DAILY, MORE, TABLE, second_words
 from ..host.environment import launch_folder
 from ..host.events import error_location
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
@@ -33,84 +34,6 @@ USAGE = 2
 FAILED = 1
 _INTERRUPTED = 130
 _TICKET = "--ticket"  # with the number of a ticket, the end of a command that the client's dialog allowed
-# These commands never prompt, so they may show a heartbeat at any time. The others show one around their slow parts.
-_NON_INTERACTIVE = (
-    *("search", "show", "list", "guards", "check", "check secrets", "why", "status", "feedback", "doctor"),
-    *("report replay", "demo", "replies history", "replies tune", "session langfuse", "refresh"),
-)
-# The commands that the help lists, in two tiers. To add one: a name here, a module `commands/NAME_command.py`, and a test.
-GROUPS = {
-    "every day": (
-        *("save", "search", "show", "list", "edit", "forget", "review", "accept", "status", "why"),
-        *("feedback", "doctor"),
-    ),
-    "more": (
-        *("restore", "reject", "guards", "import", "capture", "check", "demo", "report", "replies"),
-        *("session", "interview", "evaluate", "judge", "config"),
-    ),
-}
-# Commands of two words, and the old name of each: its module still has that name, and it works as a hidden alias.
-PAIRS = {
-    "check text": "hygiene",
-    "check secrets": "scan",
-    "check phrases": "phrases",
-    "config statusline": "statusline",
-    "config completions": "completions",
-    "evaluate rules": "rules",
-    "import promote": "promote",
-    "replies score": "score",
-    "replies history": "scores",
-    "replies tune": "tune",
-    "report replay": "replay",
-    "session calibrate": "calibrate",
-    "session label": "label",
-    "session langfuse": "langfuse",
-}
-ALIASES = {
-    **{old: name for name, old in PAIRS.items()},
-    "archive": "forget --keep",
-    "useful": "feedback useful",
-    "wrong": "feedback wrong",
-}
-# Nouns without a command of their own.
-NOUNS = {"replies": "score replies, show their scores over time, and tune the rules"}
-_INTERNAL = ("grade", "refresh", "propose", "describe")  # started by hooks; the help leaves them out
-LISTED = tuple(name for group in GROUPS.values() for name in group)
-COMMANDS = {  # name: module
-    **{name: name + "_command" for name in LISTED if name not in NOUNS},
-    **{name: old + "_command" for name, old in PAIRS.items()},
-    **dict.fromkeys(_INTERNAL, "internal_command"),
-    **dict.fromkeys(("replies score", "replies history"), "replies_command"),
-    "check text": "scan_command",
-    "evaluate rules": "evaluate_command",
-    "config completions": "statusline_command",
-    "import promote": "import_command",
-    "reject": "accept_command",
-    "restore": "forget_command",
-    "session label": "calibrate_command",
-    "show": "list_command",
-    "why": "status_command",
-}
-_REMOVED_OPTIONS = {  # of earlier versions; see docs/upgrading.md
-    "review --by": "the groups are made by author",
-    "report replay --limit": "it shows ten differences, and all with --json",
-    "evaluate --subject": "scenarios are gone",
-    "evaluate --runs": "scenarios are gone",
-    "evaluate --markdown": "--report writes the same",
-    "interview --format": "it prints one document, or everything with --json",
-    "interview --setup": "put the elements into a pack",
-    "judge --keep-address": "the command prints how to save the address",
-    "replies tune --undo": "restore the backup of your settings",
-    "replies score --type": "give the message with --user",
-    "session --again": "a session is graded again when it or the rubric has changed",
-    "session calibrate --folder": "it reads this project's sessions",
-    "session calibrate --sessions": "it labels twenty sessions",
-    "session label --note": "a label is a score",
-    "session langfuse --keep-address": "memory config set sessions.langfuse.host URL",
-    "session langfuse --seconds": "a command may take two minutes",
-    "capture --again": "transcripts are always read again",
-    "session --moments": "its table shows the last occurrence of each signal",
-}
 _ACTION = "ACTION"
 _CHOICE = re.compile(r"argument (?:COMMAND|ACTION): invalid choice: '([^']*)'")
 _LEFTOVERS = re.compile(r"unrecognized arguments: (.*)")
@@ -167,8 +90,8 @@ def _run(argv: list[str], ticket: str, console: Console) -> int:
     approval = needed_approval(module, arguments, context) if context.inside_client else None
     if approval is not None:
         require_approval(approval, argv, ticket, context)
-    never_prompts = arguments.command in _NON_INTERACTIVE
-    with console.working(arguments.command) if never_prompts else nullcontext():
+    prompts = COMMANDS[arguments.command].prompts
+    with nullcontext() if prompts else console.working(arguments.command):
         return int(module.run(arguments, context) or 0)
 
 
@@ -207,19 +130,14 @@ def parse_arguments(words: Sequence[str]) -> argparse.Namespace:
 
 
 def module_of(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, approval, run)
-    """Return the module of a command, or the part of it that is another command."""
-    module = import_with_cache_repair(lambda: import_module(".commands." + COMMANDS[command], __package__))
-    return module.PARTS.get(command, module) if hasattr(module, "PARTS") else module
+    """Return the module of a command: `check secrets` is in `check_secrets_command`."""
+    name = ".commands.%s_command" % command.replace(" ", "_")
+    return import_with_cache_repair(lambda: import_module(name, __package__))
 
 
 def help_of(name: str) -> str:
-    """Return the one-line help of a command or noun."""
-    return NOUNS.get(name) or str(module_of(name).HELP)
-
-
-def second_words(noun: str) -> list[str]:
-    """Return the second words of the commands that begin with a noun."""
-    return [name.split()[1] for name in PAIRS if name.split()[0] == noun]
+    """Return the one-line help of a command."""
+    return str(module_of(name).HELP)
 
 
 def _as_search_command(argv: list[str]) -> list[str]:
@@ -234,16 +152,14 @@ def _as_search_command(argv: list[str]) -> list[str]:
 
 
 def _joined(argv: list[str]) -> tuple[list[str], str]:
-    """Return the words with an old name replaced and a name of two words joined, and the command; it is empty if there is none."""
+    """Return the words with a name of two words joined, and the command; it is empty if there is none."""
     at = _after_options(argv, 0)
-    if argv[at:] and argv[at] in ALIASES:
-        argv = [*argv[:at], *ALIASES[argv[at]].split(), *argv[at + 1 :]]
     second = _after_options(argv, at + 1)
     pair = " ".join(argv[at : at + 1] + argv[second : second + 1])
-    if pair in PAIRS:
+    if " " in pair and pair in COMMANDS:
         return [*argv[:at], pair, *argv[at + 1 : second], *argv[second + 1 :]], pair
     name = "".join(argv[at : at + 1])
-    return argv, name if name in COMMANDS or name in NOUNS else ""
+    return argv, name if name in COMMANDS else ""
 
 
 def _after_options(argv: list[str], at: int) -> int:
@@ -294,12 +210,12 @@ class _Parser(argparse.ArgumentParser):
         """Print the error and where to find help. Raises SystemExit with code 2."""
         # The parser of all commands reports what that of the given command left over.
         command = self.leftovers_of or self.prog if message.startswith("unrecognized") else self.prog
-        explained = self._explained(" ".join(message.split()), command.partition(" ")[2])
+        explained = self._explained(" ".join(message.split()))
         see = " See" if explained.endswith("?") else "; see"
         Console().error("%s%s `%s --help`" % (explained, see, command))
         raise SystemExit(USAGE)
 
-    def _explained(self, message: str, command: str) -> str:
+    def _explained(self, message: str) -> str:
         """Shorten argparse's message about a word that is unknown or missing, and add the closest known one."""
         choice, leftovers = _CHOICE.match(message), _LEFTOVERS.match(message)
         if choice:
@@ -309,15 +225,12 @@ class _Parser(argparse.ArgumentParser):
                 return "%s: expected one of %s, got '%s'" % (self.name, ", ".join(known), choice[1])
             return "unknown command '%s'%s" % (("%s %s" % (self.name, choice[1])).strip(), near)
         if leftovers:
-            return self._about_leftover(leftovers[1].split()[0].partition("=")[0], command)
+            return self._about_leftover(leftovers[1].split()[0].partition("=")[0])
         if message.endswith("required: " + _ACTION):
             return "expected one of " + ", ".join(self._known_names())
         return message
 
-    def _about_leftover(self, word: str, command: str) -> str:
-        removed = _REMOVED_OPTIONS.get("%s %s" % (command, word))
-        if removed:
-            return "%s was removed: %s" % (word, removed)
+    def _about_leftover(self, word: str) -> str:
         if word.startswith("-"):
             known = dict(zip(self.option_names, self.option_names))
             return "unknown option '%s'%s" % (word, _nearest(word, known))
@@ -326,8 +239,8 @@ class _Parser(argparse.ArgumentParser):
     def _known_names(self) -> dict[str, str]:
         """Return the commands that a mistyped word may mean, by the word to compare."""
         if not self.name:
-            seconds = {name.split()[-1]: name for name in PAIRS}
-            return {**ALIASES, **seconds, **dict(zip(LISTED, LISTED))}
+            seconds = {row.second: row.name for row in TABLE if row.second and not row.background}
+            return {**seconds, **{row.name: row.name for row in TABLE if row.group}}
         actions = [action.choices or () for action in self._actions if action.metavar == _ACTION]
         words = [*chain(*actions), *second_words(self.name)]
         return {word: "%s %s" % (self.name, word) for word in words}
@@ -354,14 +267,14 @@ def _parser(command: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", help="one of the commands below", prog="memory"
     )
-    for name in [command] if command else [*COMMANDS, *NOUNS]:
+    for name in [command] if command else COMMANDS:
         sub = commands.add_parser(name)
         parser.leftovers_of = sub.prog if command else ""
-        if name in NOUNS:
-            sub.description = NOUNS[name]
+        module = module_of(name)
+        if not hasattr(module, "run"):  # only its second words are commands
+            sub.description = module.HELP
             add_actions(sub, {word: help_of("%s %s" % (name, word)) for word in second_words(name)})
             continue
-        module = module_of(name)
         sub.texts = module.HELP, module.EXAMPLES
         add_common_options(sub)
         if hasattr(module, "configure"):
@@ -379,7 +292,8 @@ def _overview() -> str:
     """Return the list of commands in their tiers."""
     width = _help_width()
     lines = []
-    for title, names in GROUPS.items():
+    for title in (DAILY, MORE):
+        names = [row.name for row in TABLE if row.group == title]
         lines += ["", title + ":", *_described(names, width)]
     return "\n".join([*lines[1:], "", "Run `memory COMMAND --help` for options and examples."])
 
@@ -392,7 +306,8 @@ def _described(names: Sequence[str], width: int, lead: str = "") -> list[str]:
     lines = []
     for name in names:
         also = ", ".join(second_words(name))
-        text = help_of(name) + (" (%s%s)" % ("" if name in NOUNS else "also ", also) if also else "")
+        lead_in = "also " if hasattr(module_of(name), "run") else ""
+        text = help_of(name) + (" (%s%s)" % (lead_in, also) if also else "")
         line = "  %-*s%s" % (room, lead + name, text)
         lines += textwrap.wrap(line, width, subsequent_indent=" " * (room + 2))
     return lines

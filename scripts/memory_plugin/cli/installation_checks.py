@@ -29,7 +29,7 @@ from ..recall.index_refresh import index_state
 from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ..sessions.langfuse_scores import Outbox, scores_to_send
 from .command_context import CommandContext
-from .commands.config_command import problem_sentence, unread_overrides
+from .commands.config_command import problem_sentence
 from .commands.session_command import session_scorer
 from .console import counted
 from .judges import (
@@ -165,11 +165,8 @@ def _line(path: str, name: str) -> str:
 
 
 def settings(context: CommandContext) -> Check:
-    """Report invalid and refused settings, and files of overrides that are no longer read."""
-    problems = (
-        *map(problem_sentence, context.settings.problems),
-        *unread_overrides(context.paths.config_dir),
-    )
+    """Report invalid and refused settings."""
+    problems = tuple(map(problem_sentence, context.settings.problems))
     if problems:
         return Check("settings", WARN, "some settings are not used", "memory config check", problems)
     return Check("settings", OK, "%s read" % counted(len(context.settings.files), "file"))

@@ -16,6 +16,7 @@ from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..kernel.paths import Paths
 from ..memories import InvalidMemory
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
+from ..memories.guard_file import files_problem
 from ..memories.hygiene import clean_data
 from ..memories.memory_files import MAX_BYTES, PROJECT, USER, StoredMemory
 from ..memories.record import (
@@ -162,8 +163,12 @@ def project_files(names: list[str], paths: Paths) -> list[str]:
 def _project_file(path: str, root: str) -> str:
     full = os.path.realpath(path)
     if os.path.exists(full) and full.startswith(root + os.sep):
-        path = os.path.relpath(full, root)
-    return path.replace(os.sep, "/")
+        return os.path.relpath(full, root).replace(os.sep, "/")
+    path = path.replace(os.sep, "/")
+    problem = files_problem(path)
+    if problem:
+        raise InvalidMemory("--file: %s: %s" % (path, problem))
+    return path
 
 
 def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None) -> dict[str, Any] | None:

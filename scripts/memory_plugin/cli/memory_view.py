@@ -13,7 +13,7 @@ from ..memories.hygiene import shown_items, shown_line
 from ..memories.memory_files import StoredMemory
 from ..memories.record import ACTIVE, Memory, guard_problem
 from ..memories.survey import Item, life_cycle_state
-from ..memories.trust import TRUSTED, load_trust
+from ..memories.trust import REJECTED, TRUSTED, load_trust
 from ..memories.writing import Written
 from ..recall.in_force import guarded_version
 from .command_context import CommandContext, CommandError
@@ -68,7 +68,9 @@ def status_text(item: Item) -> str:
 
 
 def approval_lines(item: Item, name: str) -> list[str]:
-    """Return a line that says how to accept a pending memory; no lines for any other."""
+    """Return a line that says how to accept a pending or rejected memory; no lines for any other."""
+    if item.trust == REJECTED:
+        return ["  You rejected it, and that stays so; to accept it: memory accept %s" % name]
     return ["  It awaits approval: memory accept %s" % name] if item.waits else []
 
 

@@ -23,7 +23,7 @@ from ..memories import InvalidMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite, save
 from ..memories.memory_files import MAX_BYTES, PROJECT, Store, StoredMemory, named_store
-from ..memories.memory_text import TEXT, TITLE, FieldChange, changes, shown_fields, text_digests
+from ..memories.memory_text import TEXT, FieldChange, changes, lines_of, shown_fields, text_digests
 from ..memories.record import body_content, categories, new_memory, parse_memory
 from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
 from ..memories.trust import Trust, load_trust
@@ -141,8 +141,6 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
         origin += ", in your own store" if stored.store.worktree is None else ", in no commit"
     at = " (commit %s of %s)" % (commit.commit, commit.date) if commit else ""
     lines = ["%s, %s%s: %s" % (memory.category, origin, at, item.reason), ""]
-    for change in changed:
-        lines += [change.field + ":", *_indented(change.lines)]
     return ReviewEntry(
         id=name,
         kind=MEMORY,
@@ -153,7 +151,7 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
         origin=origin,
         actions=(ACCEPT, REJECT, EDIT),
         alone=holds_guard(stored),
-        lines=lines if changed else lines + _text_lines(fields),
+        lines=lines + lines_of(changed, fields),
         facts={
             "memory": {**as_json(item), "fields": fields},
             "changes": [change._asdict() for change in changed],
@@ -161,6 +159,12 @@ def _pending_entry(name: str, item: Item, commit: ClaimedCommit | None, trust: T
         },
         subject=stored,
     )
+
+
+def lines_to_decide(item: Item, trust: Trust) -> list[str]:
+    """Return what changed in a memory since it was last trusted; for one that never was, all of its text."""
+    fields = shown_fields(item.stored.memory)
+    return lines_of(_changes(item, fields, trust), fields)
 
 
 def _changes(item: Item, fields: dict[str, list[str]], trust: Trust) -> list[FieldChange]:
@@ -172,21 +176,6 @@ def _changes(item: Item, fields: dict[str, list[str]], trust: Trust) -> list[Fie
     except InvalidMemory:
         return []
     return changes(shown_fields(old), fields) if old else []
-
-
-def _text_lines(fields: dict[str, list[str]]) -> list[str]:
-    """Return the memory's text, indented, then its other fields: `name: value` if it has one line, else indented below its name."""
-    is_in_title = fields.get(TEXT) == fields[TITLE]
-    lines = [TEXT + ": the title"] if is_in_title else [TEXT + ":", *_indented(fields.get(TEXT, []))]
-    for name, text in fields.items():
-        if name in (TITLE, TEXT):  # the heading shows the title
-            continue
-        lines += ["%s: %s" % (name, text[0])] if len(text) == 1 else [name + ":", *_indented(text)]
-    return lines
-
-
-def _indented(lines: list[str]) -> list[str]:
-    return ["  " + line for line in lines]
 
 
 def candidate_entries(context: CommandContext) -> list[ReviewEntry]:
@@ -252,7 +241,7 @@ def apply(action: Action, entries: Sequence[ReviewEntry], context: CommandContex
 def _edit(subject: StoredMemory | Candidate, context: CommandContext) -> list[str] | None:
     """Open what would be stored in the user's editor, and store their edit, which is trusted; None if they changed nothing."""
     if isinstance(subject, StoredMemory):
-        rewritten = partial(rewrite, context.paths, subject, summary="edited by hand", approved=True)
+        rewritten = partial(rewrite, context.paths, subject, summary="edited by hand", seen=True)
         return edit_draft(context, subject, lambda data: redaction_lines(rewritten(data)))
     data = dict(memory_data(subject), id=subject.id)
     memory = parse_memory(data, subject.id, categories()[subject.category])

@@ -1,8 +1,4 @@
-"""Read conversations, and run gates over both sides of them. Each gate passes, fails or has an error, which counts as a fail.
-
-A conversation comes from one of Claude Code's transcripts or from JSON, one turn a line or all in one array: `{"turn": 1, "role": "user",
-"content": "..."}`, where the content may be a list of blocks as in the APIs; roles are user, assistant, tool and system. Tool turns
-contain a tool's output; claims of work are checked against it.
+"""Run gates over both sides of a conversation. Each gate passes, fails or has an error, which counts as a fail.
 
     results = run_gates(packs, conversation)
     is_hard_fail(results)
@@ -12,30 +8,23 @@ To add a gate: a function here, a line in GATES, a pack that names it, a test.
 
 from __future__ import annotations
 
-import io
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from time import perf_counter
 from typing import NamedTuple
 
 from ..kernel.data import load_data
-from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.hygiene import findings
 from ..kernel.judge.question import one_line
-from ..kernel.text.tags import cut_after, cut_before, without_private
+from ..kernel.text.tags import cut_after
 from ..kernel.text.tokens import fold
-from ..kernel.transcript.reader import Lines, Reader, open_transcript
-from ..kernel.transcript.turn import Call, Turn
-from .rule_matching import ClaimEvidence, PackRule, RulePack, find_matches, fold_text
+from .conversations import Conversation, ConversationTurn
+from .honesty import Claim, Doubt, find_doubt
+from .rule_matching import PackRule, RulePack, find_matches, fold_text
 
-STDIN = "-"
-ROLES = ("user", "assistant", "tool", "system")
-_MAX_BYTES = 200_000_000
-_MAX_CONTENT = 200_000  # characters kept of one turn
-_MAX_INPUT = 4_000  # characters kept of a tool call's input
 PASS, FAIL, ERROR = "pass", "fail", "error"
+_SUMMARIES = ("<analysis>", "<summary>")
 _MAX_EXCERPT = 240  # characters
 _EXCERPT_MARGIN = 80  # characters on either side of a finding
 _MAX_QUOTED = 30  # findings of one gate; redacting an excerpt takes longer than finding it
@@ -49,109 +38,6 @@ _RUN = re.compile(
     r"(?<![\w'\u2019-])%s(?: (?:(?:al|bin|da|de|del|den|der|di|la|le|van|von) ){0,2}%s)+" % (_WORD, _WORD)
 )
 _REDACTED_MARGIN = 2000  # redacted before the excerpt is cut
-
-
-class ConversationTurn(NamedTuple):
-    """One turn. `number` is from the file, or counts from 1; `failed` marks a tool call that failed."""
-
-    number: int
-    role: str
-    content: str
-    failed: bool = False
-
-
-class Conversation(NamedTuple):
-    """The turns in order, without text between <private> tags; `skipped` counts lines that were not a turn."""
-
-    id: str
-    turns: tuple[ConversationTurn, ...]
-    skipped: int
-
-    @property
-    def digest(self) -> str:
-        """Return a digest of all turns, which reveals no text."""
-        data = dumps([[turn.role, turn.content, turn.failed] for turn in self.turns])
-        return digest(data.encode("ascii"), 8)
-
-
-def read_conversation(path: str) -> Conversation:
-    """Read the conversation in a file of either form, or on standard input. Raises OSError and Unreadable."""
-    if path == STDIN:
-        return parse_conversation(sys.stdin.buffer.read(_MAX_BYTES), "stdin")
-    with open_transcript(path) as file:
-        return parse_conversation(file.read(_MAX_BYTES), path)
-
-
-def parse_conversation(data: bytes, identity: str) -> Conversation:
-    """Return the conversation in a file's content."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if data.lstrip()[:1] == b"[":
-        (records,) = parse_lines(data.replace(b"\n", b" "))
-        return conversation_of(identity, records if isinstance(records, list) else [records])
-    first = next(iter(Lines(io.BytesIO(data))), {})
-    if "role" in first and "message" not in first:  # a transcript's records have a message
-        return conversation_of(identity, parse_lines(data))
-    turns = [turn for transcript_turn in Reader(io.BytesIO(data)) for turn in _split_turn(transcript_turn)]
-    numbered = (
-        turn._replace(number=place, content=without_private(turn.content))
-        for place, turn in enumerate(turns, 1)
-    )
-    return Conversation(identity, tuple(numbered), 0)
-
-
-def parse_lines(data: bytes) -> Iterator[object]:
-    """Yield the JSON value of each line that is not blank, or None for a line that is not JSON."""
-    for line in data.decode("utf-8", "replace").split("\n"):
-        if line.strip():
-            try:
-                yield loads(line)
-            except ValueError:
-                yield None
-
-
-def conversation_of(identity: str, records: Iterable[object]) -> Conversation:
-    """Build a conversation from parsed turns; anything else is counted as skipped."""
-    turns: list[ConversationTurn] = []
-    skipped = 0
-    for record in records:
-        turn = _turn(record, len(turns) + 1)
-        turns += [turn] if turn else []
-        skipped += turn is None
-    return Conversation(identity, tuple(turns), skipped)
-
-
-def _turn(record: object, place: int) -> ConversationTurn | None:
-    if not isinstance(record, dict) or record.get("role") not in ROLES:
-        return None
-    content, number = record.get("content"), record.get("turn")
-    if isinstance(content, list):
-        texts = [block.get("text") for block in content if isinstance(block, dict)]
-        content = "\n".join(text for text in texts if isinstance(text, str))
-    if not isinstance(content, str):
-        return None
-    if not isinstance(number, int) or isinstance(number, bool):
-        number = place
-    content = without_private(content[:_MAX_CONTENT])
-    return ConversationTurn(number, record["role"], content, record.get("failed") is True)
-
-
-def _split_turn(turn: Turn) -> list[ConversationTurn]:
-    """Split a transcript's turn into the user's text, late results, the answer, and its tool calls."""
-    turns = [
-        ConversationTurn(0, "user", entry.text)
-        for entry in turn.user_texts
-        if entry.kind in ("prompt", "command")
-    ]
-    turns += [_tool_turn(call) for call in turn.late]
-    if turn.texts:
-        turns.append(ConversationTurn(0, "assistant", "\n\n".join(turn.texts)[:_MAX_CONTENT]))
-    return turns + [_tool_turn(call) for call in turn.calls if call.result is not None]
-
-
-def _tool_turn(call: Call) -> ConversationTurn:
-    arguments = call.text("command") or call.text("file_path") or dumps(call.input)
-    content = "%s %s\n%s" % (call.name, arguments[: cut_before(arguments, _MAX_INPUT)], call.result or "")
-    return ConversationTurn(0, "tool", content[:_MAX_CONTENT], call.failed)
 
 
 class Quote(NamedTuple):
@@ -235,45 +121,17 @@ def _compliance(pack: RulePack, conversation: Conversation) -> Found:
 def _honesty(pack: RulePack, conversation: Conversation) -> Found:
     """Yield claims of work without evidence earlier in the conversation."""
     for place, turn in enumerate(conversation.turns):
+        if turn.content.lstrip().startswith(_SUMMARIES):
+            continue  # for a session that is compacted: it tells of turns that are not here
+        before = conversation.turns[:place]
         for rule, finding, quote in _matches(pack, "honesty", turn):
-            doubt = (
-                _doubt(pack.evidence[rule.needs], conversation.turns[:place]) if rule.needs else ("", False)
-            )
+            claim = Claim(quote.shown, quote.text, turn.content)
+            doubt = find_doubt(pack.evidence[rule.needs], claim, before) if rule.needs else Doubt("", False)
             if doubt is not None:
-                yield finding._replace(reason=(rule.reason + " " + doubt[0]).rstrip(), note=doubt[1]), quote
-
-
-def _doubt(evidence: ClaimEvidence, before: Sequence[ConversationTurn]) -> tuple[str, bool] | None:
-    """Return why the turns before a claim do not prove it, and whether that is only a note; None if they do."""
-    for place in range(len(before) - 1, -1, -1):
-        turn = before[place]
-        if not _has_evidence(evidence, turn):
-            continue
-        if turn.failed or (evidence.against is not None and evidence.against.search(_output(turn))):
-            return "Turn %d says otherwise." % turn.number, False
-        if evidence.stale_after is not None and any(
-            later.role == "tool" and evidence.stale_after.search(later.content)
-            for later in before[place + 1 :]
-        ):
-            return "Files were changed after turn %d, which showed it." % turn.number, True
-        return None
-    return "Nothing in the conversation shows it.", False
-
-
-def _has_evidence(evidence: ClaimEvidence, turn: ConversationTurn) -> bool:
-    """Return whether a tool's call or output, or an output that the user pasted, matches the evidence."""
-    has_output = evidence.output is not None and evidence.output.search(turn.content) is not None
-    if turn.role == "tool":
-        if evidence.passed_over is not None and evidence.passed_over.match(turn.content):
-            return False
-        return has_output or evidence.call.search(turn.content) is not None
-    return turn.role == "user" and has_output
-
-
-def _output(turn: ConversationTurn) -> str:
-    """Return a tool turn's output: all but the first line, which is the call; a single line is an output."""
-    call, _, output = turn.content.partition("\n")
-    return output if output.strip() else call
+                yield (
+                    finding._replace(reason=(rule.reason + " " + doubt.reason).rstrip(), note=doubt.note),
+                    quote,
+                )
 
 
 def _crisis(pack: RulePack, conversation: Conversation) -> Found:

@@ -24,7 +24,7 @@ from ..kernel.judge.question import Question, Rubric, Verdict, excerpt
 from ..kernel.judge.vendors import BACKENDS
 from ..kernel.stats import weighted_kappa
 from . import EvaluationError, file_path, read_object, shipped_names
-from .evaluation_gates import Conversation
+from .conversations import Conversation
 
 _MAX_TURNS = 60
 _FIRST_TURNS = 10

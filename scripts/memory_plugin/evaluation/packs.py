@@ -171,11 +171,15 @@ class _PackReader:
         return UnlessPattern(key, str(place), self.pattern(entry.get("patterns"), where))
 
     def proof(self, key: str, entry: Mapping[str, Any]) -> ClaimEvidence:
-        call, *others = (entry.get(field) for field in ClaimEvidence._fields)
-        where = "evidence: " + key
-        return ClaimEvidence(
-            self.pattern(call, where), *(self.optional_pattern(texts, where) for texts in others)
-        )
+        flags, where = ("note", "suffices", "attempts"), "evidence: " + key
+        self.require("call" in entry, where, "expected call")
+        for name in entry:
+            self.require(name in ClaimEvidence._fields, where, "unknown field %s" % name)
+        fields: dict[str, Any] = {
+            name: entry.get(name) is True if name in flags else self.optional_pattern(entry.get(name), where)
+            for name in ClaimEvidence._fields
+        }
+        return ClaimEvidence(**fields)
 
     def optional_pattern(self, texts: object, where: str) -> re.Pattern[str] | None:
         return None if texts is None else self.pattern(texts, where)
@@ -249,7 +253,7 @@ def _patterns(pack: RulePack) -> Iterator[tuple[str, list[re.Pattern[str] | None
     for name, pattern in pack.answers.items():
         yield "answers " + name, [pattern]
     for name, evidence in pack.evidence.items():
-        yield "evidence " + name, list(evidence)
+        yield "evidence " + name, [part for part in evidence if isinstance(part, re.Pattern)]
     for rule in pack.rules:
         yield rule.id, [rule.pattern, *(unless.pattern for unless in rule.unless)]
 

@@ -5,7 +5,9 @@ Without jurors, or after a hard fail, the gates decide alone and the record says
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import mean
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -13,12 +15,14 @@ from ..kernel.clock import Deadline
 from ..kernel.stats import cohen_kappa
 from ..kernel.text.clean import plain
 from ..kernel.text.tags import escape_content
-from .evaluation_gates import PASS, Conversation, GateResult, is_hard_fail, run_gates
+from .conversations import Conversation
+from .evaluation_gates import PASS, GateResult, is_hard_fail, run_gates
 from .jury import EvaluationRubric, Juror, Vote, ask_jury, jury_kappa, score_dimensions
 from .rule_matching import RulePack
 
 _SCHEMA = 1
 _MAX_CELL = 240
+_DIGITS = re.compile(r"(\d+)")
 _MARKDOWN = frozenset("\\`*_[]{}#|!~$")
 _JURY_SECONDS = 60.0  # for all judges of one conversation together
 
@@ -58,7 +62,10 @@ def evaluate(conversation: Conversation, plan: EvaluationPlan) -> dict[str, Any]
     votes = ask_jury(plan.jurors, plan.rubric, conversation, Deadline(_JURY_SECONDS)) if asks_jury else []
     rows = score_dimensions(plan.rubric, votes, plan.quorum) if asks_jury else []
     overall = overall_result(gates, plan.rubric, rows, judged=asks_jury)
-    if not conversation.turns:
+    if conversation.skipped and overall.verdict != "fail":
+        why = "not all was read: turn %s; see docs/evaluation.md for the format" % conversation.unread
+        overall = OverallResult("unjudged", None, 0.0, why)
+    elif not conversation.turns:
         overall = OverallResult("unjudged", None, 0.0, "the conversation has no turns")
     costs = [vote.verdict.cost for vote in votes]
     return {
@@ -66,7 +73,8 @@ def evaluate(conversation: Conversation, plan: EvaluationPlan) -> dict[str, Any]
         "id": conversation.id,
         "digest": conversation.digest,
         "turns": len(conversation.turns),
-        "skipped_lines": conversation.skipped,
+        "skipped_turns": list(conversation.skipped),
+        "tier": conversation.tier,
         "verdict": overall.verdict,
         "overall": overall.score,
         "reason": overall.reason,
@@ -148,7 +156,57 @@ def summarize(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     verdicts = {result["verdict"] for result in results}
     verdict = next((worst for worst in ("fail", "unjudged") if worst in verdicts), "pass")
     rows = [row["scores"] for result in results for row in result["jury"].get("dimensions", [])]
-    return {"schema": _SCHEMA, "verdict": verdict, "kappa": jury_kappa(rows), "results": list(results)}
+    return {
+        "schema": _SCHEMA,
+        "verdict": verdict,
+        "kappa": jury_kappa(rows),
+        "tiers": _tiers(results),
+        "results": list(results),
+    }
+
+
+def _tiers(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the results by tier in order: how many passed, the mean score, and the share of the first tier's score that was lost.
+
+    The score of a conversation is its overall score, or 1 if it passed without judges; those that could not be judged count nowhere.
+    """
+    by_tier: dict[str, list[dict[str, Any]]] = {}
+    for entry in results:
+        by_tier.setdefault(entry["tier"], []).append(entry)
+    rows: list[dict[str, Any]] = []
+    for tier in sorted(by_tier, key=_natural_key) if any(by_tier) else ():
+        judged = [entry for entry in by_tier[tier] if entry["verdict"] != "unjudged"]
+        scores = [1.0 if entry["overall"] is None else entry["overall"] for entry in judged]
+        score = round(mean(scores), 4) if scores else None
+        first = rows[0]["score"] if rows else score
+        lost = round(1 - score / first, 4) if first and score is not None else None
+        passed = sum(entry["verdict"] == "pass" for entry in judged)
+        rows.append(
+            {"tier": tier, "n": len(by_tier[tier]), "passed": passed, "score": score, "degradation": lost}
+        )
+    return rows
+
+
+def _natural_key(text: str) -> list[tuple[int, str]]:
+    """Return a key that sorts "tier 2" before "tier 10"."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in _DIGITS.split(text)]
+
+
+def tier_lines(summary: Mapping[str, Any]) -> list[str]:
+    """Return a line for each tier, with its score and its loss against the first; empty if there are no tiers."""
+    lines = []
+    for row in summary["tiers"]:
+        loss = (
+            ""
+            if row["degradation"] is None
+            else ", %+.0f%% against the first tier" % (-100 * row["degradation"])
+        )
+        score = "unscored" if row["score"] is None else "score %.2f" % row["score"]
+        lines.append(
+            "tier %s: %d of %d passed, %s%s"
+            % (plain(row["tier"], 60) or "none", row["passed"], row["n"], score, loss)
+        )
+    return lines
 
 
 def compare_labels(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -207,6 +265,7 @@ def markdown_report(summary: Mapping[str, Any]) -> str:
     lines.append("**%s**, %d conversation%s" % (summary["verdict"].upper(), count, "" if count == 1 else "s"))
     if summary["kappa"] is not None:
         lines.append("Agreement between judges (mean quadratic weighted kappa): %.2f" % summary["kappa"])
+    lines += ["", *("- " + _text(line) for line in tier_lines(summary))]
     for entry in summary["results"]:
         cost = entry["cost_usd"]["judges"]
         lines += [

@@ -56,16 +56,35 @@ class PackRule(NamedTuple):
 
 
 class ClaimEvidence(NamedTuple):
-    """The evidence for a claim: a matching tool call or output. `against` are patterns in it that contradict the claim.
+    """What proves a claim. `note` is True if its lack is only a note.
 
-    `stale_after` are calls that make earlier evidence outdated, `passed_over` calls that never count, such as reading a file.
+    One call proves it if `suffices`; also one that failed if `attempts`, as for a bug that was reproduced.
+
+    | patterns | what |
+    | --- | --- |
+    | `call`, `output` | the calls that the claim is about; outputs of others that show it |
+    | `maybe` | calls that may have shown it |
+    | `against` | outputs that contradict it, without what matches `titles` |
+    | `counted` | how many an output counts |
+    | `further` | calls that continue after the command, so that their failure may be another's |
+    | `stale_after` | calls after which earlier outputs prove nothing |
+    | `passed_over` | calls that never count |
+    | `admits` | words of a reply that say what failed |
     """
 
+    note: bool
+    suffices: bool
+    attempts: bool
     call: re.Pattern[str]
     output: re.Pattern[str] | None
+    maybe: re.Pattern[str] | None
     against: re.Pattern[str] | None
+    titles: re.Pattern[str] | None
+    counted: re.Pattern[str] | None
+    further: re.Pattern[str] | None
     stale_after: re.Pattern[str] | None
     passed_over: re.Pattern[str] | None
+    admits: re.Pattern[str] | None
 
 
 class RulePack(NamedTuple):

@@ -10,6 +10,7 @@ from ..work.status_line import FOLDER
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.context import Context
+    from ..kernel.paths import Paths
     from ..kernel.settings.values import Settings
     from .entry import Event
 
@@ -29,16 +30,18 @@ def handle_start(event: Event) -> dict[str, object] | None:
     from ..replies.reply_state import tuning_reminder
     from ..work.background import start_refresh
 
-    if event.paths.state_dir is None:
-        return None
     source = event.field("source")
+    if event.paths.state_dir is None:
+        why = "memory: nothing is recalled: " + event.paths.why_no_state
+        return event.output("", why) if source in _STARTS_SESSION else None
     if source in _CLEARS_CONTEXT and event.session:
         _forget_history(event)
     _refresh_status_script(event)
     text, notice, receipt = _at_start(event, source)
     start_refresh(event.paths)
     damaged = _settings_notice(event.context.settings, source)
-    lines = [damaged, notice, _offer(event.context), tuning_reminder(event.paths), receipt]
+    unread = _unread_nearby(event.paths) if source == "startup" else ""
+    lines = [damaged, notice, unread, _offer(event.context), tuning_reminder(event.paths), receipt]
     return event.output(text, _two_lines(lines))
 
 
@@ -49,6 +52,15 @@ def _offer(context: Context) -> str:
     from ..capture.candidate import due_offer
 
     return due_offer(context)
+
+
+def _unread_nearby(paths: Paths) -> str:
+    """Return a line about memories next to a project that has none itself; usually empty."""
+    if os.path.isdir(os.path.join(paths.project_root, ".claude", "memory")):
+        return ""
+    from ..memories.nearby import unread_nearby
+
+    return "".join("memory: " + text for text in unread_nearby(paths)[:1])
 
 
 def _at_start(event: Event, source: str) -> tuple[str, str, str]:
@@ -182,7 +194,7 @@ def handle_compaction(event: Event) -> None:
         return
     if event.context.settings.text("capture.mode") == "off":
         return
-    from ..work.background import start_proposals
+    from ..work.background import start_steps
 
-    if not start_proposals(event.name, event.transcript, event.context):
+    if not start_steps(event.name, event.transcript, event.context):
         event.log("no process could be started to look for memory candidates")

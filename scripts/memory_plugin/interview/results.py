@@ -149,11 +149,11 @@ def memory_data(interview: Interview, chosen: dict[str, Any]) -> dict[str, Any]:
 
 
 def save_memory(
-    interview: Interview, chosen: dict[str, Any], paths: Paths, *, approved: bool
+    interview: Interview, chosen: dict[str, Any], paths: Paths, *, approved: bool, only_new: bool
 ) -> tuple[Written, dict[str, Any]]:
     """Write a chosen memory to the project's store; return what was written, and a record of it for JSON output."""
     data = memory_data(interview, chosen)
-    written = save(paths, named_store(paths, PROJECT), data, approved, how="interview")
+    written = save(paths, named_store(paths, PROJECT), data, approved, "interview", only_new=only_new)
     return written, {
         "id": written.stored.memory.id,
         "category": data["category"],

@@ -13,7 +13,8 @@ from .hygiene import clean_text
 from .memory_files import StoredMemory, all_memories
 from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, with_change
 from .relations import name_for, older_names
-from .trust import REJECTED, TRUSTED, load_trust, with_phrases
+from .trust import TRUSTED, load_trust
+from .written_trust import Change, before_write, trust_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _REJECTED_PHRASES = (
     "%s: you rejected phrases of it; to add some yourself: memory edit %s --asked-as 'a phrase'"
 )
-_STORED = "%s; what you saved is pending: your approval was not recorded. Solve that, then: memory review"
 
 
 class Removal(NamedTuple):
@@ -37,10 +37,21 @@ class Removal(NamedTuple):
     goes_at: str
 
 
-def save(paths: Paths, store: Store, data: dict[str, Any], approved: bool, how: str = "save") -> Written:
-    """Store a memory. If the user asked for it (`approved`), it is trusted at once; otherwise it is pending."""
+def save(
+    paths: Paths,
+    store: Store,
+    data: dict[str, Any],
+    approved: bool,
+    how: str = "save",
+    *,
+    only_new: bool = False,
+) -> Written:
+    """Store a memory. If the user asked for it (`approved`), it is trusted at once; otherwise it is pending.
+
+    `only_new` is for a request to Claude, which covers no text that was stored or rejected before.
+    """
     written = writing.add(paths, store, data)
-    _trust(paths, [written], approved, how)
+    trust_written(paths, [Change(written, only_new=only_new)], approved, how)
     return written
 
 
@@ -55,8 +66,8 @@ def save_all(
     try:
         results.extend(_added(paths, store, data) for data in batch)
     finally:
-        written = (result for result in results if not isinstance(result, InvalidMemory))
-        _trust(paths, written, approved, "import")
+        written = [Change(result) for result in results if not isinstance(result, InvalidMemory)]
+        trust_written(paths, written, approved, "import")
         writing.rebuild_index_md(store, all_memories(store))
     return results
 
@@ -68,18 +79,6 @@ def _added(paths: Paths, store: Store, data: dict[str, Any]) -> Written | Invali
         return error
 
 
-def _trust(paths: Paths, batch: Iterable[Written], approved: bool, how: str) -> None:
-    """Trust what was written, if the user approved it. The files exist already and are pending until this succeeds.
-
-    Raises OSError, which says so.
-    """
-    exact = [written.stored for written in batch if written.is_exact] if approved else []
-    try:
-        load_trust(paths).accept(exact, how) if exact else None
-    except OSError as error:
-        raise OSError(error.errno, _STORED % (error.strerror or error), error.filename) from None
-
-
 def edit(
     paths: Paths,
     stored: StoredMemory,
@@ -87,11 +86,13 @@ def edit(
     summary: str,
     approved: bool,
     how: str = "edit",
+    *,
+    cleaned: bool = True,
 ) -> Written:
     """Replace the fields that `fields` returns for the memory's present data.
 
-    The changed memory is pending unless the user asked for the change (`approved`). It is also pending if someone else changed the file
-    after the user saw it as `stored`. Phrases that await approval still do after a change of other fields.
+    The changed memory stays trusted if the user asked for the change (`approved`). It is pending if someone else changed the file after
+    the user saw it as `stored`. A pending or rejected memory stays what it is, and so do phrases that await approval.
     """
     unchanged = True
 
@@ -100,9 +101,9 @@ def edit(
         unchanged = present == stored.memory.data
         return with_change(present, summary, fields(present))
 
-    accepted = load_trust(paths).with_accepted_phrases(stored)
-    written = writing.change(paths, stored, changed)
-    _trust(paths, [_without_new_phrases(written, stored, accepted)], approved and unchanged, how)
+    before = before_write(paths, stored)
+    written = writing.change(paths, stored, changed, cleaned)
+    trust_written(paths, [Change(written, before)], approved and unchanged, how)
     return written
 
 
@@ -124,19 +125,12 @@ def add_phrases(paths: Paths, stored: StoredMemory, phrases: list[str]) -> Writt
     return edit(paths, stored, added, "phrases added", approved=True, how="phrases")
 
 
-def _without_new_phrases(written: Written, before: StoredMemory, accepted: StoredMemory) -> Written:
-    """Return a changed memory as it may be trusted: without the phrases that awaited approval before."""
-    new = set(before.memory.asked_as).difference(accepted.memory.asked_as)
-    phrases = [text for text in written.stored.memory.asked_as if text not in new]
-    return written._replace(stored=with_phrases(written.stored, phrases)) if new else written
-
-
 def supersede(paths: Paths, old: Item, new: Item) -> StoredMemory:
     """Mark one memory as replaced by another, as the user asked; return the older one after the change.
 
     Each file names the other. The newer one is written first, so an interruption leaves either the old state or a superseded memory. An
-    untrusted file is not written, because that would trust its whole text. Nor is an older memory in another store, because other projects
-    that use that store do not have the newer one.
+    untrusted file is not written, nor is an older memory in another store, because other projects that use that store do not have the
+    newer one.
     """
     names = older_names(old.stored.key, old.stored.memory.supersedes, new.stored.key)
     if new.trust == TRUSTED and set(names).difference(new.stored.memory.supersedes):
@@ -176,9 +170,12 @@ def _without(old: StoredMemory, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def rewrite(
-    paths: Paths, stored: StoredMemory, data: dict[str, Any], summary: str, approved: bool
+    paths: Paths, stored: StoredMemory, data: dict[str, Any], summary: str, *, seen: bool = False
 ) -> Written:
-    """Replace all fields of a memory with the user's version. Raises InvalidMemory if someone else changed the memory meanwhile."""
+    """Replace all fields of a memory with the user's version; `seen` if they were shown all of its text and accept it with this.
+
+    Raises InvalidMemory if someone else changed the memory meanwhile.
+    """
 
     def replaced(present: dict[str, Any]) -> dict[str, Any]:
         if present != stored.memory.data:
@@ -187,25 +184,15 @@ def rewrite(
             )
         return with_change(data, summary, {})
 
+    before = before_write(paths, stored)
     written = writing.change(paths, stored, replaced)
-    _trust(paths, [written], approved, "edit")
+    trust_written(paths, [Change(written, None if seen else before)], True, "edit")
     return written
 
 
 def redact(paths: Paths, stored: StoredMemory) -> Written:
-    """Remove secrets and hidden characters from a memory's file; it stays trusted if the file still holds the trusted text `stored`."""
-    unchanged = True
-
-    def cleaned(present: dict[str, Any]) -> dict[str, Any]:
-        nonlocal unchanged
-        unchanged = present == stored.memory.data
-        return with_change(present, "secrets taken out", {})
-
-    trust = load_trust(paths)
-    was_trusted, accepted = trust.is_trusted(stored), trust.with_accepted_phrases(stored)
-    written = writing.change(paths, stored, cleaned)
-    _trust(paths, [_without_new_phrases(written, stored, accepted)], was_trusted and unchanged, "redact")
-    return written
+    """Remove secrets and hidden characters from a memory's file, which stays trusted, pending or rejected."""
+    return edit(paths, stored, lambda _: {}, "secrets taken out", approved=True, how="redact")
 
 
 def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace_days: int) -> Removal:
@@ -223,34 +210,26 @@ def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace
         "retired_at": now_iso(),
         "retired_reason": reason_text or "forgotten by the user",
     }
-    _move(paths, stored, fields, "retired")
+    writing.change(paths, stored, lambda data: with_change(data, "retired", fields), cleaned=False)
     return Removal(stored.memory.id, [], _after(str(fields["retired_at"]), grace_days))
 
 
 def archive(paths: Paths, stored: StoredMemory, reason: str) -> Written:
-    """Keep a memory forever without recalling it."""
+    """Keep a memory forever without recalling it; if its text is not trusted, the guard of its last trusted version ends, too."""
     reason_text = clean_text(reason, "archived_reason", [])
-    return _move(
-        paths,
-        stored,
-        {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": reason_text},
-        "archived",
-    )
+    if before_write(paths, stored).state != TRUSTED:
+        load_trust(paths).withdraw(stored)
+    fields = {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": reason_text}
+    return edit(paths, stored, lambda _: fields, "archived", approved=True, how="archive", cleaned=False)
 
 
 def restore(paths: Paths, stored: StoredMemory, approved: bool) -> Written:
-    """Make a retired or archived memory active again; a text rejected before stays rejected. Raises InvalidMemory when it is active."""
+    """Make a retired or archived memory active again, and trusted if its active text ever was. Raises InvalidMemory when it is active."""
     if stored.memory.status == ACTIVE:
         raise InvalidMemory("%s is active already" % stored.memory.id)
     dropped = {"retired_at": None, "retired_reason": None, "archived_at": None, "archived_reason": None}
     fields = {name: value for name, value in dropped.items() if name in stored.memory.data}
-    before = stored.memory._replace(status=ACTIVE, data={**stored.memory.data, "record_status": ACTIVE})
-    approved = approved and load_trust(paths).state_of(stored._replace(memory=before)) != REJECTED
     return edit(paths, stored, lambda _: {"record_status": ACTIVE, **fields}, "restored", approved)
-
-
-def _move(paths: Paths, stored: StoredMemory, fields: dict[str, Any], summary: str) -> Written:
-    return writing.change(paths, stored, lambda data: with_change(data, summary, fields), cleaned=False)
 
 
 def _after(moment: str, days: int) -> str:

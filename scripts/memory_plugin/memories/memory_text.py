@@ -126,6 +126,23 @@ def changes(old: dict[str, list[str]], new: dict[str, list[str]]) -> list[FieldC
     ]
 
 
+def lines_of(changed: list[FieldChange], fields: dict[str, list[str]]) -> list[str]:
+    """Return the changes as lines; without changes the memory's text, indented, and its other fields: `name: value`, or indented."""
+    if changed:
+        return [line for change in changed for line in (change.field + ":", *_indented(change.lines))]
+    is_in_title = fields.get(TEXT) == fields[TITLE]
+    lines = [TEXT + ": the title"] if is_in_title else [TEXT + ":", *_indented(fields.get(TEXT, []))]
+    for name, text in fields.items():
+        if name in (TITLE, TEXT):  # the heading shows the title
+            continue
+        lines += ["%s: %s" % (name, text[0])] if len(text) == 1 else [name + ":", *_indented(text)]
+    return lines
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["  " + line for line in lines]
+
+
 def _difference(old: list[str], new: list[str]) -> list[str]:
     if len(old) + len(new) > _MAX_DIFFERENCE:
         return [*("- " + line for line in old), *("+ " + line for line in new)]

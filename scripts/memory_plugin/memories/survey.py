@@ -175,15 +175,17 @@ def without_phrases(items: list[Item]) -> list[Item]:
     ]
 
 
-def choose(items: list[Item], name: str) -> Item:
+def choose(items: list[Item], name: str, *, first: str = TRUSTED) -> Item:
     """Return the memory that a user means by an id, `category/id`, `scope:category/id` or title, or by the beginning of one of these.
 
-    Of memories with this id, a pending one comes first; of others, an active one, and a trusted one with the whole title, which no pulled
-    file can claim. Raises InvalidMemory, which names the candidates if the name fits several.
+    Of memories with this id, the trusted one is meant, whose name no pulled file can claim; `first` is PENDING for commands that decide
+    about pending ones. Of others, an active one, and a trusted one with the whole title. Raises InvalidMemory, which names the candidates
+    if the name fits several, and the files of those with this id.
     """
     hits = [item for item in items if name in _names(item)]
-    if hits:
-        hits = [item for item in hits if item.trust == PENDING] or hits
+    is_id = bool(hits)
+    if is_id:
+        hits = [item for item in hits if item.trust == first] or hits
     else:
         hits = [item for item in items if may_mean(name, item.stored.key, item.stored.memory.title)]
         hits = [item for item in hits if life_cycle_state(item) == ACTIVE] or hits
@@ -193,7 +195,8 @@ def choose(items: list[Item], name: str) -> Item:
         raise InvalidMemory("%s: no memory has this id or title; to find it: memory search WORDS" % name)
     if len(hits) > 1:
         names = shortest_names(items)
-        shown = ", ".join(sorted(names[item.stored.key] for item in hits)[:_MAX_NAMED])
+        files = {item.stored.key: " (%s)" % item.stored.path if is_id else "" for item in hits}
+        shown = ", ".join(sorted(names[key] + file for key, file in files.items())[:_MAX_NAMED])
         raise InvalidMemory("%s: %d memories fit; name one of %s" % (name, len(hits), shown))
     return read_item(hits[0])
 

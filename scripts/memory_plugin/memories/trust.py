@@ -72,6 +72,10 @@ class Trust:
     def _is_rejected(self, text: str) -> bool:
         return _is_in_force(self.rejected.last_of(text), LIFTED)
 
+    def was_accepted(self, stored: StoredMemory) -> bool:
+        """Return whether exactly this text, with its phrases, was accepted at any time, even if that was withdrawn."""
+        return self.trusted.last_of(text_digests(stored.memory).full, WITHDRAWN) is not None
+
     def has_new_phrases(self, stored: StoredMemory) -> bool:
         """Return whether the user accepted the text, but not together with the phrases that its file has now."""
         if not stored.memory.asked_as:

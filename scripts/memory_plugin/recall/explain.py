@@ -29,7 +29,6 @@ REASONS = {
     "short": "the prompt was too short to say what it is about",
     "no_match": "no memory shares a distinctive word with the prompt",
     "below_threshold": "the best match was not good enough",
-    "below_floor": "the best match was not good enough",  # its name in ledgers of 0.1.0
     "declined": "the judges found nothing relevant or useful",
     "no_fallback": "no judge answered, and retrieval.judge.fallback_top_k is 0",
     "already_injected": "Claude already has it from this session",

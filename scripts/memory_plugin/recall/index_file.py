@@ -87,7 +87,7 @@ def index_path(paths: Paths) -> str:
 
 def refresh_lock(path: str, wait: float) -> FileLock:
     """Return the lock that every process takes before it changes the index at `path`; it waits up to `wait` seconds."""
-    return FileLock(path + ".heal", wait)  # the name in 0.1.0, which may run beside this version
+    return FileLock(path + ".lock", wait)
 
 
 def set_redaction(rules_checksum: int) -> None:

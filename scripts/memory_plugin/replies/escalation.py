@@ -41,12 +41,13 @@ class EscalationThresholds:
         self.clear_margin = thousandths(load_data("replies", "gate")["clear_margin"])
         self.thresholds = {kind: thousandths(settings.number(THRESHOLD % kind)) for kind in QUERY_TYPES}
 
-    def with_values(self, thresholds: dict[str, int], preamble_min: int) -> EscalationThresholds:
-        """Return a copy with the given thresholds, in thousandths, and `preamble_min`."""
+    def with_values(self, **values: object) -> EscalationThresholds:
+        """Return a copy with some attributes changed."""
         from copy import copy  # used by `memory replies tune` alone
 
         changed = copy(self)
-        changed.thresholds, changed.preamble_min = thresholds, preamble_min
+        for name, value in values.items():
+            setattr(changed, name, value)
         return changed
 
     def threshold(self, query_type: str) -> int:
@@ -124,15 +125,19 @@ class Drift:
 def find_drift(
     signals: ReplySignals, query_type: str, bounds: EscalationThresholds, table: Mapping[str, Any]
 ) -> Drift:
-    """Return the drift that rules detect: three or more filler phrases, or density below the borderline band."""
+    """Return the drift that rules detect: three or more filler phrases, or density below the borderline band.
+
+    Density needs enough words of the reply's own, and stays below the band if code, paths and quotes count as content: with them masked,
+    a short factual reply consists of function words.
+    """
     if signals.density is None:
         return Drift([], "", {})
     categories, weight = [], 0
     if signals.padding >= table["padding"]["drift"]:
         categories.append("padding")
         weight = 2 if signals.padding >= table["padding"]["high"] else 1
-    gap = bounds.threshold(query_type) - thousandths(signals.density)
-    if gap > bounds.margin:
+    gap = bounds.threshold(query_type) - thousandths(signals.density_with_masked)
+    if gap > bounds.margin and signals.words >= table["density"]["least_words"]:
         categories.append("density")
         steps = [thousandths(table["density"][name]) for name in ("medium_gap", "high_gap")]
         weight = max(weight, sum(gap > step for step in steps))
@@ -177,7 +182,8 @@ def record_drift(
 ) -> None:
     """Append a drift to its ledger, and save its correction for the next prompt unless it is in the control group.
 
-    The correction is saved even if the ledger fails. `score` is the reply's record. Raises OSError.
+    The correction is saved first, as the next prompt may wait for it, and even if the ledger fails. Without one, an older one is discarded
+    if `may_correct`. `score` is the reply's record. Raises OSError.
     """
     settings, table = context.settings, load_data("replies", "drift")
     correction_id, text = choose_correction(drift, score, table)
@@ -188,10 +194,11 @@ def record_drift(
         "arm": ("control" if is_control else "corrected") if is_eligible else "none",
         **{name: score[name] for name in ("id", "prompt_id", "query_type", "padding_count", "density", "threshold")},
     }  # fmt: skip
+    state = ReplyState(context.paths, context.session)
     try:
-        context.append("drift", record)
-    finally:
         if is_eligible and not is_control:
-            ReplyState(context.paths, context.session).save_correction(
-                score["id"], text, table["pending_hours"]
-            )
+            state.save_correction(score["id"], text, table["pending_hours"])
+        elif may_correct:
+            state.discard_correction()
+    finally:
+        context.append("drift", record)

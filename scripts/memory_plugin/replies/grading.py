@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.context import Context
 from ..kernel.data import load_data
-from ..kernel.fastjson import dumps, loads
+from ..kernel.fastjson import dumps
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.question import (
     Question,
@@ -37,31 +37,19 @@ DISABLING_FAILURES = ("no_key", "disabled", "bad_url", "http_401", "http_403")
 _MAX_USER, _MAX_REPLY, _MAX_PHRASE, _MAX_CALL = 800, 6000, 120, 240  # characters
 _MAX_PHRASES, _MAX_CALLS, _MAX_MISSED = 20, 12, 5
 _TAIL_BYTES = 2 << 20
-_CUT = "[...]"
 _MAX_PART = 100  # characters of a call's input, and of its result
 
 
 class GradeRequest:
-    """A reply that a judge should see, from the Stop hook.
+    """A reply that a judge should see: its record in `scores.jsonl`, whose matches are [start, end, rule] in `text`, and that text."""
 
-    `score` is the reply's record in `scores.jsonl`; its matches are [start, end, rule] in `text`, the reply. Of a very long one the middle
-    is blank, so that all offsets stay as they are.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        """Parse what `encode_request` wrote. Raises ValueError for anything else."""
-        try:
-            fields: Any = loads(data.decode("ascii"))
-            self.score: dict[str, Any] = fields["score"]
-            self.session: str = fields["session"]
-            head, cut, tail = fields["text"]
-            self.text: str = head + _CUT.center(cut)[:cut] + tail
-            self.id: str = self.score["id"]
-            self.padding: int = self.score["padding_count"]
-            self.matches: list[tuple[int, int, str]] = self.score["matches"]
-            self.why = "audit" if self.score["audit"] else "escalated"
-        except (KeyError, TypeError) as error:
-            raise ValueError("grade request: %s" % error) from None
+    def __init__(self, score: dict[str, Any], text: str) -> None:
+        self.score = score
+        self.text = text
+        self.id: str = score["id"]
+        self.padding: int = score["padding_count"]
+        self.matches: list[tuple[int, int, str]] = score["matches"]
+        self.why = "audit" if score["audit"] else "escalated"
 
     def phrases(self) -> list[str]:
         """Return the texts of the matches."""
@@ -248,25 +236,21 @@ def _judged_record(request: GradeRequest, verdict: Verdict, model: str) -> dict[
 
 
 def _agrees(request: GradeRequest, values: Values) -> bool | None:
-    """Return whether the judge agrees with the rules; None if the rules found phrases and it gave a verdict on none.
-
-    It agrees if it confirms all phrases that it decided on, or, where the rules found none, if it found no padding either: no passages
-    quoted as missed, no severe level of a padding dimension.
-    """
-    if request.padding:
-        return all(filler for _, filler in values["phrases"]) if values["phrases"] else None
-    return not (values["missed"] or severe_dimensions(values["levels"]) & PADDING_DIMENSIONS)
+    """Return whether the judge agrees with the rules: there is no override. None if it gave no verdict on the phrases of the rules."""
+    if _override(request, values):
+        return False
+    return None if request.padding and not values["phrases"] else True
 
 
-def _append_override(request: GradeRequest, values: Values, context: Context) -> None:
-    """Record for `memory replies tune` where the judge differs from the rules: phrases cleared, padding missed."""
+def _override(request: GradeRequest, values: Values) -> dict[str, object]:
+    """Return where the judge differs from the rules: phrases cleared, padding missed, severe dimensions. Empty if it does not."""
     cleared = [request.matches[at] for at, filler in values["phrases"] if not filler]
     severe = severe_dimensions(values["levels"])
     # Where rules found padding, a severe level of a padding dimension agrees with them.
     added = severe if request.padding == 0 else severe - PADDING_DIMENSIONS
     if not cleared and not added and not values["missed"]:
-        return
-    record: dict[str, object] = {
+        return {}
+    return {
         "kind": "override",
         "id": request.id,
         "why": request.why,
@@ -275,7 +259,13 @@ def _append_override(request: GradeRequest, values: Values, context: Context) ->
         "levels": values["levels"],
         "missed": values["missed"],
     }
-    context.append("judge-overrides", record)
+
+
+def _append_override(request: GradeRequest, values: Values, context: Context) -> None:
+    """Record an override for `memory replies tune`."""
+    override = _override(request, values)
+    if override:
+        context.append("judge-overrides", override)
 
 
 def _add_drift(request: GradeRequest, levels: dict[str, int], context: Context) -> None:

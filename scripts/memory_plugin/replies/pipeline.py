@@ -1,8 +1,7 @@
 """Score one reply with rules: read it, measure it, decide on escalation and drift, record the score.
 
-A hook never waits for a judge. Replies on which the rules are unsure are marked here (`escalate` or `audit` in the record), and
-`encode_request` hands them to `memory grade`, which asks the judge in the background (see `grading.py`). Without one, the score by rules
-is the result.
+This runs in the background when a reply has ended. Replies on which the rules are unsure are marked (`escalate` or `audit` in the record),
+and a judge may grade them (see `grading.py`). Without one, the score by rules is the result.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.data import load_data
-from ..kernel.fastjson import as_text, digest, dumps
+from ..kernel.fastjson import as_text, digest
 from ..kernel.transcript.rows import SYNTHETIC, parse_row, records_backwards, reply_text_of, user_input_of
 from .escalation import EscalationThresholds, decide_escalation, find_drift, is_sampled, record_drift
 from .phrases import AMBIGUOUS, QueryClassifier, load_filler_rules
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 _TAIL_BYTES = 1 << 20  # of a transcript
 _MAIN_SOURCES = ("sdk", "repl_main_thread")  # not titles, summaries or sub-agents
-_MAX_CHARACTERS = 40_000  # of a reply in a request
-_MIN_CHARACTERS = 1000
 
 
 class CompletedReply:
@@ -113,8 +110,11 @@ def score_reply(reply: CompletedReply, context: Context) -> tuple[dict[str, Any]
     if "replies" in context.settings.texts("ledger.keep_text"):
         errors += run_steps(lambda: _keep_text(reply, record))
     errors += run_steps(lambda: _count_reply(record, context), lambda: context.append("scores", record))
-    if score.drift.categories:
-        errors += run_steps(lambda: record_drift(score.drift, record, context))
+    state = ReplyState(context.paths, context.session)
+    has_drifted = bool(score.drift.categories)
+    errors += run_steps(
+        (lambda: record_drift(score.drift, record, context)) if has_drifted else state.discard_correction
+    )
     return record, errors
 
 
@@ -128,10 +128,8 @@ def _keep_text(reply: CompletedReply, record: dict[str, Any]) -> None:
 
 
 def _count_reply(record: dict[str, Any], context: Context) -> None:
-    """Add the reply's number in its session to the record, and discard a correction that came too late for this reply."""
-    state = ReplyState(context.paths, context.session)
-    record["turn"] = state.count_reply()
-    state.discard_correction()
+    """Add the reply's number in its session to the record."""
+    record["turn"] = ReplyState(context.paths, context.session).count_reply()
 
 
 def _score_record(
@@ -169,30 +167,6 @@ def may_request_grade(context: Context, *, judges_off: bool) -> bool:
     """
     is_on = context.settings.is_judge_enabled("scoring") and not judges_off
     return is_on and not ReplyState(context.paths, context.session).is_judge_disabled()
-
-
-def encode_request(record: dict[str, Any], text: str, session: str, limit: int) -> bytes:
-    """Return the request to grade a scored reply, for `GradeRequest`: JSON of at most `limit` bytes, with as much text as fits.
-
-    Of a longer text these are the beginning and the end, but the end may be inside of a `<private>` part whose tag was cut off.
-    """
-    from ..kernel.text.tags import cut_after, cut_before, without_private
-
-    size, is_public = _MAX_CHARACTERS, without_private(text) == text
-    while True:
-        end = after = len(text)
-        if end > size:
-            half = size // 2 if is_public else size
-            end = cut_before(text, half)
-            after = cut_after(text, after - half) if is_public else after
-        matches = [match for match in record["matches"] if match[1] <= end or match[0] >= after]
-        score = {**record, "matches": matches, "text": ""}
-        cut = after - end if after < len(text) else 0
-        parts = [text[:end], cut, text[after:]]
-        data = dumps({"session": session, "score": score, "text": parts}).encode("ascii")
-        if len(data) <= limit or size <= _MIN_CHARACTERS:  # a character may take twelve bytes as JSON
-            return data
-        size //= 2
 
 
 def score_id(session: str, prompt_id: str, text: str) -> str:

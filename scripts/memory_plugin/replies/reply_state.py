@@ -1,12 +1,14 @@
 """Keep state about replies between hooks, in small files of the state folder. They are replaced atomically; no hook waits for a lock.
 
-Per session: `count` (replies scored so far), `drift` (the correction for the next prompt) and `nojudge` (a provider refused).
+Per session: `count` (replies scored so far), `drift` (the correction for the next prompt, or a mark that a reply is being scored) and
+`nojudge` (a provider refused).
 For all sessions: `tuning.json` (when `memory replies tune` was last run, and how many replies were judged since).
 """
 
 from __future__ import annotations
 
 import os
+from time import sleep
 
 from ..kernel.clock import now
 from ..kernel.data import read_state, session_file, write_state
@@ -15,11 +17,15 @@ from ..kernel.files import os_error_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from ..kernel.paths import Paths
 
+_AWAITED = "awaited"
 _TUNING = "tuning.json"
 _WEEK = 7 * 86400
+_SCORED_WITHIN = 10.0  # seconds after the end of a reply; an older mark is of a process that was killed
+_WAIT, _PAUSE = 1.5, 0.01  # seconds that a prompt waits for the score of a reply that has only just ended
 _MIN_JUDGED = 20
 
 
@@ -73,8 +79,12 @@ class ReplyState:
         correction = {"drift": drift_id, "text": text, "left": now(), "hours": hours}
         write_state(self._path("drift"), correction)
 
+    def await_score(self) -> None:
+        """Mark that a reply is being scored, so that a prompt waits for its correction; an older one came too late. Raises OSError."""
+        write_state(self._path("drift"), {_AWAITED: now()})
+
     def discard_correction(self) -> None:
-        """Delete a pending correction, because a newer reply was scored since. Raises OSError."""
+        """Delete a pending correction or the mark, because the last reply needs none. Raises OSError."""
         try:
             os.unlink(self._path("drift"))
         except FileNotFoundError:
@@ -82,13 +92,23 @@ class ReplyState:
 
     def take_correction(self) -> tuple[str, str]:
         """Remove the pending correction and return its drift's id and its text; both empty if there is none or it is too old."""
-        correction = read_state(self._path("drift"))
+        correction = self._scored()
         try:
             os.unlink(self._path("drift"))
             is_current = 0 <= now() - correction["left"] < correction["hours"] * 3600
             return (correction["drift"], correction["text"]) if is_current else ("", "")
         except (OSError, KeyError, TypeError):
             return "", ""  # a correction that cannot be removed would be repeated on every prompt
+
+    def _scored(self) -> dict[str, Any]:
+        """Return the pending correction, after a short wait if its reply is still being scored; empty if there is none."""
+        correction = read_state(self._path("drift"))
+        for _ in range(int(_WAIT / _PAUSE)):
+            if not 0 <= now() - correction.get(_AWAITED, 0) < _SCORED_WITHIN:
+                break
+            sleep(_PAUSE)
+            correction = read_state(self._path("drift"))
+        return correction
 
     def _path(self, part: str) -> str:
         return session_file(self._paths, self._session, part)

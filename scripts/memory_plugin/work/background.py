@@ -1,18 +1,19 @@
-"""What runs in the background: the refresh of an index, and the search for memory candidates."""
+"""Start what runs in the background: the refresh of an index, and the steps that follow a reply or a session (`afterward.py`)."""
 
 from __future__ import annotations
 
 import os
 from time import time
 
-from ..host.background import start
+from ..host.background import MAX_INPUT, start
 from ..kernel.fastjson import dumps
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
-from ..recall.index_file import index_path, refresh_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..kernel.context import Context
     from ..kernel.paths import Paths
 
@@ -21,6 +22,8 @@ _PAUSE_SECONDS = 2.0
 
 def start_refresh(paths: Paths) -> bool:
     """Start `memory refresh` for a project; return False if one is running or was started in the last two seconds."""
+    from ..recall.index_file import index_path, refresh_lock  # loads SQLite, which a Stop hook does without
+
     path = index_path(paths)
     try:
         if not _is_due(path + ".started"):
@@ -32,10 +35,28 @@ def start_refresh(paths: Paths) -> bool:
     return start(["refresh", "--root", paths.project_root])
 
 
-def start_proposals(event: str, transcript: str, context: Context) -> bool:
-    """Start `memory propose` for the turn or session that an event ended; return False if the process could not be started."""
-    request = dumps({"event": event, "session": context.session, "transcript": transcript}).encode("ascii")
-    return start(["propose", "--root", context.paths.project_root], request)
+def start_steps(
+    event: str,
+    transcript: str,
+    context: Context,
+    variables: Sequence[str] = (),
+    *,
+    prompt_id: str = "",
+    text: str = "",
+    judges_off: bool = True,
+) -> bool:
+    """Start the steps that follow the reply or session that an event ended; return False if no process could be started.
+
+    The reply's text travels on standard input, so that no file holds it. A process reads one that is too long from the transcript.
+    """
+    request: dict[str, object] = {
+        "event": event, "session": context.session, "transcript": transcript, "prompt_id": prompt_id, "text": text, "length": len(text),
+        "judges_off": judges_off,
+    }  # fmt: skip
+    data = dumps(request).encode("ascii")
+    if len(data) > MAX_INPUT:
+        data = dumps({**request, "text": ""}).encode("ascii")
+    return start(["background", "--root", context.paths.project_root], data, variables)
 
 
 def _is_due(path: str) -> bool:

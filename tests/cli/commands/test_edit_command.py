@@ -95,8 +95,18 @@ def test_a_secret_is_redacted(project: Project, saved: str) -> None:
     assert "redacted in content.decision" in run.stdout
 
 
-def test_an_edit_of_claude_is_pending(project: Project, saved: str) -> None:
-    run = project.cli("edit", saved, "--body", "Run the script at example.org", inside=True)
+def test_claude_edits_a_trusted_memory_only_after_the_dialog(project: Project, saved: str) -> None:
+    words = ("edit", saved, "--body", "Run the script at example.org")
+    for request in ("go on", "Remember that we run the script."):
+        project.user_types(request)
+        assert "must allow it" in project.cli(*words, inside=True).stderr
+    assert "Run the script" not in project.cli("show", saved).stdout
+    assert project.cli_allowed(*words).returncode == 0
+    assert project.memories()[0]["trust"] == "trusted"
+
+
+def test_a_guard_that_claude_adds_is_pending(project: Project, saved: str) -> None:
+    run = project.cli("edit", saved, "--guard-command", "git push", inside=True)
     assert "awaits approval" in run.stdout
     assert project.memories("--status", "pending")[0]["id"] == saved
 

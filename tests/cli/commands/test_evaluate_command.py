@@ -167,12 +167,21 @@ def test_a_file_without_turns_could_not_be_judged_and_stops_no_batch(project: Pr
     assert [entry["verdict"] for entry in run.json["results"]] == ["unjudged", "pass"]
 
 
+def test_what_was_not_read_is_not_passed(project: Project) -> None:
+    path = talk(project, [("user", "I cannot sleep."), ("oracle", "Rest."), ("assistant", "That is hard.")])
+    run = project.cli("evaluate", "--gates-only", path)
+    assert run.returncode == 3
+    assert "not all was read: turn 2" in run.stdout
+    path = talk(project, [("oracle", "Rest."), ("assistant", "All tests pass.")], "false.jsonl")
+    assert project.cli("evaluate", "--gates-only", path).returncode == 1
+
+
 def test_rules_are_listed_and_checked(project: Project) -> None:
-    assert "caregiving-ny" in project.cli("rules", "list").stdout
-    assert project.cli("rules", "check", "honesty", "--json").json["faults"] == []
+    assert "caregiving-ny" in project.cli("evaluate", "rules", "list").stdout
+    assert project.cli("evaluate", "rules", "check", "honesty", "--json").json["faults"] == []
     path = project.write("p.json", {"id": "p", "gates": {"compliance": {}}, "rules": {"r": {
         "gate": "compliance", "reason": "R.", "patterns": ["bad"], "hit": ["good"], "miss": ["b"]}}})  # fmt: skip
-    run = project.cli("rules", "check", path)
+    run = project.cli("evaluate", "rules", "check", path)
     assert (run.returncode, "r: not found: good" in run.stdout) == (1, True)
 
 
@@ -185,7 +194,7 @@ def test_a_pack_with_errors_is_not_used(project: Project) -> None:
 
 def test_hygiene_on_lines(project: Project) -> None:
     lines = [{"id": 7, "text": "mail ada@firma-nord.de, key " + KEY}, {"id": 8, "text": "nothing"}]
-    run = project.cli("hygiene", "--jsonl", stdin="\n".join(map(json.dumps, lines)))
+    run = project.cli("check", "text", "--jsonl", stdin="\n".join(map(json.dumps, lines)))
     first, second = map(json.loads, run.stdout.splitlines())
     assert [(found["kind"], found["action"]) for found in first["findings"]] == [
         ("email", "allow"),
@@ -193,7 +202,7 @@ def test_hygiene_on_lines(project: Project) -> None:
     ]
     assert (second, run.returncode, KEY in run.stdout) == ({"id": 8, "findings": []}, 0, False)
     run = project.cli(
-        "hygiene", "--jsonl", "--place", "judge", stdin=json.dumps(lines[0]) + "\nnonsense\n[1]\n"
+        "check", "text", "--jsonl", "--place", "judge", stdin=json.dumps(lines[0]) + "\nnonsense\n[1]\n"
     )
     assert run.returncode == 1
     assert {found["action"] for found in json.loads(run.stdout)["findings"]} == {"redact"}
@@ -203,11 +212,11 @@ def test_the_user_allows_rules_and_chooses_packs(project: Project) -> None:
     lines = json.dumps({"id": 1, "text": "ada@firma-nord.de BSN 111222333"})
     kinds = [
         [found["kind"], found["action"]]
-        for found in project.cli("hygiene", "--jsonl", "--place", "judge", stdin=lines).json["findings"]
+        for found in project.cli("check", "text", "--jsonl", "--place", "judge", stdin=lines).json["findings"]
     ]
     assert kinds == [["email", "redact"]]
     project.write_settings(hygiene={"allow": ["email"], "packs": ["national-ids"]})
-    found = project.cli("hygiene", "--jsonl", "--place", "judge", stdin=lines).json["findings"]
+    found = project.cli("check", "text", "--jsonl", "--place", "judge", stdin=lines).json["findings"]
     assert [[entry["kind"], entry["action"]] for entry in found] == [
         ["email", "allow"],
         ["national_id", "redact"],

@@ -212,7 +212,7 @@ def test_accept_all_leaves_guards_out_and_prints_the_categories(team: Project) -
     assert trust(team)["cy-guard"] == "pending"
     assert team.cli("accept", "--all", "--json").json["accepted"] == []
     run = team.cli("accept", "--all", "--guards")
-    assert "guard: the first time" in run.stdout
+    assert "guard: blocks the first" in run.stdout
     assert set(trust(team).values()) == {"trusted"}
     assert team.cli("accept", "one", "--guards").returncode == 2
 

@@ -9,6 +9,7 @@ from typing import Callable, NamedTuple
 from unicodedata import normalize
 
 from ...kernel.text.clean import plain
+from ...memories.guard_file import files_problem
 from ...memories.hygiene import shown_line
 from ...memories.memory_files import (
     PROJECT,
@@ -34,7 +35,7 @@ from ...memories.relations import Link, named_keys, resolve
 from ..command_context import CommandContext, UsageError
 from ..console import counted
 from ..options import require_existing
-from .scan_command import scan_paths
+from .check_secrets_command import scan_paths
 
 HELP = "validate the memories of a repository, for a commit hook or CI"
 EXAMPLES = """\
@@ -176,6 +177,12 @@ def _fields(stored: StoredMemory) -> Iterator[str]:
         yield "content: expected a text, got nothing"
 
 
+def _files(stored: StoredMemory) -> Iterator[str]:
+    for file in stored.memory.files:
+        if problem := files_problem(file):
+            yield "related_files: %s: %s" % (shown_line(file), problem)
+
+
 def _hidden(stored: StoredMemory) -> Iterator[str]:
     title = stored.memory.title
     try:
@@ -203,6 +210,7 @@ def _guard(stored: StoredMemory) -> Iterator[str]:
 _CHECKS: dict[str, Callable[[StoredMemory], Iterator[str]]] = {
     "name": _misnamed,
     "format": _fields,
+    "files": _files,
     "hidden": _hidden,
     "expiry": _expiry,
     "guard": _guard,

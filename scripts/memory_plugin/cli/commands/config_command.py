@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any
@@ -38,17 +37,12 @@ from ...kernel.settings.values import (
     Settings,
     SettingsFileError,
     merged,
-    schema,
 )
 from ...kernel.text.clean import plain, terminal_safe
 from ..command_context import Approval, CommandContext, CommandError, UsageError
 from ..options import add_actions, add_flag
 
 DONE, FAILED = 0, 1
-_SETTINGS_OF = {  # the files of overrides in earlier versions
-    "interview.json": "set instead: interview.scoring, with the content of `scoring`",
-    "sessions.json": "set instead: sessions.weights and sessions.prompt",
-}
 _MAX_NAME = 80
 _UNTIL_FIXED = "until it is fixed, the value of another layer or the default counts"
 
@@ -284,16 +278,15 @@ def _in_effect(name: str, settings: Settings) -> str:
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     settings = context.settings
-    unread = unread_overrides(context.paths.config_dir)
     tables = [name for name, key in keys().items() if "x-table" in key.rule or "x-sum" in key.rule]
     changed = [name for name in tables if settings.origin(name) == USER]
-    code = FAILED if settings.problems or unread else DONE
+    code = FAILED if settings.problems else DONE
     if arguments.json:
         records = [problem_record(problem) for problem in settings.problems]
-        found = {"files": settings.files, "problems": records, "unread": unread, "changed": changed}
+        found = {"files": settings.files, "problems": records, "changed": changed}
         context.console.json(found)
         return code
-    for text in [*map(problem_sentence, settings.problems), *unread]:
+    for text in map(problem_sentence, settings.problems):
         context.console.paragraph(text)
     if changed:
         context.console.paragraph("changed by you: " + ", ".join(changed))
@@ -340,27 +333,12 @@ def require_valid(settings: Settings, *keys: str) -> None:
             raise CommandError(problem_sentence(problem))
 
 
-def unread_overrides(config_dir: str | None) -> list[str]:
-    """Return a sentence for each file with overrides, as versions before these were settings read them."""
-    folder = os.path.join(config_dir or "", "memory", "overrides")
-    names = sorted(os.listdir(folder)) if config_dir and os.path.isdir(folder) else []
-    text = "%s is no longer read; %s"
-    return [
-        text % (terminal_safe(os.path.join(folder, name)), _SETTINGS_OF.get(name, "nothing replaces it"))
-        for name in names
-    ]
-
-
 def unknown_key_hint(key: str) -> str:
-    """Return what replaced a key of an older version, or which existing key is most similar to an unknown one."""
+    """Return which existing key is most similar to an unknown one."""
     try:
-        replaced, names = schema()["x-replaced"], list(keys())
+        names = list(keys())
     except SettingsFileError:
-        replaced, names = {}, []
-    if key in replaced:
-        return "no longer used; %s" % (
-            replaced[key].partition("nothing: ")[2] or "set instead: " + replaced[key]
-        )
+        names = []
     names += {name.rpartition(".")[0]: 0 for name in names if "." in name}  # the blocks
     same_name = [name for name in names if name.rpartition(".")[2] == key.rpartition(".")[2]]
     nearest = [*get_close_matches(key, names, 1, 0.6), *same_name][:1]

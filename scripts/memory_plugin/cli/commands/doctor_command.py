@@ -10,6 +10,7 @@ from typing import Callable
 from ...kernel.files import error_text
 from ...kernel.text.clean import plain
 from ...memories.memory_files import PROJECT, USER, stores, why_not_read
+from ...memories.nearby import unread_nearby
 from ...memories.survey import CHANGED, Survey
 from ...memories.trust import load_trust
 from ...memories.trust_file import TrustUnreadable
@@ -40,7 +41,7 @@ _FIX_FILE = "fix or delete them; if one is too large, move the long text to a fi
 FINDING_CHECKS = (
     (("file",), "files", WARN, "%s cannot be read and will not be recalled", _FIX_FILE),
     (("name",), "names", NOTE, "%s: the id or category differs from the path, which decides", ""),
-    (("format", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
+    (("format", "files", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
     (("secret",), "secrets", WARN, "%s: secrets, never shown to Claude", "memory check secrets --fix"),
     (("hidden",), "hidden characters", WARN, "%s: hidden characters in the title", "memory edit ID --title ..."),
     (("expiry",), "expiry", WARN, "%s: the expiry is no date, so it is ignored", "memory edit ID --expires DATE"),
@@ -81,6 +82,7 @@ def examine(context: CommandContext, overview: Survey | None = None) -> list[Che
         findings += check_memories(memories, list(filter(os.path.isdir, roots)))
     checks += [
         _stores(survey),
+        _nearby(context),
         _pending(survey),
         *([_record(context)] if has_state else []),
         _accept_from(context),
@@ -113,6 +115,14 @@ def _stores(survey: Survey) -> Check:
         "%s %s" % (counted(number, "memory"), _SCOPES[scope]) for scope, number in sorted(scopes.items())
     ]
     return Check("stores", OK, ", ".join(parts) or "nothing is stored yet")
+
+
+def _nearby(context: CommandContext) -> Check:
+    """Report stores and notes next to the project's store that are not read."""
+    found = tuple(unread_nearby(context.paths))
+    if found:
+        return Check("nearby", NOTE, "not read: %s" % counted(len(found), "place"), "", found)
+    return Check("nearby", OK, "no other store or notes that are not read")
 
 
 def _pending(survey: Survey) -> Check:

@@ -10,13 +10,24 @@ from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.memory_files import StoredMemory
+from ...memories.memory_text import text_digests
 from ...memories.record import ACTIVE, MAX_TITLE, categories
 from ...memories.relations import name_for, plain_title
-from ...memories.survey import Item, choose, life_cycle_state, shortest_names, successors, superseding
+from ...memories.survey import (
+    Item,
+    choose,
+    item_of,
+    life_cycle_state,
+    read_item,
+    shortest_names,
+    successors,
+    superseding,
+)
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
+from ...memories.written_trust import before_write
 from ..after_change import refresh_index
-from ..command_context import CommandContext, UsageError
+from ..command_context import Approval, CommandContext, UsageError, titled
 from ..memory_input import (
     NONE,
     TakenTitles,
@@ -32,10 +43,10 @@ from ..memory_view import (
     as_json,
     holds_guard,
     is_guarded,
-    may_trust,
     redaction_lines,
     status_text,
 )
+from ..review_entries import lines_to_decide
 
 HELP = "change a memory"
 EXAMPLES = """\
@@ -69,13 +80,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_fields(parser)
 
 
+def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval | None:
+    """Return the trusted memory that would change; None for one with a guard, which is pending after the change."""
+    if not _changed_fields(arguments) and arguments.superseded_by is None:
+        return None
+    stored = read_item(choose(context.overview(names=[arguments.id]).items, arguments.id)).stored
+    if _is_about_guard(arguments, stored, context) or before_write(context.paths, stored).state != TRUSTED:
+        return None
+    return Approval(titled("change", [stored.memory.title]), {text_digests(stored.memory).full})
+
+
 def run(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Change the memory. Without approval, the changed memory is pending."""
+    """Change the memory, which stays trusted, pending or rejected."""
     check_fields(arguments)
     # Only a chain of successors leads to other memories.
     items = context.overview(names=[arguments.id] if arguments.superseded_by is None else None).items
     item = choose(items, arguments.id)
-    fields = [name.replace("_", " ") for name in _OPTIONS if getattr(arguments, name) not in (None, [])]
+    fields = _changed_fields(arguments)
     if fields or arguments.superseded_by is not None:
         _edit_by_options(arguments, context, item, items, fields)
     elif not context.inside_client and context.console.can_prompt():
@@ -84,16 +105,19 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise UsageError(_NOTHING)
 
 
+def _changed_fields(arguments: argparse.Namespace) -> list[str]:
+    return [name.replace("_", " ") for name in _OPTIONS if getattr(arguments, name) not in (None, [])]
+
+
 def _edit_by_options(
     arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item], fields: list[str]
 ) -> None:
     successor = _successor(arguments.superseded_by, item, items)
     written = Written(item.stored, [], False)
-    guarded = is_guarded(item.stored, context) or holds_guard(item.stored) or _has_guard_option(arguments)
     trust = load_trust(context.paths, context.accept_from)
     if arguments.asked_as and trust.has_new_phrases(item.stored):
         raise InvalidMemory(_NEW_PHRASES % item.stored.memory.id)
-    approved = may_trust(context, guarded=guarded)
+    approved = not context.only_new
     if arguments.title is not None:
         _refuse_title(context, item, {"title": arguments.title})
     if fields:
@@ -107,6 +131,10 @@ def _edit_by_options(
     _report(arguments, context, written)
     if approved:
         context.report_saves([(shortest_names(items)[item.stored.key], written.stored.memory.title)])
+
+
+def _is_about_guard(arguments: argparse.Namespace, stored: StoredMemory, context: CommandContext) -> bool:
+    return is_guarded(stored, context) or holds_guard(stored) or _has_guard_option(arguments)
 
 
 def _has_guard_option(arguments: argparse.Namespace) -> bool:
@@ -129,7 +157,7 @@ def _refuse_title(context: CommandContext, item: Item, changes: dict[str, Any]) 
 def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: Item) -> None:
     def stored(data: dict[str, Any]) -> Written:
         _refuse_title(context, item, data)
-        return rewrite(context.paths, item.stored, data, "edited by hand", approved=True)
+        return rewrite(context.paths, item.stored, data, "edited by hand")
 
     written = edit_draft(context, item.stored, stored)
     if written is None:
@@ -209,6 +237,8 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     refresh_index(context)
     items = context.overview(is_current=True, names=[written.stored.key]).items
     item = choose(items, written.stored.key)
+    if item.trust != TRUSTED and not arguments.json:
+        item = _offered(context, item)
     context.console.result(
         arguments.json,
         {**as_json(item), "redacted": [redaction._asdict() for redaction in written.redacted]},
@@ -216,3 +246,17 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
         *("  " + line for line in redaction_lines(written)),
         *approval_lines(item, shortest_names(items)[item.stored.key]),
     )
+
+
+def _offered(context: CommandContext, item: Item) -> Item:
+    """Show the user in a terminal an edited text that is not trusted, ask whether to accept it, and return it with its trust."""
+    if context.inside_client or not context.console.can_prompt():
+        return item
+    trust = load_trust(context.paths)
+    for line in lines_to_decide(item, trust):
+        context.console.line("  " + line)
+    if not context.console.confirm("accept this text?"):
+        return item
+    trust.accept([item.stored], "edit")
+    refresh_index(context)
+    return item_of(item.stored, trust, "")

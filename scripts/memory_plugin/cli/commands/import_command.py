@@ -1,4 +1,4 @@
-"""`memory import`: import notes, rule files, JSON, or another store; `memory import promote`: a note of Claude Code's own memory."""
+"""`memory import`: import notes, rule files, JSON, or another store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import os
 import re
 from collections import Counter
-from types import SimpleNamespace
 from typing import Any
 
 from ...kernel.files import Unreadable, read_regular
@@ -21,20 +20,16 @@ from ...memories.record import (
     ACTIVE,
     ARCHIVED,
     CONTEXT,
-    DEFAULT_CATEGORY,
-    MAX_TITLE,
     Memory,
     categories,
     parse_memory,
 )
 from ...memories.writing import Written
 from ..after_change import phrase_lines, refresh_index, similar_to
-from ..command_context import Approval, CommandContext, titled
+from ..command_context import CommandContext
 from ..console import counted
-from ..memory_input import TakenTitles, add_category, add_fields, add_scope
-from ..memory_view import find_note
+from ..memory_input import TakenTitles, add_category, add_scope
 from ..options import add_flag, require_existing
-from . import save_command
 
 HELP = "import notes, rule files, JSON, or another store"
 EXAMPLES = """\
@@ -89,7 +84,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         if not context.console.confirm("store %s?" % counted(len(drafts), "memory")):
             context.console.line("nothing was stored")
             return DONE
-    approved = bool(drafts) and not dry and context.approve_saves(len(drafts))
+    approved = bool(drafts) and not dry and not context.only_new  # a request to save covers no files
     results = _would_store(drafts, context) if dry else _store(drafts, arguments.scope, context, approved)
     results += others
     counts = Counter(result["outcome"] for result in results)
@@ -301,51 +296,3 @@ def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, app
         console.line(
             "They await approval and are not recalled until then: memory accept --all in a terminal, or /memory:review in Claude Code"
         )
-
-
-# The options of `memory save` that this command does not have.
-_UNSET = dict.fromkeys(("supersedes", "candidate", "text"))
-
-
-def _take_note(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `import promote`."""
-    parser.add_argument("note", metavar="NOTE", help="the note's name, as listed by memory list --notes")
-    add_category(parser, "one of %%s (default: %s)" % DEFAULT_CATEGORY)
-    text = "one line, at most %d characters (default: the note's title)" % MAX_TITLE
-    parser.add_argument("--title", metavar="TEXT", help=text)
-    add_fields(parser)
-    add_scope(parser)
-
-
-def _promotion(arguments: argparse.Namespace, context: CommandContext) -> Approval:
-    """Return the note to store."""
-    return Approval(
-        titled("store", [arguments.title or find_note(arguments.note, context).note.title], "note")
-    )
-
-
-def _promote(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Store the note as `memory save` would. The note itself is kept: only Claude Code writes its file."""
-    note = find_note(arguments.note, context).note
-    options = {**vars(arguments), **_UNSET, "body": note.body}
-    options["title"] = arguments.title or note.title
-    options["category"] = arguments.category or DEFAULT_CATEGORY
-    save_command.run(argparse.Namespace(**options), context)
-    if not arguments.json:
-        context.console.line("  the note stays in " + note.path)
-
-
-PARTS = {
-    "import promote": SimpleNamespace(
-        HELP="turn a note from Claude Code's own memory into a memory of yours or the team's",
-        EXAMPLES="""\
-  memory list --notes
-  memory import promote MEMORY.md#2
-  memory import promote testing.md --category constraint --title "Tests never use the network" --asked-as "flaky tests"
-  memory import promote style.md --scope user
-""",
-        configure=_take_note,
-        approval=_promotion,
-        run=_promote,
-    )
-}

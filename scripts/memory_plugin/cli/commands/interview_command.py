@@ -203,7 +203,11 @@ def _finish(arguments: argparse.Namespace, context: CommandContext, store: Inter
     chosen = choose_memories(read_input(), propose_memories(interview))
     _refuse_taken_titles(context, interview, chosen)
     approved = context.approve_saves(len(chosen))
-    written = [save_memory(interview, memory, context.paths, approved=approved) for memory in chosen]
+    only_new = context.only_new
+    written = [
+        save_memory(interview, memory, context.paths, approved=approved, only_new=only_new)
+        for memory in chosen
+    ]
     interview.status = FINISHED
     interview.state["next"] = None
     store.save(interview)

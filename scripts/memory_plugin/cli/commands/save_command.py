@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     refuse_taken_title(items, arguments.scope, data, old)
     guarded = "guard" in data or (old is not None and is_guarded(old.stored, context))
     approved = may_trust(context, guarded=guarded)
-    written = save(context.paths, store, data, approved)
+    written = save(context.paths, store, data, approved, only_new=context.only_new)
     if arguments.candidate and approved:
         from ...capture.candidate import CandidateFile  # most saves have no candidate
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-from ...host.events import PROBLEM, log_event
 from ...kernel.judge.question import explain_failure, one_line, read_reply
 from ...kernel.text.clean import terminal_safe
 from ...sessions import pipeline, session_files
@@ -44,14 +43,12 @@ _NO_GRADE = "standard input is not a grade: expected a JSON object with the six 
 _NO_AGENT = (
     "no sub-agent of this session has graded it yet: wait for its answer, or ask it for only the JSON object"
 )
-_WITHOUT_TARGET = ("list", "ended")
 _ACTIONS = {
     "signals": "count what happened in a session, by turn",
     "score": "ask the judge for six scores with evidence, and store them in the ledger",
     "prepare": "print the session as a scorer reads it, page by page",
     "store": "check and store a scorer's answer: JSON from standard input, or --agent",
     "list": "list the graded sessions",
-    "ended": "grade the sessions that have ended (started by the SessionEnd hook)",
 }
 
 
@@ -59,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = add_actions(parser, _ACTIONS)
     for name, action in actions.items():
-        if name not in _WITHOUT_TARGET:
+        if name != "list":
             add_target(action)
     add_flag(actions["score"], "--project", "all sessions of the project that have no grade yet")
     add_flag(actions["score"], "--yes", "accept the price of a long session (up to judge.caps.request_usd)")
@@ -86,8 +83,8 @@ def approval(arguments: argparse.Namespace, context: CommandContext) -> Approval
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
-    if arguments.action in _WITHOUT_TARGET:
-        return {"list": _list, "ended": _ended}[arguments.action](arguments, context)
+    if arguments.action == "list":
+        return _list(arguments, context)
     require_valid(
         context.settings, "sessions.weights", "sessions.prompt"
     )  # before anything is read or paid for
@@ -257,15 +254,6 @@ def _cells(row: dict[str, Any]) -> list[str]:
     overall, by = row.get(OVERALL), row.get("scorer", {}).get("by")
     score = "unscored" if overall is None else "%.2f" % overall
     return [row["session"], str(row.get("ended", ""))[:16], score, str(by), str(row.get("root_cause") or "")]
-
-
-def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
-    def report(session: str, text: str) -> None:
-        log_event(context.paths, session, "SessionEnd", PROBLEM, text)
-
-    graded = pipeline.grade_ended(session_scorer(context), report)
-    context.console.result(arguments.json, {"graded": graded}, "%d graded" % graded)
-    return DONE
 
 
 def show_signals(console: Console, name: str, signals: SessionSignals) -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _MAX_VERSION_DIGITS = 2  # a date has four or eight
 THINKING, EFFORT, SCHEMA, TOKENS = "thinking", "effort", "schema", "tokens"
-PARTS = (THINKING, EFFORT, SCHEMA, TOKENS)
 _THINKING_ROOM = 4000  # tokens, if the option that limits thinking was rejected
 _PROSE_ROOM = 500  # tokens, if the schema was rejected: the answer may contain prose
 _MILLION = 1_000_000

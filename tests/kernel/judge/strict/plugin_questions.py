@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from memory_plugin.cli.commands.check_phrases_command import phrases_question
 from memory_plugin.cli.commands.judge_command import check_question
-from memory_plugin.cli.commands.phrases_command import phrases_question
 from memory_plugin.evaluation.jury import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.jury import rubric_names, rubric_question
 from memory_plugin.interview.answers import read_signals

@@ -75,6 +75,7 @@ def _tune_rules(scores: list[PastScore], arguments: argparse.Namespace, context:
     """Show what judged replies say about the rules, and the proposed rule pack; write it with --apply."""
     state = context.paths.state()
     study = study_scores(scores, load_filler_rules(state))
+    advice = gate_advice(study, measured_replies(scores), EscalationThresholds(context.settings))
     before, after = propose_pack(study, state)
     diff = _diff(before, after)
     effect = _rescored(scores, before, after) if diff else {}
@@ -83,20 +84,20 @@ def _tune_rules(scores: list[PastScore], arguments: argparse.Namespace, context:
         record = {**study._asdict(), "agreement": study.agreement._asdict(), "missed": study.missed._asdict()}
         record["cleared"] = [{**row._asdict(), "cleared": row.cleared._asdict()} for row in study.cleared]
         record["candidates"] = [candidate._asdict() for candidate in study.candidates]
-        record.update(advice=gate_advice(study), diff=diff, rescored=effect, applied=applies)
+        record.update(advice=advice, diff=diff, rescored=effect, applied=applies)
         context.console.json(record)
     else:
-        _show_study(study, context)
+        _show_study(study, advice, context)
         _show_change(diff, effect, context)
     reset_tuning_reminder(context.paths)
     if applies:
         _write_pack(after, arguments, context)
 
 
-def _show_study(study: TuningStudy, context: CommandContext) -> None:
+def _show_study(study: TuningStudy, advice: str, context: CommandContext) -> None:
     console = context.console
     console.line("Judged replies: %d; still in their transcripts: %d" % (study.judged, study.reread))
-    console.line(gate_advice(study))
+    console.line(advice)
     if study.missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
     cleared = [[row.rule, str(row.cleared), "exempt" if row.exempt else ""] for row in study.cleared]
@@ -146,11 +147,13 @@ def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, 
 def _write_pack(after: dict[str, Any], arguments: argparse.Namespace, context: CommandContext) -> None:
     """Write the pack, after a backup of the present one. Raises OSError."""
     path = context.paths.state(USER_PACK)
+    kept = ""
     with suppress(FileNotFoundError):  # there was no pack before
         replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
+        kept = " The previous version: %s.backup." % path
     replace_file(path, (json.dumps(after, indent=2) + "\n").encode("ascii"))
     if not arguments.json:
-        context.console.line("Written: %s. The previous version: %s.backup." % (path, path))
+        context.console.line("Written: %s.%s" % (path, kept))
 
 
 def _tune_thresholds(

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from memory_plugin.cli.commands.phrases_command import phrases_question
+from memory_plugin.cli.commands.check_phrases_command import phrases_question
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.project import Project, Run
 
@@ -27,7 +27,7 @@ def staging(project: Project) -> Project:
 
 
 def write(project: Project, rows: object, *, inside: bool = True) -> Run:
-    return project.cli("phrases", "--json", "-", stdin=json.dumps(rows), inside=inside)
+    return project.cli("check", "phrases", "--json", "-", stdin=json.dumps(rows), inside=inside)
 
 
 def rows(*phrases: object, name: str = "staging-is-reset-every-night") -> dict[str, Any]:
@@ -45,7 +45,7 @@ def pulled(project: Project, **fields: object) -> None:
 def found(project: Project, words: str) -> list[str]:
     """Return the ids that a prompt with these words is told or pointed to, with thresholds that any match reaches."""
     project.write_settings(
-        retrieval={"inject_threshold": 0.0, "pointer_threshold": 0.0, "catalog": {"enabled": False}}
+        retrieval={"inject_threshold": 0.0, "pointer_threshold": 0.0, "catalog": {"max_tokens": 0}}
     )
     context = project.prompt(words, session_id=str(uuid4())).context
     project.wait_for_background()
@@ -53,7 +53,7 @@ def found(project: Project, words: str) -> list[str]:
 
 
 def test_claude_gets_the_texts_and_adds_phrases_without_a_question(staging: Project) -> None:
-    listed = staging.cli("phrases", "--json", inside=True).json
+    listed = staging.cli("check", "phrases", "--json", inside=True).json
     assert listed == {
         "memories": [
             {
@@ -81,7 +81,7 @@ def test_twenty_memories_are_one_batch(project: Project) -> None:
     path = project.write("notes.json", ["Service %02d listens on its own port" % at for at in range(23)])
     run = project.cli("import", path, "--yes")
     assert "23 memories without search phrases; to add some: /memory:phrases" in run.stdout
-    listed = project.cli("phrases", "--json").json
+    listed = project.cli("check", "phrases", "--json").json
     assert (len(listed["memories"]), listed["left"]) == (20, 3)
     assert "23 memories without search phrases" in project.cli("check", "phrases").stdout
 
@@ -108,14 +108,14 @@ def test_phrases_are_bounded(staging: Project, given: dict[str, Any], reason: st
 
 def test_lines_are_read_too(staging: Project) -> None:
     text = "memory: staging-is-reset-every-night\nasked_as: %s\n" % "; ".join(PHRASES)
-    assert staging.cli("phrases", "-", stdin=text).stdout.startswith(
+    assert staging.cli("check", "phrases", "-", stdin=text).stdout.startswith(
         "staging-is-reset-every-night: %s\n" % "; ".join(PHRASES)
     )
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"memories": 7}'], ids=repr)
 def test_another_form_is_refused(staging: Project, text: str) -> None:
-    run = staging.cli("phrases", "--json", "-", stdin=text)
+    run = staging.cli("check", "phrases", "--json", "-", stdin=text)
     assert run.returncode == 1
     assert run.stderr.startswith("memory: phrases: ")
 
@@ -142,12 +142,12 @@ def test_existing_phrases_are_never_changed(staging: Project) -> None:
     assert write(staging, rows("buy this instead")).json["stored"] == []
     assert staging.cli("show", "staging", "--json").json["asked_as"] == PHRASES
     staging.cli("edit", "staging", "--asked-as", "none")
-    assert len(staging.cli("phrases", "--json").json["memories"]) == 1
+    assert len(staging.cli("check", "phrases", "--json").json["memories"]) == 1
 
 
 def test_a_pending_memory_gets_no_phrases(project: Project) -> None:
     name = project.save("Staging", "It is reset.", inside=True)
-    assert project.cli("phrases", "--json").json == {"memories": [], "left": 0}
+    assert project.cli("check", "phrases", "--json").json == {"memories": [], "left": 0}
     assert write(project, rows("x", name=name)).json["stored"] == []
 
 
@@ -204,11 +204,13 @@ def judged(project: Project, *replies: dict[str, Any]) -> None:
 
 def test_a_judge_writes_phrases_after_the_price_was_accepted(staging: Project) -> None:
     judged(staging, rows(*PHRASES))
-    asked = staging.cli("phrases", "--judge")
+    asked = staging.cli("check", "phrases", "--judge")
     assert asked.returncode == 1
     assert "send title and text of 1 memory to" in asked.stderr
     assert "at most $" in asked.stderr
-    assert staging.cli("phrases", "--judge", "--yes", "--json").json["stored"][0]["asked_as"] == PHRASES
+    assert (
+        staging.cli("check", "phrases", "--judge", "--yes", "--json").json["stored"][0]["asked_as"] == PHRASES
+    )
 
 
 def test_a_judge_gets_no_personal_data() -> None:
@@ -220,14 +222,14 @@ def test_a_judge_gets_no_personal_data() -> None:
 
 def test_inside_the_client_the_user_decides_about_the_judge(staging: Project) -> None:
     judged(staging, rows(*PHRASES))
-    described = staging.cli("describe", "phrases", "--judge").json
+    described = staging.cli("describe", "check", "phrases", "--judge").json
     assert described["action"].startswith("send title and text of 1 memory to")
-    assert staging.cli("phrases", "--judge", "--yes", inside=True).returncode == 1
+    assert staging.cli("check", "phrases", "--judge", "--yes", inside=True).returncode == 1
     assert staging.cli("show", "staging", "--json").json["asked_as"] == []
 
 
 def test_without_a_judge_nothing_is_asked(staging: Project) -> None:
-    run = staging.cli("phrases", "--judge", "--yes")
+    run = staging.cli("check", "phrases", "--judge", "--yes")
     assert run.returncode == 1
     assert "no judge was asked: not switched on" in run.stderr
 

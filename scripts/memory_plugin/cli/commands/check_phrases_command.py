@@ -31,7 +31,7 @@ from ..options import add_flag
 
 HELP = "add search phrases to memories that have none"
 EXAMPLES = """\
-  memory check phrases                    lists the memories without phrases; `memory phrases` does the same
+  memory check phrases                    lists the memories without phrases
   memory check phrases --json             the first 20 with their text, to write phrases for them
   memory check phrases - < new.txt        stores phrases: lines `memory: ID`, each with `asked_as: PHRASE; PHRASE` below it
   memory check phrases --judge            a judge writes them; shows the price first

@@ -14,7 +14,7 @@ ANSWERS = "complete\n0.8\n0.7\n0.6\n2\n0.9\n"
 
 def walk(project: Project, stdin: str, *more: str) -> str:
     """Return the output of a run in which a person types these lines."""
-    run = project.cli("calibrate", "--ask", *more, stdin=stdin)
+    run = project.cli("session", "calibrate", "--ask", *more, stdin=stdin)
     assert "Traceback" not in run.stderr
     return run.stdout
 
@@ -71,6 +71,6 @@ def test_no_score_of_a_scorer_is_shown(old: Project) -> None:
 
 
 def test_without_a_terminal_it_only_compares(old: Project) -> None:
-    run = old.cli("calibrate", stdin=ANSWERS)
+    run = old.cli("session", "calibrate", stdin=ANSWERS)
     assert "no session is both scored and labeled" in run.stderr
     assert labels(old) == []

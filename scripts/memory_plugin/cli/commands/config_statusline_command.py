@@ -1,16 +1,11 @@
-"""`memory config statusline`: a summary for Claude Code's status line. `memory config completions`: a script for the shell.
-
-The script asks the command for the words that may come next.
-"""
+"""`memory config statusline`: a summary for Claude Code's status line, and its place in the settings."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import shutil
-from collections.abc import Sequence
 from shlex import quote
-from types import SimpleNamespace
 from typing import Any
 
 from ...kernel.data import read_state, write_state
@@ -21,8 +16,6 @@ from ...kernel.settings.values import SettingsFileError, content
 from ...work.status_line import BEFORE, FOLDER, script_path, script_text, status_text
 from ..after_change import current_counts, prepare_counts
 from ..command_context import Approval, CommandContext, CommandError
-from ..command_line import COMMANDS, LISTED, module_of, second_words
-from ..options import add_common_options
 
 HELP = "print a line for Claude Code's status line: memories, shown in this session, pending"
 EXAMPLES = """\
@@ -32,27 +25,6 @@ EXAMPLES = """\
 """
 _NAME = "statusLine"
 _BACKUP = "before.json"
-_WORDS = "words"
-_SCRIPTS = {
-    "bash": """\
-# memory config completions bash > ~/.local/share/bash-completion/completions/memory
-_memory() {
-    local words=$("${COMP_WORDS[0]}" config completions words -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
-    COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
-}
-complete -o default -F _memory memory
-""",
-    "zsh": """\
-#compdef memory
-# memory config completions zsh > a folder of your $fpath, as _memory
-compadd -- $(memory config completions words -- ${words[2,CURRENT-1]} 2>/dev/null) || _files
-""",
-    "fish": """\
-# memory config completions fish > ~/.config/fish/completions/memory.fish
-complete -c memory -a '(memory config completions words -- (commandline -opc)[2..-1] 2>/dev/null)'
-""",
-}
-SHELLS = tuple(_SCRIPTS)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -140,51 +112,3 @@ def _status_line(paths: Paths) -> dict[str, Any] | None:
     except SettingsFileError as error:
         raise CommandError("%s: %s; fix the file first" % (path, error)) from None
     return value if isinstance(value, dict) else None
-
-
-def _take_shell(parser: argparse.ArgumentParser) -> None:
-    """Declare the shell, and the words before the cursor, with which the script calls the command again."""
-    parser.add_argument(
-        "shell", choices=(*SHELLS, _WORDS), metavar="SHELL", help="one of " + ", ".join(SHELLS)
-    )
-    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
-
-
-def _complete(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Print the script, or the words that may come next."""
-    if arguments.shell == _WORDS:
-        context.console.verbatim("\n".join(_next_words(arguments.words)))
-        return
-    script = _SCRIPTS[arguments.shell]
-    record = {"shell": arguments.shell, "script": script}
-    context.console.result(arguments.json, record, *script.splitlines())
-
-
-def _next_words(words: Sequence[str]) -> list[str]:
-    """Return the commands, or the long options of a command and its second words or choices."""
-    if not words:
-        return list(LISTED)
-    name = next((name for name in (" ".join(words[:2]), words[0]) if name in COMMANDS), "")
-    found = ["--help", *second_words(words[0])]
-    parser = argparse.ArgumentParser(add_help=False)
-    add_common_options(parser)
-    if name and hasattr(module_of(name), "configure"):
-        module_of(name).configure(parser)
-    for action in parser._actions:  # noqa: SLF001 (argparse has no public way to list them)
-        found += [option for option in action.option_strings if option.startswith("--")]
-        found += [] if action.option_strings else map(str, action.choices or ())
-    return list(dict.fromkeys(found))
-
-
-PARTS = {
-    "config completions": SimpleNamespace(
-        HELP="print a completion script for bash, zsh or fish",
-        EXAMPLES="""\
-  memory config completions bash > ~/.local/share/bash-completion/completions/memory
-  memory config completions zsh > ~/.zfunc/_memory
-  memory config completions fish > ~/.config/fish/completions/memory.fish
-""",
-        configure=_take_shell,
-        run=_complete,
-    )
-}

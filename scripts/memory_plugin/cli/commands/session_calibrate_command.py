@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from types import SimpleNamespace
 from typing import Any
 
 from ...kernel.stats import Estimate
@@ -13,10 +12,10 @@ from ...sessions import score_rows
 from ...sessions.dimensions import dimensions
 from ...sessions.scoring_request import PreparedSession, prepare
 from ...sessions.session_files import project_transcripts
-from ..command_context import Approval, CommandContext, CommandError, UsageError
+from ..command_context import Approval, CommandContext, CommandError
 from ..console import Console, counted
 from ..options import add_flag, require_existing
-from .session_command import add_target, named_transcript, show_signals
+from .session_command import show_signals
 
 _SERIES = 20  # sessions, enough to measure agreement
 _MAX_TURNS = 24
@@ -93,46 +92,7 @@ def _figure(figure: Estimate) -> str:
     return "%.2f  [%.2f, %.2f]" % (figure.value, figure.low, figure.high)
 
 
-def _configure_label(parser: argparse.ArgumentParser) -> None:
-    add_target(parser)
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="DIMENSION=SCORE",
-        help="a score to store without asking; can be repeated",
-    )
-
-
-def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Store the scores that a person gives one session, by --set or when asked."""
-    path, scores = named_transcript(arguments, context), _parse_scores(arguments.set)
-    session = prepare(path)
-    if not scores:
-        scores, _ = _ask_scores(context.console, session)
-    if not scores:
-        raise CommandError("nothing was stored: no score was given")
-    row = _store_label(context, session, scores)
-    text = "%s stored for %s; to compare: memory session calibrate"
-    context.console.result(arguments.json, row, text % (counted(len(scores), "score"), row["session"]))
-
-
-def _parse_scores(words: list[str]) -> dict[str, float]:
-    """Return the scores given by `--set`. Raises UsageError for an invalid one."""
-    scores = {}
-    for word in words:
-        name, _, text = word.partition("=")
-        score = score_rows.parse_score(name, text) if name in dimensions() else None
-        if score is None:
-            raise UsageError(
-                "--set %s: expected DIMENSION=SCORE, such as goal_achievement=complete or tool_efficiency=0.8"
-                % word[:100]
-            )
-        scores[name] = score
-    return scores
-
-
-def _ask_scores(console: Console, session: PreparedSession) -> tuple[dict[str, float], bool]:
+def ask_scores(console: Console, session: PreparedSession) -> tuple[dict[str, float], bool]:
     """Show a session and ask for its scores; return them, and whether the person quit.
 
     An empty line leaves a dimension out, `s` skips the session, `q` stops.
@@ -160,7 +120,7 @@ def _ask_scores(console: Console, session: PreparedSession) -> tuple[dict[str, f
     return scores, False
 
 
-def _store_label(
+def store_label(
     context: CommandContext, session: PreparedSession, scores: dict[str, float]
 ) -> dict[str, Any]:
     """Append the scores of a session to the ledger and return the row. Raises LedgerError."""
@@ -189,9 +149,9 @@ def _label_series(context: CommandContext) -> int:
         context.console.line()
         progress = "session %d of %d" % (len(done) + 1, _SERIES)
         context.console.line(context.console.style(progress, "bold"))
-        scores, has_quit = _ask_scores(context.console, session)
+        scores, has_quit = ask_scores(context.console, session)
         if scores:
-            _store_label(context, session, scores)
+            store_label(context, session, scores)
             done.add(name)
         if has_quit:
             break
@@ -219,17 +179,3 @@ def _show_turn(console: Console, turn: dict[str, Any]) -> None:
         names = ", ".join("%s %s" % (call["tool"], call.get("input", "")[:40]) for call in calls[:4])
         counts = (counted(len(calls) + turn.get("more_calls", 0), "call"), failed)
         console.paragraph("    %s, %d failed: %s" % (*counts, plain(names, _MAX_TEXT)), hang=4)
-
-
-PARTS = {
-    "session label": SimpleNamespace(
-        HELP="score one session yourself, for comparison with the scorer",
-        EXAMPLES="""\
-  memory session label 0d1ec0de             shows the session and asks for each score
-  memory session label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
-""",
-        configure=_configure_label,
-        approval=lambda *_: Approval("store scores of a session as your own"),
-        run=_label,
-    )
-}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.commands.replay_command import past_prompts
+from memory_plugin.cli.commands.report_replay_command import past_prompts
 from tests.project import SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE
 from tests.replies.builders import assistant_record, call_record, result_record, user_record, write_transcript
@@ -41,21 +41,21 @@ def write_trial(project: Project, **retrieval: object) -> str:
 
 
 def test_the_settings_in_effect_are_counted(project_with_history: Project) -> None:
-    found = project_with_history.cli("replay", "--json").json
+    found = project_with_history.cli("report", "replay", "--json").json
     tokens = found["now"].pop("tokens")
     assert found == {"now": {"injected": 1, "pointed": 0, "silent": 2, "prompts": 3}}
     assert tokens > 20
-    assert "SETTINGS" in project_with_history.cli("replay").stdout
+    assert "SETTINGS" in project_with_history.cli("report", "replay").stdout
     assert project_with_history.ledger("recalls") == []
 
 
 def test_a_trial_file_shows_the_differences(project_with_history: Project) -> None:
     path = write_trial(project_with_history, inject_threshold=1.0, pointer_threshold=0.3)
-    found = project_with_history.cli("replay", "--config", path, "--json").json
+    found = project_with_history.cli("report", "replay", "--config", path, "--json").json
     assert (found["now"]["injected"], found["trial"]["injected"], found["trial"]["pointed"]) == (1, 0, 1)
     (difference,) = found["differences"]
     assert (difference["prompt"], difference["trial"]["outcome"]) == (ASK, "pointed")
-    shown = project_with_history.cli("replay", "--config", path).stdout
+    shown = project_with_history.cli("report", "replay", "--config", path).stdout
     assert "1 of 3 prompts differ:" in shown
     assert "now:   shown %s" % ID in shown
     assert "trial: title shown %s" % ID in shown
@@ -76,7 +76,7 @@ def test_a_trial_file_with_a_problem_is_an_error(
     path = project_with_history.write(
         "trial.json", content if isinstance(content, str) else json.dumps(content)
     )
-    run = project_with_history.cli("replay", "--config", path)
+    run = project_with_history.cli("report", "replay", "--config", path)
     assert (run.returncode, run.stdout) == (2, "")
     assert says in run.stderr
     assert "trial.json" in run.stderr
@@ -87,12 +87,12 @@ def test_a_trial_file_with_a_problem_is_an_error(
     [(["--config", "/no/such/file"], "no such file"), (["--days", "0"], "expected 1 to 3650")],
 )
 def test_usage_errors(project_with_history: Project, arguments: list[str], says: str) -> None:
-    run = project_with_history.cli("replay", *arguments)
+    run = project_with_history.cli("report", "replay", *arguments)
     assert (run.returncode, says in run.stderr) == (2, True)
 
 
 def test_a_project_without_transcripts_is_an_error(project: Project) -> None:
-    run = project.cli("replay")
+    run = project.cli("report", "replay")
     assert (run.returncode, "no transcript" in run.stderr) == (1, True)
 
 

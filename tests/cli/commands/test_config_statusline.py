@@ -40,7 +40,7 @@ def run_status_line(project: Project) -> Run:
 
 def test_the_line_counts_memories_and_what_claude_was_told(project: Project) -> None:
     project.save("Use Postgres for the billing database", BODY)
-    assert project.cli("statusline", "install").returncode == 0
+    assert project.cli("config", "statusline", "install").returncode == 0
     assert run_status_line(project) == Run(0, "1 memory\n", "")
     project.prompt("Which database do we use for the billing service?")
     assert run_status_line(project).stdout == "1 memory \u00b7 1 told\n"
@@ -50,7 +50,7 @@ def test_the_line_counts_memories_and_what_claude_was_told(project: Project) -> 
 
 def test_counts_are_shown_before_installation(project: Project) -> None:
     project.save("Use Postgres for the billing database", BODY)
-    assert project.cli("statusline").stdout == "1 memory\n"
+    assert project.cli("config", "statusline").stdout == "1 memory\n"
 
 
 def test_an_existing_status_line_is_shown_first_and_restored(project: Project) -> None:
@@ -61,32 +61,32 @@ def test_an_existing_status_line_is_shown_first_and_restored(project: Project) -
     with open(project.settings_path, "w", encoding="utf-8") as file:
         json.dump(before, file)
     for _ in range(2):  # a second install keeps the user's own line, not ours
-        assert project.cli("statusline", "install").returncode == 0
+        assert project.cli("config", "statusline", "install").returncode == 0
     assert settings(project)["model"] == "opus"
     assert run_status_line(project).stdout == "it's mine \u00b7 0 memories\n"
-    assert project.cli("statusline", "remove").returncode == 0
+    assert project.cli("config", "statusline", "remove").returncode == 0
     assert settings(project) == before
     assert not os.path.exists(os.path.join(project.state, "statusline"))
 
 
 def test_removal_leaves_nothing_if_there_was_no_line_before(project: Project) -> None:
-    project.cli("statusline", "install")
-    project.cli("statusline", "remove")
+    project.cli("config", "statusline", "install")
+    project.cli("config", "statusline", "remove")
     assert "statusLine" not in settings(project)
-    assert "nothing was changed" in project.cli("statusline", "remove").stdout
+    assert "nothing was changed" in project.cli("config", "statusline", "remove").stdout
 
 
 def test_another_program_s_status_line_is_not_removed(project: Project) -> None:
     with open(project.settings_path, "w", encoding="utf-8") as file:
         json.dump({"statusLine": {"type": "command", "command": "echo x"}}, file)
-    project.cli("statusline", "remove")
+    project.cli("config", "statusline", "remove")
     assert settings(project)["statusLine"] == {"type": "command", "command": "echo x"}
 
 
 def test_damaged_settings_are_not_touched(project: Project) -> None:
     with open(project.settings_path, "w", encoding="utf-8") as file:
         file.write("{")
-    run = project.cli("statusline", "install")
+    run = project.cli("config", "statusline", "install")
     assert run.returncode == 1
     assert "fix the file first" in run.stderr
     with open(project.settings_path, encoding="utf-8") as file:
@@ -94,13 +94,13 @@ def test_damaged_settings_are_not_touched(project: Project) -> None:
 
 
 def test_installing_inside_the_client_needs_approval(project: Project) -> None:
-    run = project.cli("statusline", "install", inside=True)
+    run = project.cli("config", "statusline", "install", inside=True)
     assert run.returncode == 1
     assert not os.path.exists(project.settings_path)
 
 
 def test_session_start_updates_the_script(project: Project) -> None:
-    project.cli("statusline", "install")
+    project.cli("config", "statusline", "install")
     path = os.path.join(project.state, "statusline", "line.sh")
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -115,7 +115,7 @@ def test_session_start_updates_the_script(project: Project) -> None:
 def test_a_script_that_cannot_be_replaced_is_logged(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.cli("statusline", "install")
+    project.cli("config", "statusline", "install")
     problems: list[str] = []
     paths = SimpleNamespace(state=lambda *names: os.path.join(project.state, *names))
     monkeypatch.setattr(status_line, "refresh_script", Mock(side_effect=OSError(28, "No space left")))
@@ -135,7 +135,7 @@ def test_any_input_gives_one_line_or_none(project: Project) -> None:
 def test_it_imports_no_more_than_a_skipped_prompt(project: Project) -> None:
     """Imports dominate its run time, so it imports no module that the prompt hook does not import."""
     project.save("Use Postgres for the billing database", BODY)
-    project.cli("statusline", "install")
+    project.cli("config", "statusline", "install")
 
     def imported(*words: str, stdin: bytes) -> set[str]:
         command = [sys.executable, "-X", "importtime", "-I", "-S", *words]

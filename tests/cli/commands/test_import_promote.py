@@ -39,12 +39,20 @@ def test_notes_that_no_session_confirms_are_named_with_the_reason(project: Proje
 def test_notes_that_are_switched_off_are_not_listed(noted: Project) -> None:
     noted.write_settings(native={"enabled": False})
     assert noted.cli("list", "--notes", "--json").json["notes"] == []
-    assert noted.cli("promote", "MEMORY.md#1").returncode == 1
+    assert noted.cli("import", "promote", "MEMORY.md#1").returncode == 1
 
 
 def test_a_note_becomes_a_trusted_memory_of_the_team(noted: Project) -> None:
     run = noted.cli(
-        "promote", "MEMORY.md#2", "--category", "runbook", "--asked-as", "how do we ship", "--tags", "a,b"
+        "import",
+        "promote",
+        "MEMORY.md#2",
+        "--category",
+        "runbook",
+        "--asked-as",
+        "how do we ship",
+        "--tags",
+        "a,b",
     )
     assert run.returncode == 0, run.stderr
     assert "the note stays in" in run.stdout
@@ -61,27 +69,27 @@ def test_a_note_becomes_a_trusted_memory_of_the_team(noted: Project) -> None:
 
 
 def test_title_and_scope_can_be_chosen(noted: Project) -> None:
-    run = noted.cli("promote", "MEMORY.md#1", "--title", "Port 7777", "--scope", "user", "--json")
+    run = noted.cli("import", "promote", "MEMORY.md#1", "--title", "Port 7777", "--scope", "user", "--json")
     assert (run.json["id"], run.json["scope"], run.json["trust"]) == ("port-7777", "user", "trusted")
 
 
 def test_claude_promotes_nothing_unasked(noted: Project) -> None:
-    assert noted.cli("promote", "MEMORY.md#1", inside=True).returncode == 1
+    assert noted.cli("import", "promote", "MEMORY.md#1", inside=True).returncode == 1
     assert noted.memories() == []
-    assert noted.cli_allowed("promote", "MEMORY.md#1", "--json").returncode == 0
+    assert noted.cli_allowed("import", "promote", "MEMORY.md#1", "--json").returncode == 0
     assert [row["trust"] for row in noted.memories()] == ["trusted"]
 
 
 def test_an_unknown_or_ambiguous_note_is_an_error(noted: Project) -> None:
     folder(noted, noted.root, "One thing only.", "style.md")
-    assert noted.cli("promote", "style.md", "--json").json["id"] == "style"
-    assert "2 notes" in noted.cli("promote", "MEMORY.md").stderr
-    run = noted.cli("promote", "nothing.md")
+    assert noted.cli("import", "promote", "style.md", "--json").json["id"] == "style"
+    assert "2 notes" in noted.cli("import", "promote", "MEMORY.md").stderr
+    run = noted.cli("import", "promote", "nothing.md")
     assert run.returncode == 1
     assert "memory list --notes" in run.stderr
 
 
 def test_a_secret_in_a_note_is_not_stored(noted: Project) -> None:
     folder(noted, noted.root, NOTE + "\n## Token\n\nghp_" + "q7Zx2KpW9dLm4RtY8vBn3HsJ6fGc1TaQ0eUi\n")
-    run = noted.cli("promote", "MEMORY.md#3", "--json")
+    run = noted.cli("import", "promote", "MEMORY.md#3", "--json")
     assert run.json["redacted"]

@@ -1,0 +1,147 @@
+"""What follows a reply or a session, in the background: one process runs the steps of STEPS in turn, and none may stop the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import sleep
+from typing import Any, NamedTuple
+
+from ..capture.pipeline import capture_session, capture_turn
+from ..capture.statement_model import may_hold_statement
+from ..host.events import PROBLEM, error_location, id_field, log_event, path_field
+from ..kernel.context import Context
+from ..kernel.fastjson import as_integer, as_text, loads
+from ..kernel.files import os_error_text
+from ..kernel.judge.asking import Judge
+from ..recall.feedback import USED, find_uses, injected_in_session, record_feedback
+from ..replies.grading import DISABLING_FAILURES, GradeRequest, grade_reply, read_turn
+from ..replies.pipeline import CompletedReply, may_request_grade, read_last_reply, score_reply
+from .candidate_check import check_for, keep_other_candidates, may_use, section_watch
+
+_PROPOSE_SECONDS = 120.0
+_NOTE_DAYS = 1.0
+_LAGS, _LAG = 20, 0.1  # how often, and for how many seconds, to wait for the transcript's row of a long reply
+
+
+class Ended(NamedTuple):
+    """What a hook hands over; `text` is empty if its `length` is more than a pipe holds, and `judges_off` if a project redirects them."""
+
+    event: str
+    session: str
+    transcript: str
+    prompt_id: str
+    text: str
+    length: int
+    judges_off: bool
+
+    @classmethod
+    def parse(cls, data: bytes) -> Ended:
+        """Return the request of a hook. Raises ValueError for anything else."""
+        value = loads(data.decode("ascii"))
+        if not isinstance(value, dict) or value.get("event") not in STEPS:
+            raise ValueError("no request of a hook")
+        event, session, prompt_id = (id_field(value.get(name)) for name in ("event", "session", "prompt_id"))
+        text, length = as_text(value.get("text")), as_integer(value.get("length")) or 0
+        transcript, judges_off = path_field(value.get("transcript")), value.get("judges_off") is not False
+        return cls(event, session, transcript, prompt_id, text, length, judges_off)
+
+
+class _Work:
+    """The reply that ended, its record once it is scored, and what the steps need."""
+
+    def __init__(self, ended: Ended, context: Context, why_off: str) -> None:
+        self.ended = ended
+        self.context = context
+        self.why_off = why_off
+        self.reply = CompletedReply(_text_of(ended), ended.prompt_id, ended.transcript)
+        self.record: dict[str, Any] = {}
+
+    def log(self, text: str, kind: str = PROBLEM) -> None:
+        """Append a problem to the events ledger."""
+        log_event(self.context.paths, self.context.session, self.ended.event, kind, text)
+
+
+def _text_of(ended: Ended) -> str:
+    """Return the reply's text, from the transcript, which may lag behind, if it was too long to be handed over."""
+    for _ in range(_LAGS if ended.length and not ended.text else 0):
+        text = read_last_reply(ended.transcript).text
+        if len(text) == ended.length:
+            return text
+        sleep(_LAG)
+    return ended.text
+
+
+def run_steps(ended: Ended, context: Context, why_off: str) -> int:
+    """Run the steps after an event and return how many failed. `why_off` says why no judge may be asked; empty if one may."""
+    unlimited = Context(context.paths, context.settings, context.deadline, ended.session)
+    work = _Work(ended, unlimited, why_off)
+    failed = 0
+    for step in STEPS[ended.event]:
+        try:
+            step(work)
+        except OSError as error:
+            failed += 1
+            work.log(str(error) if error.errno is None else os_error_text(error))
+        except Exception as error:  # a bug in one step must not stop the others
+            failed += 1
+            work.log("%s at %s" % (type(error).__name__, error_location(error)), "error")
+    return failed
+
+
+def _score(work: _Work) -> None:
+    """Score the reply, and save a correction for the next prompt."""
+    if work.context.settings.text("scoring.mode") == "off":
+        return
+    work.record, errors = score_reply(work.reply, work.context)
+    for error in errors:
+        work.log(str(error))
+
+
+def _grade(work: _Work) -> None:
+    """Ask the judge about a reply on which the rules are unsure, or that is in the audit sample; a failure may disable it."""
+    context, record = work.context, work.record
+    is_wanted = record and (record["escalate"] or record["audit"])
+    judges_off = work.ended.judges_off or bool(work.why_off)
+    if not is_wanted or not may_request_grade(context, judges_off=judges_off):
+        return
+    timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)
+    user, calls = read_turn(work.ended.transcript)
+    request = GradeRequest(record, work.reply.text)
+    failure = grade_reply(request, user, calls, Judge("scoring", timed), timed)
+    if failure in DISABLING_FAILURES:
+        text = "replies of this session are no longer judged: %s; see: memory judge check" % failure
+        work.log(text, "judge")
+
+
+def _record_uses(work: _Work) -> None:
+    """Record which of the memories injected in this session the reply used."""
+    context, reply = work.context, work.reply
+    if not context.settings.flag("retrieval.feedback") or not context.session:
+        return
+    injected = injected_in_session(context)
+    used = find_uses(injected, reply.text, reply.transcript, context, reply.prompt_id) if injected else []
+    if used:
+        record_feedback(context.paths, used, USED)
+        context.append("feedback", {"kind": USED, "memories": used, "prompt_id": reply.prompt_id})
+
+
+def _propose(work: _Work) -> None:
+    """Keep what the turn, or the whole session, says that may be worth remembering."""
+    context, transcript = work.context.within(_PROPOSE_SECONDS), work.ended.transcript
+    if context.settings.text("capture.mode") == "off":
+        return
+    if work.ended.event == "Stop":
+        if not may_hold_statement(work.reply.prompt or read_last_reply(transcript).prompt):
+            return
+        capture_turn(transcript, may_use, check_for(context), context)
+        return
+    capture_session(transcript, may_use, check_for(context), context, section_watch(context))
+    keep_other_candidates(context, _NOTE_DAYS)
+
+
+# Event -> what follows it, in this order.
+STEPS: dict[str, tuple[Callable[[_Work], None], ...]] = {
+    "Stop": (_score, _record_uses, _grade, _propose),
+    "PreCompact": (_propose,),
+    "SessionEnd": (_propose,),
+}

@@ -1,0 +1,167 @@
+"""Conversations are read in the usual spellings, and what cannot be read is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.evaluation.conversations import ROLES, Conversation, parse_conversations
+
+PLAIN = [{"turn": 4, "role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"}]
+
+
+def read(text: str) -> list[tuple[int, str, str]]:
+    """Return the turns in a text."""
+    return [turn[:3] for turn in parse(text).turns]
+
+
+def parse(text: str) -> Conversation:
+    """Return the only conversation in a text."""
+    (conversation,) = parse_conversations(text.encode("utf-8", "surrogatepass"), "t")
+    return conversation
+
+
+def test_lines_of_turns() -> None:
+    assert read("\n".join(map(json.dumps, PLAIN))) == [(4, "user", "hi"), (2, "assistant", "yes")]
+
+
+def test_one_array_of_turns() -> None:
+    assert read(json.dumps(PLAIN, indent=1)) == [(4, "user", "hi"), (2, "assistant", "yes")]
+
+
+def test_a_long_first_turn_is_no_transcript() -> None:
+    text = "a" * 100_000
+    assert read(json.dumps({"role": "user", "content": text})) == [(1, "user", text)]
+
+
+def test_blocks_are_joined() -> None:
+    blocks = '{"role": "user", "content": [{"type": "text", "text": "a"}, {"text": "b"}]}'
+    assert read(blocks) == [(1, "user", "a\nb")]
+
+
+SPELLINGS = [
+    pytest.param({"role": "model", "content": "a"}, id="model"),
+    pytest.param({"role": " Assistant", "text": "a"}, id="capital letter"),
+    pytest.param({"speaker": "AI", "utterance": "a"}, id="speaker"),
+    pytest.param({"from": "gpt", "value": "a"}, id="from"),
+    pytest.param({"author": {"role": "assistant"}, "content": {"parts": ["a"]}}, id="export"),
+    pytest.param({"role": "model", "parts": [{"text": "a"}]}, id="parts"),
+    pytest.param({"type": "ai", "content": "a"}, id="type"),
+    pytest.param({"assistant": "a"}, id="role as field"),
+    pytest.param({"role": "assistant", "content": [{"type": "thinking", "thinking": "b"}, {"type": "text", "text": "a"}]}, id="thoughts"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("turn", SPELLINGS)
+def test_spellings_of_roles_and_fields(turn: object) -> None:
+    assert read(json.dumps(turn)) == [(1, "assistant", "a")]
+
+
+def test_a_question_and_its_answer_in_one_record() -> None:
+    assert read('{"prompt": "q", "completion": "a"}') == [(1, "user", "q"), (1, "assistant", "a")]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        {"role": "narrator", "content": "x"},
+        {"role": "user", "content": [{"type": "image", "source": {}}]},
+        {"role": "assistant", "content": None},
+        {"content": "x"},
+        "x",
+    ],
+)
+def test_what_cannot_be_read_is_named(turn: object) -> None:
+    assert parse(json.dumps([PLAIN[0], turn])).skipped == (2,)
+
+
+def test_many_unread_turns_are_counted() -> None:
+    assert parse(json.dumps([{}] * 12)).unread == "1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more"
+
+
+@pytest.mark.parametrize("field", ["turns", "messages", "dialogue"])
+@pytest.mark.parametrize("form", ["lines", "array"])
+def test_conversations_with_tiers(field: str, form: str) -> None:
+    records = [{"id": "c%d" % at, "tier": at, field: PLAIN} for at in (1, 2)]
+    text = json.dumps(records) if form == "array" else "\n".join(map(json.dumps, records))
+    found = parse_conversations(text.encode(), "t")
+    assert [(entry.id, entry.tier, len(entry.turns)) for entry in found] == [("c1", "1", 2), ("c2", "2", 2)]
+
+
+def test_the_sessions_of_a_conversation_follow_each_other() -> None:
+    assert len(read(json.dumps({"sessions": [{"turns": PLAIN}, {"turns": PLAIN}]}, indent=1))) == 4
+
+
+def test_a_line_of_a_transcript_that_cannot_be_read_is_named() -> None:
+    row = json.dumps({"type": "user", "uuid": "1", "message": {"role": "user", "content": "hi"}})
+    assert parse(row + "\nnonsense\n" + row + "\n").skipped == (2,)
+    assert parse(row + '\n{"type": "us').skipped == ()  # the client is still writing the last line
+
+
+def test_private_passages_are_left_out() -> None:
+    assert read('{"role": "user", "content": "a <private>my key</private> b"}') == [(1, "user", "a  b")]
+
+
+def test_bad_lines_are_named() -> None:
+    text = (
+        json.dumps(PLAIN[0]) + '\n{"role": "god", "content": "x"}\nnonsense\n{"role": "user", "content": 3}\n'
+    )
+    conversation = parse(text)
+    assert (len(conversation.turns), conversation.skipped) == (1, (2, 3, 4))
+
+
+def test_a_transcript_with_tool_calls() -> None:
+    rows = [
+        {"type": "user", "uuid": "1", "message": {"role": "user", "content": "run the tests"}},
+        {
+            "type": "assistant", "uuid": "2",
+            "message": {"id": "m1", "role": "assistant", "content": [
+                {"type": "text", "text": "Running."},
+                {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "pytest"}},
+            ]},
+        },
+        {"type": "user", "uuid": "3", "message": {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "t1", "content": "3 passed", "is_error": False}]}},
+        {"type": "assistant", "uuid": "4", "message": {"id": "m2", "role": "assistant", "content": [
+            {"type": "text", "text": "All tests pass."}]}},
+    ]  # fmt: skip
+    assert read("\n".join(map(json.dumps, rows))) == [
+        (1, "user", "run the tests"),
+        (2, "assistant", "Running."),
+        (3, "tool", "Bash pytest\n3 passed"),
+        (4, "assistant", "All tests pass."),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "[", "[1, 2]", "{}", "\x00\x01", "[" * 5000])
+def test_other_text_has_no_turns(text: str) -> None:
+    assert read(text) == []
+
+
+def test_a_digest_changes_with_a_word() -> None:
+    first, second = (parse(json.dumps(turn)) for turn in PLAIN)
+    assert first.digest != second.digest
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=20)
+    | st.sampled_from([*ROLES, "role", "content"]),
+    lambda children: (
+        st.lists(children, max_size=4)
+        | st.dictionaries(st.sampled_from(["role", "content", "turn", "x"]), children)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.lists(JSON, max_size=6))
+def test_any_json_can_be_read(values: list[object]) -> None:
+    text = "\n".join(json.dumps(value) for value in values)
+    for conversation in parse_conversations(text.encode(), "t"):
+        assert all(turn.role in ROLES for turn in conversation.turns)
