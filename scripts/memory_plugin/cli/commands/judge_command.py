@@ -10,6 +10,7 @@ from typing import Any
 
 from ...evaluation import EvaluationError
 from ...kernel.clock import Deadline
+from ...kernel.files import make_folder
 from ...kernel.judge.asking import FOLDER, Judge
 from ...kernel.judge.budget import SpendingBudget, VerdictCache
 from ...kernel.judge.question import (
@@ -121,6 +122,9 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     is_offered = missing is not None and missing.failure == "no_key"
     if arguments.host or (is_offered and context.console.confirm(_OFFER)):
         change_values(context.paths.config_dir, host_values(feature, context.settings))
+        make_folder(
+            context.paths.state(FOLDER, HOST)
+        )  # the client listens only where it is, and so from the first prompt on
         context.settings = load(context.paths.config_dir, context.paths.project_root)
         judges = judges_of(context, feature)
     price = costs(judges, feature, context.settings)
