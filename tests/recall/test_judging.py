@@ -194,7 +194,7 @@ def test_without_an_answer_the_best_few_get_a_pointer_for_words_of_their_titles(
     trial.bench.env = {}
     assert trial.chosen_keys(weak) == ([], expected)
     trial.bench.retrieval["enabled"] = False
-    assert trial.chosen_keys(weak) == ([], expected)
+    assert trial.chosen_keys(weak) == ([], [])
 
 
 def test_a_judge_that_is_off_leaves_the_thresholds(make_trial: MakeTrial) -> None:
