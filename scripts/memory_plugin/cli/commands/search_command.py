@@ -8,8 +8,7 @@ from html import unescape
 from typing import Any
 
 from ...kernel.sqlite import SqliteError
-from ...kernel.text.clean import plain
-from ...kernel.text.counted import inflected
+from ...kernel.text.clean import inflected, plain
 from ...kernel.text.tags import without_private
 from ...memories.trust import PENDING, TRUSTED
 from ...recall.index_file import IndexUnavailable
