@@ -17,6 +17,11 @@ _FILE = re.compile(r"[\w*./-]+\.\w{1,5}\b")
 _REMOVED = re.compile(r"\brm\b[^\n]*")
 _COUNT = re.compile(r"(?<![\w./-])(?:\d+ (?:of|/) )?(\d+)(?= )(?![.:]\d)|(?<![\w./])(\d+)/\d+\b")
 _UNIVERSAL = re.compile(r"\b(?:all|every\w*|entire|full|whole|no|zero|nothing|suite|green)\b", re.IGNORECASE)
+_ITEM = re.compile(r"\s*(?:[-*+\u2022]|\d+[.)]|\[[ x]\])\s")
+_PLAN = re.compile(
+    r"\b(?:criteria|criterion|checklist|done when|definition of done|requirements?|goals?|test plan|plan|to ?do|next steps?|expected)\b",
+    re.IGNORECASE,
+)
 _MAX_WINDOW = 60  # characters before and after a claim in which its numbers stand
 
 
@@ -37,6 +42,8 @@ class Claim(NamedTuple):
 
 def find_doubt(evidence: ClaimEvidence, claim: Claim, before: Sequence[ConversationTurn]) -> Doubt | None:
     """Return why the turns before a claim do not prove it, or None if they do."""
+    if _is_planned(claim):
+        return None
     places = [place for place, turn in enumerate(before) if _is_evidence(evidence, turn)]
     if not places:
         unsure = evidence.note or any(_is_unsure(evidence, turn) for turn in before)
@@ -56,6 +63,13 @@ def find_doubt(evidence: ClaimEvidence, claim: Claim, before: Sequence[Conversat
     if count and evidence.counted is not None and _exceeds(evidence.counted, count, before):
         return Doubt("Turn %d shows another number." % last.number, False)
     return None if fresh else _stale(before[changed])
+
+
+def _is_planned(claim: Claim) -> bool:
+    """Return whether a claim is an item of a list of what has to be done."""
+    *lines, own = claim.reply[: max(claim.reply.find(claim.words), 0)].split("\n")
+    heading = next((line for line in reversed(lines) if line.strip() and not _ITEM.match(line)), "")
+    return _ITEM.match(own) is not None and ("[ ]" in own or _PLAN.search(heading) is not None)
 
 
 def _stale(change: ConversationTurn) -> Doubt:
