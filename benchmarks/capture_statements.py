@@ -1,6 +1,6 @@
 """Measure precision and recall of lasting statements on prompts written for it, with 95% intervals (Wilson).
 
-    python3 benchmarks/capture_statements.py [--set first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth] [--half tuned|held] [--show]
+    python3 benchmarks/capture_statements.py [--set first|second|...|tenth] [--half tuned|held] [--show]
 
 `made_statements.jsonl` holds prompts as developers type them: {set, lasting, form, text}. The first set has two halves, by the digest of
 the text; `tuned` was used to write the cues. Each later set was written while the cues were frozen, run once, and then used for training.
