@@ -311,7 +311,8 @@ def _sessions(report: Report) -> Section:
     ledgers, about = report.ledgers, "The latest grade of each session, on six dimensions."
     if not ledgers.sessions:
         nothing = "No sessions were graded in this period. To grade one, type in Claude Code:"
-        return Section("sessions", "Sessions", about, [Note(nothing, "/memory:grade-session", "empty")])
+        empty: list[Part] = [Note(nothing, "/memory:grade-session", "empty")]
+        return Section("sessions", "Sessions", about, [*_past(ledgers), *empty])
     rows = ledgers.sessions.values()
     overall = [row["overall_quality"] for row in rows if row.get("overall_quality") is not None]
     quality = sum(overall) / len(overall) if overall else None
@@ -332,7 +333,13 @@ def _sessions(report: Report) -> Section:
         ),
         Table("scores", "Mean grades", columns, grades),
     ]
-    return Section("sessions", "Sessions", about, parts)
+    return Section("sessions", "Sessions", about, [*_past(ledgers), *parts])
+
+
+def _past(ledgers: LedgerFigures) -> list[Part]:
+    """Return how often Claude was shown past sessions; empty if it never was."""
+    number = ledgers.recalls.past
+    return [Figures(("past", "prompts answered from past sessions", "count", number))] if number else []
 
 
 def _spend(report: Report) -> Section:

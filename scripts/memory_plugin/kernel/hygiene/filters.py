@@ -29,7 +29,10 @@ _DOTTED = r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+"
 _SLUG = r"(?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10})(?:[-_./:+ @](?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10}))*"
 _FRAGMENT = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
 _DATE = r"(?:19|20)\d\d[-/. ](?:19|20)?\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d"
-_VERSION = r"(?i)(?:version|release|build|ver\.?|[a-z]/|\bv|[=<>~^]=?|@)[\"': ]{0,3}$"
+_VERSION = (
+    r"(?i)(?:(?:version|release|build|firmware|(?:up|down)grad(?:ed?|ing))(?: (?:number|no\.?|is|was|from|to)){0,2}"
+    r"|grad(?:ed?|ing) from \d[\d.]{2,8} to|ver\.?|[a-z]/|\bv|[=<>~^]=?|@)[\"': ]{0,3}$"
+)
 _TIME_UUID = r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[167][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"
 _MIN_WORD = 4
 _MARKS = frozenset("!$%&*+^#~=?@")  # which passwords contain, and names seldom
