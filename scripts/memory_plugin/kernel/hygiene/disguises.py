@@ -10,17 +10,14 @@ import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from unicodedata import category, normalize
 
 from ..text.tags import LOOKALIKES
 from .filters import words as word_list
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    Piece = tuple[str, int, int]  # a text in plain ASCII, and the span in the original that it stands for
+Piece = tuple[str, int, int]  # a text in plain ASCII, and the span in the original that it stands for
 
 _HIDDEN = "\0"  # replaces what the scanner has already found
 _PERCENT = re.compile(r"%(?:25){0,3}[2-7][0-9A-Fa-f]")

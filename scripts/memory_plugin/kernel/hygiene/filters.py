@@ -7,15 +7,12 @@ Each filter takes the candidate and returns whether it is a false alarm. A rule 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
 from math import log2
+from typing import Any
 
 from ..data import load_data
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
 
 # The lookahead saves eleven attempts at most characters.
 _MASKED = (
