@@ -14,6 +14,8 @@ from __future__ import annotations
 import errno
 import os
 import stat as modes
+from collections.abc import Iterator
+from typing import IO, Any
 
 from ..fastjson import as_integer
 from ..files import Unreadable
@@ -40,11 +42,6 @@ from .turn import (
     tokens_of,
     words,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import IO, Any
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 MAX_LINE = 16 << 20  # bytes; two images of the largest size that the client accepts have 14 MB

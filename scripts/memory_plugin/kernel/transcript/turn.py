@@ -5,9 +5,7 @@ Tokens are estimated, because the provider's tokenizer is not public.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 # The fields of a message's usage; all but the output are parts of its input.
 USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
