@@ -225,11 +225,20 @@ def unknown_key(name: str) -> UsageError:
     return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", unknown_key_hint(name)))
 
 
+def invalid_values(settings: Settings, *keys: str) -> list[str]:
+    """Return why the user's values of some keys are not used, a sentence each."""
+    prefixes = tuple(key + "." for key in keys)
+    return [
+        problem_sentence(problem)
+        for problem in settings.problems
+        if problem.kind == "value" and (problem.key + ".").startswith(prefixes)
+    ]
+
+
 def require_valid(settings: Settings, *keys: str) -> None:
     """Raise CommandError, with the first problem, if the user's value of a key that decides this command is not used."""
-    for problem in settings.problems:
-        if problem.kind == "value" and (problem.key + ".").startswith(tuple(key + "." for key in keys)):
-            raise CommandError(problem_sentence(problem))
+    for problem in invalid_values(settings, *keys):
+        raise CommandError(problem)
 
 
 def keys_at(name: str, settings: Settings) -> list[str]:

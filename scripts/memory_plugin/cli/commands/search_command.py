@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from html import unescape
 from typing import Any
 
 from ...kernel.sqlite import SqliteError
@@ -98,7 +97,9 @@ def _show(console: Console, rows: list[dict[str, Any]], judged: Judged | None) -
             console.paragraph(title)
             console.line("    " + console.style(marks, "dim"))
         # The first line below the title.
-        texts = [unescape(line) for line in row["text"].split("\n") if line and not line.startswith("<")]
+        texts = [
+            line.replace("&lt;", "<") for line in row["text"].split("\n") if line and not line.startswith("<")
+        ]
         snippet = next((text for text in texts if text != title), "")
         if snippet:
             console.line("    " + plain(snippet, max(20, min(console.width, _SNIPPET) - 4)))
