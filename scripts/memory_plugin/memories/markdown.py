@@ -14,6 +14,7 @@ from .record import CONTEXT, MAX_TITLE
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
+COMMA = re.compile(r",(?![^{}]*\})")  # not inside braces
 _DASH = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
 # Code in backticks on one line opens no fence, however many there are.
@@ -85,10 +86,16 @@ def front_matter(text: str) -> tuple[Fields, str, int]:
 
     It understands the YAML that notes use: `name: value`, quoted values, `[a, b]`, lists with dashes, and indented blocks after `|` or `>`.
     """
-    match = _FRONT.match(text)
-    if match is None:
-        return {}, text, 0
-    return _fields(match[1].splitlines()), text[match.end() :], match[0].count("\n")
+    fields: Fields = {}
+    rest = text
+    for _ in range(2):  # two tools may each have added theirs
+        match = _FRONT.match(rest.lstrip("\n") if fields else rest)
+        found = _fields(match[1].splitlines()) if match else {}
+        if match is None or (fields and not found):
+            break
+        fields = {**found, **fields}
+        rest = match.string[match.end() :]
+    return fields, rest, text.count("\n") - rest.count("\n")
 
 
 def _fields(lines: list[str]) -> Fields:
@@ -110,7 +117,7 @@ def _fields(lines: list[str]) -> Fields:
 
 def _value(text: str) -> str | list[str]:
     if text.startswith("[") and text.endswith("]"):
-        return [part for part in map(_unquoted, text[1:-1].split(",")) if part]
+        return [part for part in map(_unquoted, COMMA.split(text[1:-1])) if part]
     return "" if text in ("|", ">", "|-", ">-") else _unquoted(text)
 
 

@@ -7,18 +7,19 @@ import json
 import os
 import re
 from collections import Counter
+from functools import partial
 from typing import Any
 
 from ...kernel.files import Unreadable, read_regular
 from ...kernel.text.clean import plain
 from ...memories import InvalidMemory
 from ...memories.hygiene import Redacted, clean_data
-from ...memories.importing import Draft, read
-from ...memories.lifecycle import save_all
+from ...memories.import_records import Draft, archive_replaced
+from ...memories.importing import read
+from ...memories.lifecycle import edit, save_all
 from ...memories.memory_files import named_store
 from ...memories.record import (
     ACTIVE,
-    ARCHIVED,
     CONTEXT,
     Memory,
     categories,
@@ -43,13 +44,14 @@ _SOURCE_SHARE = 4  # of the width of the terminal
 SKIPPED, LEFT_OUT = "skipped", "left out"
 WOULD_STORE, SAME_STORED = "would be stored", "same"
 _MAX_REASON = 300
+_MAX_NAMED = 3
+_LOADED_ANYWAY = " in every session anyway"
 _OUTCOMES = {WOULD_STORE: "new", SAME_STORED: "stored", "created": "stored now"}
 
 LONG = 200  # lines; Claude Code's documentation advises to stay below
 _LOADED = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"))
 _RULES = os.path.join(".claude", "rules")
 _MAX_BYTES = 1 << 20
-_REPLACES = re.compile(r"(?im)^\W*(?:supersedes|supercedes|replaces)\b[^()\n]*\]\(([^()\s#]+)")
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _NAMED = re.compile(r"(?<![\w@/.])@((?:~/|\.{0,2}/)?[\w.-][\w./-]*)")
 
@@ -111,13 +113,14 @@ def _gather(
     drafts: list[Draft] = []
     others: list[dict[str, Any]] = []
     readings = [read(path, arguments.category or "", root) for path in arguments.paths]
-    _archive_replaced([draft for reading in readings for draft in reading.drafts])
+    archive_replaced([draft for reading in readings for draft in reading.drafts])
     for reading in readings:
         others += [_skipped(source, why) for source, why in reading.problems]
+        others += [{**_skipped(source, why), "outcome": LEFT_OUT} for source, why in reading.left_out]
         for draft in reading.drafts:
             data, reason = draft.data, ""
             if os.path.realpath(draft.path) in loaded and not data["related_files"]:
-                reason = "Claude reads %s in every session anyway" % os.path.basename(draft.path)
+                reason = "Claude reads %s%s" % (os.path.basename(draft.path), _LOADED_ANYWAY)
                 others.append({**_skipped(draft.source, reason), "outcome": LEFT_OUT})
                 continue
             if data["record_status"] == ACTIVE and not data.get("supersedes"):
@@ -127,16 +130,6 @@ def _gather(
             else:
                 drafts.append(draft)
     return drafts, others
-
-
-def _archive_replaced(drafts: list[Draft]) -> None:
-    """Archive the records that another one says it replaces, whether or not their own status was changed."""
-    by_path = {draft.path: draft.data for draft in drafts}
-    for draft in drafts:
-        for link in _REPLACES.findall(str(draft.data["content"].get("status", ""))):
-            old = by_path.get(os.path.normpath(os.path.join(os.path.dirname(draft.path), link)), {})
-            if old.get("record_status") == ACTIVE:
-                old.update(record_status=ARCHIVED, archived_reason="replaced by " + draft.data["title"])
 
 
 def _skipped(source: str, reason: str) -> dict[str, Any]:
@@ -214,6 +207,7 @@ def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: b
         return []
     store = named_store(context.paths, scope)
     with context.console.working("storing %s" % counted(len(drafts), "memory")):
+        _archive_stored(drafts, context, approved)
         written = save_all(context.paths, store, (draft.data for draft in drafts), approved)
         refresh_index(context)
     if approved:
@@ -226,6 +220,30 @@ def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: b
         if not isinstance(result, InvalidMemory) and result.created
     }
     return _with_similar(results, new, context)
+
+
+def _archive_stored(drafts: list[Draft], context: CommandContext, approved: bool) -> None:
+    """Archive the stored memories of records that were replaced or rejected since they were imported."""
+    ended = {
+        (draft.data["category"], draft.data["title"]): draft.data
+        for draft in drafts
+        if draft.data["record_status"] != ACTIVE
+    }
+    for item in context.survey().items if ended else ():
+        memory = item.stored.memory
+        new = ended.get((memory.category, memory.title))
+        primary = categories()[memory.category].primary
+        if (
+            new
+            and memory.status == ACTIVE
+            and memory.data["content"].get(primary) == new["content"].get(primary)
+        ):
+            fields = {name: new[name] for name in ("content", "record_status", "archived_reason")}
+            edit(context.paths, item.stored, partial(_given, fields), "imported again", approved, "import")
+
+
+def _given(fields: dict[str, Any], _present: dict[str, Any]) -> dict[str, Any]:
+    return fields
 
 
 def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
@@ -268,12 +286,9 @@ def _print_results(results: list[dict[str, Any]], context: CommandContext) -> No
             rows.append([outcome, result["category"], source, result["title"]])
     if rows:
         console.table(["OUTCOME", "CATEGORY", "FROM", "TITLE"], rows)
-    reasons = Counter(result["reason"] for result in results if result["outcome"] == LEFT_OUT)
-    for reason, number in reasons.items():
-        console.paragraph("%s left out: %s; --all imports them too" % (counted(number, "rule"), reason))
+    for outcome, reason, sources in _by_reason(results):
+        _print_reason(outcome, reason, sources, context)
     for result in results:
-        if result["outcome"] == SKIPPED:
-            console.error("%s: skipped: %s" % (result["source"], result["reason"]))
         for redaction in result.get("redacted", ()):
             console.line("redacted in %s, %s: %s" % (result["source"], redaction["field"], redaction["rule"]))
         for memory in result.get("similar", ()):
@@ -281,6 +296,31 @@ def _print_results(results: list[dict[str, Any]], context: CommandContext) -> No
             console.line("%s, from %s: %s" % (result["title"], result["source"], similar))
             if memory["command"]:
                 console.line("  if the new one replaces it: " + memory["command"])
+
+
+def _print_reason(outcome: str, reason: str, sources: list[str], context: CommandContext) -> None:
+    """Print why some sources are not stored: those that Claude reads anyway by their number, others by the names of the first."""
+    if reason.endswith(_LOADED_ANYWAY):
+        text = "%s left out: %s; --all imports them too"
+        context.console.paragraph(text % (counted(len(sources), "rule"), reason))
+        return
+    root = context.paths.project_root
+    if outcome == SKIPPED:
+        others = " and %d more" % (len(sources) - 1) if sources[1:] else ""
+        context.console.error("%s%s: skipped: %s" % (sources[0], others, reason))
+        return
+    named = ", ".join(_shown_source(source, root) for source in sources[:_MAX_NAMED])
+    more = ", and %d more" % (len(sources) - _MAX_NAMED) if sources[_MAX_NAMED:] else ""
+    context.console.paragraph("left out: %s%s: %s" % (plain(named, _MAX_REASON), more, reason))
+
+
+def _by_reason(results: list[dict[str, Any]]) -> list[tuple[str, str, list[str]]]:
+    """Return the outcome, the reason and the sources of what is not stored; each reason once."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        if result["outcome"] in (SKIPPED, LEFT_OUT):
+            groups.setdefault((result["outcome"], result["reason"]), []).append(result["source"])
+    return [(*key, sources) for key, sources in groups.items()]
 
 
 def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, approved: bool) -> None:
