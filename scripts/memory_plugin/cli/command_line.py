@@ -26,7 +26,8 @@ from ..kernel.bytecode import discard_damaged, import_with_cache_repair
 from ..kernel.files import error_text
 from ..kernel.paths import locate
 from ..memories import InvalidMemory
-from .command_context import CommandContext, CommandError, UsageError, needed_approval, require_approval
+from ..work.context import WorkError
+from .command_context import CommandContext, UsageError, needed_approval, require_approval
 from .console import Console, finish_streams, prepare_streams, terminal_width, wrapped
 from .options import add_actions, add_common_options, require_existing
 
@@ -60,7 +61,7 @@ def _guarded(argv: list[str], ticket: str, console: Console) -> int:
         return _run(argv, ticket, console)
     except BrokenPipeError:  # the reader of our output is gone
         return FAILED
-    except CommandError as error:
+    except WorkError as error:
         console.error(str(error))
         return error.exit_code
     except (InvalidMemory, OSError, RuntimeError) as error:

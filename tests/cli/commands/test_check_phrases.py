@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from memory_plugin.cli.commands.check_phrases_command import phrases_question
+from memory_plugin.work.search_phrases import phrases_question
 from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.project import Project, Run
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.cli.commands.config_command import (
+from memory_plugin.kernel.settings.problems import (
     problem_record,
     problem_sentence,
     readable,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli.commands.doctor_command import CHECKS, FINDING_CHECKS, STATE_CHECKS
+from memory_plugin.work.doctor import CHECKS, FINDING_CHECKS, STATE_CHECKS
 from tests.project import Project
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -264,7 +264,9 @@ def test_a_person_is_asked_after_the_table(project: Project) -> None:
 
 
 def test_a_record_that_was_replaced_since_is_archived_when_it_is_imported_again(project: Project) -> None:
-    text = "# 1. Use Redis\n\n## Status\n\n%s\n\n## Context\n\nSlow.\n\n## Decision\n\nSessions live in Redis.\n"
+    text = (
+        "# 1. Use Redis\n\n## Status\n\n%s\n\n## Context\n\nSlow.\n\n## Decision\n\nSessions live in Redis.\n"
+    )
     path = project.write("adr/0001-redis.md", text % "Accepted")
     project.cli("import", path, "--yes")
     project.write("adr/0001-redis.md", text % "Superseded by [2](0002.md)")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from ...capture.candidate import is_candidate_id
+from ...kernel.text.counted import counted
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.memory_files import StoredMemory, all_memories, stores
@@ -16,12 +17,12 @@ from ...memories.record import ACTIVE
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, Trust, load_trust
 from ...work.candidate_check import find_candidate
+from ...work.memory_facts import holds_guard
+from ...work.review import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, CommandError, UsageError, titled
-from ..console import counted
-from ..memory_view import guard_lines, holds_guard
+from ..memory_view import guard_lines
 from ..options import add_flag
-from ..review_entries import ACCEPT, Action, ReviewEntry, apply, candidate_entries, find_group
 
 HELP = "approve pending memories, so that they are recalled; store candidates"
 EXAMPLES = """\

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from ...kernel.hygiene import findings
 from ...kernel.hygiene.rules import places
+from ...kernel.text.counted import counted
 from ..command_context import CommandContext, UsageError
-from ..console import counted
 from ..options import add_flag
 
 HELP = "find secrets and personal data in lines of text"

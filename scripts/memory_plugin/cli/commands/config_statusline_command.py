@@ -13,8 +13,8 @@ from ...kernel.files import make_folder, replace_file
 from ...kernel.paths import Paths
 from ...kernel.settings.user_file import EditError, change_content
 from ...kernel.settings.values import SettingsFileError, content
+from ...work.counts import current_counts, prepare_counts
 from ...work.status_line import BEFORE, FOLDER, script_path, script_text, status_text
-from ..after_change import current_counts, prepare_counts
 from ..command_context import Approval, CommandContext, CommandError
 
 HELP = "print a line for Claude Code's status line: memories, shown in this session, pending"

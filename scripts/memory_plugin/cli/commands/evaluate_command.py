@@ -14,7 +14,7 @@ from ...evaluation import EvaluationError
 from ...evaluation.conversations import STDIN, conversation_of, parse_lines, read_conversations
 from ...evaluation.evaluation_gates import run_gates
 from ...evaluation.jury import choose_jurors, load_rubric, rubric_names
-from ...evaluation.packs import check_pack, load_pack, pack_names
+from ...evaluation.packs import pack_names
 from ...evaluation.pipeline import (
     EvaluationPlan,
     compare_labels,
@@ -29,6 +29,7 @@ from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, error_text, read_regular
 from ...kernel.text.clean import terminal_safe
 from ...sessions.session_files import TranscriptNotFound, find_transcript
+from ...work.evaluation_plan import chosen_packs
 from ..command_context import CommandContext, UsageError
 from ..options import add_flag, require_existing, require_known, write_output
 
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.report:
         require_existing(os.path.dirname(arguments.report) or os.curdir)
     try:
-        packs = _packs(arguments.pack or context.settings.texts("evaluation.packs"))
+        packs = chosen_packs(arguments.pack or context.settings.texts("evaluation.packs"))
         if arguments.agreement:
             return _compare_with_labels(arguments, packs, context)
         files = [
@@ -92,19 +93,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     except (EvaluationError, TranscriptNotFound, Unreadable, FileNotFoundError) as error:
         raise UsageError(error_text(error)) from None
     return _report(arguments, context, summarize(results))
-
-
-def _packs(names: list[str]) -> list[RulePack]:
-    """Return the packs to use. Raises EvaluationError for a pack with errors, or one without gates, which would pass everything."""
-    packs = []
-    for name in names:
-        if name not in pack_names() and check_pack(name).faults:
-            raise EvaluationError("%s has errors; see: memory evaluate rules check %s" % (name, name))
-        packs.append(load_pack(name))
-        if not packs[-1].gates:
-            why = "it is only a base for other packs; see: memory evaluate rules list"
-            raise EvaluationError("%s has no gates: %s" % (name, why))
-    return packs
 
 
 def _plan(arguments: argparse.Namespace, packs: list[RulePack], context: CommandContext) -> EvaluationPlan:

@@ -6,8 +6,8 @@ import argparse
 
 from ...evaluation import EvaluationError
 from ...evaluation.packs import check_pack, load_pack, pack_names
+from ...kernel.text.counted import counted
 from ..command_context import CommandContext, CommandError
-from ..console import counted
 from ..options import add_actions, require_known
 
 HELP = "list and validate the rule packs used for evaluation"

@@ -8,9 +8,9 @@ from ...memories import InvalidMemory
 from ...memories.lifecycle import archive, forget
 from ...memories.record import RETIRED, date_text
 from ...memories.survey import Item, choose, shortest_names
+from ...work.memory_facts import as_json, is_guarded
 from ..after_change import refresh_index, replaced_lines
 from ..command_context import Approval, CommandContext, UsageError, titled
-from ..memory_view import as_json, is_guarded
 
 HELP = "stop recalling a memory, and delete its file after a grace period"
 EXAMPLES = """\

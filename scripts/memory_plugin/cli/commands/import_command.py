@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import re
 from collections import Counter
-from functools import partial
 from typing import Any
 
-from ...kernel.files import Unreadable, read_regular
 from ...kernel.text.clean import plain
+from ...kernel.text.counted import counted
 from ...memories import InvalidMemory
-from ...memories.hygiene import Redacted, clean_data
+from ...memories.hygiene import clean_data
 from ...memories.import_records import Draft, archive_replaced
 from ...memories.importing import read
-from ...memories.lifecycle import edit, save_all
+from ...memories.lifecycle import save_all
 from ...memories.memory_files import named_store
 from ...memories.record import (
     ACTIVE,
-    CONTEXT,
     Memory,
     categories,
     parse_memory,
 )
-from ...memories.writing import Written
-from ..after_change import phrase_lines, refresh_index, similar_to
+from ...work.imports import (
+    LEFT_OUT,
+    LOADED_ANYWAY,
+    SAME_STORED,
+    SKIPPED,
+    WOULD_STORE,
+    archive_stored,
+    by_reason,
+    identity_of,
+    left_out_outcome,
+    loaded_files,
+    outcome_of,
+    shown_source,
+    skipped_outcome,
+    stored_outcome,
+)
+from ...work.similar import similar_to
+from ...work.titles import TakenTitles
+from ..after_change import phrase_lines, refresh_index
 from ..command_context import CommandContext
-from ..console import counted
-from ..memory_input import TakenTitles, add_category, add_scope
+from ..memory_input import add_category, add_scope
 from ..options import add_flag, require_existing
 
 HELP = "import notes, rule files, JSON, or another store"
@@ -40,20 +52,9 @@ EXAMPLES = """\
 """
 
 DONE, FAILED = 0, 1
+_MAX_NAMED, _MAX_PATH = 3, 200
 _SOURCE_SHARE = 4  # of the width of the terminal
-SKIPPED, LEFT_OUT = "skipped", "left out"
-WOULD_STORE, SAME_STORED = "would be stored", "same"
-_MAX_REASON = 300
-_MAX_NAMED = 3
-_LOADED_ANYWAY = " in every session anyway"
 _OUTCOMES = {WOULD_STORE: "new", SAME_STORED: "stored", "created": "stored now"}
-
-LONG = 200  # lines; Claude Code's documentation advises to stay below
-_LOADED = ("CLAUDE.md", "CLAUDE.local.md", os.path.join(".claude", "CLAUDE.md"))
-_RULES = os.path.join(".claude", "rules")
-_MAX_BYTES = 1 << 20
-_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
-_NAMED = re.compile(r"(?<![\w@/.])@((?:~/|\.{0,2}/)?[\w.-][\w./-]*)")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -115,74 +116,43 @@ def _gather(
     readings = [read(path, arguments.category or "", root) for path in arguments.paths]
     archive_replaced([draft for reading in readings for draft in reading.drafts])
     for reading in readings:
-        others += [_skipped(source, why) for source, why in reading.problems]
-        others += [{**_skipped(source, why), "outcome": LEFT_OUT} for source, why in reading.left_out]
+        others += [skipped_outcome(source, why) for source, why in reading.problems]
+        others += [left_out_outcome(source, why) for source, why in reading.left_out]
         for draft in reading.drafts:
             data, reason = draft.data, ""
             if os.path.realpath(draft.path) in loaded and not data["related_files"]:
-                reason = "Claude reads %s%s" % (os.path.basename(draft.path), _LOADED_ANYWAY)
-                others.append({**_skipped(draft.source, reason), "outcome": LEFT_OUT})
+                reason = "Claude reads %s%s" % (os.path.basename(draft.path), LOADED_ANYWAY)
+                others.append(left_out_outcome(draft.source, reason))
                 continue
             if data["record_status"] == ACTIVE and not data.get("supersedes"):
-                reason = taken.take(data, _shown_source(draft.source, root))
+                reason = taken.take(data, shown_source(draft.source, root))
             if reason:
-                others.append(_skipped(draft.source, reason))
+                others.append(skipped_outcome(draft.source, reason))
             else:
                 drafts.append(draft)
     return drafts, others
-
-
-def _skipped(source: str, reason: str) -> dict[str, Any]:
-    """Return the result for something that is not stored."""
-    return {"source": source, "outcome": SKIPPED, "reason": plain(reason, _MAX_REASON)}
-
-
-def loaded_files(root: str) -> set[str]:
-    """Return the real paths that Claude Code reads at the start of a session, except long files, which are worth splitting."""
-    found: dict[str, bool] = {}
-    queue = [os.path.join(root, name) for name in _LOADED]
-    for above, _, names in os.walk(os.path.join(root, _RULES)):
-        queue += [os.path.join(above, name) for name in names if name.endswith(".md")]
-    for path in queue:
-        real = os.path.realpath(path)
-        if real in found:
-            continue
-        try:
-            text = read_regular(real, _MAX_BYTES)[0].decode("utf-8", "replace")
-        except (Unreadable, OSError):
-            continue
-        found[real] = text.count("\n") <= LONG
-        folder = os.path.dirname(path)
-        names = [os.path.expanduser(name.rstrip(".")) for name in _NAMED.findall(_CODE.sub("", text))]
-        queue += [os.path.join(folder, name) for name in names]
-    return {path for path, is_short in found.items() if is_short}
 
 
 def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
     """Return what storing these drafts would do, including near duplicates, without writing anything."""
     results: list[dict[str, Any]] = []
     new: dict[int, tuple[str, Memory]] = {}
-    stored = {_identity(item.stored.memory.data) for item in context.survey().items}
+    stored = {identity_of(item.stored.memory.data) for item in context.survey().items}
     for at, draft in enumerate(drafts):
         try:
             data, redacted = clean_data(draft.data)
             memory = parse_memory(data, "draft", categories()[data["category"]])
         except InvalidMemory as error:
-            results.append(_skipped(draft.source, str(error)))
+            results.append(skipped_outcome(draft.source, str(error)))
             continue
-        identity = _identity(data)
+        identity = identity_of(data)
         if identity not in stored:
             new[at] = ("draft", memory)
         outcome = SAME_STORED if identity in stored else WOULD_STORE
-        results.append(_result(draft, outcome, memory, redacted))
+        results.append(outcome_of(draft, outcome, memory, redacted))
         stored.add(identity)
     with context.console.working("comparing %s with the stored ones" % counted(len(drafts), "memory")):
         return _with_similar(results, new, context)
-
-
-def _identity(data: dict[str, Any]) -> str:
-    fields = [data.get(name) for name in ("category", "title", "content", "record_status")]
-    return json.dumps(fields, sort_keys=True)
 
 
 def _with_similar(
@@ -194,78 +164,24 @@ def _with_similar(
     return results
 
 
-def _shown_source(source: str, root: str) -> str:
-    """Return a source path relative to the project, if it is inside it."""
-    for start in (os.path.abspath(root), os.path.realpath(root)):
-        if source.startswith(start + os.sep):
-            return source[len(start) + 1 :]
-    return source
-
-
 def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[dict[str, Any]]:
     if not drafts:
         return []
     store = named_store(context.paths, scope)
     with context.console.working("storing %s" % counted(len(drafts), "memory")):
-        _archive_stored(drafts, context, approved)
+        archive_stored(drafts, context.survey().items, context.paths, approved)
         written = save_all(context.paths, store, (draft.data for draft in drafts), approved)
         refresh_index(context)
     if approved:
         kept = [result.stored.memory for result in written if not isinstance(result, InvalidMemory)]
         context.report_saves([(memory.id, memory.title) for memory in kept])
-    results = [_stored(draft, result) for draft, result in zip(drafts, written)]
+    results = [stored_outcome(draft, result) for draft, result in zip(drafts, written)]
     new = {
         at: (result.stored.key, result.stored.memory)
         for at, result in enumerate(written)
         if not isinstance(result, InvalidMemory) and result.created
     }
     return _with_similar(results, new, context)
-
-
-def _archive_stored(drafts: list[Draft], context: CommandContext, approved: bool) -> None:
-    """Archive the stored memories of records that were replaced or rejected since they were imported."""
-    ended = {
-        (draft.data["category"], draft.data["title"]): draft.data
-        for draft in drafts
-        if draft.data["record_status"] != ACTIVE
-    }
-    for item in context.survey().items if ended else ():
-        memory = item.stored.memory
-        new = ended.get((memory.category, memory.title))
-        primary = categories()[memory.category].primary
-        if (
-            new
-            and memory.status == ACTIVE
-            and memory.data["content"].get(primary) == new["content"].get(primary)
-        ):
-            fields = {name: new[name] for name in ("content", "record_status", "archived_reason")}
-            edit(context.paths, item.stored, partial(_given, fields), "imported again", approved, "import")
-
-
-def _given(fields: dict[str, Any], _present: dict[str, Any]) -> dict[str, Any]:
-    return fields
-
-
-def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
-    if isinstance(result, InvalidMemory):
-        return _skipped(draft.source, str(result))
-    outcome = "created" if result.created else SAME_STORED
-    return {**_result(draft, outcome, result.stored.memory, result.redacted), "id": result.stored.memory.id}
-
-
-def _result(draft: Draft, outcome: str, memory: Memory, redacted: list[Redacted]) -> dict[str, Any]:
-    """Return the result for something that is or would be stored."""
-    return {
-        "source": draft.source,
-        "outcome": outcome,
-        "category": memory.category,
-        "title": memory.title,
-        "context": memory.data["content"].get(CONTEXT, ""),
-        "tags": list(memory.tags),
-        "files": list(memory.files),
-        "status": memory.status,
-        "redacted": [redaction._asdict() for redaction in redacted],
-    }
 
 
 def _totals(counts: Counter[str]) -> dict[str, int]:
@@ -279,14 +195,14 @@ def _print_results(results: list[dict[str, Any]], context: CommandContext) -> No
     rows = []
     for result in results:
         if result["outcome"] not in (SKIPPED, LEFT_OUT):
-            source = _shown_source(result["source"], root)
+            source = shown_source(result["source"], root)
             source = source if len(source) <= width else "\u2026" + source[len(source) - width + 1 :]
             is_active = result.get("status", "active") == "active"
             outcome = _OUTCOMES[result["outcome"]] if is_active else "archived"
             rows.append([outcome, result["category"], source, result["title"]])
     if rows:
         console.table(["OUTCOME", "CATEGORY", "FROM", "TITLE"], rows)
-    for outcome, reason, sources in _by_reason(results):
+    for outcome, reason, sources in by_reason(results):
         _print_reason(outcome, reason, sources, context)
     for result in results:
         for redaction in result.get("redacted", ()):
@@ -300,27 +216,16 @@ def _print_results(results: list[dict[str, Any]], context: CommandContext) -> No
 
 def _print_reason(outcome: str, reason: str, sources: list[str], context: CommandContext) -> None:
     """Print why some sources are not stored: those that Claude reads anyway by their number, others by the names of the first."""
-    if reason.endswith(_LOADED_ANYWAY):
+    if reason.endswith(LOADED_ANYWAY):
         text = "%s left out: %s; --all imports them too"
         context.console.paragraph(text % (counted(len(sources), "rule"), reason))
-        return
-    root = context.paths.project_root
-    if outcome == SKIPPED:
+    elif outcome == SKIPPED:
         others = " and %d more" % (len(sources) - 1) if sources[1:] else ""
         context.console.error("%s%s: skipped: %s" % (sources[0], others, reason))
-        return
-    named = ", ".join(_shown_source(source, root) for source in sources[:_MAX_NAMED])
-    more = ", and %d more" % (len(sources) - _MAX_NAMED) if sources[_MAX_NAMED:] else ""
-    context.console.paragraph("left out: %s%s: %s" % (plain(named, _MAX_REASON), more, reason))
-
-
-def _by_reason(results: list[dict[str, Any]]) -> list[tuple[str, str, list[str]]]:
-    """Return the outcome, the reason and the sources of what is not stored; each reason once."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for result in results:
-        if result["outcome"] in (SKIPPED, LEFT_OUT):
-            groups.setdefault((result["outcome"], result["reason"]), []).append(result["source"])
-    return [(*key, sources) for key, sources in groups.items()]
+    else:
+        named = [plain(shown_source(source, context.paths.project_root), _MAX_PATH) for source in sources]
+        more = ", and %d more" % (len(named) - _MAX_NAMED) if named[_MAX_NAMED:] else ""
+        context.console.paragraph("left out: %s%s: %s" % (", ".join(named[:_MAX_NAMED]), more, reason))
 
 
 def _print_summary(counts: Counter[str], dry: bool, context: CommandContext, approved: bool) -> None:

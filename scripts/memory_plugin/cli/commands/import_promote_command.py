@@ -8,9 +8,9 @@ from ...memories.record import (
     DEFAULT_CATEGORY,
     MAX_TITLE,
 )
+from ...work.memory_facts import find_note
 from ..command_context import Approval, CommandContext, titled
 from ..memory_input import add_category, add_fields, add_scope
-from ..memory_view import find_note
 from . import save_command
 
 HELP = "turn a note from Claude Code's own memory into a memory of yours or the team's"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ...kernel.text.clean import plain
+from ...kernel.text.counted import counted
 from ...memories.claude_notes import native_folders, note_files
 from ...memories.hygiene import shown_line
 from ...memories.memory_files import PROJECT, USER
@@ -12,10 +13,11 @@ from ...memories.record import ACTIVE, ARCHIVED, RETIRED
 from ...memories.survey import Item, Survey, life_cycle_state
 from ...memories.trust import PENDING, REJECTED, TRUSTED
 from ...recall.documents import is_standing_rule
+from ...work.memory_facts import as_json, named_notes
 from ..command_context import CommandContext, UsageError
-from ..console import columns, counted
+from ..console import columns
 from ..memory_input import add_category
-from ..memory_view import HEADERS, as_json, as_row, named_notes
+from ..memory_view import HEADERS, as_row
 from ..options import add_flag
 
 HELP = "list the memories"

@@ -8,9 +8,9 @@ from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
 from ...memories.survey import choose, shortest_names
 from ...memories.trust import PENDING, REJECTED, TRUSTED, load_trust
+from ...work.review import REJECT
 from ..after_change import refresh_index
 from ..command_context import CommandContext
-from ..review_entries import REJECT
 from .accept_command import approval, chosen_entries, configure_ids, decide, require_one_way
 
 HELP = "reject pending memories, so that these texts are never recalled or offered again"

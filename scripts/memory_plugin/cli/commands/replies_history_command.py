@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ...kernel.clock import days_ago
+from ...kernel.text.counted import counted
 from ...replies import score_history
 from ...replies.tuning import is_outside
 from ..command_context import CommandContext
-from ..console import counted
-from ..options import add_days_option, add_flag, days_ago, require_days
+from ..options import add_days_option, add_flag, require_days
 
 HELP = "show reply scores over time, by model, project and pattern, and the effect of corrections"
 EXAMPLES = """\

@@ -8,6 +8,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
+from ...kernel.clock import days_ago
 from ...kernel.files import read_regular, replace_file
 from ...kernel.settings.user_file import change_values
 from ...replies.escalation import PREAMBLE, THRESHOLD, EscalationThresholds
@@ -26,7 +27,7 @@ from ...replies.tuning import (
     study_scores,
 )
 from ..command_context import Approval, CommandContext, CommandError
-from ..options import add_days_option, add_flag, days_ago, require_days
+from ..options import add_days_option, add_flag, require_days
 
 HELP = "improve the reply rules, based on a judge's verdicts"
 EXAMPLES = """\

@@ -5,27 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from ...host.events import MAX_CHARACTERS
-from ...kernel.clock import iso, now
+from ...kernel.clock import now
 from ...kernel.context import Context
 from ...kernel.files import Unreadable
 from ...kernel.settings.load import load
+from ...kernel.settings.problems import problem_sentence
 from ...kernel.settings.values import Settings
-from ...kernel.text.tags import without_private
-from ...kernel.transcript.reader import Lines, open_transcript
-from ...kernel.transcript.rows import PROMPT, reply_text_of, user_input_of
+from ...kernel.text.counted import counted
 from ...memories.survey import shortest_names
 from ...recall.explain import RESULTS, shown_prompt
-from ...recall.gate import Prompt, turn_text
-from ...recall.history import Answer, RecallHistory
-from ...recall.pipeline import recall
+from ...recall.history import RecallHistory
 from ...sessions.session_files import project_transcripts
+from ...work.replay import NAMES, Replayed, decide, past_prompts, that_differ, totals_of
 from ..command_context import CommandContext, CommandError, UsageError
-from ..console import Console, counted
+from ..console import Console
 from ..options import add_days_option, require_days, require_existing
-from .config_command import problem_sentence
 
 HELP = "show what recall would do on your past prompts, under current or other settings"
 EXAMPLES = """\
@@ -39,16 +35,6 @@ _DAY = 86400
 _DAYS = 30
 _SHOWN = 10
 _MAX_PROMPT = 70
-_NAMES = ("injected", "pointed", "silent")
-_FIELDS = ("outcome", "injected", "pointed", "reason", "tokens")
-
-
-class _Replayed(NamedTuple):
-    """A prompt, its time, and the decisions about it by the name of the settings: `now`, and `trial` if there are some to try."""
-
-    prompt: Prompt
-    time: str
-    decisions: dict[str, dict[str, Any]]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +54,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
         raise CommandError("this project has no transcripts; by default Claude Code keeps them for 30 days")
     replayed = list(_replay(paths, now() - arguments.days * _DAY, contexts, context.console))
     context.console.progress("")
-    totals = {name: _totals([replay.decisions[name] for replay in replayed]) for name in contexts}
+    totals = {name: totals_of([replay.decisions[name] for replay in replayed]) for name in contexts}
     if arguments.json:
         differences = {"differences": _as_json(replayed)} if "trial" in contexts else {}
         context.console.json({**totals, **differences})
@@ -91,7 +77,7 @@ def _trial_settings(path: str, context: CommandContext) -> Settings:
 
 def _replay(
     paths: list[str], oldest: float, contexts: dict[str, Context], console: Console
-) -> Iterator[_Replayed]:
+) -> Iterator[Replayed]:
     for number, path in enumerate(paths, 1):
         if os.path.getmtime(path) < oldest:
             continue
@@ -101,59 +87,14 @@ def _replay(
             for prompt, time in past_prompts(path, oldest):
                 console.progress("session %d of %d" % (number, len(paths)))
                 decisions = {
-                    name: _decide(prompt, histories[name], context) for name, context in contexts.items()
+                    name: decide(prompt, histories[name], context) for name, context in contexts.items()
                 }
-                yield _Replayed(prompt, time, decisions)
+                yield Replayed(prompt, time, decisions)
         except (FileNotFoundError, Unreadable) as error:
             console.error("skipped: %s" % error)
 
 
-def past_prompts(path: str, oldest: float) -> Iterator[tuple[Prompt, str]]:
-    """Yield the prompts that a person typed in a transcript, from `oldest` (seconds since 1970) on, with their times in UTC.
-
-    Those without a time are included. Repeated rows, such as those of a resumed session, are yielded once. Raises OSError.
-    """
-    seen: set[str] = set()
-    first = iso(oldest)
-    question = reply = ""
-    with open_transcript(path) as file:
-        for record in Lines(file):
-            reply = without_private(reply_text_of(record)).strip() or reply
-            kind, prompt = user_input_of(record)
-            if kind != PROMPT:
-                continue
-            identity = str(record.get("uuid") or "")
-            if identity and identity in seen:
-                continue
-            seen.add(identity)
-            time = str(record.get("timestamp") or "")
-            if not time or time >= first:
-                yield Prompt(prompt, identity, "", previous_turn=turn_text(question, reply)), time
-            question, reply = without_private(prompt).strip(), ""
-
-
-def _decide(prompt: Prompt, history: RecallHistory, context: Context) -> dict[str, Any]:
-    """Return the outcome (one of _NAMES), the keys of the memories, the reason and the tokens."""
-    record = recall(Answer("prompt"), prompt, MAX_CHARACTERS, context, history).record
-    outcome = record["outcome"] if record["outcome"] in _NAMES else "silent"
-    return {**{name: record.get(name, 0) for name in _FIELDS}, "outcome": outcome}
-
-
-def _totals(decisions: list[dict[str, Any]]) -> dict[str, int]:
-    totals = {name: sum(decision["outcome"] == name for decision in decisions) for name in _NAMES}
-    return {**totals, "prompts": len(decisions), "tokens": sum(decision["tokens"] for decision in decisions)}
-
-
-def _differing(replayed: list[_Replayed]) -> list[_Replayed]:
-    """Return the prompts on which the trial settings differ."""
-    return [
-        replay
-        for replay in replayed
-        if any(replay.decisions["now"][name] != replay.decisions["trial"][name] for name in _NAMES[:2])
-    ]
-
-
-def _as_json(replayed: list[_Replayed]) -> list[dict[str, object]]:
+def _as_json(replayed: list[Replayed]) -> list[dict[str, object]]:
     return [
         {
             "prompt": shown_prompt(replay.prompt.text, _MAX_PROMPT),
@@ -161,16 +102,16 @@ def _as_json(replayed: list[_Replayed]) -> list[dict[str, object]]:
             "time": replay.time,
             **replay.decisions,
         }
-        for replay in _differing(replayed)
+        for replay in that_differ(replayed)
     ]
 
 
-def _show(replayed: list[_Replayed], totals: dict[str, dict[str, int]], context: CommandContext) -> None:
+def _show(replayed: list[Replayed], totals: dict[str, dict[str, int]], context: CommandContext) -> None:
     console = context.console
     rows = [
         [
             name,
-            *(str(total[column]) for column in ("prompts", *_NAMES)),
+            *(str(total[column]) for column in ("prompts", *NAMES)),
             "%.0f" % (total["tokens"] / len(replayed)),
         ]
         for name, total in totals.items()
@@ -178,7 +119,7 @@ def _show(replayed: list[_Replayed], totals: dict[str, dict[str, int]], context:
     console.table(["SETTINGS", "PROMPTS", "TOLD", "POINTED TO", "SILENT", "TOKENS PER PROMPT"], rows)
     if "trial" not in totals:
         return
-    differing = _differing(replayed)
+    differing = that_differ(replayed)
     console.line()
     console.line("%d of %d prompts differ%s" % (len(differing), len(replayed), ":" if differing else ""))
     names = shortest_names(context.overview().items)
@@ -193,7 +134,7 @@ def _show(replayed: list[_Replayed], totals: dict[str, dict[str, int]], context:
 def _outcome_text(record: dict[str, Any], names: dict[str, str]) -> str:
     parts = [
         "%s %s" % (word, ", ".join(names.get(key, key) for key in record[name]))
-        for name, word in zip(_NAMES, RESULTS[:2])
+        for name, word in zip(NAMES, RESULTS[:2])
         if record[name]
     ]
     return "; ".join(parts) or "silent"

@@ -17,9 +17,10 @@ from ...memories.survey import (
 )
 from ...memories.trust import REJECTED, TRUSTED
 from ...memories.written_trust import before_write
+from ...work.memory_facts import as_json
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, titled
-from ..memory_view import approval_lines, as_json, status_text
+from ..memory_view import approval_lines, status_text
 
 HELP = "bring back a forgotten, archived or superseded memory"
 EXAMPLES = """\

@@ -17,9 +17,9 @@ from ...recall.index_file import IndexUnavailable
 from ...recall.judging import SEARCH, Judged, judge_candidates
 from ...recall.memory_search import SearchResult, search
 from ...recall.ranking import Hit
+from ...work.memory_facts import shown_name
 from ..command_context import CommandContext, CommandError, UsageError
 from ..console import Console
-from ..memory_view import shown_name
 from ..options import add_flag
 
 HELP = "find memories, including pending and superseded ones"

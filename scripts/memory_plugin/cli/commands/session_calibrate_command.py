@@ -8,12 +8,13 @@ from typing import Any
 
 from ...kernel.stats import Estimate
 from ...kernel.text.clean import plain
+from ...kernel.text.counted import counted
 from ...sessions import score_rows
 from ...sessions.dimensions import dimensions
 from ...sessions.scoring_request import PreparedSession, prepare
 from ...sessions.session_files import project_transcripts
 from ..command_context import Approval, CommandContext, CommandError
-from ..console import Console, counted
+from ..console import Console
 from ..options import add_flag, require_existing
 from .session_command import show_signals
 

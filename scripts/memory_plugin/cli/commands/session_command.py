@@ -14,14 +14,16 @@ from uuid import uuid4
 
 from ...kernel.judge.question import explain_failure, one_line, read_reply
 from ...kernel.text.clean import terminal_safe
+from ...kernel.text.counted import counted
 from ...sessions import pipeline, session_files
 from ...sessions.detection import signal_entries
 from ...sessions.dimensions import OVERALL, dimensions, read_scores
 from ...sessions.score_rows import latest_rows, session_id
 from ...sessions.scoring_request import AGENT_TOKENS, PreparedSession, pages, prepare, questions
 from ...sessions.session_signals import SessionSignals, collect_signals, signals_record
+from ...work.judges import session_scorer
 from ..command_context import Approval, CommandContext, CommandError, UsageError
-from ..console import Console, counted
+from ..console import Console
 from ..options import add_actions, add_flag, require_existing
 from .config_command import require_valid
 
@@ -106,11 +108,6 @@ def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> 
     if not session_files.is_session_id(arguments.target):
         require_existing(arguments.target)
     return session_files.find_transcript(context.paths, arguments.target)
-
-
-def session_scorer(context: CommandContext) -> pipeline.SessionScorer:
-    """Return the scorer for this run."""
-    return pipeline.SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))
 
 
 def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -6,8 +6,9 @@ import argparse
 
 from ...host.events import PROBLEM, log_event
 from ...sessions import pipeline
+from ...work.judges import session_scorer
 from ..command_context import CommandContext
-from .session_command import DONE, session_scorer
+from .session_command import DONE
 
 HELP = "grade the sessions that have ended (used by the plugin itself)"
 EXAMPLES = "  memory session ended\n"

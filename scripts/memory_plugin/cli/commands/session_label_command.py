@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from ...kernel.text.counted import counted
 from ...sessions import score_rows
 from ...sessions.dimensions import dimensions
 from ...sessions.scoring_request import prepare
 from ..command_context import Approval, CommandContext, CommandError, UsageError
-from ..console import counted
 from .session_calibrate_command import ask_scores, store_label
 from .session_command import add_target, named_transcript
 

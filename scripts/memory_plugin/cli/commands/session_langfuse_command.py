@@ -10,6 +10,7 @@ import argparse
 from ...kernel.clock import Deadline
 from ...kernel.judge.credentials import ServerAccess
 from ...kernel.judge.question import JudgeError, explain_failure
+from ...kernel.text.counted import counted
 from ...sessions.langfuse_client import (
     HOSTS,
     SECONDS,
@@ -21,11 +22,9 @@ from ...sessions.langfuse_client import (
     server_route,
 )
 from ...sessions.langfuse_scores import Outbox, ensure_configs, existing_configs, score_configs, send_scores
+from ...work.judges import address_sentences, ignored_sentences, session_scorer
 from ..command_context import Approval, CommandContext, CommandError
-from ..console import counted
-from ..judges import address_sentences, ignored_sentences
 from ..options import add_actions
-from .session_command import session_scorer
 
 DONE, FAILED = 0, 1
 HELP = "exchange scores and sessions with a Langfuse server: check, setup, push, pull"

@@ -9,8 +9,9 @@ from ...memories.memory_text import TEXT, TITLE, shown_fields
 from ...memories.record import Memory, categories, date_text, quoted_name
 from ...memories.survey import Item, choose, item_of
 from ...memories.trust import load_trust
+from ...work.memory_facts import as_json, guard_as_json, shown_name
 from ..command_context import CommandContext
-from ..memory_view import as_json, guard_as_json, shown_name, status_text
+from ..memory_view import status_text
 from ..options import add_flag
 
 HELP = "show one memory"

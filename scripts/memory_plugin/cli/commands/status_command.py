@@ -10,17 +10,17 @@ from typing import Any
 from ...host.events import MAX_SILENT, count_silent_calls
 from ...kernel.settings.values import USER
 from ...kernel.text.clean import plain
+from ...kernel.text.counted import counted
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
 from ...memories.nearby import unread_nearby
 from ...memories.record import ACTIVE
 from ...memories.survey import NEW, Survey, life_cycle_state, shortest_names
 from ...recall import explain
+from ...work.doctor import examine
+from ...work.installation import FAIL, WARN
+from ...work.memory_facts import as_json, named_notes
 from ..command_context import CommandContext
-from ..console import counted
-from ..installation_checks import FAIL, WARN
-from ..memory_view import as_json, named_notes
-from .doctor_command import examine
 
 HELP = "show what is stored and pending, and the last decisions of recall"
 EXAMPLES = """\

@@ -10,7 +10,7 @@ The network is imported only when a question is really sent.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..clock import iso, now
 from ..ledger import Ledger
@@ -97,6 +97,10 @@ class Judge:
     ) -> Verdict:
         """Return the verdict on one question, as `ask_all` does."""
         return self.ask_all([question], deadline, retry=retry, fresh=fresh)[0]
+
+    def cached(self, question: Question) -> dict[str, Any] | None:
+        """Return the values of an earlier verdict; None if there is none. Nothing is sent."""
+        return VerdictCache(self._paths.state(FOLDER)).read().get(question.key(self.backend, self.model))
 
     def ask_all(
         self, questions: Sequence[Question], deadline: Deadline, *, retry: bool = False, fresh: bool = False

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.cli import installation_checks as module
 from memory_plugin.cli.command_context import CommandContext
 from memory_plugin.cli.console import Console
-from memory_plugin.cli.installation_checks import Check
 from memory_plugin.host.environment import Taint
+from memory_plugin.work import installation as module
+from memory_plugin.work.installation import Check
 from tests.kernel.judge.bench import Bench
 
 

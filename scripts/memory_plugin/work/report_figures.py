@@ -6,10 +6,10 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from typing import Any
 
-from ...kernel.records import Records
-from ...kernel.text.clean import plain
-from ...replies.score_history import EffectMeter, ScoreJoin
-from ...sessions.score_rows import SCORE, scores_of
+from ..kernel.records import Records
+from ..kernel.text.clean import plain
+from ..replies.score_history import EffectMeter, ScoreJoin
+from ..sessions.score_rows import SCORE, scores_of
 
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
 MISS_REASONS = ("no_match", "below_threshold", "declined")

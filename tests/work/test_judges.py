@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from memory_plugin.cli.judges import where
 from memory_plugin.kernel.judge.credentials import AddressSource
+from memory_plugin.work.judges import where
 
 
 def test_ignored_headers_of_the_user_are_named() -> None:

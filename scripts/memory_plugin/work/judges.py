@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from ..evaluation.jury import judge_at
+from ..kernel.clock import days_ago
 from ..kernel.data import load_data
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.credentials import ENVIRONMENT, AddressSource
@@ -17,8 +18,8 @@ from ..kernel.paths import Paths
 from ..kernel.records import Records
 from ..kernel.settings.values import JUDGE_SWITCHES, Settings
 from ..kernel.text.clean import terminal_safe
-from .command_context import CommandContext
-from .options import days_ago
+from ..sessions import pipeline
+from .context import WorkContext
 
 FEATURES = tuple(JUDGE_SWITCHES)
 _UNKNOWN = (
@@ -49,7 +50,7 @@ def judged_feature(name: str) -> dict[str, Any]:
     return entry
 
 
-def judges_of(context: CommandContext, feature: str) -> list[Judge]:
+def judges_of(context: WorkContext, feature: str) -> list[Judge]:
     """Return the judges of a feature: one, or every juror. Raises EvaluationError for an unknown backend."""
     off = terminal_safe(context.taint.why_off)
     settings = context.settings
@@ -58,7 +59,7 @@ def judges_of(context: CommandContext, feature: str) -> list[Judge]:
     return [Judge(feature, context, off=off)]
 
 
-def where(context: CommandContext, judges: list[Judge]) -> list[str]:
+def where(context: WorkContext, judges: list[Judge]) -> list[str]:
     """Return sentences that tell each judge's server address, the setting it comes from, and which variables are ignored."""
     lines: list[str] = []
     for judge in judges:
@@ -152,12 +153,12 @@ def opinions(paths: Paths, days: int) -> dict[str, Any]:
     return {"paths": dict(by_path), "none_kept": none_kept, "agreement": agreement}
 
 
-def address_sentences(context: CommandContext, route: AddressSource, names: tuple[str, ...]) -> list[str]:
+def address_sentences(context: WorkContext, route: AddressSource, names: tuple[str, ...]) -> list[str]:
     """Return the address of a request with its source, then a sentence for each ignored variable, of `names` and the usual ones."""
     return ["Address: %s." % terminal_safe(str(route)), *ignored_sentences(context, (*names, *_COMMON))]
 
 
-def ignored_sentences(context: CommandContext, names: tuple[str, ...]) -> list[str]:
+def ignored_sentences(context: WorkContext, names: tuple[str, ...]) -> list[str]:
     """Return a sentence for each of the named variables that is set but ignored."""
     lines = []
     for name in names:
@@ -169,8 +170,13 @@ def ignored_sentences(context: CommandContext, names: tuple[str, ...]) -> list[s
     return lines
 
 
-def address_notice(context: CommandContext, route: AddressSource | None) -> list[str]:
+def address_notice(context: WorkContext, route: AddressSource | None) -> list[str]:
     """Return how to save an address that only the environment sets; empty for any other address."""
     if route is None or route.source != ENVIRONMENT or context.caller.inside:
         return []
     return [_NOT_SAVED % (route.name, terminal_safe(route.url))]
+
+
+def session_scorer(context: WorkContext) -> pipeline.SessionScorer:
+    """Return the scorer for this run."""
+    return pipeline.SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))

@@ -27,10 +27,10 @@ from ..memories.memory_text import TEXT, FieldChange, changes, lines_of, shown_f
 from ..memories.record import body_content, categories, new_memory, parse_memory
 from ..memories.survey import CHANGED, PHRASES, Item, shortest_names
 from ..memories.trust import Trust, load_trust
-from ..work.candidate_check import check_for
-from .command_context import CommandContext, CommandError
-from .memory_input import edit_draft
-from .memory_view import as_json, holds_guard, redaction_lines
+from .candidate_check import check_for
+from .context import WorkContext, WorkError
+from .draft import edit_draft
+from .memory_facts import as_json, holds_guard, redaction_lines
 
 MEMORY, CANDIDATE = "memory", "candidate"
 _SECONDS = 5.0
@@ -106,12 +106,12 @@ class ReviewOutcome(NamedTuple):
     lines: list[str]
 
 
-def review_entries(context: CommandContext) -> list[ReviewEntry]:
+def review_entries(context: WorkContext) -> list[ReviewEntry]:
     """Return everything that awaits a decision."""
     return [*_pending_entries(context), *candidate_entries(context)]
 
 
-def _pending_entries(context: CommandContext) -> list[ReviewEntry]:
+def _pending_entries(context: WorkContext) -> list[ReviewEntry]:
     items = context.survey().items
     names = shortest_names(items)
     pending = [item for item in items if item.waits]
@@ -178,7 +178,7 @@ def _changes(item: Item, fields: dict[str, list[str]], trust: Trust) -> list[Fie
     return changes(shown_fields(old), fields) if old else []
 
 
-def candidate_entries(context: CommandContext) -> list[ReviewEntry]:
+def candidate_entries(context: WorkContext) -> list[ReviewEntry]:
     """Return the open candidates that no stored memory covers, strongest first."""
     if context.paths.state_dir is None:
         return []
@@ -215,7 +215,7 @@ def _candidate_entry(candidate: Candidate) -> ReviewEntry:
     )
 
 
-def apply(action: Action, entries: Sequence[ReviewEntry], context: CommandContext) -> ReviewOutcome:
+def apply(action: Action, entries: Sequence[ReviewEntry], context: WorkContext) -> ReviewOutcome:
     """Accept or reject entries of one kind, exactly as they were listed, or edit the first one."""
     memories = [entry.subject for entry in entries if isinstance(entry.subject, StoredMemory)]
     candidates = [entry.subject for entry in entries if isinstance(entry.subject, Candidate)]
@@ -238,7 +238,7 @@ def apply(action: Action, entries: Sequence[ReviewEntry], context: CommandContex
     return ReviewOutcome(True, lines)
 
 
-def _edit(subject: StoredMemory | Candidate, context: CommandContext) -> list[str] | None:
+def _edit(subject: StoredMemory | Candidate, context: WorkContext) -> list[str] | None:
     """Open what would be stored in the user's editor, and store their edit, which is trusted; None if they changed nothing."""
     if isinstance(subject, StoredMemory):
         rewritten = partial(rewrite, context.paths, subject, summary="edited by hand", seen=True)
@@ -256,7 +256,7 @@ def memory_data(candidate: Candidate) -> dict[str, Any]:
     return new_memory(category, "", candidate.title, content, {"source": candidate.source})
 
 
-def _store(data: dict[str, Any], context: CommandContext) -> list[str]:
+def _store(data: dict[str, Any], context: WorkContext) -> list[str]:
     store = named_store(context.paths, PROJECT)
     written = save(context.paths, store, data, approved=True, how="capture")
     return ["stored as %s" % written.stored.memory.id, *redaction_lines(written)]
@@ -295,12 +295,12 @@ def _group_id(entries: list[ReviewEntry]) -> str:
     return "g" + digest("\n".join(sorted(entry.version for entry in entries)).encode("ascii"))
 
 
-def find_group(context: CommandContext, identity: str) -> Group:
-    """Return the group with an id. Raises CommandError if there is none, because an entry in it has changed or was decided."""
+def find_group(context: WorkContext, identity: str) -> Group:
+    """Return the group with an id. Raises WorkError if there is none, because an entry in it has changed or was decided."""
     for group in grouped(review_entries(context)):
         if group.id == identity:
             return group
-    raise CommandError(
+    raise WorkError(
         "%s: no group has this id, or something in it has changed; to see what is pending: memory review"
         % identity
     )

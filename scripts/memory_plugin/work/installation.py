@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import VERSION
 from ..evaluation import EvaluationError
 from ..host.environment import OFF, is_sensitive, switched_off
-from ..kernel.clock import iso, now
+from ..kernel.clock import days_ago, iso, now
 from ..kernel.files import read_regular
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.budget import SpendingBudget
@@ -22,16 +22,15 @@ from ..kernel.judge.models import family_of, model_table, price_of
 from ..kernel.judge.question import JudgeError, explain_failure
 from ..kernel.judge.vendors import HOST
 from ..kernel.records import Records, ledger_names
+from ..kernel.settings.problems import problem_sentence
 from ..kernel.settings.user_file import line_of
 from ..kernel.sqlite import SqliteError, connect
 from ..kernel.text.clean import plain
+from ..kernel.text.counted import counted
 from ..recall.index_refresh import index_state
 from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ..sessions.langfuse_scores import Outbox, scores_to_send
-from .command_context import CommandContext
-from .commands.config_command import problem_sentence
-from .commands.session_command import session_scorer
-from .console import counted
+from .context import WorkContext
 from .judges import (
     FEATURES,
     KEPT_NOTHING,
@@ -41,9 +40,9 @@ from .judges import (
     host_sentence,
     judges_of,
     opinions,
+    session_scorer,
     where,
 )
-from .options import days_ago
 
 OK, NOTE, WARN, FAIL = "ok", "note", "warn", "fail"
 
@@ -66,13 +65,13 @@ _MAX_SETTINGS = 1 << 20
 _MAX_NAMES = 20  # of variables, in one report
 
 
-def python(_context: CommandContext) -> Check:
+def python(_context: WorkContext) -> Check:
     """Report the version of Python that runs this; hooks run the first `python3` on the PATH."""
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", OK, "%s at %s; memory %s" % (version, sys.executable, VERSION))
 
 
-def sqlite(_context: CommandContext) -> Check:
+def sqlite(_context: WorkContext) -> Check:
     """Check that SQLite is available, with full-text search."""
     try:
         connection = connect(":memory:")
@@ -88,7 +87,7 @@ def sqlite(_context: CommandContext) -> Check:
     return Check("sqlite", OK, "with FTS5")
 
 
-def state_folder(context: CommandContext) -> Check:
+def state_folder(context: WorkContext) -> Check:
     """Check that the folder for ledgers, trust and the index is writable and private."""
     paths = context.paths
     if paths.state_dir is None:
@@ -104,7 +103,7 @@ def state_folder(context: CommandContext) -> Check:
     return Check("state folder", OK, paths.state_dir)
 
 
-def _fix_without_home(context: CommandContext) -> str:
+def _fix_without_home(context: WorkContext) -> str:
     if context.taint.unread:
         return "make that file readable, with valid JSON"
     if context.moved_home:
@@ -119,14 +118,14 @@ def _nearest(path: str) -> str:
     return path
 
 
-def switch(_context: CommandContext) -> Check:
+def switch(_context: WorkContext) -> Check:
     """Check whether the plugin is switched off."""
     if switched_off():
         return Check("switch", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
     return Check("switch", OK, "on; %s=1 switches every hook off" % OFF)
 
 
-def recall(context: CommandContext) -> Check:
+def recall(context: WorkContext) -> Check:
     """Check whether recall is switched off in the settings."""
     if context.settings.flag("retrieval.enabled"):
         return Check("recall", OK, "on")
@@ -134,7 +133,7 @@ def recall(context: CommandContext) -> Check:
     return Check("recall", NOTE, "switched off by %s" % origin, "memory config set retrieval.enabled true")
 
 
-def environment(context: CommandContext) -> Check:
+def environment(context: WorkContext) -> Check:
     """Report the variables that the project's settings add to the hooks' environment, by file and line."""
     taint = context.taint
     risky = sorted(name for name in taint.names if is_sensitive(name))
@@ -164,7 +163,7 @@ def _line(path: str, name: str) -> str:
         return "?"
 
 
-def settings(context: CommandContext) -> Check:
+def settings(context: WorkContext) -> Check:
     """Report invalid and refused settings."""
     problems = tuple(map(problem_sentence, context.settings.problems))
     if problems:
@@ -179,7 +178,7 @@ _REFRESH = "memory refresh"
 _LANGFUSE = "langfuse"
 
 
-def index(context: CommandContext) -> Check:
+def index(context: WorkContext) -> Check:
     """Check that the index is intact and up to date."""
     try:
         state = index_state(context.paths)
@@ -196,7 +195,7 @@ def index(context: CommandContext) -> Check:
     return Check("index", OK, size)
 
 
-def ledgers(context: CommandContext) -> Check:
+def ledgers(context: WorkContext) -> Check:
     """Check that every line of the ledgers can be read."""
     folder, skipped = context.paths.state(), []
     for name in ledger_names(folder) if os.path.isdir(folder) else ():
@@ -209,7 +208,7 @@ def ledgers(context: CommandContext) -> Check:
     return Check("ledgers", OK, "every line can be read")
 
 
-def events(context: CommandContext) -> Check:
+def events(context: WorkContext) -> Check:
     """Report the problems that hooks recorded in the last seven days."""
     rows = list(Records(context.paths.state(), "events", days_ago(_DAYS)))
     if not rows:
@@ -222,7 +221,7 @@ def events(context: CommandContext) -> Check:
     return Check("events", WARN if serious else NOTE, text, "", details)
 
 
-def langfuse(context: CommandContext) -> Check:
+def langfuse(context: WorkContext) -> Check:
     """Check whether scores can be sent to a server, and how many are pending."""
     paths, settings = context.paths, context.settings
     if not is_configured(paths, settings):
@@ -250,7 +249,7 @@ _JUDGE_DAYS = 30
 _TRY = "memory judge check"
 
 
-def judge(context: CommandContext) -> Check:
+def judge(context: WorkContext) -> Check:
     """Check that the enabled judges can be asked; without a key, say what works anyway."""
     features = [feature for feature in FEATURES if context.settings.is_judge_enabled(feature)]
     if not features:
@@ -274,7 +273,7 @@ def judge(context: CommandContext) -> Check:
     return _accounts(context, features, tuple(dict.fromkeys(addresses)))
 
 
-def _accounts(context: CommandContext, features: list[str], addresses: tuple[str, ...]) -> Check:
+def _accounts(context: WorkContext, features: list[str], addresses: tuple[str, ...]) -> Check:
     """Check the costs, failures and votes of earlier calls."""
     try:
         figures = SpendingBudget(context.paths.state(FOLDER)).figures(context.session)
@@ -290,7 +289,7 @@ def _accounts(context: CommandContext, features: list[str], addresses: tuple[str
     return Check(_JUDGE, OK, text, "", addresses)
 
 
-def models(context: CommandContext) -> Check:
+def models(context: WorkContext) -> Check:
     """Check for models that are retired or soon will be, and for unknown prices. A model of a judge that is off is worth a note."""
     names: dict[tuple[str, str], list[str]] = {}  # the setting keys that name each model
     used: set[tuple[str, str]] = set()  # the models of judges that are on

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from memory_plugin.cli.commands.import_command import LONG, loaded_files
+from memory_plugin.work.imports import LONG, loaded_files
 from tests.project import Project
 
 
