@@ -77,7 +77,7 @@ def store_files(path: str) -> list[tuple[str, str]]:
 
 
 def files_below(folder: str, ends: tuple[str, ...], left_out: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the files below a folder with one of these endings, in order; what is passed over is added to `left_out` with the reason."""
+    """Yield the files below a folder with one of these endings, in order; what is skipped is added to `left_out` with the reason."""
     ignored = _ignored(folder)
     for above, folders, names in os.walk(folder):
         reasons = {name: _why_closed(os.path.join(above, name), folder, ignored) for name in sorted(folders)}

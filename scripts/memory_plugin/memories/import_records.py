@@ -29,7 +29,7 @@ _HEAD_LINE = re.compile(
 )
 _DATED = re.compile(r"^\W*(?:date|decided|created)\W*:\W*(\d{4}-\d{2}-\d{2})", re.IGNORECASE | re.MULTILINE)
 _FIRST_HEADING = re.compile(r"\A(?:(?!#)[^\n]*\n)*#[ \t]+([^\n]+)")
-_HAS_WORDS = re.compile(r"[^\W\d_]{2,}[\W_]+[^\W\d_]+")
+_SOME_WORDS = re.compile(r"[^\W\d_]{2,}[\W_]+[^\W\d_]+")
 _BLANK = re.compile(
     r"\W*(?:(?:ADR|RFC|MADR)[-_ #]*)?(?:N{2,}|X{2,}|NUMBER|0000)\b|(?:[\w#. -]{0,12}[:.]? )?(?:\[(?!\[)|[{<])[^\]}>]{2,80}[\]}>]\W*\Z"
 )
@@ -95,7 +95,7 @@ def note_item(fields: Fields, text: str, stem: str) -> dict[str, Any]:
         fields.get("title", ""),
         fields.get("name", ""),
         *guesses,
-        named if _HAS_WORDS.search(named) else "",
+        named if _SOME_WORDS.search(named) else "",
     ]
     titles = [
         name
