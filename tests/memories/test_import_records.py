@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.memories.import_records import archive_replaced
-from memory_plugin.memories.importing import Reading, read
+from memory_plugin.memories.import_records import Reading, archive_replaced
+from memory_plugin.memories.importing import read
 from tests.project import Project
 
 RECORD = "# %s\n\n## Status\n\n%s\n\n## Context\n\nIt was slow.\n\n## Decision\n\n%s\n"

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
 from .record import categories
 from .writing import is_own_index
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STORE = os.path.join(".claude", "memory")
 _NAMES = (
@@ -20,6 +16,7 @@ _NAMES = (
     ".goosehints",
     ".rules",
 )  # Markdown without an ending
+_OF_FOLDERS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")
 # Folders with a dot in which agents keep rules; of `.github`, only what is for them.
 _RULE_FOLDERS = frozenset(
     [
@@ -63,6 +60,13 @@ def is_template(path: str) -> bool:
     return bool(_TEMPLATE.fullmatch(name)) or os.path.basename(above).strip("_").lower() == "templates"
 
 
+def own_folder(path: str, root: str) -> list[str]:
+    """Return the folder to which an instruction file in a subfolder applies; empty for one in the project's root."""
+    folder = os.path.relpath(os.path.dirname(path), root) if root else ""
+    outside = folder in ("", ".") or folder.startswith(("..", "."))
+    return [] if outside or os.path.basename(path) not in _OF_FOLDERS else [folder.replace(os.sep, "/") + "/"]
+
+
 def store_files(path: str) -> list[tuple[str, str]]:
     """Return the memory files of a store, or of a project with one, each with its category; empty if there are none."""
     store = os.path.join(path, STORE)
@@ -76,9 +80,9 @@ def store_files(path: str) -> list[tuple[str, str]]:
     ]
 
 
-def files_below(folder: str, ends: tuple[str, ...], left_out: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the files below a folder with one of these endings, in order; what is skipped is added to `left_out` with the reason."""
-    ignored = _ignored(folder)
+def files_below(folder: str, ends: tuple[str, ...], left_out: list[tuple[str, str]]) -> list[str]:
+    """Return the files below a folder with one of these endings, in order; what is skipped is added to `left_out` with the reason."""
+    found, ignored = list[str](), _ignored(folder)
     for above, folders, names in os.walk(folder):
         reasons = {name: _why_closed(os.path.join(above, name), folder, ignored) for name in sorted(folders)}
         folders[:] = [name for name, reason in reasons.items() if reason is None]
@@ -89,7 +93,8 @@ def files_below(folder: str, ends: tuple[str, ...], left_out: list[tuple[str, st
             if is_read and _INDEX.fullmatch(name):
                 left_out.append((os.path.join(above, name), INDEX))
             elif is_read and (not of_github or _OF_GITHUB.fullmatch(name)):
-                yield os.path.join(above, name)
+                found.append(os.path.join(above, name))
+    return found
 
 
 def _why_closed(path: str, top: str, ignored: set[str]) -> str | None:

@@ -6,9 +6,23 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from .markdown import ANSWER, DecisionRecord, Fields, form, sections, title_for, without_markdown
+from .markdown import (
+    Fields,
+    Section,
+    form,
+    role_of,
+    sections,
+    title_for,
+    with_lead,
+    without_markdown,
+)
 from .record import ACTIVE, ARCHIVED, CONTEXT
 
+_NUMBER = re.compile(r"\A(?:(?:ADR|RFC)[\s#-]*)?\d+(?:[.:)]|\s*[\u2013\u2014\u00b7-])\s+", re.IGNORECASE)
+_NAMED = re.compile(r"^(?:[-*+][ \t]+)?\*\*([^*\n]{1,40}?)(?:[:.]\*\*|\*\*:)[ \t]*", re.MULTILINE)
+_STATUS_LINE = re.compile(r"^\W*status\W*:\W*(\S.*)$", re.IGNORECASE | re.MULTILINE)
+ANSWER, _NOTES = "answer", "notes"
+_RUNBOOK_FIELDS = frozenset(["steps", "symptoms", "root_cause"])
 _LIST_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)]|>)\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
 _MIN_PHRASE, _MAX_PHRASE, _MAX_PHRASES = 8, 160, 5
@@ -35,6 +49,15 @@ _BLANK = re.compile(
 )
 
 
+class DecisionRecord(NamedTuple):
+    """A decision record or runbook: its texts by field (`answer` is the category's main field), and its line."""
+
+    title: str
+    category: str
+    fields: dict[str, str]
+    line: int
+
+
 class Draft(NamedTuple):
     """A memory to be stored, and where it was found: `source` is the path with the line or number of the item, `path` the path alone.
 
@@ -48,6 +71,19 @@ class Draft(NamedTuple):
     replaces: tuple[str, ...] = ()
 
 
+class Reading(NamedTuple):
+    """The memories that were found; problems, and what was left out, as (source, reason).
+
+    `is_folder` says that nobody named the files themselves.
+    """
+
+    drafts: list[Draft]
+    problems: list[tuple[str, str]]
+    left_out: list[tuple[str, str]]
+    root: str = ""
+    is_folder: bool = False
+
+
 def is_blank_form(title: str) -> bool:
     """Return whether a title is a placeholder, as in a template."""
     return bool(_BLANK.match(title))
@@ -58,6 +94,64 @@ def questions(text: str) -> list[str]:
     sentences = (_LIST_MARK.sub("", part).strip() for part in _SENTENCE_END.split(text))
     asked = (sentence for sentence in sentences if sentence.endswith(("?", "\uff1f")))
     return [question for question in asked if _MIN_PHRASE <= len(question) <= _MAX_PHRASE][:_MAX_PHRASES]
+
+
+def records_in(parts: list[Section], title: str) -> tuple[list[DecisionRecord], list[Section]]:
+    """Return the decision records and runbooks of a document, and its other sections: the whole document is one, or what a heading holds.
+
+    A record has an answer and another field, and no heading twice; `title` is the document's. The names of fields, as headings or in
+    bold before a paragraph, are `roles` in `config/memories/importing.json`: those of Nygard's template, MADR, and runbooks.
+    """
+    pieces = [piece for part in parts for piece in _named_paragraphs(part)]
+    owners = {part.above for part in pieces if role_of(part.heading) and not role_of(part.above)}
+
+    def owner_of(part: Section) -> str:
+        return next((name for name in (part.above, part.heading) if name in owners), "")
+
+    groups: dict[str, list[Section]] = {}
+    for piece in pieces:
+        groups.setdefault(owner_of(piece), []).append(piece)
+    records = {owner: _record(owner or title, group) for owner, group in groups.items()}
+    return list(filter(None, records.values())), [part for part in parts if records[owner_of(part)] is None]
+
+
+def _named_paragraphs(part: Section) -> list[Section]:
+    """Return the paragraphs of a section that name their field in bold as sections below it, if an answer is among them; else itself."""
+    roles = list(filter(None, map(role_of, _NAMED.findall(part.text))))
+    if len(roles) != len(set(roles)) or {ANSWER, "steps"}.isdisjoint(roles) or role_of(part.heading):
+        return [part]
+    text = _NAMED.sub(lambda mark: "\n###### %s\n" % mark[1] if role_of(mark[1]) else mark[0], part.text)
+    pieces = [piece._replace(above=part.heading, line=part.line) for piece in sections(text)]
+    return [piece if piece.heading else part._replace(text=piece.text) for piece in pieces]
+
+
+def _record(title: str, parts: list[Section]) -> DecisionRecord | None:
+    fields: dict[str, list[str]] = {}
+    names = [part.heading.lower() for part in parts if role_of(part.heading)]
+    held = [part.above for part in parts if not role_of(part.heading)]
+    roles = set(filter(None, map(role_of, [*names, *held])))
+    has_context = {"status", CONTEXT} <= roles and (_NUMBER.match(title) or "consequences" in roles)
+    answer = CONTEXT if has_context and ANSWER not in roles else ANSWER
+    if len(names) != len(set(names)) or roles.isdisjoint((answer, "steps")) or roles <= {ANSWER, "steps"}:
+        return None
+    for part in parts:
+        role = role_of(part.heading)
+        is_named = role in fields or not (role or part.heading in ("", title))
+        text = "%s: %s" % (part.heading, part.text) if is_named else part.text
+        role = ANSWER if role == answer else role
+        fields.setdefault(role or role_of(part.above) or _NOTES, []).append(text)
+    texts = {role: "\n\n".join(lines) for role, lines in fields.items()}
+    texts[ANSWER] = "\n".join(filter(None, (texts.get(ANSWER), texts.pop("steps", ""))))
+    status = _STATUS_LINE.search(texts.get(_NOTES, ""))
+    if status and "status" not in texts:
+        texts["status"] = status[1].strip()
+    category = "decision" if _RUNBOOK_FIELDS.isdisjoint(roles) else "runbook"
+    title = title_for(_NUMBER.sub("", title))
+    title = title if " " in title else title.replace("-", " ")
+    words = re.findall(r"[^\W\d_]+", title)
+    if not words[1:]:  # only a number, or "ADR 7"; but a name, such as that of an alert, is kept
+        title = title_for(with_lead(title if words and not title.isupper() else "", texts[ANSWER]))
+    return DecisionRecord(title, category, texts, parts[0].line)
 
 
 def record_item(record: DecisionRecord, fields: Fields) -> tuple[dict[str, Any], dict[str, str]]:

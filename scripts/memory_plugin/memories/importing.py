@@ -9,16 +9,17 @@ import os
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..kernel.data import load_data
 from ..kernel.fastjson import as_text, loads
 from ..kernel.files import Unreadable, read_regular
-from . import InvalidMemory
+from . import InvalidMemory, import_files
 from .guard_file import files_problem
-from .import_files import TEMPLATE, files_below, is_rule_file, is_template, notes_in_store, store_files
 from .import_records import (
+    DecisionRecord,
     Draft,
+    Reading,
     archive,
     is_blank_form,
     no_longer_holds,
@@ -26,18 +27,17 @@ from .import_records import (
     questions,
     record_item,
     record_names,
+    records_in,
     replaced_names,
 )
 from .markdown import (
     COMMA,
-    DecisionRecord,
     Fields,
     Section,
     Statement,
     document_title,
     form,
     front_matter,
-    records_in,
     sections,
     statements_in,
     title_for,
@@ -55,8 +55,8 @@ from .record import (
     utc_time,
 )
 
+STDIN = "-"
 _MAX_BYTES = 32 << 20
-_OF_FOLDERS = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md")
 
 _BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
@@ -88,19 +88,6 @@ _STATEMENT_END = re.compile(r"(?<=[.!?;])\s|\n")
 _CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
 
 
-class Reading(NamedTuple):
-    """The memories that were found; problems, and what was left out, as (source, reason).
-
-    `is_folder` says that nobody named the files themselves.
-    """
-
-    drafts: list[Draft]
-    problems: list[tuple[str, str]]
-    left_out: list[tuple[str, str]]
-    root: str = ""
-    is_folder: bool = False
-
-
 def read(path: str, category: str = "", root: str = "") -> Reading:
     """Read all memories in a file or folder; `category` is that of entries that name none, `root` the project's folder.
 
@@ -111,17 +98,30 @@ def read(path: str, category: str = "", root: str = "") -> Reading:
     if not reading.is_folder:
         _read_file(path, category, reading, follow=True)
         return reading
-    records = [] if os.path.realpath(path) == reading.root else store_files(path)
+    records = [] if os.path.realpath(path) == reading.root else import_files.store_files(path)
     for file, kind in records:
         _read_file(file, kind, reading)
-    others = notes_in_store(path) if records else files_below(path, tuple(_READERS), reading.left_out)
+    others = (
+        import_files.notes_in_store(path)
+        if records
+        else import_files.files_below(path, tuple(_READERS), reading.left_out)
+    )
     for file in others:
         _read_file(file, category, reading)
     return reading
 
 
+def read_lines(text: str, category: str = "") -> Reading:
+    """Read the JSON objects of a text, one a line; their source is `-` with the line."""
+    reading = Reading([], [], [])
+    _read_json_lines(STDIN, text, category, reading)
+    return reading
+
+
 def _read_file(path: str, category: str, reading: Reading, follow: bool = False) -> None:
-    reader = _read_markdown if is_rule_file(path) else _READERS.get(os.path.splitext(path)[1].lower())
+    reader = (
+        _read_markdown if import_files.is_rule_file(path) else _READERS.get(os.path.splitext(path)[1].lower())
+    )
     if reader is None:
         reading.problems.append((path, "expected one of %s" % ", ".join(_READERS)))
         return
@@ -158,8 +158,8 @@ def _read_markdown(path: str, text: str, category: str, reading: Reading) -> Non
     rest = _CONTENTS.sub("", rest)
     parts = sections(rest)
     title = document_title(rest, stem)
-    if is_template(path) or is_blank_form(title):
-        reading.left_out.append((path, TEMPLATE))
+    if import_files.is_template(path) or is_blank_form(title):
+        reading.left_out.append((path, import_files.TEMPLATE))
         return
     records, others = records_in(parts, title)
     for record in records:
@@ -178,7 +178,7 @@ def _bound_to(path: str, fields: Fields, reading: Reading) -> list[str]:
         if problem := files_problem(name):
             reading.left_out.append((path, "%s is not kept: %s" % (name, problem)))
     kept = [name for name in bound if name not in _EVERYTHING and not files_problem(name)]
-    return kept[:_MAX_FILES] or _own_folder(path, reading.root)
+    return kept[:_MAX_FILES] or import_files.own_folder(path, reading.root)
 
 
 def _read_rules(
@@ -201,13 +201,6 @@ def _read_rules(
             is_bare = lead and raw.title == section.heading and not raw.title.split()[2:]
             statement = raw._replace(title=title_for("%s: %s" % (lead, raw.title))) if is_bare else raw
             _collect(reading, source, path, partial(_statement_data, statement, section, kind, bound))
-
-
-def _own_folder(path: str, root: str) -> list[str]:
-    """Return the folder to which an instruction file in a subfolder applies; empty for one in the project's root."""
-    folder = os.path.relpath(os.path.dirname(path), root) if root else ""
-    outside = folder in ("", ".") or folder.startswith(("..", "."))
-    return [] if outside or os.path.basename(path) not in _OF_FOLDERS else [folder.replace(os.sep, "/") + "/"]
 
 
 def _statement_data(

@@ -309,3 +309,24 @@ def _quoted(title: str, cut: bool) -> str:
 def _cut(title: str) -> str:
     """Return a title of at most _MAX_SHORT_TITLE characters."""
     return title if len(title) <= _MAX_SHORT_TITLE else title[: _MAX_SHORT_TITLE - 1].rstrip() + "\u2026"
+
+
+def mark_gone_files(hits: list[Hit], root: str) -> None:
+    """Say in the texts of a project's memories which of the files they name are gone; patterns are not looked at."""
+    for hit in hits:
+        head, mark, rest = hit.injection_text.rpartition("\nFiles: ")
+        if mark and hit.scope == "project":
+            files, end, tail = rest.partition("\n")
+            names = [name + " (gone)" if _is_gone(name, root) else name for name in files.split(", ")]
+            hit.injection_text = "".join((head, mark, ", ".join(names), end, tail))
+
+
+def _is_gone(name: str, root: str) -> bool:
+    path = name.partition(":")[0].replace("\\", "/")
+    is_path = (
+        path
+        and path[0] not in "/~!"
+        and not path.startswith("../")
+        and not any(sign in path for sign in "*?[{&<>\u2026")
+    )
+    return bool(is_path) and not os.path.lexists(os.path.join(root, path))

@@ -8,6 +8,7 @@ from typing import Callable, NamedTuple
 from unicodedata import normalize
 
 from ..kernel.text.clean import plain
+from ..memories.gone_files import gone_files
 from ..memories.guard_file import files_problem
 from ..memories.hygiene import shown_line
 from ..memories.memory_files import (
@@ -34,6 +35,7 @@ from ..memories.relations import Link, named_keys, resolve
 from .secret_scan import scan_paths
 
 _MAX_REASON = 300
+GONE = "gone"  # the rule of files that a memory names and that are gone, which stops no commit
 _INSIDE = os.path.join(".claude", "memory")
 _LISTS = {
     "tags": MAX_LISTED,
@@ -85,6 +87,10 @@ def check_memories(memories: list[StoredMemory], roots: list[str]) -> list[Store
         for stored in memories
         for rule, check in _CHECKS.items()
         for text in check(stored)
+    ]
+    found += [
+        StoreFinding(one.stored.path, 0, GONE, shown_line(str(one), _MAX_REASON))
+        for one in gone_files(memories)
     ]
     return [*found, *_secrets(roots), *_duplicates(memories), *_dangling(memories), *_circular(memories)]
 

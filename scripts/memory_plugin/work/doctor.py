@@ -25,7 +25,7 @@ CHECKS: tuple[Callable[[WorkContext], Check], ...] = (
 )
 STATE_CHECKS: tuple[Callable[[WorkContext], Check], ...] = (  # only with a state folder
     *(installation.index, installation.ledgers, installation.events),
-    *(installation.judge, installation.models, installation.langfuse),
+    *(installation.judge, installation.models, installation.langfuse, installation.transcripts),
 )
 _FIX_FILE = "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory"
 # Of the findings of `memory check`: the rules, the check that reports them, its status, its text, and the fix.
@@ -33,6 +33,7 @@ FINDING_CHECKS = (
     (("file",), "files", WARN, "%s cannot be read and will not be recalled", _FIX_FILE),
     (("name",), "names", NOTE, "%s: the id or category differs from the path, which decides", ""),
     (("format", "files", "guard"), "format", WARN, "%s: some fields are not used", "memory edit ID"),
+    (("gone",), "gone files", NOTE, "%s: a file that the memory names is gone or moved", "the commands above"),
     (("secret",), "secrets", WARN, "%s: secrets, never shown to Claude", "memory check secrets --fix"),
     (("hidden",), "hidden characters", WARN, "%s: hidden characters in the title", "memory edit ID --title ..."),
     (("expiry",), "expiry", WARN, "%s: the expiry is no date, so it is ignored", "memory edit ID --expires DATE"),

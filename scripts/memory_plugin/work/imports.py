@@ -6,20 +6,18 @@ import json
 import os
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..kernel.files import Unreadable, read_regular
+from ..kernel.paths import Paths
 from ..kernel.text.clean import plain
 from ..memories import InvalidMemory
 from ..memories.hygiene import Redacted
 from ..memories.import_records import Draft
 from ..memories.lifecycle import edit
 from ..memories.record import ACTIVE, CONTEXT, Memory, categories
+from ..memories.survey import Item
 from ..memories.writing import Written
-
-if TYPE_CHECKING:
-    from ..kernel.paths import Paths
-    from ..memories.survey import Item
 
 WOULD_STORE, SAME_STORED = "would be stored", "same"
 

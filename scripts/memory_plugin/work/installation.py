@@ -15,6 +15,7 @@ from .. import VERSION
 from ..evaluation import EvaluationError
 from ..host.environment import OFF, is_sensitive, switched_off
 from ..kernel.clock import days_ago, iso, now
+from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.budget import SpendingBudget
@@ -62,6 +63,7 @@ class Check(NamedTuple):
 
 _OTHER_USERS = 0o077
 _MAX_SETTINGS = 1 << 20
+_CLEANUP_DAYS = 30  # Claude Code's default
 _MAX_NAMES = 20  # of variables, in one report
 
 
@@ -332,3 +334,21 @@ def _ending(backend: str, model: str, keys: list[str]) -> str:
         when = "will be retired on %s, in %s" % (family.ends, counted(days, "day"))
     instead = "; requests then go to %s" % family.then if family.then else ""
     return "%s (%s) %s%s" % (model, ", ".join(dict.fromkeys(keys)), when, instead)
+
+
+def transcripts(context: WorkContext) -> Check:
+    """Say after how many days Claude Code deletes the transcripts that capture, grades and reports read."""
+    days, path = _CLEANUP_DAYS, os.path.join(context.paths.config_dir or "", "settings.json")
+    try:
+        settings = loads(read_regular(path, _MAX_SETTINGS, follow=True)[0].decode("utf-8-sig"))
+    except (OSError, ValueError):
+        settings = {}
+    own = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
+    days = own if isinstance(own, int) else days
+    text = (
+        "Claude Code deletes transcripts after %s, and with them what capture, grades and reports read"
+        % counted(days, "day")
+    )
+    if days > _CLEANUP_DAYS:
+        return Check("transcripts", OK, text)
+    return Check("transcripts", NOTE, text, '"cleanupPeriodDays": 365 in %s keeps them for a year' % path)

@@ -281,3 +281,16 @@ def test_the_same_reason_is_printed_once(project: Project) -> None:
     run = project.cli("import", "notes", "--yes")
     assert run.stderr.count("not JSON") == 1
     assert "and 4 more: skipped" in run.stderr
+
+
+def test_entries_from_standard_input_wait_for_the_user_inside_the_client(project: Project) -> None:
+    """As the skill /memory:import stores what Claude read."""
+    entry = {
+        "title": "Invoices are numbered per tenant",
+        "body": "Since 2024.",
+        "asked_as": ["two invoices with one number"],
+    }
+    run = project.cli("import", "-", "--json", stdin=json.dumps(entry) + "\n", inside=True)
+    assert (run.json["created"], run.json["waits_for_user"]) == (1, True)
+    (memory,) = project.cli("list", "--status", "pending", "--json").json["memories"]
+    assert memory["title"] == entry["title"]

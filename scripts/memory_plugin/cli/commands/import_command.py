@@ -12,7 +12,7 @@ from ...kernel.text.counted import counted
 from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
 from ...memories.import_records import Draft, archive_replaced
-from ...memories.importing import read
+from ...memories.importing import STDIN, read, read_lines
 from ...memories.lifecycle import save_all
 from ...memories.memory_files import named_store
 from ...memories.record import (
@@ -41,7 +41,7 @@ from ...work.similar import similar_to
 from ...work.titles import TakenTitles
 from ..after_change import phrase_lines, refresh_index
 from ..command_context import CommandContext
-from ..memory_input import add_category, add_scope
+from ..memory_input import add_category, add_scope, text_of
 from ..options import add_flag, require_existing
 
 HELP = "import notes, rule files, JSON, or another store"
@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store",
+        help="Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store; - reads JSON Lines from standard input",
     )
     add_category(parser, "the category of entries that name none (default: by their form): %s")
     add_scope(parser)
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
     In a terminal, the table is shown first and the user confirms.
     """
-    require_existing(*arguments.paths)
+    require_existing(*(path for path in arguments.paths if path != STDIN))
     with context.console.working("reading"):
         drafts, others = _gather(arguments, context)
     dry = arguments.dry_run
@@ -113,7 +113,11 @@ def _gather(
     taken = TakenTitles(context.survey().items, arguments.scope)
     drafts: list[Draft] = []
     others: list[dict[str, Any]] = []
-    readings = [read(path, arguments.category or "", root) for path in arguments.paths]
+    kind = arguments.category or ""
+    readings = [
+        read_lines(text_of(path, "PATH"), kind) if path == STDIN else read(path, kind, root)
+        for path in arguments.paths
+    ]
     archive_replaced([draft for reading in readings for draft in reading.drafts])
     for reading in readings:
         others += [skipped_outcome(source, why) for source, why in reading.problems]
