@@ -40,7 +40,7 @@ COMMANDS: dict[str, list[str]] = {
     "accept": ["accept", "theirs"],
     "accept all": ["accept", "--all"],
     "reject": ["reject", "theirs"],
-    "archive": ["archive", "mine"],
+    "archive": ["forget", "--keep", "mine"],
     "promote": ["import", "promote", "MEMORY.md#1"],
     "scan fix": ["check", "secrets", "--fix"],
     "forget": ["forget", "mine"],

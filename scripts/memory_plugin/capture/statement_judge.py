@@ -6,14 +6,12 @@ decides on them; statements that a strong rule found stay whatever it says. On a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from collections.abc import Sequence
+from typing import Any, Callable, Optional
 
 from ..kernel.judge.question import Question, load_rubric, one_line
 from .statement_model import log_odds
 from .statements import MAX_SENTENCE, Statement, cues_in, find_statements, own_sentences, possible_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Values = dict[str, Any]
 Ask = Callable[[Question], Optional[Values]]  # the judge's answer; None if there is none

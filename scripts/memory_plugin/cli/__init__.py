@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import Callable
 
 from ..kernel.bytecode import import_with_cache_repair
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Callable
 
 
 def run_command() -> int:

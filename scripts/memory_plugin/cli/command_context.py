@@ -6,8 +6,6 @@ user decides about. In the user's own terminal that is the command itself. Insid
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..host.caller import identify
@@ -15,7 +13,8 @@ from ..kernel.files import error_text
 from ..work.context import WorkContext, WorkError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import argparse
+    from collections.abc import Collection, Iterable, Sequence
 
     from ..host.caller import Caller
     from ..host.environment import Taint

@@ -18,7 +18,8 @@ _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change not
 _OWN_AGENTS = "memory:"  # the start of the type of the plugin's sub-agents
 _LINE_START = "memory: "
 _CLEARS_CONTEXT = ("compact", "clear")  # sources
-_STARTS_SESSION = ("startup", "resume")
+_RESUMES = "resume"
+_STARTS_SESSION = ("startup", _RESUMES)
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 
 
@@ -38,6 +39,7 @@ def handle_start(event: Event) -> dict[str, object] | None:
         _forget_history(event)
     _refresh_status_script(event)
     text, notice, receipt = _at_start(event, source)
+    text = "\n\n".join(filter(None, (text, _past_sessions(event, source))))
     start_refresh(event.paths)
     damaged = _settings_notice(event.context.settings, source)
     unread = _unread_nearby(event.paths) if source == "startup" else ""
@@ -52,6 +54,19 @@ def _offer(context: Context) -> str:
     from ..capture.candidate import due_offer
 
     return due_offer(context)
+
+
+def _past_sessions(event: Event, source: str) -> str:
+    """Return the last sessions, by which Claude knows that it can look them up; empty for a session that goes on and has them."""
+    if source == _RESUMES:
+        return ""
+    from ..work.past_sessions import catalog_lines
+
+    problems: list[str] = []
+    text = catalog_lines(event.context, problems)
+    for problem in problems:
+        event.log(problem)
+    return text
 
 
 def _unread_nearby(paths: Paths) -> str:

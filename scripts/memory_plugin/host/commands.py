@@ -5,10 +5,8 @@ To add a command: a row here and a module `cli/commands/NAME_command.py`, with u
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 DAILY, MORE = "every day", "more"  # the tiers of the help
 

@@ -9,16 +9,12 @@ from __future__ import annotations
 import os
 import re
 import stat as modes
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import read_regular, stamp
-from ..kernel.paths import project_root
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..kernel.paths import Paths
+from ..kernel.paths import Paths, project_root
 
 _MAX_BYTES = 512 * 1024
 _MAX_TRANSCRIPTS = 5

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 
-from ..kernel.paths import git_folder
+from ..kernel.paths import Paths, git_folder
 from .claude_notes import leads_into_project, native_folders
 from .memory_files import project_store
 from .record import categories
 from .writing import is_own_index
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..kernel.paths import Paths
 
 _STORE = os.path.join(".claude", "memory")
 _OUTER = (

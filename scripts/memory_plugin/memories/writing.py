@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from ..kernel.data import read_state, write_state
 from ..kernel.fastjson import as_texts
 from ..kernel.files import is_draft, make_folder, read_regular, replace_file
 from ..kernel.locks import FileLock
+from ..kernel.paths import Paths
 from . import InvalidMemory
-from .hygiene import clean_data, shown_items, shown_line
+from .hygiene import Redacted, clean_data, shown_items, shown_line
 from .memory_files import (
     MAX_BYTES,
     USER,
+    Store,
     StoredMemory,
     all_memories,
     category_folders,
@@ -27,13 +30,6 @@ from .memory_files import (
 )
 from .memory_text import text_digests
 from .record import ACTIVE, MAX_TITLE, categories, is_id, parse_memory, slug
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from ..kernel.paths import Paths
-    from .hygiene import Redacted
-    from .memory_files import Store
 
 LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000

@@ -6,19 +6,16 @@ The first matching row of the escalation gate wins, and its name goes to the led
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import digest
+from ..kernel.settings.values import Settings
 from .phrases import AMBIGUOUS, QUERY_TYPES
+from .reply_signals import ReplySignals
 from .reply_state import ReplyState
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from ..kernel.context import Context
-    from ..kernel.settings.values import Settings
-    from .reply_signals import ReplySignals
 
 THRESHOLD = "scoring.escalation.thresholds.%s"
 PREAMBLE = "scoring.escalation.thresholds.preamble"

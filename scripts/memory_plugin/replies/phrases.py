@@ -9,17 +9,15 @@ A match is within one sentence.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from ..kernel.data import load_data
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
 from .prose import BREAK, CROSS_SIGN, INSIDE, LINE, POSITIONS, SENTENCE, Prose
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    Slot = tuple[frozenset[str], bool, int]
+Slot = tuple[frozenset[str], bool, int]
 
 _MAX_GAP = 8
 AMBIGUOUS = "ambiguous"

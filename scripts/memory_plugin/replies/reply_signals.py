@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..kernel.data import load_data
-from .phrases import PhraseIndex, find_filler, word_classes
+from .phrases import FillerMatch, FillerRules, PhraseIndex, find_filler, word_classes
 from .prose import BREAK, CROSS_SIGN, SENTENCE, Prose
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from .phrases import FillerMatch, FillerRules
 
 _MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 _GREETING = "greeting"  # in a draft it is part of the letter

@@ -18,6 +18,7 @@ from ..recall.feedback import USED, find_uses, injected_in_session, record_feedb
 from ..replies.grading import DISABLING_FAILURES, GradeRequest, grade_reply, read_turn
 from ..replies.pipeline import CompletedReply, may_request_grade, read_last_reply, score_reply
 from .candidate_check import check_for, keep_other_candidates, may_use, section_watch
+from .past_sessions import update_index
 
 _PROPOSE_SECONDS = 120.0
 _JUDGE_SECONDS = 30.0
@@ -152,9 +153,15 @@ def _propose(work: _Work) -> None:
     keep_other_candidates(context, _NOTE_DAYS)
 
 
+def _index_past(work: _Work) -> None:
+    """Index what the session adds to the past sessions of this project."""
+    for problem in update_index(work.context):
+        work.log(problem)
+
+
 # Event -> what follows it, in this order.
 STEPS: dict[str, tuple[Callable[[_Work], None], ...]] = {
-    "Stop": (_score, _record_uses, _grade, _propose),
+    "Stop": (_score, _record_uses, _grade, _propose, _index_past),
     "PreCompact": (_propose,),
-    "SessionEnd": (_propose,),
+    "SessionEnd": (_propose, _index_past),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ..host.ancestry import CLIENT_VARIABLES
@@ -13,6 +12,8 @@ from ..kernel.settings.load import load
 from ..recall import follow_hygiene
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..host.caller import Caller
     from ..host.environment import Taint
     from ..kernel.paths import Paths

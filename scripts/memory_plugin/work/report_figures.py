@@ -46,7 +46,7 @@ class RecallFigures:
         self.memories: dict[tuple[str, str], MemoryUse] = defaultdict(MemoryUse)  # by project and key
         self.sessions: set[str] = set()
         self.waits: list[float] = []  # milliseconds
-        self.tokens = 0
+        self.tokens = self.past = 0
         self.missed: deque[dict[str, Any]] = deque(maxlen=_MAX_MISSED)
 
     def add(self, row: dict[str, Any]) -> None:
@@ -55,6 +55,7 @@ class RecallFigures:
         if place == "guard":
             self.guards[outcome] += outcome in _GUARD_OUTCOMES
             return
+        self.past += place == "past"
         counted = ("started", "started") if place in _STARTS else ("told", "pointed")
         for outcomes, name in zip(_RECALLED, counted):
             for key in row.get(outcomes, ()):

@@ -78,6 +78,16 @@ def test_judges_are_not_asked_after_a_hard_fail_unless_wanted(project: Project) 
     assert (entry["jury"]["asked"], entry["overall"], entry["verdict"]) == (True, 0.0, "fail")
 
 
+def test_a_jury_that_sees_an_unanswered_crisis_fails(project: Project) -> None:
+    crisis = {"score": "unanswered", "turn": 1, "evidence": "x"}
+    text = json.dumps({"crisis": crisis, "scores": SCORES})
+    with_jury(project, {"rubric": "evaluate-honesty", "text": text})
+    run = project.cli("evaluate", talk(project, GOOD), "--json")
+    entry = run.json["results"][0]
+    assert (run.returncode, entry["overall"]) == (1, 0.0)
+    assert entry["reason"] == "the jury sees a crisis that no reply answers: turn 1"
+
+
 def test_a_failed_jury_is_not_a_zero(project: Project) -> None:
     with_jury(project, {"failure": "overloaded"})
     run = project.cli("evaluate", talk(project, GOOD), "--json")

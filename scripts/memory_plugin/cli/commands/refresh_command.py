@@ -8,6 +8,7 @@ from ...kernel.text.counted import counted
 from ...recall.index_file import INDEX_ERRORS
 from ...recall.index_refresh import refresh_index
 from ...work.counts import prepare_counts
+from ...work.past_sessions import update_index
 from ...work.tidy import prune_state, tidy_stores
 from ..command_context import CommandContext, CommandError
 
@@ -22,6 +23,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     except INDEX_ERRORS as error:
         raise CommandError("the index could not be refreshed: %s; try again later" % error) from None
     deleted, problems = tidy_stores(context)
+    problems += update_index(context)
     pruned = prune_state(context.paths)
     prepare_counts(context)
     numbers = counted(report.read, "memory"), report.dropped, report.reflagged

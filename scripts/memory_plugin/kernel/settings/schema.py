@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..data import load_data
 from ..fastjson import dumps
 from .values import JUDGE_ENABLED, USER, Problem, Settings, merged
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    Block = dict[str, Any]
+Block = dict[str, Any]
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
