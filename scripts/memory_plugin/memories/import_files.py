@@ -37,8 +37,9 @@ _RULE_FOLDERS = frozenset(
 )
 _OF_GITHUB = re.compile(r"copilot-instructions\.md|.*\.(?:instructions|chatmode|prompt)\.md|AGENTS\.md")
 _OTHERS = frozenset(["node_modules", "site-packages", "third_party", "vendor", "venv"])
+_PAST = frozenset(["archive", "archived", "deprecated", "obsolete"])
 _INDEX = re.compile(
-    r"(?:readme|_?index|toc|table[-_ ]of[-_ ]contents|summary|change-?log|changes|history|news|release[-_ ]?notes?|releases|licen[sc]e"
+    r"(?:readme|(?:.*[-_ ])?index|toc|table[-_ ]of[-_ ]contents|summary|change-?log|changes|history|news|release[-_ ]?notes?|releases|licen[sc]e"
     r"|copying|notice|authors|contributors|code[-_]of[-_]conduct|security|requirements.*|robots|cmakelists)\.\w+",
     re.IGNORECASE,
 )
@@ -47,6 +48,7 @@ _IGNORED = ("git", "-c", "core.fsmonitor=false", "ls-files", "-oi", "--exclude-s
 _GIT_SECONDS = 10
 INDEX, TEMPLATE = "an index or a history, not a note", "a template"
 _OWN_PROJECT, _NOT_OURS = "a project of its own", "ignored by git, or text of others"
+_OVER = "kept for history; to import it, name it"
 
 
 def is_rule_file(path: str) -> bool:
@@ -104,6 +106,8 @@ def _why_closed(path: str, top: str, ignored: set[str]) -> str | None:
         return ""
     if os.path.lexists(os.path.join(path, ".git")):
         return _OWN_PROJECT
+    if name.lower() in _PAST:
+        return _OVER
     return _NOT_OURS if name in _OTHERS or (path in ignored and name not in _RULE_FOLDERS) else None
 
 

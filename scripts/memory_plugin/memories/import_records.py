@@ -19,6 +19,7 @@ from .markdown import (
 from .record import ACTIVE, ARCHIVED, CONTEXT
 
 _NUMBER = re.compile(r"\A(?:(?:ADR|RFC)[\s#-]*)?\d+(?:[.:)]|\s*[\u2013\u2014\u00b7-])\s+", re.IGNORECASE)
+_DAY = re.compile(r"\A\d{4}-\d\d-\d\d[\s:\u2013-]+")
 _NAMED = re.compile(r"^(?:[-*+][ \t]+)?\*\*([^*\n]{1,40}?)(?:[:.]\*\*|\*\*:)[ \t]*", re.MULTILINE)
 _STATUS_LINE = re.compile(r"^\W*status\W*:\W*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 ANSWER, _NOTES = "answer", "notes"
@@ -35,7 +36,7 @@ _TARGET = re.compile(
     r"\]\(([^()\s#]+)|\[\[([^\]|#\n]+)|\b(?:ADR|RFC|MADR)[-_ #]*(\d{1,5})\b|(?<![\w-])#?(0\d{2,4})(?![\w-])",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"(?:[a-z]{2,10}[-_ #]*)?(\d{1,5})(?!\d)", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:[a-z]{2,10}[-_ #]*)?(\d{1,5})(?!\d|-\d\d-)", re.IGNORECASE)
 _HEAD_LINE = re.compile(
     r"^[-*+ \t]*\**(?:date|status|deciders?|decision[- ]makers?|authors?|owners?|consulted|informed|last[- ]updated|version|technical story"
     r"|ticket)\**:\**[^\n]*\n?",
@@ -168,7 +169,7 @@ def record_item(record: DecisionRecord, fields: Fields) -> tuple[dict[str, Any],
         "asked_as": phrases,
         **({"date": dated[1]} if dated else {}),
         **{name: value for name, value in fields.items() if name != "supersedes"},
-        "title": fields.get("title") or record.title,
+        "title": _DAY.sub("", str(fields.get("title") or record.title)),
         "body": texts.pop(ANSWER),
     }
     texts["notes"] = _HEAD_LINE.sub("", texts.get("notes", ""))
@@ -202,7 +203,7 @@ def note_item(fields: Fields, text: str, stem: str) -> dict[str, Any]:
     item = {
         "asked_as": found,
         **fields,
-        "title": title_for(titles[0] if titles else text or stem),
+        "title": title_for(_DAY.sub("", titles[0]) if titles else text or stem),
         "body": body,
     }
     return {"type": kind[1], **item} if kind else item
