@@ -38,8 +38,10 @@ _RULE_FOLDERS = frozenset(
 _OF_GITHUB = re.compile(r"copilot-instructions\.md|.*\.(?:instructions|chatmode|prompt)\.md|AGENTS\.md")
 _OTHERS = frozenset(["node_modules", "site-packages", "third_party", "vendor", "venv"])
 _PAST = frozenset(["archive", "archived", "deprecated", "obsolete"])
+ABOUT_NOTES = ("index", "moc", "schema", "template", "toc")  # types of notes that hold no memory
 _INDEX = re.compile(
-    r"(?:readme|(?:.*[-_ ])?index|toc|table[-_ ]of[-_ ]contents|summary|change-?log|changes|history|news|release[-_ ]?notes?|releases|licen[sc]e"
+    r"(?:readme|(?:.*[-_ ])?index|toc|table[-_ ]of[-_ ]contents|summary"
+    r"|change-?log|changes|history|news|release[-_ ]?notes?|releases|licen[sc]e"
     r"|copying|notice|authors|contributors|code[-_]of[-_]conduct|security|requirements.*|robots|cmakelists)\.\w+",
     re.IGNORECASE,
 )

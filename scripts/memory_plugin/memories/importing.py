@@ -60,7 +60,6 @@ _MAX_BYTES = 32 << 20
 
 _BOUND = ("globs", "paths", "applyto", "filematchpattern")
 _OF_RULES = frozenset([*_BOUND, "alwaysapply", "trigger", "inclusion"])  # fields of rule files, not of notes
-_ABOUT_NOTES = ("index", "moc", "schema", "template", "toc")
 _EVERYTHING = ("**", "*", "**/*", "")
 _MAX_FILES = 12
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
@@ -159,7 +158,7 @@ def _read_markdown(path: str, text: str, category: str, reading: Reading) -> Non
     rest = _CONTENTS.sub("", rest)
     parts = sections(rest)
     title = document_title(rest, stem)
-    is_about_notes = fields.get("type") in _ABOUT_NOTES
+    is_about_notes = fields.get("type") in import_files.ABOUT_NOTES
     if import_files.is_template(path) or is_about_notes or is_blank_form(title):
         reading.left_out.append((path, import_files.INDEX if is_about_notes else import_files.TEMPLATE))
         return

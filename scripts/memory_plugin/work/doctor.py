@@ -25,7 +25,7 @@ CHECKS: tuple[Callable[[WorkContext], Check], ...] = (
 )
 STATE_CHECKS: tuple[Callable[[WorkContext], Check], ...] = (  # only with a state folder
     *(installation.index, installation.ledgers, installation.events),
-    *(installation.judge, installation.models, installation.langfuse, installation.transcripts),
+    *(installation.judge, installation.models, installation.langfuse, installation.past_sessions),
 )
 _FIX_FILE = "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory"
 # Of the findings of `memory check`: the rules, the check that reports them, its status, its text, and the fix.

@@ -15,7 +15,6 @@ from .. import VERSION
 from ..evaluation import EvaluationError
 from ..host.environment import OFF, is_sensitive, switched_off
 from ..kernel.clock import days_ago, iso, now
-from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.budget import SpendingBudget
@@ -31,6 +30,8 @@ from ..kernel.text.counted import counted
 from ..recall.index_refresh import index_state
 from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ..sessions.langfuse_scores import Outbox, scores_to_send
+from ..sessions.past import index_path
+from ..sessions.past_index import cleanup_days
 from .context import WorkContext
 from .judges import (
     FEATURES,
@@ -44,6 +45,7 @@ from .judges import (
     session_scorer,
     where,
 )
+from .past_sessions import is_on, known_sessions
 
 OK, NOTE, WARN, FAIL = "ok", "note", "warn", "fail"
 
@@ -63,7 +65,6 @@ class Check(NamedTuple):
 
 _OTHER_USERS = 0o077
 _MAX_SETTINGS = 1 << 20
-_CLEANUP_DAYS = 30  # Claude Code's default
 _MAX_NAMES = 20  # of variables, in one report
 
 
@@ -336,19 +337,22 @@ def _ending(backend: str, model: str, keys: list[str]) -> str:
     return "%s (%s) %s%s" % (model, ", ".join(dict.fromkeys(keys)), when, instead)
 
 
-def transcripts(context: WorkContext) -> Check:
-    """Say after how many days Claude Code deletes the transcripts that capture, grades and reports read."""
-    days, path = _CLEANUP_DAYS, os.path.join(context.paths.config_dir or "", "settings.json")
-    try:
-        settings = loads(read_regular(path, _MAX_SETTINGS, follow=True)[0].decode("utf-8-sig"))
-    except (OSError, ValueError):
-        settings = {}
-    own = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
-    days = own if isinstance(own, int) else days
-    text = (
-        "Claude Code deletes transcripts after %s, and with them what capture, grades and reports read"
-        % counted(days, "day")
+def past_sessions(context: WorkContext) -> Check:
+    """Report how many past sessions are indexed, and how many only the index still has."""
+    name, limit = (
+        "past sessions",
+        "Claude Code deletes transcripts after %d days (its setting cleanupPeriodDays)"
+        % cleanup_days(context.paths),
     )
-    if days > _CLEANUP_DAYS:
-        return Check("transcripts", OK, text)
-    return Check("transcripts", NOTE, text, '"cleanupPeriodDays": 365 in %s keeps them for a year' % path)
+    if not is_on(context):
+        return Check(name, NOTE, "not indexed", "memory config set sessions.history.enabled true")
+    try:
+        paths = known_sessions(context)
+    except SqliteError as error:
+        return Check(
+            name, WARN, "the index cannot be read: %s" % error, "move %s away" % index_path(context.paths)
+        )
+    gone = sum(not os.path.lexists(path) for path in paths)
+    return Check(
+        name, OK, "%s indexed, %d of them only there; %s" % (counted(len(paths), "session"), gone, limit)
+    )
