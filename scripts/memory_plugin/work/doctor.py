@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Callable
 
 from ..kernel.files import error_text
-from ..kernel.text.counted import counted, inflected
+from ..kernel.text.clean import counted, inflected
 from ..memories.memory_files import PROJECT, USER, stores, why_not_read
 from ..memories.nearby import unread_nearby
 from ..memories.survey import CHANGED, Survey

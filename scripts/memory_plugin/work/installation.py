@@ -25,8 +25,7 @@ from ..kernel.records import Records, ledger_names
 from ..kernel.settings.problems import problem_sentence
 from ..kernel.settings.user_file import line_of
 from ..kernel.sqlite import SqliteError, connect
-from ..kernel.text.clean import plain
-from ..kernel.text.counted import counted
+from ..kernel.text.clean import counted, plain
 from ..recall.index_refresh import index_state
 from ..sessions.langfuse_client import HOSTS, find_access, is_configured, server_route
 from ..sessions.langfuse_scores import Outbox, scores_to_send
