@@ -107,7 +107,7 @@ def test_claude_edits_a_trusted_memory_only_after_the_dialog(project: Project, s
 
 def test_a_guard_that_claude_adds_is_pending(project: Project, saved: str) -> None:
     run = project.cli("edit", saved, "--guard-command", "git push", inside=True)
-    assert "awaits approval" in run.stdout
+    assert "Pending: Claude does not see it" in run.stdout
     assert project.memories("--status", "pending")[0]["id"] == saved
 
 

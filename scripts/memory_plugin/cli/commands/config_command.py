@@ -66,7 +66,7 @@ _VERBS = {"set": "written to", "unset": "removed from"}
 _MAX_VALUE = 200
 # Where keys go, and whose texts are accepted unseen.
 _TERMINAL_ONLY = ("judge.base_url", "judge.key_variable", "sessions.langfuse.host", "trust.accept_from")
-_ONLY_IN_A_TERMINAL = "nothing was changed: %s is changed only in a terminal, outside Claude Code"
+_ONLY_IN_A_TERMINAL = "nothing changed: change %s in a terminal, outside Claude Code"
 _JUDGE_ON = "the judge for %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
 
 

@@ -8,8 +8,9 @@ from typing import Any, Callable
 from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
 from ...memories.hygiene import shown_line
-from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
-from ...memories.memory_files import StoredMemory
+from ...memories.lifecycle import edit, move, rewrite, supersede, unsupersede
+from ...memories.markdown import title_for
+from ...memories.memory_files import PROJECT, USER, StoredMemory, named_store
 from ...memories.memory_text import text_digests
 from ...memories.record import ACTIVE, MAX_TITLE, categories
 from ...memories.relations import name_for, plain_title
@@ -32,7 +33,16 @@ from ...work.review import lines_to_decide
 from ...work.titles import TakenTitles
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, UsageError, titled
-from ..memory_input import NONE, add_fields, check_fields, content_of, guard_of, project_files
+from ..memory_input import (
+    NONE,
+    add_category,
+    add_fields,
+    check_fields,
+    content_of,
+    guard_of,
+    project_files,
+    text_of,
+)
 from ..memory_view import approval_lines, status_text
 
 HELP = "change a memory"
@@ -42,6 +52,7 @@ EXAMPLES = """\
   memory edit freeze --expires 2031-12-31           or: --expires never
   memory edit freeze --asked-as "can I ship on the 29th"     adds a phrase; --asked-as none removes all
   memory edit use-mysql --superseded-by use-postgres
+  memory edit restart-the-ocr-worker --category runbook      or: --scope user
 """
 
 _GUARD = ("guard_commands", "guard_files", "guard_action")
@@ -49,21 +60,26 @@ _OPTIONS = (
     *("title", "body", "context", "content_json", "tags", "add_tag", "files", "asked_as", "expires"),
     *_GUARD,
 )
+_PLACE = ("category", "scope")
 _NOTHING = "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
 _SAME_TITLE = "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
-_PENDING = "--superseded-by: %s awaits approval and replaces nothing yet; first run: memory accept %s"
+_PENDING = "--superseded-by: %s is pending and replaces nothing yet; first run: memory accept %s"
 _REPLACED = "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
-_NEW_PHRASES = "--asked-as: %s has phrases that await approval; first run: memory review"
+_NEW_PHRASES = "--asked-as: %s has pending search phrases; first run: memory review"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="the memory's id, or the beginning of it or of the title")
+    parser.add_argument("id", metavar="ID", help="a memory's id or title, or the start of one")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument("--body", metavar="TEXT|-", help="replace the main text; - reads standard input")
     tag = "add a tag; can be repeated"
     parser.add_argument("--add-tag", action="append", default=[], metavar="TAG", help=tag)
     parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces this one")
+    add_category(parser, "move it to another category: %s")
+    parser.add_argument(
+        "--scope", choices=(PROJECT, USER), help="move it to this project, or to all your projects"
+    )
     add_fields(parser)
 
 
@@ -93,7 +109,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
 
 
 def _changed_fields(arguments: argparse.Namespace) -> list[str]:
-    return [name.replace("_", " ") for name in _OPTIONS if getattr(arguments, name) not in (None, [])]
+    names = (*_OPTIONS, *_PLACE)
+    return [name.replace("_", " ") for name in names if getattr(arguments, name) not in (None, [])]
 
 
 def _edit_by_options(
@@ -105,9 +122,10 @@ def _edit_by_options(
     if arguments.asked_as and trust.has_new_phrases(item.stored):
         raise InvalidMemory(_NEW_PHRASES % item.stored.memory.id)
     approved = not context.only_new
+    _renew_title(arguments, item)
     if arguments.title is not None:
         _refuse_title(context, item, {"title": arguments.title})
-    if fields:
+    if set(fields).difference(_PLACE):
         change = _change(arguments, context, item.stored)
         summary = "edited: " + ", ".join(fields)
         written = edit(context.paths, item.stored, change, summary, approved)
@@ -115,9 +133,34 @@ def _edit_by_options(
         trust = load_trust(context.paths, context.accept_from)
         item = item._replace(stored=written.stored, trust=trust.state_of(written.stored))
         written = written._replace(stored=_resupersede(context, item, successor, items, approved))
+    written = _moved(arguments, context, written, approved)
     _report(arguments, context, written)
     if approved:
         context.report_saves([(shortest_names(items)[item.stored.key], written.stored.memory.title)])
+
+
+def _renew_title(arguments: argparse.Namespace, item: Item) -> None:
+    """Derive the title of a new body anew if the present title was derived from the present body."""
+    if arguments.body is None or arguments.title is not None:
+        return
+    memory = item.stored.memory
+    main = memory.data["content"].get(categories()[memory.category].primary)
+    text = "\n".join(as_texts(main)) if isinstance(main, list) else str(main)
+    arguments.body = text_of(arguments.body, "--body")
+    if plain_title(title_for(text)) == plain_title(memory.title):
+        arguments.title = title_for(arguments.body)
+
+
+def _moved(
+    arguments: argparse.Namespace, context: CommandContext, written: Written, approved: bool
+) -> Written:
+    """Move the memory to the category and the scope that the options name, if they are others."""
+    stored = written.stored
+    category = categories()[arguments.category or stored.memory.category]
+    store = named_store(context.paths, arguments.scope or stored.store.scope)
+    if category.name == stored.memory.category and store == stored.store:
+        return written
+    return move(context.paths, stored, category, store, approved)._replace(redacted=written.redacted)
 
 
 def _is_about_guard(arguments: argparse.Namespace, stored: StoredMemory, context: CommandContext) -> bool:
@@ -230,6 +273,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
         arguments.json,
         {**as_json(item), "redacted": [redaction._asdict() for redaction in written.redacted]},
         "changed: %s (%s)" % (item.stored.memory.id, status_text(item)),
+        *(["  title kept: %s" % item.stored.memory.title] if arguments.body and not arguments.title else []),
         *("  " + line for line in redaction_lines(written)),
         *approval_lines(item, shortest_names(items)[item.stored.key]),
     )

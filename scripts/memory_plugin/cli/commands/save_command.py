@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
 
 from ...memories import InvalidMemory
@@ -10,7 +11,7 @@ from ...memories.hygiene import shown_line
 from ...memories.importing import statement_category
 from ...memories.lifecycle import save, supersede
 from ...memories.markdown import title_for
-from ...memories.memory_files import named_store
+from ...memories.memory_files import PROJECT, named_store
 from ...memories.record import MAX_TITLE, categories, new_memory
 from ...memories.relations import older_names
 from ...memories.survey import Item, choose, shortest_names
@@ -33,7 +34,7 @@ from ..memory_input import (
 )
 from ..memory_view import guard_lines
 
-HELP = "store a memory"
+HELP = "save a memory"
 EXAMPLES = """\
   memory save "Staging is reset every night at 03:00. Put test data into seeds/."
   memory save --category decision --title "Postgres for billing" \\
@@ -51,16 +52,14 @@ _TEXT = "what to remember, in one line; its first sentence becomes the title"
 _BODY = "the text to remember; - reads standard input (UTF-8, at most 1 MB)"
 _SUPERSEDES = "the memory that this one replaces; search still finds it, but it is no longer recalled"
 _CANDIDATE = "the candidate from `memory capture` that this memory is based on; it is then closed"
-_PENDING = (
-    "  It awaits approval and is not recalled until then: the user types"
-    " `memory accept %s` in a terminal, or /memory:review in Claude Code"
-)
+_PENDING = "  Pending: Claude does not see it until you accept it. In Claude Code: /memory:review"
+_PERSONAL = re.compile(r"(?i)(?:i|i'd|my|me)\b")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("text", nargs="?", metavar="TEXT", help=_TEXT)
-    add_category(parser, "one of %s (with TEXT, its form decides)")
+    add_category(parser, "one of %s (default: guessed from the text)")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument("--body", metavar="TEXT|-", help=_BODY)
     add_scope(parser)
@@ -94,16 +93,22 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> None:
     if approved:
         context.report_saves([(name, written.stored.memory.title)])
     if old is not None and not replaced:
-        context.console.error("%s is not replaced yet: the new memory awaits approval" % old.stored.memory.id)
+        context.console.error("%s is not replaced yet: the new memory is pending" % old.stored.memory.id)
 
 
 def _derive_options(arguments: argparse.Namespace) -> None:
     """Derive missing options from the one-line form. Raises UsageError."""
     text = arguments.text
     if text is None:
+        if arguments.title is None and arguments.body is None and arguments.content_json is None:
+            raise UsageError('nothing to save. Try: memory save "what to remember"')
+        if arguments.body is not None:
+            text = arguments.body = text_of(arguments.body, "--body")
+            arguments.title = title_for(text) if arguments.title is None else arguments.title
+            arguments.category = arguments.category or statement_category(text)
         missing = " and --".join(name for name in ("category", "title") if getattr(arguments, name) is None)
         if missing:
-            raise UsageError('expected --%s, or the one-line form: memory save "..."' % missing)
+            raise UsageError("expected --%s with --content-json" % missing)
         return
     if arguments.body is not None or arguments.content_json is not None:
         raise UsageError("TEXT is the body; leave out --body and --content-json, or use --title, not TEXT")
@@ -159,14 +164,17 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
         "superseded": superseded,
         "similar": [row._asdict() for row in similar],
     }
-    saved, known = "saved as {0}: {1}; to undo: memory forget {2}", "already stored as {2} ({0}): {1}"
+    saved, known = "saved {0}: {1}", "already saved as {2} ({0}): {1}"
     line = saved if written.created else known
     lines = [line.format(memory.category, shown_line(memory.title, _LONG_TITLE), name)]
+    lines += ["undo: memory forget " + name] if written.created else []
     if len(arguments.title) > MAX_TITLE:
         lines.append("  The title was cut to %d characters." % MAX_TITLE)
     lines += ["  " + line for line in redaction_lines(written) + guard_lines(memory)]
     lines += ["  %s is no longer recalled" % superseded] if superseded else []
     lines += similar_lines(similar)
-    lines += [] if item.trust == TRUSTED else [_PENDING % name]
+    lines += [] if item.trust == TRUSTED else [_PENDING, "next: memory accept " + name]
+    if arguments.scope == PROJECT and memory.category == "preference" and _PERSONAL.match(memory.title):
+        lines.append("personal, not the team's? memory edit %s --scope user" % name)
     context.console.result(arguments.json, record, *lines)
     return name
