@@ -217,8 +217,8 @@ def move(paths: Paths, stored: StoredMemory, category: Category, store: Store, a
     data = with_change(memory.data, "moved from " + place, {"category": category.name, "content": content})
     before = before_write(paths, stored)
     written = writing.add(paths, store, data)
+    load_trust(paths).erase(stored)  # first, because both have the same digest if only the store changes
     trust_written(paths, [Change(written, before)], approved, "edit")
-    load_trust(paths).erase(stored)
     writing.remove(paths, stored)
     return written
 

@@ -210,8 +210,7 @@ def test_only_one_option_may_read_standard_input(project: Project) -> None:
     [
         pytest.param(
             ("Never log request bodies",),
-            "saved constraint: Never log request bodies\n"
-            "undo: memory forget never-log-request-bodies\n",
+            "saved constraint: Never log request bodies\nundo: memory forget never-log-request-bodies\n",
             id="a rule",
         ),
         pytest.param(

@@ -7,34 +7,27 @@ from typing import Any, Callable
 
 from ...kernel.fastjson import as_texts
 from ...memories import InvalidMemory
-from ...memories.hygiene import shown_line
-from ...memories.lifecycle import edit, move, rewrite, supersede, unsupersede
-from ...memories.markdown import title_for
-from ...memories.memory_files import PROJECT, USER, StoredMemory, named_store
+from ...memories.lifecycle import edit, rewrite
+from ...memories.memory_files import PROJECT, USER, StoredMemory
 from ...memories.memory_text import text_digests
-from ...memories.record import ACTIVE, MAX_TITLE, categories
-from ...memories.relations import name_for, plain_title
+from ...memories.record import MAX_TITLE, categories
 from ...memories.survey import (
     Item,
     choose,
     item_of,
-    life_cycle_state,
     read_item,
     shortest_names,
-    successors,
-    superseding,
 )
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...memories.written_trust import before_write
 from ...work.draft import edit_draft
+from ...work.edit import NONE, chosen_successor, moved, refuse_title, renewed_title, resupersede
 from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
 from ...work.review import lines_to_decide
-from ...work.titles import TakenTitles
 from ..after_change import refresh_index
 from ..command_context import Approval, CommandContext, UsageError, titled
 from ..memory_input import (
-    NONE,
     add_category,
     add_fields,
     check_fields,
@@ -62,9 +55,6 @@ _OPTIONS = (
 )
 _PLACE = ("category", "scope")
 _NOTHING = "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
-_SAME_TITLE = "%s already has this title. Choose a different one; if both say the same: memory edit %s --superseded-by %s"
-_PENDING = "--superseded-by: %s is pending and replaces nothing yet; first run: memory accept %s"
-_REPLACED = "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
 _NEW_PHRASES = "--asked-as: %s has pending search phrases; first run: memory review"
 
 
@@ -116,15 +106,17 @@ def _changed_fields(arguments: argparse.Namespace) -> list[str]:
 def _edit_by_options(
     arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item], fields: list[str]
 ) -> None:
-    successor = _successor(arguments.superseded_by, item, items)
+    successor = chosen_successor(arguments.superseded_by, item, items)
     written = Written(item.stored, [], False)
     trust = load_trust(context.paths, context.accept_from)
     if arguments.asked_as and trust.has_new_phrases(item.stored):
         raise InvalidMemory(_NEW_PHRASES % item.stored.memory.id)
     approved = not context.only_new
-    _renew_title(arguments, item)
+    if arguments.body is not None and arguments.title is None:
+        arguments.body = text_of(arguments.body, "--body")
+        arguments.title = renewed_title(item.stored.memory, arguments.body)
     if arguments.title is not None:
-        _refuse_title(context, item, {"title": arguments.title})
+        refuse_title(context, item, {"title": arguments.title})
     if set(fields).difference(_PLACE):
         change = _change(arguments, context, item.stored)
         summary = "edited: " + ", ".join(fields)
@@ -132,35 +124,11 @@ def _edit_by_options(
     if arguments.superseded_by is not None:
         trust = load_trust(context.paths, context.accept_from)
         item = item._replace(stored=written.stored, trust=trust.state_of(written.stored))
-        written = written._replace(stored=_resupersede(context, item, successor, items, approved))
-    written = _moved(arguments, context, written, approved)
+        written = written._replace(stored=resupersede(context, item, successor, items, approved))
+    written = moved(context, written, arguments.category, arguments.scope, approved)
     _report(arguments, context, written)
     if approved:
         context.report_saves([(shortest_names(items)[item.stored.key], written.stored.memory.title)])
-
-
-def _renew_title(arguments: argparse.Namespace, item: Item) -> None:
-    """Derive the title of a new body anew if the present title was derived from the present body."""
-    if arguments.body is None or arguments.title is not None:
-        return
-    memory = item.stored.memory
-    main = memory.data["content"].get(categories()[memory.category].primary)
-    text = "\n".join(as_texts(main)) if isinstance(main, list) else str(main)
-    arguments.body = text_of(arguments.body, "--body")
-    if plain_title(title_for(text)) == plain_title(memory.title):
-        arguments.title = title_for(arguments.body)
-
-
-def _moved(
-    arguments: argparse.Namespace, context: CommandContext, written: Written, approved: bool
-) -> Written:
-    """Move the memory to the category and the scope that the options name, if they are others."""
-    stored = written.stored
-    category = categories()[arguments.category or stored.memory.category]
-    store = named_store(context.paths, arguments.scope or stored.store.scope)
-    if category.name == stored.memory.category and store == stored.store:
-        return written
-    return move(context.paths, stored, category, store, approved)._replace(redacted=written.redacted)
 
 
 def _is_about_guard(arguments: argparse.Namespace, stored: StoredMemory, context: CommandContext) -> bool:
@@ -171,22 +139,9 @@ def _has_guard_option(arguments: argparse.Namespace) -> bool:
     return any(getattr(arguments, name) is not None for name in _GUARD)
 
 
-def _refuse_title(context: CommandContext, item: Item, changes: dict[str, Any]) -> None:
-    """Raise InvalidMemory if another active memory of the scope has the new title."""
-    data = {**item.stored.memory.data, **changes}
-    same = plain_title(str(data["title"])) == plain_title(item.stored.memory.title)
-    if same or life_cycle_state(item) != ACTIVE:
-        return
-    title = shown_line(str(data["title"]), MAX_TITLE)
-    items = context.overview(is_current=True, names=[item.stored.key], title=title).items
-    name = TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
-    if name:
-        raise InvalidMemory(_SAME_TITLE % (name, shortest_names(items)[item.stored.key], name))
-
-
 def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, item: Item) -> None:
     def stored(data: dict[str, Any]) -> Written:
-        _refuse_title(context, item, data)
+        refuse_title(context, item, data)
         return rewrite(context.paths, item.stored, data, "edited by hand")
 
     written = edit_draft(context, item.stored, stored)
@@ -234,33 +189,6 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
     if arguments.expires is not None and "expires" in stored.memory.data["content"]:
         content["expires"] = None  # otherwise the constraint's own date would still apply
     return content
-
-
-def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
-    """Return the memory named by --superseded-by. Raises InvalidMemory for the memory itself, or one that it replaces."""
-    if name in (None, NONE):
-        return None
-    chosen = choose(items, str(name))
-    identity = chosen.stored.memory.id
-    if chosen.stored.key == item.stored.key:
-        raise InvalidMemory("--superseded-by: a memory cannot replace itself")
-    if chosen.trust != TRUSTED:
-        raise InvalidMemory(_PENDING % (identity, shortest_names(items)[chosen.stored.key]))
-    if item.stored.key in successors(items, chosen):
-        raise InvalidMemory(_REPLACED % (identity, item.stored.memory.id, identity))
-    return chosen
-
-
-def _resupersede(
-    context: CommandContext, item: Item, successor: Item | None, items: list[Item], approved: bool
-) -> StoredMemory:
-    """Set or remove the memory that replaces this one; return the updated memory."""
-    if successor is None:
-        return unsupersede(context.paths, item.stored, superseding(items, item), approved)
-    if approved:
-        return supersede(context.paths, item, successor)
-    change = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
-    return edit(context.paths, item.stored, lambda _: change, "edited: superseded by", approved=False).stored
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
