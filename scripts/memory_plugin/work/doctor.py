@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Callable
 
 from ..kernel.files import error_text
-from ..kernel.text.counted import counted, inflected
+from ..kernel.text.clean import counted, inflected
 from ..memories.memory_files import PROJECT, USER, stores, why_not_read
 from ..memories.nearby import unread_nearby
 from ..memories.survey import CHANGED, Survey
@@ -25,7 +25,7 @@ CHECKS: tuple[Callable[[WorkContext], Check], ...] = (
 )
 STATE_CHECKS: tuple[Callable[[WorkContext], Check], ...] = (  # only with a state folder
     *(installation.index, installation.ledgers, installation.events),
-    *(installation.judge, installation.models, installation.langfuse),
+    *(installation.judge, installation.models, installation.langfuse, installation.past_sessions),
 )
 _FIX_FILE = "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory"
 # Of the findings of `memory check`: the rules, the check that reports them, its status, its text, and the fix.

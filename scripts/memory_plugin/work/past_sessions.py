@@ -112,3 +112,8 @@ def forget_sessions(name: str, context: Context) -> int:
 
     update_index(context, _WAIT)  # what is on disk but not indexed must be forgotten, too
     return forget(context.paths, name, index_version(), _WAIT)
+
+
+def known_sessions(context: Context) -> list[str]:
+    """Return the path of each indexed session's transcript, which may be gone. Raises SqliteError."""
+    return list({each.session: each.path for each in _read(context, exchanges)}.values())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from ...kernel.text.clean import plain
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted, plain
 from ...memories.memory_files import (
     Store,
 )

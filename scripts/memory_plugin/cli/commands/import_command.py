@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from typing import Any
 
-from ...kernel.text.counted import counted
+from ...kernel.text.clean import counted
 from ...memories import InvalidMemory
 from ...memories.hygiene import clean_data
 from ...memories.importing import Draft, read
@@ -32,8 +32,7 @@ from ...work.imports import (
     skipped_outcome,
     stored_outcome,
 )
-from ...work.similar import similar_to
-from ...work.titles import TakenTitles
+from ...work.save import TakenTitles, similar_to
 from ..after_change import phrase_lines, refresh_index
 from ..command_context import CommandContext
 from ..memory_input import add_category, add_scope
