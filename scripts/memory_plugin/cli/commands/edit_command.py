@@ -21,12 +21,15 @@ from ...memories.survey import (
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ...memories.written_trust import before_write
-<<<<<<< HEAD
-from ...work.draft import edit_draft
-from ...work.edit import NONE, chosen_successor, moved, refuse_title, renewed_title, resupersede
-=======
-from ...work.edit import NONE, chosen_successor, edit_draft, refuse_title, resupersede
->>>>>>> main
+from ...work.edit import (
+    NONE,
+    chosen_successor,
+    edit_draft,
+    moved,
+    refuse_title,
+    renewed_title,
+    resupersede,
+)
 from ...work.memory_facts import as_json, holds_guard, is_guarded, redaction_lines
 from ...work.review import lines_to_decide
 from ..after_change import refresh_index
