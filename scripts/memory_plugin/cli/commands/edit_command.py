@@ -166,7 +166,8 @@ def _change(
     if arguments.title is not None:
         fixed["title"] = arguments.title
     if arguments.files is not None:
-        fixed["related_files"] = project_files(arguments.files, context.paths)
+        named = [name for name in arguments.files if name != NONE]
+        fixed["related_files"] = project_files(named, context.paths)
     if arguments.expires is not None:
         fixed["expires_at"] = arguments.expires or None
     content = _content(arguments, stored)
